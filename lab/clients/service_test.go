@@ -242,7 +242,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 			return id
 		})
 	case "Next":
-		if q.Counter != "invoices" {
+		if q.Space != "demo" || q.Counter != "invoices" {
 			return refusal("not_found", "no counter "+q.Counter)
 		}
 		return s.list("numbers", "%d", q.Count, func() any { s.number += 3; return s.number })

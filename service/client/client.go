@@ -5,7 +5,7 @@
 //	leases, err := client.New(ctx, "orders", replicas, client.WithToken(token))
 //	keeper, err := lease.Keep(ctx, leases, secret)
 //
-//	counters, err := client.NewCounters(replicas, client.WithToken(token))
+//	counters, err := client.NewCounters("orders", replicas, client.WithToken(token))
 //	invoices, err := counters.Open(ctx, "invoices")
 //	n, err := invoices.Wait(ctx)
 //

@@ -132,7 +132,7 @@ func TestPlaintext(t *testing.T) {
 		{"http://[::1]:8080", []client.Option{token}, false},
 		{"https://ids:8080", []client.Option{token}, false},
 	} {
-		_, err := client.NewCounters([]string{tt.address}, tt.options...)
+		_, err := client.NewCounters("demo", []string{tt.address}, tt.options...)
 		if (err != nil) != tt.refused || err != nil && (!strings.Contains(err.Error(), "want https, or WithPlaintext") || strings.Contains(err.Error(), "pass-word")) {
 			t.Errorf("%s: error %v, refused: want %v", tt.address, err, tt.refused)
 		}

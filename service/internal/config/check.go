@@ -12,10 +12,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/url"
@@ -28,41 +25,17 @@ var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "report
 // A checker collects what is wrong with a file.
 type checker struct {
 	file     string
-	root     *yaml.Node
 	problems []error
 }
 
-// must notes that the value at a path, such as spaces[0].name, is wrong, unless it is right. Where it is not there, the line
-// is that of what it belongs to.
+// must notes that the value at a path, such as spaces[0].name, is wrong, unless it is right.
 func (k *checker) must(right bool, path, format string, args ...any) {
-	if right {
-		return
+	if !right {
+		k.problems = append(k.problems, fmt.Errorf("config: %s: %s: %s", k.file, path, fmt.Sprintf(format, args...)))
 	}
-	node := k.root
-	line := node.Line
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
-		if node = child(node, step); node == nil {
-			break
-		}
-		line = node.Line
-	}
-	k.problems = append(k.problems, fmt.Errorf("config: %s:%d: %s: %s", k.file, line, path, fmt.Sprintf(format, args...)))
 }
 
 func (k *checker) wrong(path, format string, args ...any) { k.must(false, path, format, args...) }
-
-// child returns the value of a field, or with an index that of a list.
-func child(node *yaml.Node, step string) *yaml.Node {
-	if i, err := strconv.Atoi(step); err == nil && node.Kind == yaml.SequenceNode && i < len(node.Content) {
-		return node.Content[i]
-	}
-	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == step {
-			return node.Content[i+1]
-		}
-	}
-	return nil
-}
 
 // name is the form of names of spaces and principals.
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
@@ -70,35 +43,13 @@ var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 // counterName is what package counter takes, or a pattern.
 var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?(/\*)?|\*)$`)
 
-// ByName returns what a map has for a counter: by its name, or else by the longest pattern, such as orders/*, for all names
-// that begin with orders/, or *.
-func ByName[V any](all map[string]V, name string) (found V, ok bool) {
-	if found, ok = all[name]; ok {
-		return found, !strings.HasSuffix(name, "*")
-	}
-	for end := strings.LastIndex(name, "/"); end > 0 && !ok; end = strings.LastIndex(name[:end], "/") {
-		found, ok = all[name[:end]+"/*"]
-	}
-	if !ok && name != "" {
-		found, ok = all["*"]
-	}
-	return found, ok
-}
-
 func (k *checker) check(c *Config) {
-	spaces, principals, issuers, counters := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	spaces, principals, issuers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	k.must(len(c.Spaces) > 0, "spaces", "there is none: want one at least, with name, kind and store")
 	for i, s := range c.Spaces {
 		p := fmt.Sprintf("spaces[%d]", i)
 		k.unique(p+".name", s.Name, name, spaces)
 		k.space(p, s)
-	}
-	for i, s := range c.Counters {
-		p := fmt.Sprintf("counters[%d]", i)
-		k.unique(p+".name", s.Name, counterName, counters)
-		k.known(p+".space", s.Space, spaces)
-		k.must(s.Start >= 0 && s.Step >= 0 && (s.End == 0 || s.End >= s.Start), p, "want a start of 1 or more, an end that is not before it, and a step of 1 or more")
-		k.must(s.Most == 0 || s.Most > 0 && strings.HasSuffix(s.Name, "*"), p+".most", "%d: want how many counters one caller may add, for a pattern such as orders/*", s.Most)
 	}
 	for i, s := range c.Issuers {
 		k.issuer(fmt.Sprintf("issuers[%d]", i), s, issuers)
@@ -162,6 +113,13 @@ func (k *checker) space(p string, s Space) {
 	k.must(err == nil && (len(check) == 0 || len(check) == 8), p+".check", "want 16 hexadecimal digits, those of the secret's CheckValue")
 	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, p+".nodes", "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
 	k.limits(p+".limits", s.Limits)
+	counters := map[string]bool{}
+	for i, c := range s.Counters {
+		p := fmt.Sprintf("%s.counters[%d]", p, i)
+		k.unique(p+".name", c.Name, counterName, counters)
+		k.must(c.Start >= 0 && c.Step >= 0 && (c.End == 0 || c.End >= c.Start), p, "want a start of 1 or more, an end that is not before it, and a step of 1 or more")
+		k.must(c.Most == 0 || c.Most > 0 && strings.HasSuffix(c.Name, "*"), p+".most", "%d: want how many counters one caller may add, for a pattern such as orders/*", c.Most)
+	}
 }
 
 // Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.

@@ -1,5 +1,5 @@
 // Package config reads randflaked's configuration, strictly: what it does not know, and what can't work, is an error
-// that says the line and what to do.
+// that says where, and what to do.
 package config
 
 import (
@@ -26,13 +26,12 @@ type Config struct {
 	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
 
 	Spaces     []Space     `yaml:"spaces"`
-	Counters   []Counter   `yaml:"counters"`
 	Issuers    []Issuer    `yaml:"issuers"`
 	Principals []Principal `yaml:"principals"`
 	Rules      []Rule      `yaml:"rules"`
 
-	Level  slog.Level `yaml:"-"` // what LogLevel says
-	source checker    // without problems
+	Level slog.Level `yaml:"-"` // what LogLevel says
+	file  string
 }
 
 // TLS names files in PEM.
@@ -60,6 +59,9 @@ type Space struct {
 	Check      string `yaml:"check"` // check value of the secret, where the service does not have it
 	Nodes      int    `yaml:"nodes"` // of the lease by which the service itself makes IDs; 1 without
 	Limits     Limits `yaml:"limits"`
+
+	Counters []Counter `yaml:"counters"`
+	Moved    bool      `yaml:"moved"` // to another store while the service runs: numbers that the one before gave may be given again
 }
 
 // Defaults of limits, where neither a rule nor a space sets them.
@@ -76,30 +78,27 @@ type Limits struct {
 	Rate  float64 `yaml:"rate"`  // calls a second of a principal, in this process
 }
 
-// A Counter is one of a space, which is made at its first use.
+// A Counter is made at its first use.
 type Counter struct {
-	Name  string `yaml:"name"` // or a pattern, such as orders/*, for all whose names begin so, or * for all others
-	Space string `yaml:"space"`
+	Name  string `yaml:"name"`  // or a pattern, such as orders/*, for all whose names begin so, or * for all others
 	Start int64  `yaml:"start"` // 1 without
 	Step  int64  `yaml:"step"`  // 1 without
 	End   int64  `yaml:"end"`   // the largest int64 without
-	Moved bool   `yaml:"moved"` // from another space: where it was, it is left, so that its numbers may be given again
 	Most  int    `yaml:"most"`  // of a pattern: counters that a principal may be the first to use, in this process
 }
 
-// Moved returns an error if a counter, by name or pattern, is in one space by the configuration was, and in another one by is, which
-// does not say that it was moved. same reports whether two spaces have their data in one place.
-func Moved(was, is map[string]Counter, same func(was, is string) bool) error {
-	for _, all := range []map[string]Counter{was, is} {
-		for name := range all {
-			before, _ := ByName(was, name)
-			now, _ := ByName(is, name)
-			if before.Space != "" && now.Space != "" && !now.Moved && !same(before.Space, now.Space) {
-				return fmt.Errorf("config: counter %s is in space %s now, and was in %s: its numbers would be given again: leave it there, or set moved to true", name, now.Space, before.Space)
-			}
+// Counter returns what the space has for a counter: by its name, or else by the longest pattern.
+func (s Space) Counter(name string) (found Counter, ok bool) {
+	for _, c := range s.Counters {
+		prefix, pattern := strings.CutSuffix(c.Name, "*")
+		if c.Name == name {
+			return c, !pattern
+		}
+		if pattern && strings.HasPrefix(name, prefix) && len(name) > len(prefix) && len(c.Name) > len(found.Name) {
+			found, ok = c, true
 		}
 	}
-	return nil
+	return found, ok
 }
 
 // An Issuer signs tokens, as a Kubernetes cluster does for its service accounts.
@@ -148,30 +147,6 @@ type Rule struct {
 // quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
-// plain has what package yaml says of a wrong value, and what that is called here.
-var plain = []struct {
-	said *regexp.Regexp
-	text string
-}{
-	{regexp.MustCompile(`field (\S+) not found in type .*`), "$1 is no field here: correct its name, or leave it out"},
-	{regexp.MustCompile(`cannot unmarshal .* into \[\].*`), "want a list, such as [a, b]"},
-	{regexp.MustCompile(`cannot unmarshal .* into (int|int64|uint64)\b`), "want a whole number"},
-	{regexp.MustCompile(`cannot unmarshal .* into float64`), "want a number"},
-	{regexp.MustCompile(`cannot unmarshal .* into bool`), "want true or false"},
-	{regexp.MustCompile(`cannot unmarshal .* into string`), "want text"},
-	{regexp.MustCompile(`cannot unmarshal .* into .*`), "want fields, such as {name: value}"},
-	{quoted, "what is there"},
-}
-
-// plainly returns an error of package yaml in words of the configuration and not of Go, without any value.
-func plainly(err error) string {
-	text := err.Error()
-	for _, p := range plain {
-		text = p.said.ReplaceAllString(text, p.text)
-	}
-	return strings.TrimPrefix(text, "yaml: unmarshal errors:\n  ")
-}
-
 // Read reads a file.
 func Read(file string) (*Config, error) {
 	data, err := os.ReadFile(file)
@@ -183,21 +158,18 @@ func Read(file string) (*Config, error) {
 
 // Parse reads what a file says. The error has all that is wrong with it.
 func Parse(file string, data []byte) (*Config, error) {
-	var root yaml.Node
-	c := &Config{Listen: "localhost:8080"}
+	c := &Config{Listen: "localhost:8080", file: file}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(c); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s is empty: want spaces at least", file)
 	} else if err != nil {
-		return nil, fmt.Errorf("config: %s: %s", file, plainly(err))
+		return nil, fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
 	}
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
 	}
-	yaml.Unmarshal(data, &root) // which was decoded before
-	c.source = checker{file: file, root: root.Content[0]}
-	k := c.source
+	k := checker{file: file}
 	k.check(c)
 	return c, errors.Join(k.problems...)
 }

@@ -50,8 +50,8 @@ func newBed(t *testing.T, clocks ...func() time.Time) *bed {
 			}
 			return lease.Open(ctx, b.data.Connect(), c)
 		}, quiet)
-		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6}}},
-			Counters: []config.Counter{{Name: "orders", Space: "demo", Start: 5, Step: 2}}}
+		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
+			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}}}}}
 		b.must(s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}
@@ -93,7 +93,7 @@ func (b *bed) leases(first int) *client.Leases {
 }
 
 func (b *bed) counters(first int) *counter.Counters {
-	counters, err := client.NewCounters([]string{b.addresses[first], b.addresses[1-first]})
+	counters, err := client.NewCounters("demo", []string{b.addresses[first], b.addresses[1-first]})
 	b.must(err)
 	return counters
 }

@@ -15,7 +15,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
@@ -23,8 +22,8 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// rights maps each procedure to the verb that a rule must allow, in the space that the request names or the space of
-// its counter. Procedures that are not listed are always denied.
+// rights maps each procedure to the verb that a rule must allow, in the space that the request names. Procedures that are not listed
+// are always denied. The description of the protocol, which is no procedure of it, is for all principals.
 var rights = map[string]string{
 	api.LeaseServiceTakeProcedure:       "lease",
 	api.LeaseServiceGetLimitsProcedure:  "lease",
@@ -32,16 +31,12 @@ var rights = map[string]string{
 	api.IDServiceInspectProcedure:       "inspect",
 	api.CounterServiceNextProcedure:     "count",
 	api.CounterServiceTakeProcedure:     "count",
-	api.CounterServiceGetProcedure:      "count",  // who may list has List
-	api.CounterServiceListProcedure:     anySpace, // leaves out what the caller may not list
+	api.CounterServiceGetProcedure:      "count", // who may list has List
+	api.CounterServiceListProcedure:     "list",
 	api.CounterServiceSetProcedure:      "set",
 	api.AdminServiceReportLossProcedure: "report-loss",
 	api.SecretServiceFetchProcedure:     "fetch",
 }
-
-// anySpace marks a procedure that all principals may call, and that checks the right for each space itself. The description of the
-// protocol, which is no procedure of it, is for all principals too.
-const anySpace = ""
 
 // callTimeout is how long a call may take.
 const callTimeout = 10 * time.Second
@@ -181,42 +176,28 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 
 // check admits a call, or returns why it is denied.
 func (s *Server) check(c *call, procedure string, message any) (err error) {
-	name := c.setup.spaceOf(message)
+	name := spaceOf(message)
 	deny := func(code connect.Code, err error) error {
 		s.audit.deny(c.by, name, "procedure", procedure, "why", err.Error())
 		return connect.NewError(code, err)
-	}
-	tooFast := func(perSecond float64) error {
-		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	}
 	verb, ok := rights[procedure]
 	if !ok {
 		return deny(connect.CodePermissionDenied, access.ErrDenied)
 	}
-	if verb != anySpace {
-		c.limits, err = c.setup.policy.Allow(c.who, verb, name)
-		if asked, ok := message.(interface{ GetCounter() string }); ok && name == "" {
-			err = fmt.Errorf("%w: %.100q: ask for one that the service has", lease.ErrNoCounter, asked.GetCounter())
-		}
-		if err != nil {
-			if !s.usage.Call(c.who.Name, "", config.DefaultRate) {
-				return tooFast(config.DefaultRate)
-			}
-			if errors.Is(err, lease.ErrNoCounter) {
-				return connect.NewError(connect.CodeNotFound, err)
-			}
-			return deny(connect.CodePermissionDenied, err)
-		}
-		if c.in = c.setup.spaces[name]; c.in == nil {
-			return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q: ask for one that the service has", name))
-		}
-		c.limits = access.Tighter(c.limits, c.in.Limits)
+	limits, denied := c.setup.policy.Allow(c.who, verb, name)
+	perSecond, counted := config.DefaultRate, ""
+	if c.in = c.setup.spaces[name]; denied == nil && c.in != nil {
+		c.limits = access.Tighter(limits, c.in.Limits)
+		perSecond, counted = cmp.Or(c.limits.Rate, perSecond), name
 	}
-	if perSecond := cmp.Or(c.limits.Rate, config.DefaultRate); !s.usage.Call(c.who.Name, name, perSecond) {
-		return tooFast(perSecond)
-	}
-	if c.in == nil {
-		return nil
+	switch {
+	case !s.usage.Call(c.who.Name, counted, perSecond):
+		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
+	case denied != nil:
+		return deny(connect.CodePermissionDenied, denied)
+	case c.in == nil:
+		return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q: ask for one that the service has", name))
 	}
 	if c.state, err = c.in.State(); err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
@@ -228,13 +209,9 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 }
 
 // spaceOf returns the space that a request is about.
-func (s *setup) spaceOf(message any) string {
-	switch m := message.(type) {
-	case interface{ GetSpace() string }:
+func spaceOf(message any) string {
+	if m, ok := message.(interface{ GetSpace() string }); ok {
 		return m.GetSpace()
-	case interface{ GetCounter() string }:
-		counter, _ := config.ByName(s.counters, m.GetCounter())
-		return counter.Space
 	}
 	return ""
 }
@@ -255,7 +232,7 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		start := time.Now()
 		response, err := next(ctx, request)
-		in, procedure := callOf(ctx).setup.spaceOf(request.Any()), request.Spec().Procedure
+		in, procedure := spaceOf(request.Any()), request.Spec().Procedure
 		if callOf(ctx).setup.spaces[in] == nil {
 			in = ""
 		}

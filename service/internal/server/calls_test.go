@@ -68,21 +68,23 @@ func TestMint(t *testing.T) {
 func TestCounters(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for i, tt := range []struct{ procedure, body, want string }{
-		{"Get", `{"counter":"others"}`, `"next":"1"`},
-		{"Next", `{"counter":"orders","count":3}`, `{"numbers":["1","2","3"]}`},
-		{"Take", `{"counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`},
-		{"Take", `{"counter":"others","count":10}`, `{"first":"11","count":"10","step":"1"}`},
-		{"Take", `{"counter":"others","count":2,"period":"2026-11-26","periodBegin":"1795651200"}`, `{"first":"1","count":"2","step":"1"}`},
-		{"Set", `{"counter":"others","next":"100"}`, `{}`},
-		{"Set", `{"counter":"others","next":"99"}`, `invalid_argument`},
-		{"Get", `{"counter":"others"}`, `"next":"100","period":"2026-11-26"`},
-		{"Take", `{"counter":"others","count":1}`, `"CLOCK"`},
-		{"List", `{}`, `{"counters":[{"name":"orders","start":"1"`},
-		{"List", `{"limit":1,"after":"orders"}`, `{"counters":[{"name":"others"`},
-		{"List", `{"after":"others"}`, `{}`},
-		{"Take", `{"counter":"few","count":5}`, `"count":"3"`},
-		{"Next", `{"counter":"few"}`, `out_of_range`},
-		{"Next", `{"counter":"unknown"}`, `"not_found","message":"lease:nosuchcounter:\"unknown\"`},
+		{"Get", `{"space":"mint","counter":"others"}`, `"next":"1"`},
+		{"Next", `{"space":"none","counter":"orders","count":3}`, `{"numbers":["1","2","3"]}`},
+		{"Take", `{"space":"mint","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`},
+		{"Take", `{"space":"mint","counter":"others","count":10}`, `{"first":"11","count":"10","step":"1"}`},
+		{"Take", `{"space":"given","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`}, // another one
+		{"Take", `{"space":"mint","counter":"others","count":2,"period":"2026-11-26","periodBegin":"1795651200"}`, `{"first":"1","count":"2","step":"1"}`},
+		{"Set", `{"space":"mint","counter":"others","next":"100"}`, `{}`},
+		{"Set", `{"space":"mint","counter":"others","next":"99"}`, `invalid_argument`},
+		{"Get", `{"space":"mint","counter":"others"}`, `"next":"100","period":"2026-11-26"`},
+		{"Take", `{"space":"mint","counter":"others","count":1}`, `"INVALID"`},
+		{"Take", `{"space":"none","counter":"few","count":5}`, `"count":"3"`},
+		{"Next", `{"space":"none","counter":"few"}`, `out_of_range`},
+		{"List", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
+		{"List", `{"space":"none","limit":1,"after":"few"}`, `{"counters":[{"name":"orders"`},
+		{"List", `{"space":"none","after":"orders"}`, `{}`},
+		{"Next", `{"space":"none","counter":"unknown"}`, `"not_found","message":"lease:nosuchcounter:\"unknown\"`},
+		{"Next", `{"space":"none"}`, `not_found`},
 	} {
 		if a := w.call("CounterService/"+tt.procedure, tt.body); !strings.Contains(strings.ReplaceAll(a.text, " ", ""), tt.want) {
 			t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.body, a.text, tt.want)
@@ -149,8 +151,7 @@ func TestSecrets(t *testing.T) {
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+
-		"- {name: invoices/*, space: none, most: 2}\nprincipals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
 		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
 		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
@@ -158,14 +159,14 @@ func TestLimits(t *testing.T) {
 		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
 		{"web", "IDService/Mint", `{"space":"mint","count":5}`, ""},
 		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied"},
-		{"web", "CounterService/Next", `{"counter":"invoices/1","count":5}`, ""},
-		{"web", "CounterService/Next", `{"counter":"invoices/1","count":6}`, "permission_denied"},
-		{"web", "CounterService/Next", `{"counter":"invoices/2"}`, ""},
-		{"web", "CounterService/Take", `{"counter":"invoices/3"}`, "resource_exhausted"},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, ""},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied"},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
+		{"web", "CounterService/Take", `{"space":"none","counter":"invoices/3"}`, "resource_exhausted"},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
-		{"slow", "CounterService/Next", `{"counter":"others"}`, ""},
-		{"slow", "CounterService/Next", `{"counter":"others"}`, "resource_exhausted"},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
 		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
 	} {
 		if a := w.call(tt.procedure, tt.body, as(tt.who)); a.body.Code != tt.code {
@@ -237,10 +238,10 @@ func TestBadInput(t *testing.T) {
 		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"ulid","number":"1"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition"},
-		{"CounterService/Next", `{"counter":"orders","count":65537}`, "invalid_argument"},
-		{"CounterService/Take", `{"counter":"orders","count":"1000000001"}`, "invalid_argument"},
-		{"CounterService/Take", `{"counter":"orders","count":"-1"}`, "invalid_argument"},
-		{"CounterService/Set", `{"counter":"unknown"}`, "not_found"},
+		{"CounterService/Next", `{"space":"none","counter":"orders","count":65537}`, "invalid_argument"},
+		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
+		{"CounterService/Take", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
+		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found"},
 		{"AdminService/ReportLoss", `{}`, "not_found"},
 		{"SecretService/Fetch", `{"space":"given"}`, "permission_denied"},
 	} {
@@ -312,7 +313,7 @@ var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name
 // TestPages: the page and /metrics are for those who may observe, and a scrape asks no store.
 func TestPages(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
-	w.call("CounterService/Next", `{"counter":"orders"}`, as("web"))
+	w.call("CounterService/Next", `{"space":"none","counter":"orders"}`, as("web"))
 	for _, tt := range []struct {
 		path, who string
 		status    int
@@ -346,8 +347,8 @@ func TestStoreFails(t *testing.T) {
 	if a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
 	}
-	if a := w.call("CounterService/List", "{}"); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
-		t.Errorf("a store failed, and a list of all spaces: %s", a.text)
+	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
+		t.Errorf("a store failed, and a list: %s", a.text)
 	}
 	w.broken.Store(false)
 	if a := w.take("none", ""); a.status != http.StatusOK {
@@ -415,36 +416,23 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestMoved: a counter whose space is another one in the configuration gives no number, until that says that it was moved.
+// TestMoved: a space with counters gets no other store, unless the configuration says that it was moved.
 func TestMoved(t *testing.T) {
 	w := newTestbed(t, spaces)
-	w.call("CounterService/Next", `{"counter":"orders"}`)
+	w.call("CounterService/Next", `{"space":"none","counter":"orders"}`)
 	moved := *w.setup.Load().config
-	moved.Counters = []config.Counter{{Name: "*", Space: "mint"}}
+	moved.Spaces = slices.Clone(moved.Spaces)
+	of := &moved.Spaces[2]
+	of.Store = "given"
 	if err := w.Configure(&moved, w.files); err == nil || !strings.Contains(err.Error(), "set moved to true") {
 		t.Errorf("reload: %v", err)
 	}
-	gone := moved
-	gone.Counters = nil
-	for i, c := range []config.Config{gone, moved} { // as in two steps, or by a restart
-		if err := w.Configure(&c, w.files); err != nil {
-			t.Fatal(i, err)
-		}
+	if a := w.call("CounterService/Next", `{"space":"none","counter":"orders"}`); !strings.Contains(a.text, `"2"`) {
+		t.Errorf("%s, want the next number", a.text)
 	}
-	for _, procedure := range []string{"Next", "Take"} {
-		if a := w.call("CounterService/"+procedure, `{"counter":"orders"}`); a.body.Code != "failed_precondition" || !strings.Contains(a.text, "set moved to true") {
-			t.Errorf("%s: %s", procedure, a.text)
-		}
-	}
-	if a := w.call("CounterService/Next", `{"counter":"new"}`); a.status != http.StatusOK {
-		t.Error(a.text)
-	}
-	moved.Counters = []config.Counter{{Name: "*", Space: "mint", Moved: true}}
+	of.Moved = true
 	if err := w.Configure(&moved, w.files); err != nil {
-		t.Fatal(err)
-	}
-	if a := w.call("CounterService/Next", `{"counter":"orders"}`); a.status != http.StatusOK {
-		t.Error(a.text)
+		t.Error(err)
 	}
 }
 
@@ -457,7 +445,7 @@ func TestChangedFiles(t *testing.T) {
 		}
 	}
 	write(place, "sorted")
-	w := newTestbed(t, strings.Replace(spaces, "counters:", "- {name: filed, kind: twitter, storeFile: "+place+"}\ncounters:", 1))
+	w := newTestbed(t, spaces+"- {name: filed, kind: twitter, storeFile: "+place+"}\n")
 	c := w.setup.Load().config
 	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
 		before := w.setup.Load().spaces

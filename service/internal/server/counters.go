@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -13,7 +11,6 @@ import (
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
-	"github.com/randflake/randflake/service/internal/config"
 )
 
 // counterService implements the procedures of CounterService.
@@ -89,36 +86,15 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(found)}), nil
 }
 
-// List omits counters that nobody has used yet, and those of spaces that are not open or in which the caller may not list. It asks
-// each store for one page, and again only if nothing on it is in the configuration.
+// List omits counters that nobody has used yet.
 func (s counterService) List(ctx context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
-	c, answer, limit := callOf(ctx), &api.ListResponse{}, int(min(cmp.Or(r.Msg.Limit, 1000), 1000))
-	for after := r.Msg.After; ; {
-		end := "" // up to which all stores have been looked at; empty for the end
-		for _, name := range c.setup.names() {
-			state, err := c.setup.spaces[name].State()
-			if _, denied := c.setup.policy.Allow(c.who, "list", name); denied != nil || err != nil || state.Counters == nil {
-				continue
-			}
-			found, upTo, err := state.Counters.List(ctx, after, limit)
-			if err != nil {
-				return nil, err
-			}
-			for _, one := range found {
-				if by, _ := config.ByName(c.setup.counters, one.Name); by.Space == name {
-					answer.Counters = append(answer.Counters, wire.Counter(one))
-				}
-			}
-			if upTo != "" && (end == "" || upTo < end) {
-				end = upTo
-			}
-		}
-		answer.Counters = slices.DeleteFunc(answer.Counters, func(one *api.Counter) bool { return end != "" && one.Name > end })
-		if after = end; end == "" || len(answer.Counters) > 0 {
-			break
-		}
+	found, err := callOf(ctx).state.Counters.Counters(ctx, r.Msg.After, int(min(cmp.Or(r.Msg.Limit, 1000), 1000)))
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(answer.Counters, func(a, b *api.Counter) int { return strings.Compare(a.Name, b.Name) })
-	answer.Counters = answer.Counters[:min(len(answer.Counters), limit)]
+	answer := &api.ListResponse{}
+	for _, one := range found {
+		answer.Counters = append(answer.Counters, wire.Counter(one))
+	}
 	return connect.NewResponse(answer), nil
 }

@@ -89,7 +89,7 @@ func (w *testbed) wantSound(t *testing.T, what string, a *httptest.ResponseRecor
 func FuzzBytes(f *testing.F) {
 	for i := range procedures() {
 		for k := range forms {
-			f.Add(uint8(i), uint8(k), []byte([]string{`{"space":"none"}`, "\n\x04none", "\x0a\xff\xff\xff\xff\xff", `{"counter":"orders","count":-1}`}[(i+k)%4]))
+			f.Add(uint8(i), uint8(k), []byte([]string{`{"space":"none"}`, "\n\x04none", "\x0a\xff\xff\xff\xff\xff", `{"space":"none","counter":"orders","count":-1}`}[(i+k)%4]))
 		}
 	}
 	all := procedures()

@@ -42,7 +42,7 @@ func look(ctx context.Context, in *space.Space) view {
 	if state.Store != nil {
 		var err error
 		if v.Info, err = state.Store.Info(ctx); err == nil {
-			v.Counters, _, err = state.Counters.List(ctx, "", 100)
+			v.Counters, err = state.Counters.Counters(ctx, "", 100)
 		}
 		if v.Health = "The store answers. "; err != nil {
 			v.Health, v.Bad = "", cmp.Or(v.Bad, fmt.Sprintf("The store does not answer as it should: %v.", err))

@@ -22,8 +22,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
@@ -50,11 +48,10 @@ type Server struct {
 
 // A setup is everything made from one configuration.
 type setup struct {
-	config   *config.Config
-	files    Files
-	policy   *access.Policy
-	spaces   map[string]*space.Space
-	counters map[string]config.Counter // by name or pattern
+	config *config.Config
+	files  Files
+	policy *access.Policy
+	spaces map[string]*space.Space
 }
 
 // Files are the files that a configuration names and the server uses, opened and read before it is applied.
@@ -92,27 +89,20 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 	if err != nil {
 		return err
 	}
-	next := &setup{c, files, policy, map[string]*space.Space{}, map[string]config.Counter{}}
-	for _, one := range c.Counters {
-		next.counters[one.Name] = one
-	}
+	next := &setup{c, files, policy, map[string]*space.Space{}}
 	for _, want := range c.Spaces {
-		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Elsewhere: s.elsewhere, Logger: s.logger})
+		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
 			return err
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
 			made = kept
+		} else if kept != nil {
+			if err := made.Replaces(kept); err != nil {
+				return err
+			}
 		}
 		next.spaces[want.Name] = made
-	}
-	if err := config.Moved(old.counters, next.counters, func(was, is string) bool {
-		return old.spaces[was].Shares(next.spaces[is])
-	}); err != nil {
-		return err
-	}
-	for _, in := range next.spaces {
-		in.Configure(next.counters)
 	}
 	s.setup.Store(next)
 	gone := maps.Clone(old.spaces)
@@ -131,26 +121,6 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 // taken adds the service's own leases to the audit log.
 func (s *Server) taken(in *space.Space, window int64, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self}, in, window, l, config.Self)
-}
-
-// elsewhere returns an error if another space has a counter that is new in a space: in the configuration, it was moved.
-func (s *Server) elsewhere(ctx context.Context, in *space.Space, name string) error {
-	for _, other := range s.setup.Load().spaces {
-		if other == in || other.Shares(in) || !other.HasStore() {
-			continue
-		}
-		state, err := other.State()
-		if err == nil {
-			_, err = state.Store.Counter(ctx, name)
-		}
-		if err == nil {
-			return fmt.Errorf("%w: %s is in space %s too, where numbers of it were taken: move it back in the configuration, or set moved to true", counter.ErrMismatch, name, other.Name)
-		}
-		if !errors.Is(err, lease.ErrNoCounter) {
-			return fmt.Errorf("whether space %s has the counter: %w", other.Name, err)
-		}
-	}
-	return nil
 }
 
 func (s *Server) closeAll(spaces map[string]*space.Space) {

@@ -59,18 +59,14 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// spaces are those of testbeds: one of each kind and mode, and counters of two of them.
+// spaces are those of testbeds: one of each kind and mode, and counters of some.
 const spaces = `
 spaces:
-- {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET}
-- {name: given, kind: randflake, store: given, secret: distribute, secretFile: SECRET}
-- {name: none, kind: randflake, store: none, check: CHECK}
+- {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET, counters: [{name: others}]}
+- {name: given, kind: randflake, store: given, secret: distribute, secretFile: SECRET, counters: [{name: others}]}
+- {name: none, kind: randflake, store: none, check: CHECK, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*, most: 2}]}
 - {name: sorted, kind: twitter, store: sorted}
 - {name: ulid, kind: ulid}
-counters:
-- {name: orders, space: none}
-- {name: few, space: none, end: 3}
-- {name: others, space: mint}
 `
 
 // newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.

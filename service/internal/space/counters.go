@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,36 +20,21 @@ import (
 
 // Counters are the counters of a space, with a handle on each one of which Next was asked. They are safe for concurrent use.
 type Counters struct {
-	*counter.Counters
-	logger    *slog.Logger
-	elsewhere func(ctx context.Context, counter string) error
-	opening   singleflight.Group
+	counter.Source
+	of      config.Space
+	logger  *slog.Logger
+	opening singleflight.Group
 
 	mu      sync.Mutex
-	terms   map[string]config.Counter
 	handles map[string]*counter.Counter
-	made    map[maker]int // counters, by whom and of which pattern
 	closed  bool
+	made    map[pattern]int // counters
 }
 
-type maker struct{ principal, pattern string }
+type pattern struct{ principal, name string }
 
-func newCounters(logger *slog.Logger) *Counters {
-	return &Counters{logger: logger, handles: map[string]*counter.Counter{}, made: map[maker]int{}}
-}
-
-// configure replaces the counters of the configuration, and closes handles on those that are gone or were changed.
-func (c *Counters) configure(terms map[string]config.Counter) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, h := range c.handles {
-		was, _ := config.ByName(c.terms, name)
-		if is, _ := config.ByName(terms, name); is != was {
-			delete(c.handles, name)
-			h.Close()
-		}
-	}
-	c.terms = terms
+func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
+	return &Counters{Source: source, of: of, logger: logger, handles: map[string]*counter.Counter{}, made: map[pattern]int{}}
 }
 
 // Statuses returns the statuses of the handles, by what the configuration has for them.
@@ -59,71 +43,60 @@ func (c *Counters) Statuses() map[string][]counter.Status {
 	defer c.mu.Unlock()
 	all := map[string][]counter.Status{}
 	for name, h := range c.handles {
-		by, _ := config.ByName(c.terms, name)
+		by, _ := c.of.Counter(name)
 		all[by.Name] = append(all[by.Name], h.Status())
 	}
 	return all
 }
 
+// As returns a counter as the configuration has it, before anybody used it.
+func (c *Counters) As(name string) (lease.Counter, error) {
+	as, found := c.of.Counter(name)
+	if !found {
+		return lease.Counter{}, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has", lease.ErrNoCounter, name, c.of.Name)
+	}
+	return lease.Counter{Name: name, Next: cmp.Or(as.Start, 1), Start: cmp.Or(as.Start, 1), Step: cmp.Or(as.Step, 1), End: cmp.Or(as.End, math.MaxInt64)}, nil
+}
+
 // ErrMost says that a principal has made as many counters of a pattern as it may.
 var ErrMost = errors.New("too many new counters: the limit of the pattern is reached")
 
-func (c *Counters) of(name string) (config.Counter, error) {
+// A maker is the source of the counters, which makes them for a principal.
+type maker struct {
+	counter.Source
+	all       *Counters
+	principal string
+}
+
+// CreateCounter implements counter.Source.
+func (m maker) CreateCounter(ctx context.Context, counter lease.Counter) error {
+	c := m.all
+	as, _ := c.of.Counter(counter.Name)
+	by := pattern{m.principal, as.Name}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	terms, found := config.ByName(c.terms, name)
-	if !found || strings.HasSuffix(name, "*") {
-		return terms, fmt.Errorf("%w: %.100q", lease.ErrNoCounter, name)
-	}
-	return terms, nil
-}
-
-// As returns a counter as the configuration has it, before anybody used it.
-func (c *Counters) As(name string) (lease.Counter, error) {
-	terms, err := c.of(name)
-	return as(name, terms), err
-}
-
-func as(name string, terms config.Counter) lease.Counter {
-	start := cmp.Or(terms.Start, 1)
-	return lease.Counter{Name: name, Next: start, Start: start, Step: cmp.Or(terms.Step, 1), End: cmp.Or(terms.End, math.MaxInt64)}
-}
-
-// create creates a counter, unless it exists, for a principal.
-func (c *Counters) create(ctx context.Context, principal, name string, terms config.Counter) error {
-	if c.elsewhere != nil && !terms.Moved {
-		if err := c.elsewhere(ctx, name); err != nil {
-			return err
-		}
-	}
-	by := maker{principal, terms.Name}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if terms.Name != name && c.made[by] >= cmp.Or(terms.Most, config.DefaultMost) {
-		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, terms.Name))
+	if as.Name != counter.Name && c.made[by] >= cmp.Or(as.Most, config.DefaultMost) {
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, as.Name))
 	}
 	c.made[by]++ // before the lock is given up
 	c.mu.Unlock()
-	err := c.CreateCounter(ctx, as(name, terms))
+	err := m.Source.CreateCounter(ctx, counter)
 	c.mu.Lock()
 	if err != nil {
 		c.made[by]--
-	}
-	if errors.Is(err, lease.ErrExists) {
-		return nil
 	}
 	return err
 }
 
 // Take takes numbers of a counter, and makes it if need be.
 func (c *Counters) Take(ctx context.Context, principal, name string, period lease.Period, n int64) (lease.Run, error) {
-	terms, err := c.of(name)
+	as, err := c.As(name)
 	if err != nil {
 		return lease.Run{}, err
 	}
 	run, err := c.TakeNumbers(ctx, name, period, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		if err = c.create(ctx, principal, name, terms); err == nil {
+		if err = (maker{c.Source, c, principal}).CreateCounter(ctx, as); err == nil || errors.Is(err, lease.ErrExists) {
 			run, err = c.TakeNumbers(ctx, name, period, n)
 		}
 	}
@@ -142,15 +115,10 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 	if h != nil {
 		return h, nil
 	}
-	terms, err := c.of(name)
-	if err != nil {
+	if _, err := c.As(name); err != nil {
 		return nil, err
 	}
-	opened := c.opening.DoChan(name+" "+principal, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), openTime)
-		defer cancel()
-		return c.open(ctx, principal, name, terms)
-	})
+	opened := c.opening.DoChan(name+" "+principal, func() (any, error) { return c.open(principal, name) })
 	select {
 	case r := <-opened:
 		return r.Val.(*counter.Counter), r.Err
@@ -159,47 +127,22 @@ func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter
 	}
 }
 
-func (c *Counters) open(ctx context.Context, principal, name string, terms config.Counter) (*counter.Counter, error) {
-	_, err := c.Counter(ctx, name)
-	if errors.Is(err, lease.ErrNoCounter) {
-		err = c.create(ctx, principal, name, terms)
-	}
-	if err != nil {
-		return nil, err
-	}
-	made := counter.Config{Start: terms.Start, Step: terms.Step, End: terms.End}
-	h, err := c.Open(ctx, name, counter.OrCreate(made), counter.WithLogger(c.logger)) // which compares it
+func (c *Counters) open(principal, name string) (*counter.Counter, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openTime)
+	defer cancel()
+	as, _ := c.of.Counter(name)
+	h, err := counter.From(maker{c.Source, c, principal}).Open(ctx, name, counter.OrCreate(counter.Config{Start: as.Start, Step: as.Step, End: as.End}), counter.WithLogger(c.logger))
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, _ := config.ByName(c.terms, name)
-	switch other := c.handles[name]; {
-	case c.closed || now != terms:
+	if other := c.handles[name]; c.closed || other != nil {
 		h.Close()
-		return nil, fmt.Errorf("%w: the configuration has changed: try again", counter.ErrClosed)
-	case other != nil:
-		h.Close()
-		return other, nil
+		return cmp.Or(other, h), nil
 	}
 	c.handles[name] = h
 	return h, nil
-}
-
-// List returns up to limit counters that the configuration has in this space, after a name, and the name up to which it has looked,
-// or "" for the end.
-func (c *Counters) List(ctx context.Context, after string, limit int) (found []lease.Counter, upTo string, err error) {
-	all, err := c.Counters.Counters(ctx, after, limit)
-	for _, one := range all {
-		if _, err := c.of(one.Name); err == nil {
-			found = append(found, one)
-		}
-	}
-	if len(all) == limit {
-		upTo = all[limit-1].Name
-	}
-	return found, upTo, err
 }
 
 // Close closes the handles.

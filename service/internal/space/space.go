@@ -7,16 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"reflect"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/lease/metrics"
+	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -38,8 +37,6 @@ type Space struct {
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when the background goroutine has ended
 	begun    time.Time
-
-	counters *Counters // of State, once it is open
 }
 
 // A State is what an open space has.
@@ -68,19 +65,13 @@ type Options struct {
 	// Taken is told of the leases that the service takes for itself.
 	Taken func(s *Space, window int64, l randflake.Lease)
 
-	// Elsewhere returns an error if a counter that is new in a space is, or may be, in another one, where numbers of it were taken.
-	Elsewhere func(ctx context.Context, s *Space, counter string) error
-
 	Logger *slog.Logger
 }
 
 // New returns a space that is not open yet, by a configuration that was checked. It fails if a file that the space needs is missing
 // or invalid.
 func New(c config.Space, o Options) (*Space, error) {
-	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now(), counters: newCounters(o.Logger)}
-	if o.Elsewhere != nil {
-		s.counters.elsewhere = func(ctx context.Context, counter string) error { return o.Elsewhere(ctx, s, counter) }
-	}
+	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now()}
 	var err error
 	if s.Check, err = c.CheckValue(); err == nil && c.SecretFile != "" {
 		if s.secret, err = local.ReadSecret(c.SecretFile); err == nil {
@@ -97,15 +88,18 @@ func New(c config.Space, o Options) (*Space, error) {
 	return s, nil
 }
 
-// Shares reports whether two spaces have their data in one place.
-func (s *Space) Shares(other *Space) bool { return s.location == other.location }
-
-// HasStore reports whether the space has a store, open or not.
-func (s *Space) HasStore() bool { return s.location != "" }
-
 // Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.Check == other.Check && s.location == other.location
+}
+
+// Replaces returns an error if the space has counters, and its store is another one than that of the space from before: there they may
+// have given the same numbers.
+func (s *Space) Replaces(before *Space) error {
+	if len(s.Counters) > 0 && url.Redact(s.location) != url.Redact(before.location) && !s.Moved {
+		return fmt.Errorf("space %s: its store is another one than before: numbers of its counters would be given again: leave it, or set moved to true", s.Name)
+	}
+	return nil
 }
 
 // Open begins to open the space.
@@ -113,13 +107,6 @@ func (s *Space) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	go s.begin(ctx)
-}
-
-// Configure sets the counters of the space, among those of all spaces. Handles on counters that stay as they are stay open.
-func (s *Space) Configure(counters map[string]config.Counter) {
-	own := maps.Clone(counters)
-	maps.DeleteFunc(own, func(_ string, c config.Counter) bool { return c.Space != s.Name })
-	s.counters.configure(own)
 }
 
 func (s *Space) noteError(err error) { s.err.Store(&err) }
@@ -159,8 +146,7 @@ func (s *Space) attempt(ctx context.Context) (state *State, err error) {
 		if state.Store, err = s.options.Open(ctx, s.location, lease.Config{}); err != nil {
 			return nil, err
 		}
-		s.counters.Counters = counter.On(state.Store)
-		state.Counters = s.counters
+		state.Counters = newCounters(state.Store, s.Space, s.options.Logger)
 		err = s.compare(ctx, state)
 	}
 	if err == nil {

@@ -13,7 +13,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -31,6 +30,7 @@ type hold struct{ begun, end chan struct{} }
 
 func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
+	c.Counters = counters
 	f, data := new(fake), leasetest.NewMemory()
 	limits := lease.Limits{}
 	if c.Kind == "twitter" {
@@ -61,18 +61,9 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Configure(byName(counters))
 	f.Open()
 	t.Cleanup(func() { f.Close() })
 	return f
-}
-
-func byName(counters []config.Counter) map[string]config.Counter {
-	all := map[string]config.Counter{}
-	for _, c := range counters {
-		all[c.Name] = c
-	}
-	return all
 }
 
 // open waits until the space is open.
@@ -125,8 +116,7 @@ func TestOld(t *testing.T) {
 
 // TestPatterns: counters of a pattern are made at their first use, as it says; a principal makes so many; others make more, and the counters that exist serve everybody.
 func TestPatterns(t *testing.T) {
-	counters := []config.Counter{{Name: "orders/*", Space: "demo", Start: 100, Most: 12}, {Name: "orders/de", Space: "demo"},
-		{Name: "other/*", Space: "else"}, {Name: "many/*", Space: "demo"}}
+	counters := []config.Counter{{Name: "orders/*", Start: 100, Most: 12}, {Name: "orders/de"}, {Name: "many/*"}}
 	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, counters...)
 	all := f.open(t).Counters
 	take := func(who, name string) error {
@@ -148,7 +138,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	if _, err := all.Handle(t.Context(), "web", "other/1"); !errors.Is(err, lease.ErrNoCounter) {
-		t.Errorf("a counter of another space: error %v", err)
+		t.Errorf("a counter that is in no configuration: error %v", err)
 	}
 	for i := range 10 {
 		if err := take("web", fmt.Sprintf("orders/%d", i)); err != nil {
@@ -172,9 +162,7 @@ func TestPatterns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := newCounters(all.logger) // as after a restart
-	again.Counters = all.Counters
-	again.configure(byName(counters))
+	again := newCounters(all.Source, all.of, all.logger) // as after a restart
 	for i := range made {
 		if _, err := again.Handle(t.Context(), "web", fmt.Sprintf("many/%d", i)); err != nil {
 			t.Fatalf("a counter that exists: %v", err)
@@ -189,7 +177,7 @@ func TestPatterns(t *testing.T) {
 
 // TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening for nobody else.
 func TestOpening(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a", Space: "demo"}, config.Counter{Name: "b", Space: "demo"})
+	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a"}, config.Counter{Name: "b"})
 	all := f.open(t).Counters
 	if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
 		t.Fatal(err)
@@ -225,55 +213,6 @@ func TestOpening(t *testing.T) {
 	close(hold.end)
 	if err := <-results; err != nil {
 		t.Errorf("one caller hung up, and the other one got no counter: %v", err)
-	}
-}
-
-// TestConfigureWhileOpening: a counter that is being opened while the configuration changes is not served by the one from before.
-func TestConfigureWhileOpening(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a", Space: "demo"})
-	all := f.open(t).Counters
-	hold := &hold{make(chan struct{}, 1), make(chan struct{})}
-	f.hold.Store(hold)
-	opened := make(chan error)
-	go func() {
-		_, err := all.Handle(t.Context(), "web", "a")
-		opened <- err
-	}()
-	<-hold.begun
-	f.Configure(byName([]config.Counter{{Name: "a", Space: "demo", Start: 7}}))
-	close(hold.end)
-	if err := <-opened; !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("by the configuration from before: error %v", err)
-	}
-	if _, err := all.Handle(t.Context(), "web", "a"); !errors.Is(err, counter.ErrMismatch) {
-		t.Errorf("by the new one, of a counter that was made before: error %v", err)
-	}
-}
-
-// TestConfigure: counters that stay as they are keep their handles, and others are opened again, or no more.
-func TestConfigure(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a", Space: "demo"}, config.Counter{Name: "b", Space: "demo"},
-		config.Counter{Name: "c/*", Space: "demo"})
-	all := f.open(t).Counters
-	handle := func(name string) (*counter.Counter, error) { return all.Handle(t.Context(), "web", name) }
-	before := map[string]*counter.Counter{}
-	for _, name := range []string{"a", "b", "c/1"} {
-		before[name], _ = handle(name)
-	}
-	f.Configure(byName([]config.Counter{{Name: "a", Space: "demo"}, {Name: "d", Space: "demo", Start: 7}, {Name: "c/*", Space: "demo", Most: 0}, {Name: "c/1", Space: "demo", Start: 7}}))
-	if h, err := handle("a"); h != before["a"] || err != nil {
-		t.Errorf("a counter that stayed as it was got another handle, error %v", err)
-	}
-	if _, err := handle("b"); !errors.Is(err, lease.ErrNoCounter) {
-		t.Errorf("a counter that is gone: error %v", err)
-	}
-	if h, err := handle("d"); err != nil {
-		t.Error(err)
-	} else if n, err := h.Wait(t.Context()); n != 7 || err != nil {
-		t.Errorf("a new counter begins at %d, error %v", n, err)
-	}
-	if _, err := handle("c/1"); !errors.Is(err, counter.ErrMismatch) {
-		t.Errorf("a counter that was changed: error %v", err)
 	}
 }
 

@@ -42,9 +42,8 @@ func (e *Engine) serveReplicas() error {
 	config := filepath.Join(e.setup.Dir, "randflaked.yaml")
 	text := fmt.Sprintf(`listen: 127.0.0.1:0
 audit: %q
-spaces: [{name: %s, kind: randflake, store: %q}]
-counters: [{name: %s, space: %[2]s}, {name: %[5]s, space: %[2]s}]
-principals: [{name: workers, tokens: [%[6]x]}]
+spaces: [{name: %s, kind: randflake, store: %q, counters: [{name: %s}, {name: %s}]}]
+principals: [{name: workers, tokens: [%x]}]
 rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limits: {rate: 1000000}}]
 `, filepath.Join(e.setup.Dir, "audit"), worker.Space, e.URL, worker.Orders, worker.Tickets, sha256.Sum256([]byte(Token)))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {

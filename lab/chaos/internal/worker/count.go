@@ -23,7 +23,7 @@ func (w *worker) count(ctx context.Context, space *lease.Space) (err error) {
 	var counters *counter.Counters
 	if space != nil {
 		counters = counter.On(space)
-	} else if counters, err = client.NewCounters(w.Replicas, client.WithToken(w.Token), client.WithPlaintext()); err != nil {
+	} else if counters, err = client.NewCounters(Space, w.Replicas, client.WithToken(w.Token), client.WithPlaintext()); err != nil {
 		return err
 	}
 	errs := make(chan error, len(w.Counters))

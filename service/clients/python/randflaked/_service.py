@@ -65,10 +65,10 @@ class Service(Uncopied):
 
     def mint(self, count: int = 1) -> list[str]:
         """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
-        return self._many("IDService/Mint", "ids", str, count, space=self._space)
+        return self._many("IDService/Mint", "ids", str, count)
 
     def next(self, counter: str, count: int = 1) -> list[int]:
-        """Takes 1 to 65,536 numbers of a counter, in order. If the answer is lost, so are they."""
+        """Takes 1 to 65,536 numbers of a counter of the space, in order. If the answer is lost, so are they."""
         return self._many("CounterService/Next", "numbers", int, count, counter=counter)
 
     def _many(self, method: str, name: str, kind: Callable[[Any], Any], count: int, **fields: Any) -> list[Any]:
@@ -77,7 +77,7 @@ class Service(Uncopied):
             return [kind(value) for value in answer[name]]
 
         check_range("count", count, 1, 65536)
-        return self._call(method, read, dict(fields, count=count))
+        return self._call(method, read, dict(fields, space=self._space, count=count))
 
     def limits(self) -> Limits:
         """Returns the limits of the space, for a Generator."""

@@ -70,11 +70,11 @@ export class Service {
     return this.#call("IDService/Mint", { space: this.#space, count }, read);
   }
 
-  /** Takes up to 65,536 numbers of a counter, in order. Those of a lost answer are lost. */
+  /** Takes up to 65,536 numbers of a counter of the space, in order. Those of a lost answer are lost. */
   async next(counter: string, count = 1): Promise<bigint[]> {
     whole("count", count, 1, 65_536);
     const read = ({ numbers = [] }: Json) => numbers.length === count && numbers.map(BigInt);
-    return this.#call("CounterService/Next", { counter, count }, read);
+    return this.#call("CounterService/Next", { space: this.#space, counter, count }, read);
   }
 
   /** Asks one replica after the other, and waits for each for its share of the time that is left. */

@@ -23,8 +23,9 @@ const (
 
 type NextRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536; 0 stands for 1
+	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
+	Count         uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"` // 1 to 65,536; 0 stands for 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -57,6 +58,13 @@ func (x *NextRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use NextRequest.ProtoReflect.Descriptor instead.
 func (*NextRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *NextRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
 }
 
 func (x *NextRequest) GetCounter() string {
@@ -119,10 +127,11 @@ func (x *NextResponse) GetNumbers() []int64 {
 
 type CounterServiceTakeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`                                // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's end is near
-	Period        string                 `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`                               // such as 2026-11-26, for a counter that begins again with each; empty for others
-	PeriodBegin   int64                  `protobuf:"varint,4,opt,name=period_begin,json=periodBegin,proto3" json:"period_begin,omitempty"` // the first Unix second of the period
+	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`                                // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's end is near
+	Period        string                 `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`                               // such as 2026-11-26, for a counter that begins again with each; empty for others
+	PeriodBegin   int64                  `protobuf:"varint,5,opt,name=period_begin,json=periodBegin,proto3" json:"period_begin,omitempty"` // the first Unix second of the period
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -155,6 +164,13 @@ func (x *CounterServiceTakeRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use CounterServiceTakeRequest.ProtoReflect.Descriptor instead.
 func (*CounterServiceTakeRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CounterServiceTakeRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
 }
 
 func (x *CounterServiceTakeRequest) GetCounter() string {
@@ -247,8 +263,9 @@ func (x *CounterServiceTakeResponse) GetStep() int64 {
 
 type SetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
-	Next          int64                  `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"` // the next number that it gives
+	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
+	Next          int64                  `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the next number that it gives
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -281,6 +298,13 @@ func (x *SetRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use SetRequest.ProtoReflect.Descriptor instead.
 func (*SetRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *SetRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
 }
 
 func (x *SetRequest) GetCounter() string {
@@ -427,7 +451,8 @@ func (x *Counter) GetLost() bool {
 
 type GetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Counter       string                 `protobuf:"bytes,1,opt,name=counter,proto3" json:"counter,omitempty"`
+	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -460,6 +485,13 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
 }
 
 func (x *GetRequest) GetCounter() string {
@@ -515,8 +547,9 @@ func (x *GetResponse) GetCounter() *Counter {
 
 type ListRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	After         string                 `protobuf:"bytes,1,opt,name=after,proto3" json:"after,omitempty"`  // the name before the first one; empty for the beginning
-	Limit         uint32                 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"` // 1 to 1,000; 0 stands for 1,000
+	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
+	After         string                 `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`  // the name before the first one; empty for the beginning
+	Limit         uint32                 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"` // 1 to 1,000; 0 stands for 1,000
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -549,6 +582,13 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
 	return file_randflake_v1_counter_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListRequest) GetSpace() string {
+	if x != nil {
+		return x.Space
+	}
+	return ""
 }
 
 func (x *ListRequest) GetAfter() string {
@@ -613,25 +653,28 @@ var File_randflake_v1_counter_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\n" +
-	"\x1arandflake/v1/counter.proto\x12\frandflake.v1\"=\n" +
-	"\vNextRequest\x12\x18\n" +
-	"\acounter\x18\x01 \x01(\tR\acounter\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"(\n" +
+	"\x1arandflake/v1/counter.proto\x12\frandflake.v1\"S\n" +
+	"\vNextRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
+	"\acounter\x18\x02 \x01(\tR\acounter\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\"(\n" +
 	"\fNextResponse\x12\x18\n" +
-	"\anumbers\x18\x01 \x03(\x03R\anumbers\"\x86\x01\n" +
-	"\x19CounterServiceTakeRequest\x12\x18\n" +
-	"\acounter\x18\x01 \x01(\tR\acounter\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x16\n" +
-	"\x06period\x18\x03 \x01(\tR\x06period\x12!\n" +
-	"\fperiod_begin\x18\x04 \x01(\x03R\vperiodBegin\"\\\n" +
+	"\anumbers\x18\x01 \x03(\x03R\anumbers\"\x9c\x01\n" +
+	"\x19CounterServiceTakeRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
+	"\acounter\x18\x02 \x01(\tR\acounter\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\x12!\n" +
+	"\fperiod_begin\x18\x05 \x01(\x03R\vperiodBegin\"\\\n" +
 	"\x1aCounterServiceTakeResponse\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x12\n" +
-	"\x04step\x18\x03 \x01(\x03R\x04step\":\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\"P\n" +
 	"\n" +
-	"SetRequest\x12\x18\n" +
-	"\acounter\x18\x01 \x01(\tR\acounter\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\x03R\x04next\"\r\n" +
+	"SetRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
+	"\acounter\x18\x02 \x01(\tR\acounter\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\x03R\x04next\"\r\n" +
 	"\vSetResponse\"\x99\x01\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
@@ -640,15 +683,17 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\x03R\x04next\x12\x16\n" +
 	"\x06period\x18\x06 \x01(\tR\x06period\x12\x12\n" +
-	"\x04lost\x18\a \x01(\bR\x04lost\"&\n" +
+	"\x04lost\x18\a \x01(\bR\x04lost\"<\n" +
 	"\n" +
-	"GetRequest\x12\x18\n" +
-	"\acounter\x18\x01 \x01(\tR\acounter\">\n" +
+	"GetRequest\x12\x14\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
+	"\acounter\x18\x02 \x01(\tR\acounter\">\n" +
 	"\vGetResponse\x12/\n" +
-	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\"9\n" +
+	"\acounter\x18\x01 \x01(\v2\x15.randflake.v1.CounterR\acounter\"O\n" +
 	"\vListRequest\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\tR\x05after\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\rR\x05limit\"A\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\"A\n" +
 	"\fListResponse\x121\n" +
 	"\bcounters\x18\x01 \x03(\v2\x15.randflake.v1.CounterR\bcounters2\xeb\x02\n" +
 	"\x0eCounterService\x12=\n" +

@@ -54,7 +54,7 @@ type CounterServiceClient interface {
 	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
 	Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
-	// List returns the counters that the caller may look at, in the order of their names.
+	// List returns the counters of a space, in the order of their names.
 	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
 }
 
@@ -147,7 +147,7 @@ type CounterServiceHandler interface {
 	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
 	Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error)
 	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
-	// List returns the counters that the caller may look at, in the order of their names.
+	// List returns the counters of a space, in the order of their names.
 	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
 }
 

@@ -43,10 +43,10 @@ public class Service { // not final, for tests alone
         this.http = http != null ? http : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     }
 
-    /** Takes 1 to 65,536 numbers of a counter, in order. Numbers in an answer that is lost are skipped. */
+    /** Takes 1 to 65,536 numbers of a counter of the space, in order. Numbers in an answer that is lost are skipped. */
     public long[] next(String counter, int count) {
         Id.check("count", count, 1, 65_536);
-        return numbers("CounterService/Next", count, Map.of("counter", counter, "count", count));
+        return numbers("CounterService/Next", count, Map.of("space", space, "counter", counter, "count", count));
     }
 
     /** What a space is like: a window's seconds, how many windows ahead may be taken, the secret's check value or "". */
