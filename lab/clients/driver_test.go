@@ -48,7 +48,7 @@ var languages = []language{
 	{"minimal", "", "parse secrets late stale answers failover tokens forks threads mint counter copy"}, // compiled by here
 	{"python", "python3 ../../service/clients/python/tests/driver.py", ""},
 	{"typescript", "node ../../service/clients/typescript/test/driver.mjs", "forks"},
-	{"java", "java -cp ../../service/clients/java/build/classes:../../clients/java/build/test io.github.randflake.Driver", "forks"},
+	{"java", "java -cp ../../service/clients/java/build/classes:../../service/clients/java/build/test io.github.randflake.Driver", "forks"},
 }
 
 // here returns the languages that RANDFLAKE_LANGUAGES names, all for "all", and Python if it names none.
