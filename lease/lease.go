@@ -34,7 +34,7 @@ func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lea
 		case window < m.Low:
 			return nil, &WaitError{ErrLoss, m.start(m.Low), fmt.Sprintf("%s: %s: forgotten leases may be in use", s, m.Why)}
 		case window > last:
-			return nil, &WaitError{ErrAhead, v.to.Add(m.Window * time.Duration(window-last)), fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
+			return nil, &WaitError{ErrAhead, v.to.Add(m.Window * time.Duration(min(window-last, math.MaxInt64/int64(m.Window)))), fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
 		case n > m.Nodes:
 			return nil, fmt.Errorf("%w: lease of %d nodes: %s has %d", ErrInvalid, n, s, m.Nodes)
 		case n > s.rules.room(m, first):

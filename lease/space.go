@@ -58,7 +58,7 @@ func (l Limits) check() (Limits, error) {
 	case l.Ahead < 1 || l.Ahead > maxAhead:
 		return l, fmt.Errorf("%w: %d windows ahead: want 1 to %d", ErrInvalid, l.Ahead, maxAhead)
 	case l.MaxSkew < 0 || l.MaxSkew > 24*time.Hour || l.MaxSkew%time.Second != 0:
-		return l, fmt.Errorf("%w: max skew of %v: want whole seconds, 0s to 24h", ErrInvalid, l.MaxSkew)
+		return l, fmt.Errorf("%w: max skew of %v: want whole seconds, up to 24h", ErrInvalid, l.MaxSkew)
 	}
 	return l, nil
 }

@@ -32,7 +32,8 @@ var (
 	// https://github.com/f4b6a3/tsid-creator, with 1,024 nodes
 	tsid = preset("tsid: time 42, worker 10, sequence 12; 1ms since 2020-01-01T00:00:00Z")
 
-	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as JavaScript keeps
+	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as JavaScript keeps. Its
+	// port to C# counts from eight hours later on.
 	yitter = preset("yitter: time 41, worker 6, sequence 6; 1ms since 2020-02-19T18:20:02Z")
 
 	// Of many services: the divisions of twitter, from 1970 on

@@ -123,7 +123,7 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 }
 
 // Parse reads the text of a number as String returned it, or as people write that: with blanks, hyphens and the like
-// elsewhere or left out, in the other case, with O for 0 and I or L for 1, where the alphabet leaves no doubt. For any other
+// elsewhere or left out, in the other case, with O for 0 and I or L for 1, where width, alphabet and check leave no doubt. For any other
 // text the error wraps [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption of 0.
 //
 // A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse

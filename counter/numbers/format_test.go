@@ -190,10 +190,30 @@ func TestStrictParsing(t *testing.T) {
 			t.Errorf("%q: %v", text, n)
 		}
 	}
+	for _, c := range []struct {
+		pattern string
+		period  Period
+		text    string
+		want    string // or "", if it is refused
+	}{
+		{"{period}-{n:4}", Day, "2026-11-22 0007", "2026-11-22-0007"},
+		{"{period}-{n:4}", Day, "", ""},
+		{"{period}-{n:4}", FiscalYear(time.April), "fy2027 0007", "FY2027-0007"},
+		{"{date:2006-01}-{n}", Month, "2026-1-15", ""},
+		{"{date:2006}/{n}", Year, "26/1234", ""},
+		{"X{n}{check:mod11-2}", Forever, "X5669410684/9", ""},
+		{"{n}", Forever, "-5", ""},
+		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MDO", "CD6MDO"},
+		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
+	} {
+		if n, err := newTestFormat(t, c.pattern, WithPeriod(c.period)).Parse(c.text); n.String() != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q is read as %v, %v", c.pattern, c.text, n, err)
+		}
+	}
 	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
 	if n, err := week.Number(noon, 0xbeef); err != nil {
 		t.Error(err)
-	} else if read, err := week.Parse("inv2026w47 oolfqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
+	} else if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
 		t.Errorf("%v is read as %v, %v", n, read, err)
 	}
 	// A day whose midnight does not exist in the zone is a day all the same.

@@ -19,6 +19,7 @@ type pattern struct {
 	layout   string
 	shows    Period // what the layout shows
 	period   int    // length of the period's name, or 0 if the texts don't have it
+	named    string // a period's name, which shows where it has a hyphen
 	alphabet *alphabet
 	width    int // of the number in characters, or 0 for as many as it needs
 	check    *checkSystem
@@ -128,7 +129,8 @@ func (p *pattern) setCheck(name string) error {
 // setPeriod returns an error unless texts tell the period.
 func (p *pattern) setPeriod(period Period) error {
 	if slices.Contains(p.parts, periodField) {
-		p.period = len(period.key(time.Unix(0, 0)))
+		p.named = period.key(time.Unix(0, 0))
+		p.period = len(p.named)
 		p.fixed += p.period
 		if p.period == 0 {
 			return fmt.Errorf("{period}: want WithPeriod, which says what that is")
@@ -231,9 +233,10 @@ func (p *pattern) parse(text string) (date, period string, n uint64, want string
 // grouping separates what people write, and is a part of literals, dates and periods.
 const grouping = " -./_"
 
-// tidied returns what a text is meant to be, as far as that is without doubt.
+// tidied returns what a text is meant to be, as far as that is without doubt. Without a width only the grouping tells where the
+// number begins, and a digit that was mistyped as a hyphen would just be missing.
 func (p *pattern) tidied(text string) string {
-	if strings.ContainsAny(p.alphabet.characters, grouping) {
+	if p.width == 0 || strings.ContainsAny(p.alphabet.characters, grouping) {
 		return text
 	}
 	rest := strings.Map(func(r rune) rune {
@@ -259,16 +262,13 @@ func (p *pattern) tidied(text string) string {
 		case dateField:
 			like(p.layout, decimal.fold)
 		case periodField:
-			like("2026-W47"[:p.period], upper) // where each has its hyphen
+			like(p.named, upper)
 		case numberField:
-			width := p.width
-			if width == 0 {
-				width = len(rest) // what follows it takes its own
-				for _, after := range p.parts[slices.Index(p.parts, numberField)+1:] {
-					width -= p.lengthOf(after)
-				}
+			fold := p.alphabet.fold
+			if p.check != nil && p.check.characters != digits { // an O that was exchanged with its neighbor is no 0
+				fold = p.alphabet.cased
 			}
-			like(strings.Repeat("0", max(width, 0)), p.alphabet.fold)
+			like(strings.Repeat("0", p.width), fold)
 		case checkField:
 			like(strings.Repeat("0", p.check.length), (&alphabet{characters: p.check.checks}).fold)
 		default:
@@ -282,41 +282,24 @@ func (p *pattern) tidied(text string) string {
 	return string(b) + rest
 }
 
-// lengthOf returns how many characters a part has without grouping.
-func (p *pattern) lengthOf(part string) int {
-	switch part {
-	case dateField:
-		part = p.layout
-	case periodField:
-		part = "2026-W47"[:p.period]
-	case checkField:
-		return p.check.length
-	}
-	return len(part) - len(strings.Map(func(r rune) rune {
-		if strings.ContainsRune(grouping, r) {
-			return r
-		}
-		return -1
-	}, part))
-}
-
 // fold returns the character that one stands for.
 func (a *alphabet) fold(c byte) byte {
-	all := []byte{c}
-	if 'a' <= c && c <= 'z' {
-		all = append(all, c-'a'+'A')
-	} else if 'A' <= c && c <= 'Z' {
-		all = append(all, c-'A'+'a')
+	switch found := a.cased(c); {
+	case strings.IndexByte(a.characters, found) >= 0:
+		return found
+	case strings.IndexByte("oO", c) >= 0 && strings.IndexByte(a.characters, '0') >= 0:
+		return '0'
+	case strings.IndexByte("iIlL", c) >= 0 && strings.IndexByte(a.characters, '1') >= 0:
+		return '1'
 	}
-	switch c {
-	case 'o', 'O':
-		all = append(all, '0')
-	case 'i', 'I', 'l', 'L':
-		all = append(all, '1')
-	}
-	for _, c := range all {
-		if strings.IndexByte(a.characters, c) >= 0 {
-			return c
+	return c
+}
+
+// cased returns the character in the case that the alphabet has.
+func (a *alphabet) cased(c byte) byte {
+	for _, one := range []byte{c, strings.ToLower(string(rune(c)))[0], strings.ToUpper(string(rune(c)))[0]} {
+		if strings.IndexByte(a.characters, one) >= 0 {
+			return one
 		}
 	}
 	return c

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -60,17 +61,16 @@ func (p *parser) parse(text string) (id randflake.ID, err error) {
 	return id, err
 }
 
-// plain returns a decimal number without what JavaScript, Java and people write with it: 1_849n, 1,849 and 1849L.
-func plain(text string) string {
-	digits := strings.TrimRight(text, "nL")
-	if len(text)-len(digits) > 1 {
+var written = regexp.MustCompile(`^-?([0-9]+|[0-9]{1,3}((_[0-9]{3})+|(,[0-9]{3})+|('[0-9]{3})+))[nL]?$`)
+
+// plain returns a decimal number without what JavaScript, Java and people write with it: 1_849n, 1,849 and 1849L. Digits with an n
+// are the text of an ID, if they are short enough, and 1849,20 are two values of a table.
+func (p *parser) plain(text string) string {
+	short := len(text) <= 13 && !strings.ContainsAny(text, "_,'L-")
+	if short || p.from != "auto" && p.from != "int" || !written.MatchString(text) {
 		return text
 	}
-	digits = strings.NewReplacer("_", "", ",", "", "'", "").Replace(digits)
-	if !isDecimal(strings.TrimPrefix(digits, "-")) {
-		return text
-	}
-	return digits
+	return strings.NewReplacer("_", "", ",", "", "'", "").Replace(strings.TrimRight(text, "nL"))
 }
 
 // prefixOf returns the prefix of a typed ID, such as ord_b0bb8nt7619tu, with its underscore, or "".

@@ -112,7 +112,7 @@ func (in *inspector) findSecret(h home) error {
 func (in *inspector) open(texts []string) bool {
 	plainly := make([]string, len(texts))
 	for i, text := range texts {
-		plainly[i] = plain(text)
+		plainly[i] = in.plain(text)
 	}
 	known := in.parseAll(plainly)
 	in.opened = in.now()
@@ -125,7 +125,7 @@ func (in *inspector) open(texts []string) bool {
 
 // answer appends the possible readings of the ID in text i. An implausible ID has an answer and an error.
 func (in *inspector) answer(b []byte, i int, text string) ([]byte, error) {
-	text = plain(text)
+	text = in.plain(text)
 	kind := in.kindOf(text)
 	if kind == kindRandflake && in.errs[i] == nil && in.cipher != nil && !*in.json {
 		fields := in.raws[i].Fields()
@@ -155,7 +155,7 @@ func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
 		return in.kind
-	case in.from != "int" && in.from != "hex" && (len(text) == 26 && isULID(text) || len(text) == 36):
+	case in.from != "int" && in.from != "hex" && (len(text) == 26 && isULID(text) || len(text) == 36 && prefixOf(text) == ""):
 		return kindULID
 	}
 	if form := in.formOf(text); form == "int" || form == "hex" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -40,10 +41,16 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 				}
 				return t.print(fmt.Sprintf("%d\n%d\n", first, last))
 			case c.kind == kindULID:
+				if epoch := time.UnixMilli(0); from.Before(epoch) && to.After(epoch) {
+					from = epoch // as for layouts
+				}
 				first, err := ulid.Compose(ulid.Fields{Time: from.Add(time.Millisecond - 1)}) // rounded up
 				last, wrong := ulid.Compose(ulid.Fields{Time: to.Add(-1), Entropy: [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}})
-				if err := errors.Join(err, wrong); err != nil {
+				if err := cmp.Or(err, wrong); err != nil {
 					return err
+				}
+				if first.Compare(last) > 0 {
+					return fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
 				}
 				return t.print(fmt.Sprintf("%s\n%s\n", first, last))
 			}

@@ -330,6 +330,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "ulid                    2016-07-30T23:54:10.259Z"},
 		{"01arz3ndektsv4rrffq69g5fav", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
+		{"1541815603606036480,5", "invalid ID"},
 		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
 	} {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
@@ -342,12 +343,13 @@ func TestPublishedIDs(t *testing.T) {
 // TestRange prints the first and the last ID of an interval.
 func TestRange(t *testing.T) {
 	for args, want := range map[string]string{
-		"--layout discord 2024-01-01 2024-02-01":                "1191168914227200000\n1202402938060799999\n",
-		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z": "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
-		"2024-01-01 2024-02-01":                                 "want --layout",
-		"--layout discord 2024-02-01 2024-01-01":                "is not before",
-		"--layout discord yesterday 2024-01-01":                 "want a time such as",
-		"--layout discord 2014-01-01 2014-01-02":                "invalid ID",
+		"--layout discord 2024-01-01 2024-02-01":                          "1191168914227200000\n1202402938060799999\n",
+		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z":           "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
+		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie",
+		"2024-01-01 2024-02-01":                                           "want --layout",
+		"--layout discord 2024-02-01 2024-01-01":                          "is not before",
+		"--layout discord yesterday 2024-01-01":                           "want a time such as",
+		"--layout discord 2014-01-01 2014-01-02":                          "invalid ID",
 	} {
 		r := call(t, "", append([]string{"range"}, strings.Fields(args)...)...)
 		if !strings.Contains(r.out+r.err, want) {

@@ -104,6 +104,14 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 	if err := h.locate(); err != nil {
 		return err
 	}
+	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
+		if f := cmd.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "0s") == "" {
+			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
+		}
+	}
+	if h.implied && config.Limits.Nodes > 0 {
+		return wrong(cmd, "STORE is missing: in the state directory randflake new makes the spaces of sortable IDs by itself")
+	}
 	if h.at.Dir != "" {
 		if err := os.MkdirAll(h.at.Dir, 0o700); err != nil {
 			return err
@@ -162,6 +170,9 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 	if info.Low.After(time.Now()) {
 		begin = "leases begin at " + info.Low.Format(time.RFC3339)
 	}
+	if config.Check == [8]byte{} && config.Limits.Nodes == 0 {
+		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
+	}
 	return t.print(fmt.Sprintf("%smade %s: %s\n", made, space, begin))
 }
 
@@ -208,6 +219,8 @@ to be set. The exit status is 1 if something is wrong.`,
 				bad = append(bad, err.Error())
 			} else if info.Check == hex.EncodeToString(check[:]) {
 				good = append(good, "the secret is that of the space")
+			} else {
+				good = append(good, "it is for IDs of any secret")
 			}
 		}
 		waiting := []string{}

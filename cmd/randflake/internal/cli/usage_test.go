@@ -87,6 +87,8 @@ func TestMessages(t *testing.T) {
 	for _, c := range []struct{ variable, args, input, want string }{
 		{args: `store init --nodes 4294967297 new`, want: "value out of range"},
 		{args: `store init --nodes 131073 new`, want: "want 1 to 131072"},
+		{args: `store init --nodes 0 new`, want: "want more than 0"},
+		{args: `store init --nodes 1024`, want: "STORE is missing"},
 		{args: `store init --window 1500ms new`, want: "want whole seconds"},
 		{args: `store init --max-skew -1s new`, want: "max skew of -1s"},
 		{args: `next ''`, want: "next: NAME is empty: see"},
