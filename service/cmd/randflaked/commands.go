@@ -17,9 +17,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/metrics"
+	"github.com/randflake/randflake/service/internal/space"
 )
 
 // check validates a configuration, with the files and stores that it names.
@@ -45,7 +48,21 @@ func check(args []string, out, problems io.Writer) error {
 
 // probe reads and opens what a configuration names. It changes nothing.
 func probe(c *config.Config) error {
-	problems := []error{c.Probe(context.Background())}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var problems []error
+	for _, one := range c.Spaces {
+		s, err := space.New(one, space.Options{Open: url.Open})
+		if err == nil {
+			err = s.Try(ctx)
+		}
+		if errors.Is(err, lease.ErrNoSpace) {
+			err = fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
+		}
+	}
 	if c.TLS != nil {
 		files, err := certificates(*c.TLS)
 		if err == nil && time.Now().After(files.Certificates[0].Leaf.NotAfter) {

@@ -31,7 +31,6 @@ type Config struct {
 	Rules      []Rule      `yaml:"rules"`
 
 	Level slog.Level `yaml:"-"` // what LogLevel says
-	file  string
 }
 
 // TLS names files in PEM.
@@ -158,7 +157,7 @@ func Read(file string) (*Config, error) {
 
 // Parse reads what a file says. The error has all that is wrong with it.
 func Parse(file string, data []byte) (*Config, error) {
-	c := &Config{Listen: "localhost:8080", file: file}
+	c := &Config{Listen: "localhost:8080"}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(c); errors.Is(err, io.EOF) {

@@ -1,14 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/url"
 )
 
 // whole has everything that a configuration can have.
@@ -145,28 +141,5 @@ func TestWrong(t *testing.T) {
 	_, err := Parse("w.yaml", []byte("listen: x\nspaces: [{name: A, kind: ulid}]"))
 	if n := strings.Count(err.Error(), "\n") + 1; n != 2 {
 		t.Errorf("%d problems, want both at once: %v", n, err)
-	}
-}
-
-// TestProbe: a store that is not there, or for another secret, is refused.
-func TestProbe(t *testing.T) {
-	dir := t.TempDir()
-	space, err := url.Create(t.Context(), "file:"+dir+"/a", lease.Config{New: true, Check: [8]byte{1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	space.Close()
-	for _, tt := range []struct{ store, check, want string }{
-		{"a", "0100000000000000", ""},
-		{"c", "", "create it with randflake store init"},
-		{"a", "0200000000000000", "it is for a secret whose check value is 0100000000000000, and this one's is 02"},
-	} {
-		c, err := Parse("p.yaml", fmt.Appendf(nil, "spaces: [{name: a, kind: randflake, store: 'file:%s/%s', check: '%s'}]", dir, tt.store, tt.check))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Probe(t.Context()); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v", tt, err)
-		}
 	}
 }

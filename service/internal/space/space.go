@@ -73,16 +73,14 @@ type Options struct {
 func New(c config.Space, o Options) (*Space, error) {
 	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now()}
 	var err error
-	if s.Check, err = c.CheckValue(); err == nil && c.SecretFile != "" {
-		if s.secret, err = local.ReadSecret(c.SecretFile); err == nil {
-			s.Cipher = randflake.NewCipher(s.secret)
-		}
-	}
-	if err == nil {
-		s.location, err = c.Location()
+	if s.location, err = c.Location(); err == nil && c.SecretFile != "" {
+		s.secret, err = local.ReadSecret(c.SecretFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("space %s: %w", c.Name, err)
+	}
+	if s.Check = c.Check; c.SecretFile != "" {
+		s.Cipher, s.Check = randflake.NewCipher(s.secret), fmt.Sprintf("%x", s.secret.CheckValue())
 	}
 	s.noteError(errors.New("it is being opened"))
 	return s, nil
@@ -140,35 +138,48 @@ func (s *Space) begin(ctx context.Context) {
 	}
 }
 
-func (s *Space) attempt(ctx context.Context) (state *State, err error) {
-	state = &State{Check: s.Check}
-	if s.location != "" {
-		if state.Store, err = s.options.Open(ctx, s.location, lease.Config{}); err != nil {
-			return nil, err
-		}
-		state.Counters = newCounters(state.Store, s.Space, s.options.Logger)
-		err = s.compare(ctx, state)
+func (s *Space) attempt(ctx context.Context) (*State, error) {
+	state, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = s.mint(ctx, state)
-	}
-	if err != nil && state.Store != nil {
+	if err = s.mint(ctx, state); err != nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return state, err
 }
 
-// compare compares the secrets of the store and of the configuration.
-func (s *Space) compare(ctx context.Context, state *State) error {
-	info, err := state.Store.Info(ctx)
+// Try returns why the space can't be opened, and changes nothing.
+func (s *Space) Try(ctx context.Context) error {
+	state, err := s.connect(ctx)
+	if err == nil && state.Store != nil {
+		state.Store.Close()
+	}
+	return err
+}
+
+// connect opens the store, and compares its secret with that of the configuration.
+func (s *Space) connect(ctx context.Context) (*State, error) {
+	if s.location == "" {
+		return &State{Check: s.Check}, nil
+	}
+	store, err := s.options.Open(ctx, s.location, lease.Config{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.Check != "" && info.Check != "" && info.Check != s.Check {
-		return fmt.Errorf("%w: its check value is %s, that of the configuration is %s", lease.ErrSecret, info.Check, s.Check)
+	info, err := store.Info(ctx)
+	switch {
+	case err != nil:
+	case s.Kind != "randflake" && info.Check != "":
+		err = fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: want another one for %s IDs", lease.ErrSecret, s.Kind)
+	case s.Check != "" && info.Check != "" && info.Check != s.Check:
+		err = fmt.Errorf("%w: the store is for one whose check value is %s, and this one's is %s: is it that of another environment?", lease.ErrSecret, info.Check, s.Check)
 	}
-	state.Check = cmp.Or(info.Check, s.Check)
-	return nil
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	return &State{Store: store, Check: cmp.Or(info.Check, s.Check), Counters: newCounters(store, s.Space, s.options.Logger)}, nil
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and says until when to wait if that is known.

@@ -36,7 +36,7 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if c.Kind == "twitter" {
 		limits.Nodes = 1024
 	}
-	made, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: limits, New: c.Store != "old"})
+	made, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: limits, New: c.Store != "old", Check: map[string][8]byte{"checked": {1}}[c.Store]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +213,27 @@ func TestOpening(t *testing.T) {
 	close(hold.end)
 	if err := <-results; err != nil {
 		t.Errorf("one caller hung up, and the other one got no counter: %v", err)
+	}
+}
+
+// TestTry: a store that is not there, for another secret, or of another kind is told of, and nothing is taken.
+func TestTry(t *testing.T) {
+	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})
+	for want, c := range map[string]config.Space{
+		"": {Kind: "randflake", Store: "m", Check: "0100000000000000"}, "check value is 0100000000000000, and this one's is 02": {Kind: "randflake", Store: "m", Check: "0200000000000000"},
+		"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
+	} {
+		s, err := New(c, f.options)
+		if err == nil {
+			err = s.Try(t.Context())
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", c, err, want)
+		}
+	}
+	f.fails.Store(true)
+	if s, _ := New(f.Space.Space, f.options); s.Try(t.Context()) == nil {
+		t.Error("a store that is away is none that can't be opened")
 	}
 }
 
