@@ -16,7 +16,7 @@ from math import inf
 from time import monotonic, time
 from typing import Callable, TypeVar
 
-from ._id import EPOCH, MAX_NODE, WIDTH, Secret, check_range
+from ._id import EPOCH, MAX_NODE, MAX_SECOND, WIDTH, Fields, Secret, check_range
 from ._process import ForkCheck, Uncopied
 from ._service import Limits, Service, ServiceError
 
@@ -195,6 +195,32 @@ class Generator(_Maker):
         first_node = self._service.take(wanted, self._nodes, start, end)
         with stock.lock:
             stock.leases[wanted] = _Lease(wanted, first_node, until)
+
+
+class LeasedGenerator(Uncopied):
+    """Makes IDs under a lease that was given by hand: of one node, in the Unix seconds from start to before end.
+
+    Nothing else may ever make IDs of this node in these seconds, so a program that starts again needs a later start.
+    Safe for use by many threads. A child process is refused.
+    """
+
+    def __init__(self, node: int, start: int, end: int, secret: Secret) -> None:
+        check_range("node", node, 0, MAX_NODE)
+        check_range("start", start, EPOCH, MAX_SECOND)
+        check_range("end", end, start + 1, MAX_SECOND + 1)
+        self._node, self._start, self._end, self._secret = node, start, end, secret
+        self._process, self._lock, self._cursor = ForkCheck(), threading.Lock(), start * PLACES
+
+    def generate(self) -> int:
+        """Returns a new ID. Raises ValueError outside the lease."""
+        if not self._process.same():
+            raise ValueError("randflake: the lease is the parent's: give the child one of its own")
+        with self._lock:
+            cursor = max(self._cursor, int(time()) * PLACES)
+            if int(time()) < self._start or cursor >= self._end * PLACES:
+                raise ValueError(f"randflake: want a lease for {int(time())}: this one is from {self._start} to {self._end}")
+            self._cursor = cursor + 1
+        return self._secret.compose(Fields(cursor // PLACES, self._node, cursor % PLACES))
 
 
 class AsyncGenerator:

@@ -13,7 +13,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
-from randflaked import AsyncGenerator, Generator, Minter, Secret, Service, ServiceError, parse, to_text
+from randflaked import AsyncGenerator, Generator, LeasedGenerator, Minter, Secret, Service, ServiceError, parse, to_text
 
 from .speed import Leases
 
@@ -66,6 +66,20 @@ class Client(unittest.TestCase):
             return await asyncio.gather(*(AsyncGenerator(self.generator).generate() for _ in range(2000)))
 
         self.assertEqual(len(set(asyncio.run(make()))), 2000)
+
+    def test_lease_by_hand(self):
+        second = int(time.time())
+        generator = LeasedGenerator(7, second, second + 60, self.secret)
+        with mock.patch("randflaked._generator.time", lambda: clock):
+            for clock, want in ((second, [(0, 0), (0, 1)]), (second + 59.9, [(59, 0)]), (second, [(59, 1)])):
+                for after, sequence in want:
+                    self.assertEqual(self.secret.inspect(generator.generate()), (second + after, 7, sequence))
+            for clock in (second - 1, second + 60):
+                self.assertRaisesRegex(ValueError, "want a lease", generator.generate)
+        with mock.patch("os.getpid", lambda: 1):
+            self.assertRaisesRegex(ValueError, "the parent's", generator.generate)
+        for bad in ((1 << 17, second, second + 1), (1, 1_729_999_999, second), (1, second, second)):
+            self.assertRaises(ValueError, LeasedGenerator, *bad, self.secret)
 
     def test_typed_ids(self):
         for id, digits in ((0, "0"), (-1, "fvvvvvvvvvvvv"), (4594531474933654033, "3vgoe12ccb8gh")):

@@ -1,6 +1,6 @@
 import { Calls } from "./calls.js";
 import { RandflakeError, refuse, whole } from "./errors.js";
-import { MAX_NODE, Secret } from "./secret.js";
+import { EPOCH, MAX_NODE, MAX_SECOND, Secret } from "./secret.js";
 import type { Limits } from "./service.js";
 
 export interface GeneratorOptions {
@@ -117,5 +117,33 @@ export class Generator {
     const window = this.#wanted, { seconds } = this.#limits;
     const until = now() + (window + 1) * seconds - Date.now() / 1000;
     this.#leases.set(window, { window, firstNode: await service.take(window, nodes, seconds), until, cursor: 0 });
+  }
+}
+
+/** A lease that is given by hand: a node, for the Unix seconds from start to before end. */
+export interface GivenLease { node: number; start: number; end: number; secret: Secret }
+
+/**
+ * Makes IDs without a service. Nothing else may ever make IDs of this node in these seconds, so a program that starts
+ * again needs a later start, and each process and worker thread a lease of its own.
+ */
+export class LeasedGenerator {
+  readonly #lease: GivenLease;
+  #cursor = 0;
+
+  constructor(lease: GivenLease) {
+    whole("node", lease.node, 0, MAX_NODE);
+    whole("start", lease.start, EPOCH, MAX_SECOND);
+    whole("end", lease.end, lease.start + 1, MAX_SECOND + 1);
+    this.#lease = { ...lease };
+  }
+
+  /** Returns a new ID, or throws outside the lease. */
+  generate(): bigint {
+    const { node, start, end, secret } = this.#lease, second = Math.floor(Date.now() / 1000);
+    const cursor = Math.max(this.#cursor, second * 2 ** 17), at = Math.floor(cursor / 2 ** 17);
+    if (second < start || at >= end) refuse(`want a lease for ${second}: this one is from ${start} to ${end}`);
+    this.#cursor = cursor + 1;
+    return secret.one(at, node * 2 ** 17 + (cursor % 2 ** 17));
   }
 }

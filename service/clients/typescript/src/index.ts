@@ -1,5 +1,5 @@
 export * from "./id.js";
-export { Generator, type GeneratorOptions } from "./generator.js";
+export { Generator, LeasedGenerator, type GeneratorOptions, type GivenLease } from "./generator.js";
 export { Minter } from "./minter.js";
 export { Secret, type Fields } from "./secret.js";
 export { Service, type Limits, type ServiceOptions } from "./service.js";

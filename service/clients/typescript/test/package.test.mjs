@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import * as imported from "@randflake/client";
 
-const { Generator, Minter, Secret, Service } = imported, root = join(import.meta.dirname, "..");
+const { Generator, LeasedGenerator, Minter, Secret, Service } = imported, root = join(import.meta.dirname, "..");
 
 test("it can be imported and required, and has types for both that need no other package", (t) => {
   const dir = mkdtempSync(join(root, "dist", "types-"));
@@ -61,6 +61,23 @@ test("typed IDs have a prefix, and no other text is one", () => {
   }
   for (const bad of [undefined, null, "", "_", "a_", "9", "A", "a-b", "a".repeat(64)]) {
     assert.throws(() => imported.typed(bad), { code: "invalid_argument" }, bad);
+  }
+});
+
+test("a lease that is given by hand holds", (t) => {
+  const secret = Secret.parse("dffd6021bb2bd5b0af676290809ec3a5"), start = 1_800_000_000;
+  const generator = new LeasedGenerator({ node: 7, start, end: start + 60, secret });
+  t.mock.timers.enable({ apis: ["Date"], now: start * 1000 });
+  for (const [clock, after, sequence] of [[0, 0, 0], [0, 0, 1], [59.9, 59, 0], [0, 59, 1]]) {
+    t.mock.timers.setTime((start + clock) * 1000);
+    assert.deepEqual(secret.inspect(generator.generate()), { time: new Date((start + after) * 1000), node: 7, sequence });
+  }
+  for (const clock of [-1, 60]) {
+    t.mock.timers.setTime((start + clock) * 1000);
+    assert.throws(() => generator.generate(), { code: "invalid_argument", message: /want a lease/ });
+  }
+  for (const [node, begin, end] of [[2 ** 17, start, start + 1], [1, 1_729_999_999, start], [1, start, start]]) {
+    assert.throws(() => new LeasedGenerator({ node, start: begin, end, secret }), { code: "invalid_argument" });
   }
 });
 
