@@ -88,7 +88,8 @@ func (q *Queue) serve() {
 // error, whoever's goroutine it is. It is called with mu held.
 func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 	c := first.Value.(*caller)
-	err = fmt.Errorf("%s: a function that the caller gave did not return", q.name)
+	ended := fmt.Errorf("%s: a function that the caller gave did not return", q.name)
+	err = ended
 	defer func() {
 		if pause > 0 {
 			return
@@ -96,6 +97,9 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 		c.err = err
 		q.remove(first)
 		close(c.served)
+		if err == ended && q.line.Len() > 0 { // this goroutine serves no one else
+			q.rest(shortestPause, err)
+		}
 	}()
 	return c.try()
 }
@@ -124,13 +128,14 @@ func (q *Queue) leave(ctx context.Context, element *list.Element) error {
 	default:
 	}
 	q.remove(element)
-	if q.line.Len() == 0 {
-		q.timer.Stop()
-	}
 	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), q.reason)
 }
 
 func (q *Queue) remove(element *list.Element) {
 	q.line.Remove(element)
 	q.length.Add(-1)
+	if q.line.Len() == 0 && q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil // it may be of a testing/synctest bubble, and nothing outside may stop those
+	}
 }

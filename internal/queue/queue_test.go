@@ -73,10 +73,14 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// Who leaves the line holds up nobody, be it from the head or from the middle.
+// Who leaves the line holds up nobody, be it from the head or from the middle, nor later callers outside of a bubble.
 func TestLeaving(t *testing.T) {
+	q := New("test")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	defer q.Wait(ctx, func() (time.Duration, error) { return time.Hour, errNone })
 	synctest.Test(t, func(t *testing.T) {
-		q, water := New("test"), tap{n: 1, second: time.Now().Unix()}
+		water := tap{n: 1, second: time.Now().Unix()}
 		enough := errors.New("enough")
 		var errs [4]error
 		for i := range errs {
@@ -117,12 +121,12 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 				go func() { errs <- q.Wait(t.Context(), try) }()
 				synctest.Wait()
 			}
-			go func() {
-				defer func() { recover() }()
-				q.Serve()
-			}()
-			synctest.Wait()
-			q.Serve()
+			if name == "panic" { // elsewhere than in the timer's goroutine
+				go func() {
+					defer func() { recover() }()
+					q.Serve()
+				}()
+			}
 			if first, second := <-errs, <-errs; first == nil || first == errNone || second != errNone || !q.Empty() {
 				t.Errorf("%s: %v, %v", name, first, second)
 			}
