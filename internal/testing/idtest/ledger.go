@@ -1,0 +1,110 @@
+package idtest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A Ledger records what generators make, and reports every ID that comes twice or breaks a rule. It is safe for concurrent use.
+type Ledger[T comparable] struct {
+	testing.TB
+	Check   func(id T) error  // what else is wrong with an ID; or nil
+	Compare func(a, b T) int  // nil, or each ID is greater than all that were returned before the call for it
+	newest  atomic.Pointer[T] // if IDs are ordered
+	mu      sync.Mutex        // guards seen
+	seen    map[T]bool
+}
+
+// Add records IDs.
+func (l *Ledger[T]) Add(ids ...T) {
+	l.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[T]bool{}
+	}
+	for _, id := range ids {
+		if l.seen[id] {
+			l.Errorf("%v was made twice", id)
+		}
+		if l.seen[id] = true; l.Check == nil {
+			continue
+		}
+		if err := l.Check(id); err != nil {
+			l.Errorf("%v: %v", id, err)
+		}
+	}
+}
+
+// Count returns how many IDs were recorded.
+func (l *Ledger[T]) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.seen)
+}
+
+// Take records what fill makes.
+func (l *Ledger[T]) Take(dst []T, fill func([]T) (int, error)) (n int, err error) {
+	l.Helper()
+	before := l.newest.Load()
+	n, err = fill(dst)
+	l.Add(dst[:n]...)
+	if l.Compare == nil {
+		return n, err
+	}
+	for _, id := range dst[:n] {
+		if before != nil && l.Compare(id, *before) <= 0 {
+			l.Errorf("%v was made after %v", id, *before)
+		}
+		before = &id
+	}
+	for newest := l.newest.Load(); n > 0 && (newest == nil || l.Compare(*newest, *before) < 0); newest = l.newest.Load() {
+		if l.newest.CompareAndSwap(newest, before) {
+			break
+		}
+	}
+	return n, err
+}
+
+// AtOnce has 8 goroutines make IDs, each in so many rounds and by one way after the other. A goroutine ends where next, which gets
+// the error of each call, returns false.
+func (l *Ledger[T]) AtOnce(rounds int, next func(err error) bool, ways ...func(dst []T) (int, error)) {
+	l.Helper()
+	var makers sync.WaitGroup
+	for i := range 8 {
+		makers.Go(func() {
+			ids := make([]T, 5)
+			for round := range rounds {
+				if _, err := l.Take(ids[:1+(round+i)%5], ways[(round/100+i)%len(ways)]); !next(err) {
+					return
+				}
+			}
+		})
+	}
+	makers.Wait()
+}
+
+// One is Fill for a function that makes one ID at a time.
+func One[T any](generate func() (T, error)) func(dst []T) (int, error) {
+	return func(dst []T) (n int, err error) {
+		for n < len(dst) && err == nil {
+			if dst[n], err = generate(); err == nil {
+				n++
+			}
+		}
+		return n, err
+	}
+}
+
+// Ways are all ways to IDs of a generator.
+func Ways[T any](ctx context.Context, g interface {
+	Generate() (T, error)
+	Fill([]T) (int, error)
+	Wait(context.Context) (T, error)
+	FillWait(context.Context, []T) (int, error)
+}) []func(dst []T) (int, error) {
+	return []func(dst []T) (int, error){One(g.Generate), g.Fill,
+		One(func() (T, error) { return g.Wait(ctx) }), func(dst []T) (int, error) { return g.FillWait(ctx, dst) }}
+}
