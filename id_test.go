@@ -62,14 +62,14 @@ func kindOf[T ~int64](prefix string, parse func(string) (T, error), ids ...ID) i
 			return []any{uint64(id), signed, unsigned, []byte(signed), []byte(unsigned), fmt.Sprintf("%020d", uint64(id))}
 		},
 		BadTexts:   []string{"ord-10", "or_10", "ordd_10", "ord__10", "ORD_10", "Ord_10", " ord_10", "cus_10", "ord_ord_10", "10_ord", strings.Repeat("ord_", 1000)},
-		BadJSON:    []string{`1.0`, `1e3`, `true`, `{}`, `[1]`, "01", "+1", "", "-", `"`, `"\r"`, "9007199254740992", "-9223372036854775808", "18446744073709551616"},
+		BadJSON:    []string{`1.0`, `1e3`, `true`, `{}`, `[1]`, "01", "+1", "", "-", `"`, `"\r"`, "9007199254740992", "-9007199254740992", "-9223372036854775808", "18446744073709551616"},
 		BadColumns: []any{"3vgoe12ccb8gh", []byte("v"), "", " 1", "1.0", "1e3", "0x1", "ord_1", "18446744073709551616", "-9223372036854775809", 1.5, true, nil},
 	}
 	for _, id := range ids { // strconv knows base 32 too
 		k.IDs[prefix+strconv.FormatUint(uint64(id), 32)] = T(id)
 	}
 	for _, text := range []string{
-		"", " ", " 1", "1 ", "-1", "+1", "1=", "w", "W", "z", "0x1", "1_0", "é", "\x00", "1\n",
+		"", " ", " 1", "1 ", "-1", "+1", "1=", "w", "W", "z", "A", "1V", "0x1", "1_0", "é", "\x00", "1\n",
 		"g000000000000", "vvvvvvvvvvvvv", // 65 bits
 		"10000000000000", "00000000000000", // 14 digits
 		"V", "28Q5CU4QNJFF", "FVVVVVVVVVVVV", "3vgoe12ccb8gH", "00", "0v", "000000000000v", "028q5cu4qnjff", // other texts of an ID

@@ -19,21 +19,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	text := id.String()
-	fmt.Println(len(text), time.Since(ulid.Inspect(id).Time) < time.Hour)
-	// Output: 26 true
-}
-
-func ExampleGenerator_Fill() {
-	generator, err := ulid.New()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	fmt.Println(len(id.String()), time.Since(ulid.Inspect(id).Time) < time.Hour)
 	ids := make([]ulid.ID, 1000)
 	n, err := generator.Fill(ids)
 	fmt.Println(n, err, slices.IsSortedFunc(ids, ulid.ID.Compare))
-	// Output: 1000 <nil> true
+	// Output:
+	// 26 true
+	// 1000 <nil> true
 }
 
 func ExampleParse() {

@@ -18,11 +18,10 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
 var idsFlag = flag.Int("ids", 100_000, "IDs that the tests with many goroutines make")
-
-const goroutines = 8
 
 // frozen is a clock that stands at the Unix millisecond ms.
 func frozen(ms int64) func() time.Time {
@@ -36,100 +35,6 @@ func must(g *Generator, err error) *Generator {
 		panic(err)
 	}
 	return g
-}
-
-// generateMany has goroutines make n IDs in all, some by Fill.
-func generateMany(t *testing.T, g *Generator, n int) (ids []ID) {
-	t.Helper()
-	made := make([][]ID, goroutines)
-	var makers sync.WaitGroup
-	for i := range made {
-		makers.Go(func() {
-			list := make([]ID, n/goroutines)
-			for rest := list; len(rest) > 0; {
-				var err error
-				size := min(1+len(rest)%5, len(rest))
-				if size == 1 {
-					rest[0], err = g.Generate()
-				} else {
-					_, err = g.Fill(rest[:size])
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				rest = rest[size:]
-			}
-			made[i] = list
-		})
-	}
-	makers.Wait()
-	return slices.Concat(made...)
-}
-
-// repeats returns how many of the IDs are there twice.
-func repeats(ids []ID) (n int) {
-	ids = slices.SortedFunc(slices.Values(ids), ID.Compare)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			n++
-		}
-	}
-	return n
-}
-
-func TestGenerateIsUnique(t *testing.T) {
-	// Unlike the system clock's milliseconds, these come again.
-	var calls atomic.Int64
-	wavering := func() time.Time { return time.UnixMilli(1000 + calls.Add(1)/100%10) }
-	for name, options := range map[string][]Option{
-		"the system's clock": nil,
-		"a wavering clock":   {WithClock(wavering)},
-		"a frozen clock":     {WithClock(frozen(1))},
-		"strict":             {Strict()},
-		"strict, wavering":   {Strict(), WithClock(wavering)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ids := generateMany(t, mustNew(options...), *idsFlag)
-			if n := repeats(ids); n > 0 {
-				t.Errorf("%d of %d IDs are repeats", n, len(ids))
-			}
-		})
-	}
-}
-
-// disorder has goroutines make n IDs in all, and returns how many were not larger than all that had
-// been returned, to any of them, before they were asked for.
-func disorder(t *testing.T, generate func() (ID, error), n int) int64 {
-	t.Helper()
-	var mu sync.Mutex
-	var newest ID // of those returned
-	var wrong atomic.Int64
-	var makers sync.WaitGroup
-	for range goroutines {
-		makers.Go(func() {
-			for range n / goroutines {
-				mu.Lock()
-				before := newest
-				mu.Unlock()
-				id, err := generate()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if id.Compare(before) <= 0 {
-					wrong.Add(1)
-				}
-				mu.Lock()
-				if id.Compare(newest) > 0 {
-					newest = id
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	makers.Wait()
-	return wrong.Load()
 }
 
 // steppingClock goes on by a millisecond every few calls, and back by up to a second now and then.
@@ -150,18 +55,38 @@ func steppingClock() func() time.Time {
 	}
 }
 
-func TestStrictIsOrdered(t *testing.T) {
+// makeAtOnce has goroutines make IDs in all ways, none twice, and each larger than all before where the order is strict.
+func makeAtOnce(t *testing.T, g *Generator) {
+	t.Helper()
+	l := &idtest.Ledger[ID]{TB: t}
+	if g.shared.hold {
+		l.Compare = ID.Compare
+	}
+	l.AtOnce(*idsFlag/24, func(err error) bool {
+		if err != nil {
+			t.Error(err)
+		}
+		return err == nil
+	}, idtest.Ways(t.Context(), g)...)
+}
+
+func TestConcurrent(t *testing.T) {
+	var calls atomic.Int64
 	for name, options := range map[string][]Option{
-		"the system's clock": {Strict()},
-		"a stepping clock":   {Strict(), WithClock(steppingClock())},
-		"a frozen clock":     {WithClock(frozen(1)), Strict()},
+		"the system's clock": nil,
+		"a frozen clock":     {WithClock(frozen(1))},
+		"a stepping clock":   {WithClock(steppingClock())},
+		"a wavering clock":   {WithClock(func() time.Time { return time.UnixMilli(1000 + calls.Add(1)/100%10) })}, // milliseconds come again
 	} {
 		t.Run(name, func(t *testing.T) {
-			if n := disorder(t, mustNew(options...).Generate, *idsFlag); n > 0 {
-				t.Errorf("%d IDs out of order", n)
-			}
+			makeAtOnce(t, mustNew(options...))
+			makeAtOnce(t, mustNew(append(options, Strict())...))
 		})
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	g := mustNew()
+	runtime.GOMAXPROCS(8) // processors that were not there when the generator was made share a state
+	makeAtOnce(t, g)
 }
 
 // Without Strict, IDs of one processor grow within a millisecond, over collections of garbage too.
@@ -191,16 +116,6 @@ func TestGenerateGrowsOnOneProcessor(t *testing.T) {
 	}
 }
 
-// Processors that were not there when the generator was made share a state.
-func TestMoreProcessorsThanStates(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	g := mustNew()
-	runtime.GOMAXPROCS(goroutines)
-	if n := repeats(generateMany(t, g, *idsFlag)); n > 0 {
-		t.Errorf("%d repeats", n)
-	}
-}
-
 func TestNoAllocation(t *testing.T) {
 	ids := make([]ID, 100)
 	for name, g := range map[string]*Generator{
@@ -215,7 +130,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// An option that can't be used is an error that names it.
 // TestFillHoldsUpNobody: many IDs are made with a state of their own, or by parts where the order is strict.
 func TestFillHoldsUpNobody(t *testing.T) {
 	g := mustNew()
@@ -231,6 +145,7 @@ func TestFillHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// An option that can't be used is an error that names it.
 func TestNewRefuses(t *testing.T) {
 	for want, options := range map[string][]Option{
 		"option 2 is the zero Option": {Strict(), {}},
@@ -248,42 +163,30 @@ func usedUp(now func() time.Time) *Generator {
 	return must(newGenerator(words(full, full, full-3), Strict(), WithClock(now)))
 }
 
-// In a bubble, the clock of the bubble goes on when all wait.
-func TestFillWait(t *testing.T) {
+// In a bubble, the clock of the bubble goes on when all wait. Callers are served in order.
+func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := usedUp(time.Now)
-		ids := make([]ID, 10)
-		first := time.Now().UnixMilli()
-		if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil {
-			t.Fatalf("%d, %v", n, err)
-		}
-		if !slices.IsSortedFunc(ids, ID.Compare) || repeats(ids) > 0 {
-			t.Errorf("made %v", ids)
+		g, ids, first := usedUp(time.Now), make([]ID, 100), time.Now().UnixMilli()
+		if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil || !slices.IsSortedFunc(ids, ID.Compare) {
+			t.Errorf("%d, %v: %v", n, err, ids)
 		}
 		if a, b := ids[3].milliseconds(), ids[4].milliseconds(); a != first || b != first+1 {
 			t.Errorf("the times are %d and %d, want %d and the next", a, b, first)
 		}
-	})
-}
-
-func TestWaitIsServedInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const callers = 100
-		g := usedUp(time.Now)
-		g.Fill(make([]ID, 4))
-		ids := make([]ID, callers)
-		for i := range callers {
-			go func() {
+		g = usedUp(time.Now)
+		g.Fill(ids[:4])
+		var waiters sync.WaitGroup
+		for i := range ids {
+			waiters.Go(func() {
 				var err error
 				if ids[i], err = g.Wait(t.Context()); err != nil {
 					t.Error(err)
 				}
-			}()
+			})
 			synctest.Wait()
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if !slices.IsSortedFunc(ids, ID.Compare) || ids[0] == (ID{}) {
+		waiters.Wait()
+		if !slices.IsSortedFunc(ids, ID.Compare) {
 			t.Errorf("served out of order: %v", ids)
 		}
 	})
@@ -311,6 +214,15 @@ func TestWaitForAClockThatStands(t *testing.T) {
 }
 
 // An operation is one ID, in bulk too.
+
+func BenchmarkGenerate(b *testing.B) {
+	g := mustNew()
+	for b.Loop() {
+		if _, err := g.Generate(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
 
 func BenchmarkFill(b *testing.B) {
 	g := mustNew()
@@ -343,35 +255,6 @@ func TestGenerateOutsideOf48Bits(t *testing.T) {
 			if !ok && (!errors.Is(err, ErrTime) || !errors.Is(wait, ErrTime) || !errors.Is(fill, ErrTime) || id != (ID{}) || n != 0) {
 				t.Errorf("%v: %v, %v, %v, %v, want ErrTime", at, id, err, wait, fill)
 			}
-		}
-	}
-}
-
-// A generator that was made in a bubble goes by the bubble's time, and any other one by the system's.
-func TestTimesInAndAfterBubbles(t *testing.T) {
-	since := func(g *Generator, begin time.Time) {
-		t.Helper()
-		id, err := g.Generate()
-		if made := Inspect(id).Time; err != nil || made.Sub(begin).Abs() > time.Hour/2 {
-			t.Errorf("made at %v, %v; want about %v", made, err, begin)
-		}
-	}
-	begin, outside := time.Now(), mustNew()
-	for range 2 {
-		synctest.Test(t, func(t *testing.T) {
-			since(outside, begin)
-			since(mustNew(), time.Now())
-			time.Sleep(time.Hour)
-		})
-		since(outside, begin)
-	}
-}
-
-func BenchmarkGenerate(b *testing.B) {
-	g := mustNew()
-	for b.Loop() {
-		if _, err := g.Generate(); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

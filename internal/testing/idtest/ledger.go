@@ -14,7 +14,7 @@ type Ledger[T comparable] struct {
 	Compare func(a, b T) int  // nil, or each ID is greater than all that were returned before the call for it
 	newest  atomic.Pointer[T] // if IDs are ordered
 	mu      sync.Mutex        // guards seen
-	seen    map[T]bool
+	seen    map[T]struct{}
 }
 
 // Add records IDs.
@@ -23,17 +23,17 @@ func (l *Ledger[T]) Add(ids ...T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
-		l.seen = map[T]bool{}
+		l.seen = map[T]struct{}{}
 	}
 	for _, id := range ids {
-		if l.seen[id] {
+		if _, repeated := l.seen[id]; repeated {
 			l.Errorf("%v was made twice", id)
 		}
-		if l.seen[id] = true; l.Check == nil {
-			continue
-		}
-		if err := l.Check(id); err != nil {
-			l.Errorf("%v: %v", id, err)
+		l.seen[id] = struct{}{}
+		if l.Check != nil {
+			if err := l.Check(id); err != nil {
+				l.Errorf("%v: %v", id, err)
+			}
 		}
 	}
 }
