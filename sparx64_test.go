@@ -2,8 +2,6 @@ package randflake
 
 import (
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"flag"
 	"math/bits"
 	"math/rand/v2"
@@ -15,6 +13,8 @@ import (
 	"time"
 
 	"github.com/klauspost/cpuid/v2"
+
+	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
 // forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that one in use.
@@ -45,35 +45,17 @@ func encryptSlice(c *Cipher, dst, src []uint64) { encryptBlocks(c.keys(), dst, s
 
 func decryptSlice(c *Cipher, dst, src []uint64) { decryptBlocks(c.keys(), dst, src) }
 
-type hexBytes []byte
-
-func (h *hexBytes) UnmarshalText(text []byte) (err error) {
-	*h, err = hex.DecodeString(string(text))
-	return err
-}
-
-func readVectors(t testing.TB, name string, into any) {
-	t.Helper()
-	data, err := os.ReadFile("testdata/" + name)
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // The designers' vectors, at every position of a slice whose other values are noise; and a chain of a million encryptions.
 func TestVectorsOfTheCipher(t *testing.T) {
 	type vector struct {
-		Key, Plaintext, Ciphertext hexBytes
+		Key, Plaintext, Ciphertext idtest.Hex
 		Iterations                 int
 	}
 	var file struct {
 		Vectors []vector
 		Chain   vector
 	}
-	readVectors(t, "sparx64.json", &file)
+	idtest.ReadJSON(t, "testdata/sparx64.json", &file)
 	if len(file.Vectors) < 200 || file.Chain.Iterations != 1_000_000 {
 		t.Fatalf("%d vectors, %d steps in the chain", len(file.Vectors), file.Chain.Iterations)
 	}
@@ -113,21 +95,7 @@ func TestVectorsOfTheCipher(t *testing.T) {
 }
 
 func TestVectorsOfTheFormat(t *testing.T) {
-	var file struct {
-		Vectors []struct {
-			Secret         hexBytes
-			Timestamp      int64
-			Node, Sequence uint32
-			Raw            uint64 `json:",string"`
-			ID             int64  `json:",string"`
-			Text           string
-		}
-	}
-	readVectors(t, "randflake.json", &file)
-	if len(file.Vectors) < 100 {
-		t.Fatalf("only %d vectors", len(file.Vectors))
-	}
-	for i, v := range file.Vectors {
+	for i, v := range idtest.Vectors(t, "testdata/randflake.json") {
 		c, fields := cipherOf(v.Secret), Fields{time.Unix(v.Timestamp, 0).UTC(), v.Node, v.Sequence}
 		composed, err := c.Compose(fields)
 		parsed, parseErr := Parse(v.Text)

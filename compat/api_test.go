@@ -1,41 +1,35 @@
 package randflake_test
 
-import "github.com/randflake/randflake/compat"
-
-// That this file compiles is the test: the names, and with them the types, are those of
-// gosuda.org/randflake v1.8.
-var (
-	_ func(nodeID, leaseStart, leaseEnd int64, secret []byte) (*randflake.Generator, error) = randflake.NewGenerator
-
-	_ func(*randflake.Generator) (int64, error)                                              = (*randflake.Generator).Generate
-	_ func(*randflake.Generator) (string, error)                                             = (*randflake.Generator).GenerateString
-	_ func(g *randflake.Generator, id int64) (timestamp, nodeID, sequence int64, err error)  = (*randflake.Generator).Inspect
-	_ func(g *randflake.Generator, id string) (timestamp, nodeID, sequence int64, err error) = (*randflake.Generator).InspectString
-	_ func(g *randflake.Generator, leaseStart, leaseEnd int64) bool                          = (*randflake.Generator).UpdateLease
-	_ func(*randflake.Generator) randflake.LeaseInfo                                         = (*randflake.Generator).GetLeaseInfo
-	_ *func() int64                                                                          = &new(randflake.Generator).TimeSource
-	_                                                                                        = struct{ NodeID, LeaseStart, LeaseEnd int64 }(randflake.LeaseInfo{})
-
-	_ func(int64) string          = randflake.EncodeString
-	_ func(string) (int64, error) = randflake.DecodeString
-
-	_ = [...]*error{
-		&randflake.ErrRandflakeDead,
-		&randflake.ErrInvalidSecret,
-		&randflake.ErrInvalidLease,
-		&randflake.ErrInvalidNode,
-		&randflake.ErrResourceExhausted,
-		&randflake.ErrConsistencyViolation,
-		&randflake.ErrInvalidID,
-	}
+import (
+	v1 "github.com/randflake/randflake/compat"
+	v2 "github.com/randflake/randflake/compat/v2"
 )
 
-// The constants are untyped: each can be an int64 and a float64.
+// That this file compiles is a test: types are as upstream, beyond what the other tests use. The constants of v1.8 are untyped, so
+// that each can be an int64 and a float64; those of v2 are typed.
 const (
-	_ int64 = randflake.RANDFLAKE_EPOCH_OFFSET + randflake.RANDFLAKE_MAX_TIMESTAMP +
-		randflake.RANDFLAKE_TIMESTAMP_BITS + randflake.RANDFLAKE_NODE_BITS + randflake.RANDFLAKE_SEQUENCE_BITS +
-		randflake.RANDFLAKE_MAX_NODE + randflake.RANDFLAKE_MAX_SEQUENCE
-	_ float64 = randflake.RANDFLAKE_EPOCH_OFFSET + randflake.RANDFLAKE_MAX_TIMESTAMP +
-		randflake.RANDFLAKE_TIMESTAMP_BITS + randflake.RANDFLAKE_NODE_BITS + randflake.RANDFLAKE_SEQUENCE_BITS +
-		randflake.RANDFLAKE_MAX_NODE + randflake.RANDFLAKE_MAX_SEQUENCE
+	untyped = v1.RANDFLAKE_EPOCH_OFFSET + v1.RANDFLAKE_MAX_TIMESTAMP + v1.RANDFLAKE_TIMESTAMP_BITS + v1.RANDFLAKE_NODE_BITS +
+		v1.RANDFLAKE_SEQUENCE_BITS + v1.RANDFLAKE_MAX_NODE + v1.RANDFLAKE_MAX_SEQUENCE
+	_ int64   = untyped
+	_ float64 = untyped
+	_         = int64(v2.UnixSeconds(1) << 62)
+)
+
+var (
+	seconds, nodes = []v2.UnixSeconds{v2.Epoch, v2.MaxTimestamp}, []uint32{v2.MaxNodeID, v2.MaxSequence}
+
+	_ = struct{ NodeID, LeaseStart, LeaseEnd int64 }(v1.LeaseInfo{})
+	_ = struct {
+		Lease  v2.Lease
+		Secret []byte
+		Clock  v2.Clock
+	}(v2.Config{})
+	_ = struct {
+		NodeID              uint32
+		Start, EndExclusive v2.UnixSeconds
+	}(v2.Lease{})
+	_ = struct {
+		Timestamp        v2.UnixSeconds
+		NodeID, Sequence uint32
+	}(v2.Parts{})
 )

@@ -28,7 +28,7 @@ func Example() {
 	// Output: node 42 in the lease: true
 }
 
-func ExampleGenerator_TimeSource() {
+func ExampleGenerator_UpdateLease() {
 	const start = 1750000000
 	generator, err := randflake.NewGenerator(7, start, start+59, []byte("super-secret-key"))
 	if err != nil {
@@ -39,23 +39,12 @@ func ExampleGenerator_TimeSource() {
 		_, err := generator.Generate()
 		fmt.Println(now, errors.Is(err, randflake.ErrInvalidLease))
 	}
+	fmt.Println(generator.UpdateLease(start, start+119), generator.GetLeaseInfo())
 	// Output:
 	// 1749999999 true
 	// 1750000000 false
 	// 1750000060 true
-}
-
-func ExampleGenerator_UpdateLease() {
-	const start = 1750000000
-	generator, err := randflake.NewGenerator(7, start, start+59, []byte("super-secret-key"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(generator.UpdateLease(start, start+119), generator.GetLeaseInfo())
-	fmt.Println(generator.UpdateLease(start, start+59), generator.GetLeaseInfo())
-	// Output:
 	// true {7 1750000000 1750000119}
-	// false {7 1750000000 1750000119}
 }
 
 func ExampleGenerator_InspectString() {
@@ -65,15 +54,10 @@ func ExampleGenerator_InspectString() {
 		log.Fatal(err)
 	}
 	fmt.Println(generator.InspectString("3vgoe12ccb8gh"))
-	// Output: 1733706297 42 1 <nil>
-}
-
-func ExampleEncodeString() {
-	fmt.Println(randflake.EncodeString(4594531474933654033))
-	// Output: 3vgoe12ccb8gh
-}
-
-func ExampleDecodeString() {
 	fmt.Println(randflake.DecodeString("3vgoe12ccb8gh"))
-	// Output: 4594531474933654033 <nil>
+	fmt.Println(randflake.EncodeString(4594531474933654033))
+	// Output:
+	// 1733706297 42 1 <nil>
+	// 4594531474933654033 <nil>
+	// 3vgoe12ccb8gh
 }

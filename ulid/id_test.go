@@ -86,7 +86,7 @@ func TestInspect(t *testing.T) {
 var uuids = []string{
 	"", "017f22e279b07cc398c4dc0c0c07398f", "{017f22e2-79b0-7cc3-98c4-dc0c0c07398f}", "urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
 	"017f22e2-79b0-7cc3-98c4-dc0c0c07398", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g", "017f22e2-79b0-7cc3-98c4-dc0c0c-7398f",
-	"017f22e27-9b0-7cc3-98c4-dc0c0c07398f", "017f22e2_79b0_7cc3_98c4_dc0c0c07398f", strings.Repeat("0", 1000), // none of which is one
+	"017f22e27-9b0-7cc3-98c4-dc0c0c07398f", "017f22e2-79b0-7cc3_98c4-dc0c0c07398f", strings.Repeat("0", 1000), // none of which is one
 	"00000000-0000-0000-0000-000000000000", "FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
 }
 

@@ -4,48 +4,32 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"time"
 
 	"github.com/randflake/randflake/compat/v2"
 )
 
 func Example() {
-	now := randflake.UnixSeconds(time.Now().Unix())
+	now := randflake.UnixSeconds(1750000000)
+	lease := randflake.Lease{NodeID: 7, Start: now, EndExclusive: now + 60}
 	generator, err := randflake.New(randflake.Config{
-		Lease:  randflake.Lease{NodeID: 42, Start: now, EndExclusive: now + 600},
-		Secret: []byte("super-secret-key"), // 16 bytes
+		Lease:  lease,
+		Secret: []byte("super-secret-key"),                                // 16 bytes
+		Clock:  func() (randflake.UnixSeconds, error) { return now, nil }, // without one it is the system's
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	id, err := generator.Generate()
-	if err != nil {
-		log.Fatal(err)
-	}
-	parts := generator.Inspect(id)
-	fmt.Println("node", parts.NodeID, "in the lease:", parts.Timestamp >= now && parts.Timestamp < now+600)
-	// Output: node 42 in the lease: true
-}
+	fmt.Printf("%+v %v\n", generator.Inspect(id), err)
 
-func ExampleGenerator_ExtendLease() {
-	now := randflake.UnixSeconds(1750000060)
-	lease := randflake.Lease{NodeID: 7, Start: 1750000000, EndExclusive: 1750000060}
-	generator, err := randflake.New(randflake.Config{
-		Lease:  lease,
-		Secret: []byte("super-secret-key"),
-		Clock:  func() (randflake.UnixSeconds, error) { return now, nil },
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	now += 60
 	_, err = generator.Generate()
 	fmt.Println(errors.Is(err, randflake.ErrInvalidLease))
-
 	lease.EndExclusive += 60
 	fmt.Println(generator.ExtendLease(lease), generator.Lease())
-	text, err := generator.GenerateString()
-	fmt.Println(text, err)
+	fmt.Println(generator.GenerateString())
 	// Output:
+	// {Timestamp:1750000000 NodeID:7 Sequence:0} <nil>
 	// true
 	// <nil> {7 1750000000 1750000120}
 	// 67l1nas67kb09 <nil>
