@@ -44,7 +44,7 @@ var usual = bounds{connections: 4096, header: 5 * time.Second, read: 15 * time.S
 	leave: 3 * time.Second, drain: 3 * time.Second, renewal: time.Minute}
 
 const (
-	maxStreams  = 250 // calls at a time on one connection
+	maxStreams  = 100 // calls at a time on one connection
 	maxHeader   = 16 << 10
 	maxReceived = 64 << 10 // bytes of bodies that a connection may send ahead
 	pingTime    = 15 * time.Second
