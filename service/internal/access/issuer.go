@@ -137,34 +137,28 @@ func (p *Policy) verify(ctx context.Context, raw string) (account config.Service
 }
 
 // find returns the keys of this name, one or more. It waits for a fetch only if there is no such key.
-func (i *issuer) find(ctx context.Context, name string) ([]jose.JSONWebKey, error) {
-	found, fetched := i.known(name)
-	if len(found) == 0 && fetched != nil {
-		select {
-		case <-fetched:
-			found, _ = i.known(name)
-		case <-ctx.Done():
-		}
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now", i.Issuer.Issuer, name)
-	}
-	return found, nil
-}
-
-// known returns the keys of this name, unless they are too old, and the end of the fetch that is under way, if any. It
-// begins one that is due.
-func (i *issuer) known(name string) (found []jose.JSONWebKey, fetched <-chan singleflight.Result) {
+func (i *issuer) find(ctx context.Context, name string) (found []jose.JSONWebKey, err error) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	age := time.Since(i.loaded)
 	if age <= keysLast {
 		found = i.set.Key(name)
 	}
+	var fetched <-chan singleflight.Result
 	if (len(found) == 0 || age > keysFresh) && !time.Now().Before(i.next) {
 		fetched = i.fetches.DoChan("", func() (any, error) { i.fetch(); return nil, nil })
 	}
-	return found, fetched
+	i.mu.Unlock()
+	if len(found) > 0 {
+		return found, nil
+	}
+	if fetched != nil {
+		select {
+		case <-fetched:
+			return i.find(ctx, name) // which fetches no more for a while
+		case <-ctx.Done():
+		}
+	}
+	return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now", i.Issuer.Issuer, name)
 }
 
 // fetch loads the keys, in its own time and not that of a caller, who may hang up.
@@ -220,36 +214,29 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 
 // read reads the JSON of a file or URL, at most a megabyte.
 func (i *issuer) read(ctx context.Context, from string, into any) error {
-	source, err := i.open(ctx, from)
+	if !strings.HasPrefix(from, "https:") {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(text, into)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err == nil && i.TokenFile != "" {
+		var token []byte
+		token, err = os.ReadFile(i.TokenFile)
+		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
 	if err != nil {
 		return err
 	}
-	defer source.Close()
-	return json.NewDecoder(io.LimitReader(source, 1<<20)).Decode(into)
-}
-
-func (i *issuer) open(ctx context.Context, from string) (io.ReadCloser, error) {
-	if !strings.HasPrefix(from, "https:") {
-		return os.Open(from)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
-	if err != nil {
-		return nil, err
-	}
-	if i.TokenFile != "" {
-		token, err := os.ReadFile(i.TokenFile)
-		if err != nil {
-			return nil, err
-		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
 	answer, err := i.client.Do(request)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		answer.Body.Close()
-		err = fmt.Errorf("access: %s answers %s", from, answer.Status)
-	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return answer.Body, nil
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("access: %s answers %s", from, answer.Status)
+	}
+	return json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(into)
 }
