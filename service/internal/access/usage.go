@@ -33,8 +33,8 @@ type part struct {
 }
 
 type user struct {
-	principal, space string
-	limit            float64 // that a rule or the space sets
+	principal, what string
+	limit           float64
 }
 
 // NewUsage returns an empty Usage.
@@ -42,14 +42,14 @@ func NewUsage() *Usage {
 	return &Usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*part{}, rates: map[user]*rate.Limiter{}}
 }
 
-// Call reports whether a principal may call now, under a limit of calls a second, and counts the call. The burst is one
-// second's calls. Calls under different limits are counted apart.
-func (u *Usage) Call(principal, space string, perSecond float64) bool {
+// Call reports whether a principal may do something now, under a limit of times a second and a burst, and counts that. Calls under
+// different limits are counted apart.
+func (u *Usage) Call(principal, what string, perSecond float64, burst int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	who := user{principal, space, perSecond}
+	who := user{principal, what, perSecond}
 	if u.rates[who] == nil {
-		u.rates[who] = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond)))
+		u.rates[who] = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
 	return u.rates[who].Allow()
 }

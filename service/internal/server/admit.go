@@ -89,7 +89,7 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error)
 	case !s.strangers.Allow():
 		return c, connect.NewError(connect.CodeResourceExhausted, errors.New("too many calls without credentials that are known: try again"))
 	}
-	s.audit.deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(err))
+	s.deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(err))
 	return c, connect.NewError(connect.CodeUnauthenticated, err)
 }
 
@@ -139,7 +139,7 @@ func (s *Server) observing(what string, all bool, show func(http.ResponseWriter,
 				show(w, r, o)
 				return
 			}
-			s.audit.deny(c.by, "", "procedure", what, "why", err.Error())
+			s.deny(c.by, "", "procedure", what, "why", err.Error())
 		} else if status = http.StatusTooManyRequests; connect.CodeOf(err) == connect.CodeUnauthenticated {
 			status = http.StatusUnauthorized
 			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
@@ -178,7 +178,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 func (s *Server) check(c *call, procedure string, message any) (err error) {
 	name := spaceOf(message)
 	deny := func(code connect.Code, err error) error {
-		s.audit.deny(c.by, name, "procedure", procedure, "why", err.Error())
+		s.deny(c.by, name, "procedure", procedure, "why", err.Error())
 		return connect.NewError(code, err)
 	}
 	verb, ok := rights[procedure]
@@ -192,7 +192,7 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 		perSecond, counted = cmp.Or(c.limits.Rate, perSecond), name
 	}
 	switch {
-	case !s.usage.Call(c.who.Name, counted, perSecond):
+	case !s.usage.Call(c.who.Name, "space "+counted, perSecond, max(1, int(perSecond))):
 		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	case denied != nil:
 		return deny(connect.CodePermissionDenied, denied)
@@ -219,7 +219,7 @@ func spaceOf(message any) string {
 // over is the error of a call that asks for more than a rule allows.
 func (s *Server) over(c *call, what string, asked, most any) error {
 	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
-	s.audit.deny(c.by, c.in.Name, "why", err.Error())
+	s.deny(c.by, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }
 

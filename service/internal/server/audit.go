@@ -3,7 +3,6 @@ package server
 import (
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,22 +20,12 @@ type caller struct {
 type trail struct {
 	*slog.Logger
 	lost atomic.Uint64 // lines that could not be written
-
-	mu      sync.Mutex
-	denials map[string]*denials
-}
-
-// denials are those of a principal, or of all who are not known: anybody can cause as many as they like, so a minute has ten lines
-// after the first hundred, and the next line says how many were left out.
-type denials struct {
-	limit   *rate.Limiter
-	leftOut int
 }
 
 // newTrail returns a log that passes each line to write, in one call, and tells the logger once a minute of lines that can't be
 // written.
 func newTrail(write func(line []byte) (int, error), logger *slog.Logger) *trail {
-	t, report := &trail{denials: map[string]*denials{}}, rate.Sometimes{Interval: time.Minute}
+	t, report := &trail{}, rate.Sometimes{Interval: time.Minute}
 	t.Logger = slog.New(slog.NewJSONHandler(writer(func(line []byte) (n int, err error) {
 		if n, err = write(line); err != nil && n == 0 {
 			n, err = write(line) // as the file may have been closed meanwhile: then another one has replaced it
@@ -71,25 +60,10 @@ func (t *trail) note(what string, by caller, space string, more ...any) {
 	t.Info(what, more...)
 }
 
-// deny writes a line on a call that was denied, or counts it.
-func (t *trail) deny(by caller, space string, more ...any) {
-	t.mu.Lock()
-	d := t.denials[by.principal]
-	if d == nil {
-		d = &denials{limit: rate.NewLimiter(rate.Every(6*time.Second), 100)}
-		t.denials[by.principal] = d
-	}
-	d.leftOut++
-	left := d.leftOut - 1
-	allowed := d.limit.Allow()
-	if allowed {
-		d.leftOut = 0
-	}
-	t.mu.Unlock()
-	if left > 0 {
-		more = append(more, "left_out", left)
-	}
-	if allowed {
-		t.note("denial", by, space, more...)
+// deny writes a line on a call that was denied. Anybody can cause as many as they like, so of a principal, and of all who are not known
+// together, the first hundred have lines, and then ten a minute.
+func (s *Server) deny(by caller, space string, more ...any) {
+	if s.usage.Call(by.principal, "denials", 1./6, 100) {
+		s.audit.note("denial", by, space, more...)
 	}
 }

@@ -111,7 +111,7 @@ func (w *testbed) begin(c *config.Config) {
 		}), c)
 	}, logger)
 	w.Cleanup(w.Close)
-	w.files = Files{Audit: w.written, TLS: trusting(ours())}
+	w.files = Files{Audit: w.written, TLS: &tls.Config{ClientCAs: servers.Pool(ours())}}
 	if err := w.Configure(c, w.files); err != nil {
 		w.Fatal(err)
 	}
@@ -180,18 +180,11 @@ func as(name string) func(*http.Request) {
 // ours is the authority that testbeds trust.
 var ours = sync.OnceValue(servers.NewAuthority)
 
-func trusting(all ...*servers.Authority) *tls.Config {
-	return &tls.Config{ClientCAs: servers.Pool(all...)}
-}
-
 // withCertificate has a request come with a certificate of our authority.
-func withCertificate(name string) func(*http.Request) { return showing(ours(), name, time.Hour) }
-
-// showing has a request come with a certificate of a DNS name, which is good for some time.
-func showing(authority *servers.Authority, name string, left time.Duration) func(*http.Request) {
-	pair := authority.Sign(left, []string{name})
+func withCertificate(name string) func(*http.Request) {
+	pair := ours().Sign(time.Hour, []string{name})
 	return func(r *http.Request) {
-		chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
+		chain := []*x509.Certificate{pair.Leaf, ours().Leaf}
 		r.TLS = &tls.ConnectionState{PeerCertificates: chain[:1], VerifiedChains: [][]*x509.Certificate{chain}}
 	}
 }
