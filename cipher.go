@@ -36,9 +36,9 @@ func (c *Cipher) Decrypt(id ID) Raw {
 	return Raw(decryptBlock(c.keys(), uint64(id)))
 }
 
-// DecryptSlice is Decrypt of each ID in ids, into the raw values of dst, which must be as long: much faster for many.
+// DecryptSlice is Decrypt of each ID in ids, into the raw values of dst, and much faster for many. It panics if dst is shorter.
 func (c *Cipher) DecryptSlice(dst []Raw, ids []ID) {
-	decryptBlocks(c.keys(), asUint64(dst[:len(ids)]), asUint64(ids))
+	decryptBlocks(c.keys(), asUint64(dst[:len(ids):len(dst)]), asUint64(ids))
 }
 
 // asUint64 returns IDs or raw values, in the same memory, as the unsigned integers that the kernels work on. An int64

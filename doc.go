@@ -34,8 +34,8 @@
 // # Speed
 //
 // The cipher runs on AVX-512, AVX2, NEON or SVE2, whichever the machine has, or in plain Go; see [Backend]. Fill is the
-// fastest way to make many IDs at once, and a [Local] to make many one by one. The build tag purego leaves out assembly
-// and everything that relies on the runtime's internals.
+// fastest way to make many IDs at once. The build tag purego leaves out assembly and everything that relies on the
+// runtime's internals.
 //
 // A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock, wherever
 // it is called.

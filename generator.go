@@ -349,6 +349,7 @@ func (g *Generator) Cipher() *Cipher { return g.cipher }
 // Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs that it made, or the
 // second before the start of its lease if there are none. Another Close returns the same second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
+	g.load() // or g is of no use
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()

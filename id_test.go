@@ -119,6 +119,7 @@ func TestKinds(t *testing.T) {
 	text := kindOf("", func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err }, ids...)
 	text.Column = func(id TextID) driver.Value { return id.String() }
 	text.Sources = func(id TextID) []any { return []any{[]byte(id.String())} }
+	text.JSON = map[string]TextID{"-7": -7}
 	text.BadColumns = []any{int64(1), uint64(1), "-1", []byte("18446744073709551615"), 1.5, true, nil}
 	text.Test(t)
 	typedKind[kindOrder]("ord_", ids...).Test(t)

@@ -258,10 +258,14 @@ func TestZeroValues(t *testing.T) {
 	for name, f := range map[string]func(){
 		"Cipher": func() { new(Cipher).Encrypt(1) }, "nil Cipher": func() { none.Decrypt(1) }, "Secret": func() { NewCipher(Secret{}) },
 		"Generator": func() { new(Generator).Fill(make([]ID, 1)) }, "nil Generator": func() { (*Generator)(nil).Lease() },
+		"closing": func() { new(Generator).Close() }, "closing nil": func() { (*Generator)(nil).Close() },
 	} {
 		if text := fmt.Sprint(panics(f)); !strings.Contains(text, "New") && !strings.Contains(text, "not set") {
 			t.Errorf("%s: %s", name, text)
 		}
+	}
+	if c := NewCipher(NewSecret()); panics(func() { c.DecryptSlice(make([]Raw, 1, 2), make([]ID, 2)) }) == nil {
+		t.Error("DecryptSlice writes behind the end of a slice")
 	}
 }
 

@@ -132,6 +132,9 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 
+// UnmarshalJSON is that of ID.
+func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }
+
 // Value returns the text form, for a text column of at least 13 characters.
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 

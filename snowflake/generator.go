@@ -150,12 +150,12 @@ func (g *Generator) load() *state {
 
 // claim takes 1 to n consecutive values of one unit.
 func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
+	st = g.load()
 	if !inTurn && !g.line.Empty() {
 		return g.claimSlowly(n, inTurn)
 	}
 	now := g.layout.unitAt(g.cached())
-	for {
-		st := g.load()
+	for ; ; st = g.load() {
 		next := st.cursor.next.Load()
 		p, err := st.plan(next, st.cursor.full.Load(), now)
 		if err != nil {
@@ -229,6 +229,7 @@ func (g *Generator) id(st *state, value uint64) ID {
 // Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the last second of all IDs that it made, or
 // the second before the start of its lease if there are none. Further calls return the same second and randflake.ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
+	g.load() // or g is of no use
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()

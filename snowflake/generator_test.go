@@ -346,6 +346,12 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, errInvalidOption) {
 		t.Errorf("pinned twice: %v", err)
 	}
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
+			t.Errorf("the zero Generator: %s", text)
+		}
+	}()
+	new(Generator).Generate()
 }
 
 // Once it is closed, a generator makes nothing; Close tells the last second used.

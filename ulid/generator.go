@@ -238,6 +238,9 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 
 // milliseconds returns the time in Unix milliseconds, in a ULID's range.
 func (g *Generator) milliseconds() (int64, error) {
+	if g.queue == nil {
+		panic("ulid: zero Generator: make one with New")
+	}
 	if g.now != nil {
 		now := g.now()
 		return inRange(unixMilli(now), now)

@@ -155,6 +155,12 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%v, %v, want an error that says %s", g, err, want)
 		}
 	}
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, "make one with New") {
+			t.Errorf("the zero Generator: %s", text)
+		}
+	}()
+	new(Generator).Fill(make([]ID, part+1))
 }
 
 // usedUp returns a generator whose first millisecond has room for four IDs.

@@ -154,9 +154,6 @@ func (s *state) step() bool {
 // word returns 32 random bits and erases them from the buffer, so each bit is used in one ID only.
 func (s *state) word() uint64 {
 	if s.left == 0 {
-		if s.random == nil {
-			panic("ulid: zero Generator: make one with New")
-		}
 		s.random(s.buffer[:])
 		s.left = bufferSize
 	}
