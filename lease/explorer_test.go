@@ -56,14 +56,14 @@ type bug struct {
 	plant func(*process)
 }
 
-func floorIs(f func(m *meta, v *view, newest int64) int64) func(*process) {
+func floorIs(f func(m *meta, v *view) int64) func(*process) {
 	return func(p *process) { p.space.rules.floor = f }
 }
 
 var bugs = map[string]bug{
-	"no floor":              {"losses", floorIs(func(m *meta, _ *view, _ int64) int64 { return m.Low })},
-	"a floor one too short": {"losses", floorIs(func(m *meta, v *view, newest int64) int64 { return floor(m, v, newest) - 1 })},
-	"a floor by the slow clock alone": {"losses", floorIs(func(m *meta, v *view, _ int64) int64 {
+	"no floor":              {"losses", floorIs(func(m *meta, _ *view) int64 { return m.Low })},
+	"a floor one too short": {"losses", floorIs(func(m *meta, v *view) int64 { return floor(m, v) - 1 })},
+	"a floor by the slow clock alone": {"losses", floorIs(func(m *meta, v *view) int64 {
 		slow := v.to
 		if !v.Time.IsZero() && v.Time.Before(slow) {
 			slow = v.Time
@@ -71,8 +71,8 @@ var bugs = map[string]bug{
 		return m.WindowOf(slow) + m.Ahead + 1
 	})},
 	"low lowered": {"losses", func(p *process) {
-		p.space.rules.floor = func(m *meta, v *view, newest int64) int64 {
-			present := floor(m, v, newest)
+		p.space.rules.floor = func(m *meta, v *view) int64 {
+			present := floor(m, v)
 			if m.Losses%2 == 0 { // of a second loss at once, as if the first had no floor
 				present = m.WindowOf(v.to) + 1
 			}

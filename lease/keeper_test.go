@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -169,6 +170,35 @@ func TestKeeperRefused(t *testing.T) {
 			t.Errorf("%d calls in ten seconds", n)
 		}
 	})
+}
+
+// TestKeeperWhy: the log and the status say why IDs stop, whenever that was found out.
+func TestKeeperWhy(t *testing.T) {
+	for why, slow := range map[error]time.Duration{ErrFull: 0, errLate: 2 * time.Minute} {
+		bubble(t, func(t *testing.T) {
+			data, pause := newMemory(), time.Duration(0)
+			space := create(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+				if c.put != nil {
+					time.Sleep(pause)
+				}
+				return data.do(c), nil
+			}}, Limits{Nodes: 1}, nil)
+			if _, err := space.Take(t.Context(), space.Limits().WindowOf(time.Now())+1, 1); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			keeper, err := new(queue).keep(t, space, WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pause = slow
+			time.Sleep(time.Minute + 5*slow + time.Second)
+			if got := keeper.Status().Err; !errors.Is(got, why) || !strings.Contains(log.String(), why.Error()) || strings.Contains(log.String(), "<nil>") {
+				t.Errorf("want %v: status: %v, log:\n%s", why, got, &log)
+			}
+			keeper.Close()
+		})
+	}
 }
 
 // TestRollingRestart: 500 processes restart within a minute, in a layout of 1,024 nodes.

@@ -17,14 +17,14 @@ import (
 // waiting helps, and ErrUnknown where the nodes may have been taken, and are lost, by an engine that did not answer: take again.
 func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lease, error) {
 	var lease randflake.Lease
-	if n == 0 || window < 0 {
-		return lease, fmt.Errorf("%w: lease of %d nodes for window %d: want 1 or more, and 0 or later", ErrInvalid, n, window)
-	}
 	err := s.update(ctx, leasesEntry, numbersWentBack, func(v *view) ([]byte, error) {
 		m := v.meta
 		taken, err := decodeNumbers(v.value)
 		if err == nil {
 			err = v.clockError(m)
+		}
+		if err == nil && (n == 0 || window < 0) {
+			err = fmt.Errorf("%w: lease of %d nodes for window %d: want 1 or more, and 0 or later", ErrInvalid, n, window)
 		}
 		if err != nil {
 			return nil, err
@@ -58,14 +58,8 @@ func (l Limits) start(window int64) time.Time {
 	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
 }
 
-// lastWindow returns the last window that may be taken: not too far ahead of either clock.
-func lastWindow(m *meta, v *view) int64 {
-	present := v.from
-	if !v.Time.IsZero() && v.Time.Before(present) {
-		present = v.Time
-	}
-	return m.WindowOf(present) + m.Ahead
-}
+// lastWindow returns the last window that may be taken.
+func lastWindow(m *meta, v *view) int64 { return m.WindowOf(v.from) + m.Ahead }
 
 func leaseOf(m *meta, window int64, first, n uint32) randflake.Lease {
 	return randflake.Lease{FirstNode: first, LastNode: first + n - 1, Start: m.start(window), End: m.start(window + 1)}
@@ -107,7 +101,7 @@ func decodeNumbers(value []byte) (*numbers, error) {
 	var all []int64
 	for word := range bytes.SplitSeq(value, []byte{' '}) {
 		n, err := strconv.ParseInt(string(word), 10, 64)
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || n == math.MaxInt64 {
 			return nil, fmt.Errorf("%w: leases: %.100q: want numbers", ErrCorrupt, value)
 		}
 		all = append(all, n)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,9 +25,9 @@ type loop struct {
 
 	// What follows belongs to the goroutine of run.
 	started time.Time
-	settled map[int64]bool // windows that need no take: true if leased, false if full, or before the floor
-	end     time.Time      // of the last lease in use
-	stopped time.Time      // since when no ID can be made; zero while they can
+	settled map[int64]error // windows that need no take: nil if leased, or why there is no lease: full, or before the floor
+	end     time.Time       // of the last lease in use
+	stopped time.Time       // since when no ID can be made; zero while they can
 	backoff time.Duration
 
 	mu     sync.Mutex
@@ -37,7 +36,7 @@ type loop struct {
 
 func newLoop(source Source, settings settings) *loop {
 	return &loop{source: source, settings: settings, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		started: settings.clock(), settled: map[int64]bool{}}
+		started: settings.clock(), settled: map[int64]error{}}
 }
 
 // start takes the first leases, and goes on in the background. It fails if there is none for this window nor the next. begin makes
@@ -90,6 +89,8 @@ const (
 	limit    = 3 * time.Second  // and how long one may take: together 5 s
 )
 
+var errLate = errors.New("lease: windows ended while nodes of them were taken: this process was paused, or the store is slower than windows are long")
+
 func (k *loop) run(ctx context.Context, pause time.Duration) {
 	defer close(k.done)
 	for k.wait(ctx, pause) {
@@ -118,10 +119,13 @@ func (k *loop) wait(ctx context.Context, pause time.Duration) bool {
 // step takes what is wanted now, tells the log, and returns for how long there is nothing to do.
 func (k *loop) step(ctx context.Context) (pause time.Duration, err error) {
 	full, err := k.fill(ctx)
-	k.report(cmp.Or(err, full))
 	limits, now := k.source.Limits(), k.clock()
 	window := limits.WindowOf(now)
-	left, _ := k.covered()
+	if _, asked := k.settled[window]; err == nil && !asked {
+		err = errLate
+	}
+	k.report(cmp.Or(err, full))
+	left := k.covered()
 	if left <= 0 { // be there when the next window begins
 		left = limits.start(window + 1).Sub(now)
 	}
@@ -138,17 +142,18 @@ func (k *loop) step(ctx context.Context) (pause time.Duration, err error) {
 func (k *loop) fill(ctx context.Context) (full, err error) {
 	now := k.clock()
 	present := k.source.Limits().WindowOf(now)
-	maps.DeleteFunc(k.settled, func(window int64, _ bool) bool { return window < present })
+	maps.DeleteFunc(k.settled, func(window int64, _ error) bool { return window < present })
 	if k.stale() {
 		k.drop()
-	} else if k.settled[present] {
+	} else if k.leased(present) {
 		switch err := k.queue.Ready(); {
 		case errors.Is(err, randflake.ErrLeaseNotStarted), errors.Is(err, randflake.ErrLeaseEnded), errors.Is(err, randflake.ErrClockBackward):
 			delete(k.settled, present) // the clock was set, so that the lease is of no use
 		}
 	}
 	for window := present; window <= present+k.depth(now); window++ {
-		if _, ok := k.settled[window]; ok {
+		if why, ok := k.settled[window]; ok {
+			full = cmp.Or(full, why)
 			continue
 		}
 		lease, err := k.take(ctx, window)
@@ -161,13 +166,13 @@ func (k *loop) fill(ctx context.Context) (full, err error) {
 			k.drop()
 			window = present - 1
 		case unfit != nil: // another take would get the same seconds
-			k.settled[window], full = false, unfit
+			k.settled[window], full = unfit, cmp.Or(full, unfit)
 		case err == nil:
-			k.settled[window] = true
+			k.settled[window] = nil
 			k.count(func(s *Status) { s.Taken++ })
 			k.logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", k.label)
 		case errors.Is(err, ErrFull) || errors.Is(err, ErrLoss): // for good
-			k.settled[window], full = false, err
+			k.settled[window], full = err, cmp.Or(full, err)
 		case errors.Is(err, ErrAhead) && window > present+1:
 			return full, nil
 		default:
@@ -187,7 +192,7 @@ func (k *loop) drop() {
 
 // take leaves time for another try before IDs end.
 func (k *loop) take(ctx context.Context, window int64) (randflake.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.pressed(10*time.Second, limit))
+	ctx, cancel := context.WithTimeout(ctx, k.pressed(20*time.Second, limit))
 	defer cancel()
 	lease, err := k.source.Take(ctx, window, k.nodes)
 	if err != nil {
@@ -207,20 +212,26 @@ func (k *loop) depth(now time.Time) int64 {
 	return min(int64((outage+limits.Window-1)/limits.Window)+1, limits.Ahead)
 }
 
-// covered returns for how long there are leases from now on without a gap, and whether there are any at all.
-func (k *loop) covered() (left time.Duration, leased bool) {
+// leased reports whether there is a lease of a window.
+func (k *loop) leased(window int64) bool {
+	why, asked := k.settled[window]
+	return asked && why == nil
+}
+
+// covered returns for how long there are leases from now on without a gap.
+func (k *loop) covered() (left time.Duration) {
 	now, limits := k.clock(), k.source.Limits()
 	window := limits.WindowOf(now)
-	for k.settled[window] {
+	for k.leased(window) {
 		window++
 		left = limits.start(window).Sub(now)
 	}
-	return left, slices.Contains(slices.Collect(maps.Values(k.settled)), true)
+	return left
 }
 
 // pressed returns the second duration if IDs have ended or are about to, and otherwise the first.
 func (k *loop) pressed(calm, pressed time.Duration) time.Duration {
-	if left, _ := k.covered(); left < longest && !k.end.IsZero() {
+	if left := k.covered(); left < longest && !k.end.IsZero() {
 		return pressed
 	}
 	return calm
@@ -229,7 +240,7 @@ func (k *loop) pressed(calm, pressed time.Duration) time.Duration {
 // report writes a line when IDs stop, and one when they go on.
 func (k *loop) report(why error) {
 	now := k.clock()
-	left, _ := k.covered()
+	left := k.covered()
 	switch {
 	case left <= 0 && k.stopped.IsZero():
 		if k.stopped = now; !k.end.IsZero() && k.end.Before(now) {

@@ -171,7 +171,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	if !config.New {
-		m.Low, m.Why = s.rules.floor(m, v, -1), "created for IDs that were in use"
+		m.Low, m.Why = s.rules.floor(m, v), "created for IDs that were in use"
 	}
 	if done, err := s.putMeta(ctx, v, m); err != nil || !done {
 		return nil, cmp.Or(err, fmt.Errorf("%w: %s: another process was faster: open it", ErrExists, s))
@@ -352,10 +352,16 @@ func (v *view) open(s *Space) error {
 		err = fmt.Errorf("its format is %d, and this program knows %d", v.meta.Format, format)
 	}
 	if err == nil {
-		_, err = v.meta.Limits.check()
+		var limits Limits
+		if limits, err = v.meta.Limits.check(); err == nil && limits != v.meta.Limits {
+			err = errors.New("a limit is missing")
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, s, err)
+	}
+	if before := v.seen.meta; before != nil && (before.Limits != v.meta.Limits || before.Check != v.meta.Check) { // its windows may be others
+		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again", ErrNoSpace, s)
 	}
 	return nil
 }
@@ -374,7 +380,7 @@ func (v *view) clockError(m *meta) error {
 // rules are the decisions on which uniqueness rests, so that the explorer can replace one by a wrong one.
 type rules struct {
 	loss  func(v *view, wentBack func(m *meta, was, is []byte) bool) string
-	floor func(m *meta, v *view, newest int64) int64
+	floor func(m *meta, v *view) int64
 	raise func(low, floor int64) int64
 	last  func(m *meta, v *view) int64       // that may be taken
 	room  func(m *meta, taken uint32) uint32 // nodes that are left in a window
@@ -406,7 +412,7 @@ func lossIn(v *view, wentBack func(m *meta, was, is []byte) bool) string {
 	case m.Lineage != v.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", v.Lineage, m.Lineage)
 	case m.ID != before.ID:
-		if m.Losses > before.Losses && m.Low > v.seen.newest {
+		if m.Losses > before.Losses && (m.Low > v.seen.newest || v.seen.newest > reach(m, v)) { // where this clock was fast
 			return ""
 		}
 		return "the space is older than the last loss, or was made anew"
@@ -424,8 +430,8 @@ func older(m *meta, seen, found []byte, wentBack func(m *meta, was, is []byte) b
 }
 
 // floor returns the first window that may be granted after a loss: after every window that a clock that is right can have
-// taken by now, and after newest, which is known to be taken.
-func floor(m *meta, v *view, newest int64) int64 { return max(reach(m, v), newest) + 1 }
+// taken by now.
+func floor(m *meta, v *view) int64 { return reach(m, v) + 1 }
 
 // reach returns the last window that a process can have taken by now whose clock is right.
 func reach(m *meta, v *view) int64 {
@@ -469,12 +475,8 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 		}
 		return fmt.Errorf("%w: %s: %s", err, s, why)
 	}
-	newest := v.seen.newest
-	if stored, err := decodeNumbers(v.value); err == nil { // damaged ones are for the next take to report
-		newest = max(newest, stored.newest(reach(&m, v)+1))
-	}
 	m.ID, m.Losses = cryptorand.Text(), max(m.Losses, v.seen.meta.Losses)+1
-	m.Low = s.rules.raise(max(m.Low, v.seen.meta.Low), s.rules.floor(&m, v, newest))
+	m.Low = s.rules.raise(max(m.Low, v.seen.meta.Low), s.rules.floor(&m, v))
 	if done, err := s.putMeta(ctx, v, &m); err != nil || !done {
 		return cmp.Or(err, errAgain)
 	}

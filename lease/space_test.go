@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,12 +34,12 @@ func TestTake(t *testing.T) {
 		{"next window", 0, 0, 1, 16, 0, nil, time.Time{}},
 		{"last window", 0, 0, 5, 1, 0, nil, time.Time{}},
 		{"too far", 0, 0, 6, 1, 0, ErrAhead, noon.Add(time.Minute)},
-		{"too far by the server's clock", -time.Minute, 0, 5, 1, 0, ErrAhead, noon.Add(time.Minute)},
+		{"as far, before the server's clock", -time.Minute, 0, 5, 1, 1, nil, time.Time{}},
 		{"a slow clock", 0, -300 * time.Hour, -18000, 3, 0, nil, time.Time{}},
 		{"a fast clock", 0, 300 * time.Hour, 18000, 3, 0, nil, time.Time{}},
 		{"clocks apart", time.Second, 62 * time.Second, 0, 1, 0, ErrClock, time.Time{}},
 		{"clocks apart the other way", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
-		{"a clock of another age", 0, -10 * 365 * 24 * time.Hour, 0, 1, 0, ErrClock, time.Time{}},
+		{"a clock of another age", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
 		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
 		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
 		{"more than there are", 0, 0, 3, 17, 0, ErrInvalid, time.Time{}},
@@ -66,6 +67,13 @@ func TestLoss(t *testing.T) {
 		"everything is gone": func(data *memory, s *Space, old state) error {
 			data.restore(state{map[string]string{}, "first", 0})
 			return nil
+		},
+		"reported, after this clock was fast": func(data *memory, s *Space, old state) error {
+			clock := s.now
+			s.now = func() time.Time { return noon.Add(10000 * time.Hour) }
+			_, err := s.Take(context.Background(), s.Limits().WindowOf(s.now()), 1)
+			s.now = clock
+			return errors.Join(err, open(t, conn{memory: data}, clock).ReportLoss(context.Background(), "by hand"))
 		},
 		"reported": func(data *memory, s *Space, old state) error { return s.ReportLoss(context.Background(), "by hand") },
 	} {
@@ -149,9 +157,14 @@ func TestOpen(t *testing.T) {
 	data.data["s/leases"] = "1 0 0"
 	_, err = s.Take(t.Context(), s.Limits().WindowOf(noon)+100, 1)
 	want(ErrCorrupt)
-	data.data["s/meta"] = `{"format":2}`
-	_, err = Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: clock})
-	want(ErrCorrupt)
+	data.data["s/meta"] = strings.Replace(data.data["s/meta"], `"Window":60`, `"Window":10`, 1)
+	_, err = s.Take(t.Context(), s.Limits().WindowOf(noon)+100, 1)
+	want(ErrNoSpace) // made anew
+	for _, meta := range []string{`{"format":2}`, `{"format":1}`} {
+		data.data["s/meta"] = meta
+		_, err = Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: clock})
+		want(ErrCorrupt)
+	}
 }
 
 // TestNumbers: they only grow, whatever is taken, and stay small.

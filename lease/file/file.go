@@ -248,7 +248,9 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 			return e.lock(ctx)
 		}
 		if err == nil {
-			err = e.usable(ctx)
+			if err = e.usable(ctx); err != nil {
+				err = fmt.Errorf("another process holds the lock: %w", err)
+			}
 		}
 		if err != nil {
 			f.Close()

@@ -168,14 +168,19 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 // transact makes a transaction of a kind that the driver knows. After SQLITE_BUSY it starts again: another connection had a
 // lock for too long, and nothing was changed, not even by COMMIT.
 func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
+	var err error
 	for ; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(10 * time.Millisecond)) {
-		if a, err := e.try(ctx, how, kind, run); err == nil {
+		var a lease.Answer
+		if a, err = e.try(ctx, how, kind, run); err == nil {
 			return a, nil
 		} else if code(err) != sqlite3.SQLITE_BUSY {
 			return lease.Answer{}, e.explain(ctx, what, err)
 		}
 	}
-	return lease.Answer{}, e.explain(ctx, what, cmp.Or(ctx.Err(), fs.ErrClosed))
+	if err == nil || e.closed.Load() {
+		err = cmp.Or(ctx.Err(), fs.ErrClosed)
+	}
+	return lease.Answer{}, e.explain(ctx, what, err)
 }
 
 // try makes a transaction on a connection of its own. The file's identity comes last: if the file is replaced meanwhile, that
