@@ -19,7 +19,7 @@ import (
 )
 
 // scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a lock, a word or nothing.
-var scaled = []string{"randflake Generate", "randflake Fill", "published algorithm 1.8", "UUID v7 google", "atomic counter", yardstick}
+var scaled = []string{"randflake Generate", "randflake Fill", "gosuda.org/randflake 1.8", "UUID v7 google", "atomic counter", yardstick}
 
 // counted are the peers whose IDs are counted; the last one is the negative control.
 var counted = []string{"randflake Generate", "crypto/rand 8 bytes", "Snowflake randflake"}

@@ -75,9 +75,9 @@ func peers() []peer {
 		{name: "randflake Wait", call: "randflake.Generator.Wait, one node leased", bits: 64, unpredictable: "yes", sortable: "no",
 			perSecond: randflake.MaxSequence + 1, waits: true, open: openWait},
 		{name: "Cipher Encrypt", call: "randflake.Cipher.Encrypt, one block", bits: 64, unpredictable: "yes", sortable: "no", open: openEncrypt},
-		{name: "published algorithm 1.8", call: "published.go: that of gosuda.org/randflake 1.8, with a lock, without which it repeats IDs", bits: 64,
+		{name: "gosuda.org/randflake 1.8", call: "published.go: that of gosuda.org/randflake 1.8, with a lock, without which it repeats IDs", bits: 64,
 			unpredictable: "yes", sortable: "no", featured: true, perSecond: ownPerSecond, open: openPublished(openPublished1)},
-		{name: "published algorithm 2.1", call: "published.go: that of gosuda.org/randflake/v2 2.1", bits: 64,
+		{name: "gosuda.org/randflake 2.1", call: "published.go: that of gosuda.org/randflake/v2 2.1", bits: 64,
 			unpredictable: "yes", sortable: "no", featured: true, perSecond: ownPerSecond, open: openPublished(openPublished2)},
 
 		{name: "Snowflake randflake", call: "randflake/snowflake, Generator.Generate, RunAhead, one worker", bits: 64, unpredictable: "no", sortable: "yes",
