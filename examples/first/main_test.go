@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -13,48 +12,27 @@ func TestFiveIDs(t *testing.T) {
 	for _, variable := range []string{"HOME", "XDG_STATE_HOME", "LocalAppData"} {
 		t.Setenv(variable, t.TempDir())
 	}
-	out, err := os.Create(t.TempDir() + "/out")
-	if err != nil {
+	path, stdout := t.TempDir()+"/out", os.Stdout
+	var err error
+	if os.Stdout, err = os.Create(path); err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
-	stdout := os.Stdout
-	os.Stdout = out
 	main()
+	os.Stdout.Close()
 	os.Stdout = stdout
-
-	if _, err := out.Seek(0, io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
-	printed, err := io.ReadAll(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	printed, err := os.ReadFile(path)
 	made := map[randflake.ID]bool{}
 	for line := range strings.Lines(string(printed)) {
 		text, _, _ := strings.Cut(line, " ")
-		id, err := randflake.Parse(text)
-		if err != nil {
-			t.Error(err)
-		}
-		made[id] = true
+		made[randflake.MustParse(text)] = true
 	}
-	if len(made) != 5 {
-		t.Errorf("want five IDs, got %q", printed)
+	if len(made) != 5 || err != nil {
+		t.Errorf("want five IDs, got %q, %v", printed, err)
 	}
-}
-
-func TestReadmeShowsIt(t *testing.T) {
 	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme, err2 := os.ReadFile("../../README.md")
 	_, code, _ := strings.Cut(string(program), "\npackage main")
-	if !strings.Contains(string(readme), "```go\npackage main"+code+"```\n") {
-		t.Error("README.md shows another program")
+	if err != nil || err2 != nil || !strings.Contains(string(readme), "```go\npackage main"+code+"```\n") {
+		t.Errorf("README.md shows another program: %v, %v", err, err2)
 	}
 }

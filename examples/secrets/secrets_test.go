@@ -27,11 +27,11 @@ func TestSources(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.Method == "GET" && r.URL.Path == "/v1/secret/data/orders" && r.Header.Get("X-Vault-Token") == "s.right":
-			json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"data": map[string]string{"secret": want.Hex()}, "metadata": map[string]int{"version": 2}}})
-		case r.URL.Path == "/v1/secret/data/empty":
+		case r.Method == "GET" && r.URL.Path == "/vault/orders" && r.Header.Get("X-Vault-Token") == "s.right":
+			fmt.Fprintf(w, `{"data": {"data": {"secret": %q}, "metadata": {"version": 2}}}`, want.Hex())
+		case r.URL.Path == "/vault/empty":
 			io.WriteString(w, `{"data": {"data": {}}}`)
-		case r.Method == "POST" && strings.HasSuffix(r.URL.Path, "/cryptoKeys/orders:decrypt"):
+		case r.Method == "POST" && r.URL.Path == "/kms/orders:decrypt":
 			var asked struct{ Ciphertext []byte }
 			if json.NewDecoder(r.Body).Decode(&asked) != nil || !bytes.Equal(asked.Ciphertext, complement([]byte(file))) {
 				http.Error(w, "wrong ciphertext", http.StatusBadRequest)
@@ -43,31 +43,26 @@ func TestSources(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	vault, key := server.URL+"/v1/secret/data/", server.URL+"/v1/projects/shop/locations/global/keyRings/ids/cryptoKeys/orders:decrypt"
-	for name, c := range map[string]struct {
-		from func() (randflake.Secret, error)
-		err  string
-	}{
-		"vault": {func() (randflake.Secret, error) {
-			return FromVault(t.Context(), server.Client(), vault+"orders", "s.right")
-		}, ""},
-		"wrong token": {func() (randflake.Secret, error) {
-			return FromVault(t.Context(), server.Client(), vault+"orders", "s.wrong")
-		}, "403"},
-		"no field": {func() (randflake.Secret, error) {
-			return FromVault(t.Context(), server.Client(), vault+"empty", "s.right")
-		}, "no field"},
-		"kms": {func() (randflake.Secret, error) {
-			return FromKMS(t.Context(), server.Client(), key, complement([]byte(file)))
-		}, ""},
-		"other ciphertext": {func() (randflake.Secret, error) { return FromKMS(t.Context(), server.Client(), key, []byte(file)) }, "400"},
-	} {
-		got, err := c.from()
-		switch {
-		case c.err == "" && (err != nil || !got.Equal(want)):
-			t.Errorf("%s: not the secret: %v", name, err)
-		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), want.Hex()[:32])):
-			t.Errorf("%s: %v, want %s", name, err, c.err)
+	vault := func(entry, token string) (randflake.Secret, error) {
+		return FromVault(t.Context(), server.Client(), server.URL+"/vault/"+entry, token)
+	}
+	kms := func(ciphertext []byte) (randflake.Secret, error) {
+		return FromKMS(t.Context(), server.Client(), server.URL+"/kms/orders:decrypt", ciphertext)
+	}
+	check := func(says string, got randflake.Secret, err error) {
+		t.Helper()
+		if says == "" && (err != nil || !got.Equal(want)) || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), want.Hex())) {
+			t.Errorf("%v, want %q", err, says)
 		}
 	}
+	got, err := vault("orders", "s.right")
+	check("", got, err)
+	got, err = vault("orders", "s.wrong")
+	check("403", got, err)
+	got, err = vault("empty", "s.right")
+	check("no field", got, err)
+	got, err = kms(complement([]byte(file)))
+	check("", got, err)
+	got, err = kms([]byte(file))
+	check("400", got, err)
 }
