@@ -34,8 +34,8 @@ type version struct {
 		GenerateString() (string, error)
 	}
 	inspect func(id int64) (second, node, sequence int64)
-	open    func(text string) string // what Sprint makes of second, node, sequence and error
-	extend  func(node, first, last int64) (changed bool)
+	open    func(text string) string            // what Sprint makes of second, node, sequence and error
+	extend  func(node, first, last int64) error // of v1.8 ErrInvalidLease
 	lease   func() v1.LeaseInfo
 	encode  func(int64) string
 	decode  func(string) (int64, error)
@@ -51,7 +51,9 @@ var versions = []func(node, first, last int64, secret []byte, clock func() int64
 		return version{
 			g, func(id int64) (int64, int64, int64) { s, n, q, _ := g.Inspect(id); return s, n, q },
 			func(text string) string { return fmt.Sprint(g.InspectString(text)) },
-			func(n, first, last int64) bool { return n == node && g.UpdateLease(first, last) },
+			func(n, first, last int64) error {
+				return map[bool]error{false: v1.ErrInvalidLease}[n == node && g.UpdateLease(first, last)]
+			},
 			g.GetLeaseInfo, v1.EncodeString, v1.DecodeString,
 		}, err
 	},
@@ -78,10 +80,7 @@ var versions = []func(node, first, last int64, secret []byte, clock func() int64
 			func(text string) string {
 				return strings.NewReplacer("{", "", "}", "").Replace(fmt.Sprint(g.InspectString(text)))
 			},
-			func(node, first, last int64) bool {
-				before := g.Lease()
-				return g.ExtendLease(lease(node, first, last)) == nil && g.Lease() != before
-			},
+			func(node, first, last int64) error { return g.ExtendLease(lease(node, first, last)) },
 			info, v2.EncodeString, v2.DecodeString,
 		}, err
 	},
@@ -211,23 +210,24 @@ func TestClock(t *testing.T) {
 }
 
 func TestExtendLease(t *testing.T) {
+	late := errs{v1.ErrInvalidLease, nil} // to v2 it is no extension, and no error
 	for v := range versions {
 		g, last := newVersion(t, v, start, start+10, nil), int64(start+10)
 		for _, tt := range []struct {
 			node, first, last int64
-			want              bool
+			want              errs
 		}{
-			{node, start, start + 10, false}, {node, start, start + 9, false}, {node, start, start - 1, false}, {node, start, math.MinInt64, false},
-			{node, start + 1, start + 20, false}, {node, start - 1, start + 20, false}, {node + 1, start, start + 20, false},
-			{node, start, maximum + 1, false}, {node, start, math.MaxInt64, false},
-			{node, start, start + 11, true}, {node, start, start + 11, false}, {node, start, maximum, true}, {node, start, start + 12, false},
+			{node, start, start + 10, late}, {node, start, start + 9, late}, {node, start, start - 1, lease}, {node, start, math.MinInt64, lease},
+			{node, start + 1, start + 20, lease}, {node, start - 1, start + 20, lease}, {node + 1, start, start + 20, lease},
+			{node, start, maximum + 1, lease}, {node, start, math.MaxInt64, lease},
+			{node, start, start + 11, good}, {node, start, start + 11, late}, {node, start, maximum, good}, {node, start, start + 12, late},
 		} {
-			if tt.want {
+			if tt.want == good {
 				last = tt.last
 			}
-			got := g.extend(tt.node, tt.first, tt.last)
-			if got != tt.want || g.lease() != (v1.LeaseInfo{NodeID: node, LeaseStart: start, LeaseEnd: last}) {
-				t.Errorf("v%d: node %d, %d to %d: %v, lease %+v", v+1, tt.node, tt.first, tt.last, got, g.lease())
+			err := g.extend(tt.node, tt.first, tt.last)
+			if err != tt.want[v] || g.lease() != (v1.LeaseInfo{NodeID: node, LeaseStart: start, LeaseEnd: last}) {
+				t.Errorf("v%d: node %d, %d to %d: %v, lease %+v", v+1, tt.node, tt.first, tt.last, err, g.lease())
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func TestConcurrently(t *testing.T) {
 					}
 					return wild > 0 || err == nil
 				}, func(dst []int64) (int, error) {
-					if g.extend(node, start, start+second.Load()*int64(1+19*min(wild, 1))) {
+					if g.extend(node, start, start+second.Load()*int64(1+19*min(wild, 1))) == nil {
 						extended.Add(1)
 					}
 					return idtest.One(g.generator.Generate)(dst)
