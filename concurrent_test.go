@@ -322,8 +322,8 @@ func TestEverythingAtOnce(t *testing.T) {
 			close(done)
 			disturbers.Wait()
 			made, issued := begun.Load(), g.issued()
-			if uint64(len(l.seen)) != made || issued > made || made-issued > changes.Load()*goroutines {
-				t.Errorf("%d IDs, %d counted, want %d, after %d changes", len(l.seen), issued, made, changes.Load())
+			if uint64(l.Count()) != made || issued > made || made-issued > changes.Load()*goroutines {
+				t.Errorf("%d IDs, %d counted, want %d, after %d changes", l.Count(), issued, made, changes.Load())
 			}
 			if tt.leases > 0 && g.Lease() == lease {
 				t.Error("no other lease followed")

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
 const (
@@ -87,16 +88,24 @@ func makers(g *Generator) map[string]func() (Raw, error) {
 	}
 }
 
-// ledger records raw values, and reports every one that comes a second time or lies outside all leases.
+// A ledger records raw values, and reports every one that comes a second time or lies outside all leases.
 type ledger struct {
-	t      testing.TB
+	idtest.Ledger[uint64]
 	mu     sync.Mutex
-	seen   map[Raw]bool
 	leases []Lease
 }
 
 func newLedger(t testing.TB, leases ...Lease) *ledger {
-	return &ledger{t: t, seen: map[Raw]bool{}, leases: leases}
+	l := &ledger{leases: leases}
+	l.TB, l.Check = t, func(raw uint64) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if f := unpack(raw); !slices.ContainsFunc(l.leases, func(lease Lease) bool { return f.Within(lease) == nil }) {
+			return fmt.Errorf("%v lies in no lease", f)
+		}
+		return nil
+	}
+	return l
 }
 
 func (l *ledger) allow(lease Lease) {
@@ -106,16 +115,8 @@ func (l *ledger) allow(lease Lease) {
 }
 
 func (l *ledger) add(raws ...Raw) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, raw := range raws {
-		if l.seen[raw] {
-			l.t.Errorf("%v was made twice", raw.Fields())
-		}
-		if !slices.ContainsFunc(l.leases, func(lease Lease) bool { return raw.Fields().Within(lease) == nil }) {
-			l.t.Errorf("%v lies in no lease", raw.Fields())
-		}
-		l.seen[raw] = true
+		l.Add(uint64(raw))
 	}
 }
 
@@ -127,35 +128,13 @@ func (l *ledger) addIDs(g *Generator, ids []ID) {
 
 // one makes an ID, or fails the test.
 func (l *ledger) one(make func() (Raw, error)) Fields {
-	l.t.Helper()
+	l.Helper()
 	raw, err := make()
 	if err != nil {
-		l.t.Fatal(err)
+		l.Fatal(err)
 	}
 	l.add(raw)
 	return raw.Fields()
-}
-
-type recordingTB struct {
-	testing.TB
-	failures int
-}
-
-func (r *recordingTB) Errorf(string, ...any) { r.failures++ }
-
-// The ledger is what the tests below rely on.
-func TestLedgerFindsFaults(t *testing.T) {
-	at := func(second int64, node uint32) Raw { return Raw(pack(second, node, 0)) }
-	for want, raws := range map[int][]Raw{
-		0: {at(testStart, 3), at(testStart+9, 3)},
-		1: {at(testStart, 3), at(testStart, 3)},
-		4: {at(testStart, 4), at(testStart, 2), at(testStart-1, 3), at(testStart+10, 3)},
-	} {
-		recorder := &recordingTB{TB: t}
-		if newLedger(recorder, testLease(3, 3, testStart, 10)).add(raws...); recorder.failures != want {
-			t.Errorf("%d faults reported, want %d", recorder.failures, want)
-		}
-	}
 }
 
 // A node gives 131,072 IDs in each second, each value once, and then none, wherever in the format the second is, and also where
