@@ -227,7 +227,8 @@ func (e *Engine) lineage(token string) (string, error) {
 	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil // overlay file systems number directories anew at each mount
 }
 
-// lock waits until nobody else swaps. A process that is killed has no locks.
+// lock waits until nobody else swaps. A process that is killed has no locks. Who has waited for long looks
+// seldom, so that a thousand processes leave the processors to the one that has the lock.
 func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err := e.usable(ctx); err != nil {
 		return nil, err
@@ -239,7 +240,7 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, e.failed(err)
 	}
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+	for pause := 50 * time.Microsecond; ; pause = min(pause*41/40, time.Second/2) {
 		locked, err := tryLock(f)
 		if locked && sameFile(f, e.path(lockName)) {
 			return func() { f.Close() }, nil
