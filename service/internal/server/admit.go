@@ -167,7 +167,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 			place = c.state.Store.String()
 		}
 		sent, whole := wire.Error(err, place)
-		if !whole && caller.Err() == nil { // or the caller has hung up, or has waited as long as it wanted
+		if !whole && caller.Err() == nil && s.usage.Call(c.who.Name, "failures", 10, 100) { // or the caller has hung up, or has waited as long as it wanted
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.request, "error", err)
 		}
 		return nil, sent
