@@ -547,7 +547,8 @@ func TestCopiedBeforeWake(t *testing.T) {
 // By the system clock, IDs follow the published second.
 func TestNextSecond(t *testing.T) {
 	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
-	for begin := time.Now().Unix(); time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
+	begin := time.Now().Unix()
+	for ; time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
 		for how, make := range ways {
 			before := time.Now().Unix()
 			raw, err := make()
@@ -555,6 +556,16 @@ func TestNextSecond(t *testing.T) {
 			if made := raw.Fields().Time.Unix(); err != nil || made < before-10 || made > time.Now().Unix() {
 				t.Errorf("%s: %v, made for %d, at %d", how, err, made, before)
 			}
+		}
+	}
+	for how, make := range ways { // the batch in hand, which has IDs left, is of a second that is over
+		raw, _ := make()
+		for try := 0; try < 10 && raw.Fields().Time.Unix() == begin; try++ {
+			time.Sleep(time.Second / 2)
+			raw, _ = make()
+		}
+		if made := raw.Fields().Time.Unix(); made <= begin {
+			t.Errorf("%s: made for %d, at %d", how, made, time.Now().Unix())
 		}
 	}
 }

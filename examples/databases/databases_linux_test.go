@@ -138,7 +138,7 @@ type session struct {
 
 	opened      string   // masked, unmasked, second, node and sequence of a raw value and an ID
 	keys        []string // in opened
-	text        string   // and the unsigned number of an ID
+	text        []string // and the unsigned number of an ID
 	id          []string // of a text
 	masksOrders string
 }
@@ -169,7 +169,7 @@ func sessions(t *testing.T) map[string]session {
 			func(secret randflake.Secret) error { return useSecret(t.Context(), postgres, secret) },
 			"SELECT randflake_mask($1::bigint, KEY), randflake_unmask($2::bigint, KEY), extract(epoch FROM randflake_time($3::bigint, KEY))::bigint, randflake_node($4::bigint, KEY), randflake_sequence($5::bigint, KEY)",
 			[]string{"(SELECT randflake_key())", "randflake_keys('HEX')"},
-			"SELECT randflake_text($1::bigint), randflake_unsigned($2::bigint)::text", []string{"SELECT randflake_id($1)", "SELECT randflake_id($1::text COLLATE caseless)"},
+			[]string{"SELECT randflake_text($1::bigint), randflake_unsigned($2::bigint)::text"}, []string{"SELECT randflake_id($1)", "SELECT randflake_id($1::text COLLATE caseless)"},
 			ordersInPostgres,
 		},
 		"MariaDB": {
@@ -187,7 +187,7 @@ func sessions(t *testing.T) map[string]session {
 			func(secret randflake.Secret) error { return useSecretInMariaDB(t.Context(), maria, secret) },
 			"SELECT randflake_mask(?, KEY), randflake_unmask(?, KEY), TIMESTAMPDIFF(SECOND, '1970-01-01', randflake_time(?, KEY)), randflake_node(?, KEY), randflake_sequence(?, KEY)",
 			[]string{"@randflake_key"},
-			"SELECT LOWER(CONV(?, 10, 32)), CAST(? AS UNSIGNED)", []string{"SELECT randflake_id(?)"},
+			[]string{"SELECT LOWER(CONV(CAST(? AS SIGNED), 10, 32)), CAST(? AS UNSIGNED)", "SELECT LOWER(CONV(CAST(? AS UNSIGNED), 10, 32)), CAST(? AS UNSIGNED)"}, []string{"SELECT randflake_id(?)"},
 			ordersInMariaDB,
 		},
 	}
@@ -249,9 +249,11 @@ func testText(t *testing.T, s session) {
 		all, texts = append(all, id), append(texts, string(text))
 	}
 	for _, id := range all {
-		var text, decimal string
-		if err := s.row(s.text, id, id).Scan(&text, &decimal); err != nil || text != id.String() || decimal != strconv.FormatUint(uint64(id), 10) {
-			t.Errorf("%d is %q and %q: %v; want %v and %d", int64(id), text, decimal, err, id, uint64(id))
+		for _, query := range s.text {
+			var text, decimal string
+			if err := s.row(query, id, id).Scan(&text, &decimal); err != nil || text != id.String() || decimal != strconv.FormatUint(uint64(id), 10) {
+				t.Errorf("%s of %d: %q and %q, %v; want %v and %d", query, int64(id), text, decimal, err, id, uint64(id))
+			}
 		}
 		texts = append(texts, id.String(), "tkt_"+id.String(), "a_b2_"+id.String())
 	}
