@@ -117,7 +117,12 @@ func WithRunLength(least, most int64) Option {
 
 // WithLogger makes a handle log to l instead of slog.Default() when it gets no more numbers, and when it does again.
 func WithLogger(l *slog.Logger) Option {
-	return Option{func(s *settings) error { s.logger = l; return nil }}
+	return Option{func(s *settings) error {
+		if s.logger = l; l == nil {
+			return fmt.Errorf("%w: logger is nil: leave WithLogger out for slog.Default", lease.ErrInvalid)
+		}
+		return nil
+	}}
 }
 
 func (s *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {

@@ -65,13 +65,13 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		}
 	}
 	if err := p.setPeriod(f.settings.period); err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, pattern, err)
+		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
 	if f.settings.block != nil && p.width == 0 {
-		return nil, fmt.Errorf("%w: %q: encrypted: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
+		return nil, fmt.Errorf("%w: %+q: encrypted: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
 	}
 	if _, err := f.permutation(""); err != nil {
-		return nil, fmt.Errorf("%w: %q: encrypted: %w", ErrInvalidPattern, pattern, err)
+		return nil, fmt.Errorf("%w: %+q: encrypted: %w", ErrInvalidPattern, pattern, err)
 	}
 	return f, nil
 }
@@ -204,11 +204,11 @@ func parseAlphabet(text string) (*alphabet, error) {
 		text = named
 	}
 	if len(text) < 10 || len(text) > 64 {
-		return nil, fmt.Errorf("alphabet %q: want crockford, consonants, or 10 to 64 characters", text)
+		return nil, fmt.Errorf("alphabet %+q: want crockford, consonants, or 10 to 64 characters", text)
 	}
 	for i, c := range []byte(text) {
 		if c <= ' ' || c > '~' || strings.IndexByte(text, c) < i {
-			return nil, fmt.Errorf("alphabet %q: character %q: want printable ASCII, each character once", text, c)
+			return nil, fmt.Errorf("alphabet %+q: character %+q: want printable ASCII, each character once", text, c)
 		}
 	}
 	return &alphabet{text, idtext.Values(text)}, nil

@@ -110,10 +110,12 @@ func TestInvalidPatterns(t *testing.T) {
 		"{n:6:crockford}{check:mod11-2}":  "alphabet out of 0123456789",
 		"{n:6:abcdefghij}{check:mod37-2}": "alphabet out of",
 		"{N:6}":                           "{n:6}",
+		"{n:6:\x00٠١٢٣٤٥٦٧٨٩}":            "printable ASCII",
+		"é{\x00":                          "closing }",
 	} {
 		f, err := NewFormat("orders", pattern)
-		if !errors.Is(err, ErrInvalidPattern) || !strings.Contains(err.Error(), want) || f != nil {
-			t.Errorf("%q: %v; want %q", pattern, err, want)
+		if !errors.Is(err, ErrInvalidPattern) || !strings.Contains(err.Error(), want) || strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) || f != nil {
+			t.Errorf("%q: %v; want %q in plain ASCII", pattern, err, want)
 		}
 	}
 }

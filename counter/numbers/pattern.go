@@ -37,22 +37,22 @@ func parsePattern(text string) (*pattern, error) {
 	for rest := text; rest != ""; {
 		literal, after, open := strings.Cut(rest, "{")
 		if err := p.addLiteral(literal); err != nil {
-			return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, text, err)
+			return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, text, err)
 		}
 		if !open {
 			break
 		}
 		field, next, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, fmt.Errorf("%w: %q: {%s: want a closing }", ErrInvalidPattern, text, field)
+			return nil, fmt.Errorf("%w: %+q: %+q: want a closing }", ErrInvalidPattern, text, "{"+field)
 		}
 		if err := p.addField(field); err != nil {
-			return nil, fmt.Errorf("%w: %q: {%s}: %w", ErrInvalidPattern, text, field, err)
+			return nil, fmt.Errorf("%w: %+q: %+q: %w", ErrInvalidPattern, text, "{"+field+"}", err)
 		}
 		rest = next
 	}
 	if err := p.complete(); err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", ErrInvalidPattern, text, err)
+		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, text, err)
 	}
 	return p, nil
 }
@@ -63,7 +63,7 @@ func (p *pattern) addLiteral(literal string) error {
 	}
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) || r == '}' }
 	if !utf8.ValidString(literal) || strings.ContainsFunc(literal, unprintable) {
-		return fmt.Errorf("literal %q: want printable characters, and { and } around fields alone", literal)
+		return fmt.Errorf("literal %+q: want printable characters, and { and } around fields alone", literal)
 	}
 	p.parts = append(p.parts, literal)
 	p.fixed += len(literal)
@@ -109,7 +109,7 @@ func (p *pattern) setNumber(argument string) (err error) {
 	}
 	p.width, err = strconv.Atoi(width)
 	if _, ok := p.alphabet.last(p.width); err != nil || p.width < 1 || !ok {
-		return fmt.Errorf("width %q: want a number from 1 on, and no numbers beyond 2^63-1: at most 18 decimal digits", width)
+		return fmt.Errorf("width %+q: want a number from 1 on, and no numbers beyond 2^63-1: at most 18 decimal digits", width)
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func parseLayout(layout string) (Period, error) {
 	for rest := layout; rest != ""; {
 		length, kind := element(rest)
 		if length == 0 || shows&kind != 0 {
-			return 0, fmt.Errorf("date %q: at %q: want 2006 or 06, 01, 02 or 002, each once, with - . / _ or spaces between", layout, rest)
+			return 0, fmt.Errorf("date %+q: at %+q: want 2006 or 06, 01, 02 or 002, each once, with - . / _ or spaces between", layout, rest)
 		}
 		shows |= kind
 		rest = rest[length:]
@@ -160,7 +160,7 @@ func parseLayout(layout string) (Period, error) {
 	case showsYear | showsMonth | showsDay, showsYear | showsDayOfYear:
 		return Day, nil
 	}
-	return 0, fmt.Errorf("date %q: want a year (2006 or 06), a year and a month (01), or a year, a month and a day (02), or a year and its day (002)", layout)
+	return 0, fmt.Errorf("date %+q: want a year (2006 or 06), a year and a month (01), or a year, a month and a day (02), or a year and its day (002)", layout)
 }
 
 // element returns the length and the kind of the first element or separator of a layout, or 0.
