@@ -547,6 +547,9 @@ func TestCopiedBeforeWake(t *testing.T) {
 // By the system clock, IDs follow the published second.
 func TestNextSecond(t *testing.T) {
 	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
+	for how := range ways { // each by itself: one may refill the batch of another
+		ways[how] = makers(newGenerator(t, systemLease(0, MaxNode)))[how]
+	}
 	begin := time.Now().Unix()
 	for ; time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
 		for how, make := range ways {

@@ -37,8 +37,6 @@ type kindOrder struct {
 
 type (
 	orderID = Typed[kindOrder]
-	lineID  = Typed[kindLine]
-	bareID  = Typed[kindBare]
 
 	kindLine struct{}
 	kindBare struct{}

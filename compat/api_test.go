@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	seconds, nodes = []v2.UnixSeconds{v2.Epoch, v2.MaxTimestamp}, []uint32{v2.MaxNodeID, v2.MaxSequence}
+	_, _ = []v2.UnixSeconds{v2.Epoch, v2.MaxTimestamp}, []uint32{v2.MaxNodeID, v2.MaxSequence}
 
 	_ = struct{ NodeID, LeaseStart, LeaseEnd int64 }(v1.LeaseInfo{})
 	_ = struct {
