@@ -43,7 +43,7 @@ func NewUsage() *Usage {
 }
 
 // Call reports whether a principal may do something now, under a limit of times a second and a burst, and counts that. Calls under
-// different limits are counted apart.
+// different limits are counted apart. A name that no space can have, as it begins with an asterisk, is for what is done in none.
 func (u *Usage) Call(principal, what string, perSecond float64, burst int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -167,7 +167,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 			place = c.state.Store.String()
 		}
 		sent, whole := wire.Error(err, place)
-		if !whole && caller.Err() == nil && s.usage.Call(c.who.Name, "failures", 10, 100) { // or the caller has hung up, or has waited as long as it wanted
+		if !whole && caller.Err() == nil && s.usage.Call(c.who.Name, "*failures", 10, 100) { // or the caller has hung up, or has waited as long as it wanted
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.request, "error", err)
 		}
 		return nil, sent
@@ -192,7 +192,7 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 		perSecond, counted = cmp.Or(c.limits.Rate, perSecond), name
 	}
 	switch {
-	case !s.usage.Call(c.who.Name, "space "+counted, perSecond, max(1, int(perSecond))):
+	case !s.usage.Call(c.who.Name, counted, perSecond, max(1, int(perSecond))):
 		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	case denied != nil:
 		return deny(connect.CodePermissionDenied, denied)

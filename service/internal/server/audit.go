@@ -63,7 +63,7 @@ func (t *trail) note(what string, by caller, space string, more ...any) {
 // deny writes a line on a call that was denied. Anybody can cause as many as they like, so of a principal, and of all who are not known
 // together, the first hundred have lines, and then ten a minute.
 func (s *Server) deny(by caller, space string, more ...any) {
-	if s.usage.Call(by.principal, "denials", 1./6, 100) {
+	if s.usage.Call(by.principal, "*denials", 1./6, 100) {
 		s.audit.note("denial", by, space, more...)
 	}
 }

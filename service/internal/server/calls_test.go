@@ -175,7 +175,7 @@ func TestLimits(t *testing.T) {
 	}
 	go func() { // a slow machine makes fewer calls a second than the rate
 		for t.Context().Err() == nil {
-			w.usage.Call("slow", "space ", config.DefaultRate, int(config.DefaultRate))
+			w.usage.Call("slow", "", config.DefaultRate, int(config.DefaultRate))
 		}
 	}()
 	slowed := false
