@@ -130,7 +130,6 @@ type daemon struct {
 	url      string         // by which the service can be called
 	server   *server.Server
 	listener net.Listener
-	gate     *gate
 	http     *http.Server
 	probes   *http.Server // nil without
 	failed   chan error   // what ended the HTTP server
@@ -151,11 +150,9 @@ func (d *daemon) start() (err error) {
 			d.listener.Close()
 			return err
 		}
-		d.probes = &http.Server{Addr: probes.Addr().String(), Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader}
-		go d.probes.Serve(newGate(probes, 64))
+		d.probes = &http.Server{Addr: probes.Addr().String(), Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader, ConnState: newGate(64).note}
+		go d.probes.Serve(probes)
 	}
-	d.gate = newGate(d.listener, d.bounds.connections)
-	d.listener = d.gate
 	d.url = "http://" + d.listener.Addr().String()
 	if d.config.TLS != nil {
 		d.url = "https://" + d.listener.Addr().String()
@@ -177,7 +174,7 @@ func (d *daemon) start() (err error) {
 
 // newHTTP returns a server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
 func (d *daemon) newHTTP() *http.Server {
-	b := d.bounds
+	b, gate := d.bounds, newGate(d.bounds.connections)
 	s := &http.Server{
 		Handler:           d.server.Handler(),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
@@ -190,7 +187,7 @@ func (d *daemon) newHTTP() *http.Server {
 		},
 		ConnState: func(conn net.Conn, state http.ConnState) {
 			d.server.Metrics.Connection(conn, state)
-			d.gate.note(conn, state)
+			gate.note(conn, state)
 		},
 		ErrorLog: log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
