@@ -1,6 +1,7 @@
 package randflake_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -114,7 +115,7 @@ func newVersion(t testing.TB, v int, first, last int64, clock func() int64) vers
 // newLedger is for IDs of the node in the lease, which count up: each is greater than all before.
 func newLedger(t testing.TB, g version) *idtest.Ledger[int64] {
 	value := func(id int64) int64 { second, _, sequence := g.inspect(id); return second<<17 | sequence }
-	return &idtest.Ledger[int64]{TB: t, Compare: func(a, b int64) int { return int(value(a) - value(b)) }, Check: func(id int64) error {
+	return &idtest.Ledger[int64]{TB: t, Compare: func(a, b int64) int { return cmp.Compare(value(a), value(b)) }, Check: func(id int64) error {
 		second, n, _ := g.inspect(id)
 		if info := g.lease(); n != node || info.NodeID != node || second < info.LeaseStart || second > info.LeaseEnd {
 			return fmt.Errorf("second %d of node %d is not in the lease %+v", second, n, info)
@@ -294,8 +295,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestVectors opens and makes the IDs of the format's test vectors: sequences count up from 0. To save time, of the vectors far
-// into their second only some are made.
+// Sequences count up from 0. Of the vectors far into their second only some are made, to save time.
 func TestVectors(t *testing.T) {
 	for i, vector := range idtest.Vectors(t, "../testdata/randflake.json") {
 		for v, make := range versions {
