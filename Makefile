@@ -35,7 +35,7 @@ IN_test  = ordinary explore race clients
 IN_check = prove chaos-short race-all deploy $(EMULATED) $(CPUS) browser elsewise i386
 IN_lint  = fmt vet staticcheck tidy generate words budget
 
-.PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol bench fuzz soak servers tools languages gotestsum
+.PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages gotestsum
 
 all: test check lint
 lint: $(IN_lint)
@@ -134,6 +134,9 @@ protocol:
 		printf '#!/bin/sh\nexec go tool -modfile=../../tools/plugins.mod %s\n' $$plugin >$$dir/$$plugin && chmod +x $$dir/$$plugin || exit; done && \
 	PATH=$$dir:$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --connect-go_out=. --connect-go_opt=paths=source_relative randflake/v1/*.proto
 
+# Writes a version into all modules, and says which tags are left to make: make release VERSION=v0.1.0
+release:
+	internal/release.sh $(VERSION)
 bench:
 	cd bench && $(GO) run .
 fuzz:
