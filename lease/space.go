@@ -292,10 +292,14 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		if !after.Swapped {
-			v = after
-			if err := s.pause(ctx, time.Duration(mathrand.Int64N(int64(time.Millisecond)<<min(try, 8)))); err != nil {
+			if v = after; try%2 == 0 {
+				continue // at once, by what is there now
+			}
+			// Many want the same entry. Who pauses looks anew after that, or what he saw would have changed by then.
+			if err := s.pause(ctx, time.Duration(mathrand.Int64N(int64(10*time.Millisecond)<<min(try/2, 8)))); err != nil {
 				return fmt.Errorf("lease: %s: changed each time that it was looked at: %w", s, err)
 			}
+			v = nil
 			continue
 		}
 		if loss := s.rules.loss(after, wentBack); loss != "" { // the swap was made on what is left of the data

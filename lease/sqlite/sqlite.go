@@ -169,7 +169,8 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 // lock for too long, and nothing was changed, not even by COMMIT.
 func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
 	var err error
-	for ; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(10 * time.Millisecond)) {
+	for pause := 5 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
+		pause = min(2*pause, time.Second) // or many would have no time for work
 		var a lease.Answer
 		if a, err = e.try(ctx, how, kind, run); err == nil {
 			return a, nil
@@ -193,8 +194,8 @@ func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql
 	} else if file.Mounted {
 		return a, fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: mount its directory", lease.ErrUnsafe)
 	}
-	// busy_timeout does not heed contexts, so it is short; fullfsync is for macOS.
-	query := url.Values{"mode": {string(how)}, "_txlock": {kind}, "_pragma": {"busy_timeout(100)", "synchronous(extra)", "fullfsync(1)"}}
+	// Who finds a lock held comes back later: to wait in SQLite costs more, and heeds no context. fullfsync is for macOS.
+	query := url.Values{"mode": {string(how)}, "_txlock": {kind}, "_pragma": {"busy_timeout(0)", "synchronous(extra)", "fullfsync(1)"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(e.path), RawQuery: query.Encode()}).String())
 	if err != nil {
 		return a, err
@@ -205,7 +206,13 @@ func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql
 		return a, err
 	}
 	defer tx.Rollback()
-	if err = run(tx, &a); err == nil {
+	if kind == "immediate" { // it has the lock, and COMMIT waits for those who read
+		_, err = tx.ExecContext(ctx, "PRAGMA busy_timeout = 1000")
+	}
+	if err == nil {
+		err = run(tx, &a)
+	}
+	if err == nil {
 		err = tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position").Scan(&a.Lineage, &a.Position)
 	}
 	if err == nil {
