@@ -240,7 +240,7 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, e.failed(err)
 	}
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 100*time.Millisecond) { // or many would have no time for work
+	for pause := 50 * time.Microsecond; ; pause = min(pause*51/50, time.Second/2) { // or many would have no time for work
 		locked, err := tryLock(f)
 		if locked && sameFile(f, e.path(lockName)) {
 			return func() { f.Close() }, nil

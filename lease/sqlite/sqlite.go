@@ -169,8 +169,8 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 // lock for too long, and nothing was changed, not even by COMMIT.
 func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
 	var err error
-	for pause := 5 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
-		pause = min(2*pause, time.Second) // or many would have no time for work
+	for pause := 2 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
+		pause = min(pause*5/4, time.Second) // or many would have no time for work
 		var a lease.Answer
 		if a, err = e.try(ctx, how, kind, run); err == nil {
 			return a, nil
