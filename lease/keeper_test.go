@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,16 +147,17 @@ func TestKeeperOutlives(t *testing.T) {
 // TestKeeperRefused: a caller who is refused causes a try at once, and many a try a second.
 func TestKeeperRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		data, offset := newMemory(), time.Duration(0)
-		now := func() time.Time { return time.Now().Add(offset) }
+		data := newMemory()
 		var q queue
+		var offset atomic.Int64
+		now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, now), WithClock(now))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer keeper.Close()
 		time.Sleep(10 * time.Second)
-		offset = time.Hour // the clock jumps
+		offset.Store(int64(time.Hour)) // the clock jumps
 		keeper.refused(randflake.ErrLeaseEnded, false)
 		synctest.Wait()
 		if !q.has(now()) {
@@ -176,10 +178,11 @@ func TestKeeperRefused(t *testing.T) {
 func TestKeeperWhy(t *testing.T) {
 	for why, slow := range map[error]time.Duration{ErrFull: 0, errLate: 2 * time.Minute} {
 		bubble(t, func(t *testing.T) {
-			data, pause := newMemory(), time.Duration(0)
+			data := newMemory()
+			var pause atomic.Int64
 			space := create(t, conn{data, func(_ context.Context, c call) (Answer, error) {
 				if c.put != nil {
-					time.Sleep(pause)
+					time.Sleep(time.Duration(pause.Load()))
 				}
 				return data.do(c), nil
 			}}, Limits{Nodes: 1}, nil)
@@ -191,7 +194,7 @@ func TestKeeperWhy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pause = slow
+			pause.Store(int64(slow))
 			time.Sleep(time.Minute + 5*slow + time.Second)
 			if got := keeper.Status().Err; !errors.Is(got, why) || !strings.Contains(log.String(), why.Error()) || strings.Contains(log.String(), "<nil>") {
 				t.Errorf("want %v: status: %v, log:\n%s", why, got, &log)
