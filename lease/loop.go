@@ -192,7 +192,7 @@ func (k *loop) drop() {
 
 // take leaves time for another try before IDs end.
 func (k *loop) take(ctx context.Context, window int64) (randflake.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.pressed(20*time.Second, limit))
+	ctx, cancel := context.WithTimeout(ctx, k.pressed(longest, limit))
 	defer cancel()
 	lease, err := k.source.Take(ctx, window, k.nodes)
 	if err != nil {

@@ -287,16 +287,18 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 		if err != nil {
 			return err
 		}
+		begun := time.Now()
 		after, err := s.swap(ctx, v, Entry{name, value})
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		if !after.Swapped {
-			if v = after; try%2 == 0 {
+			if v = after; try == 0 {
 				continue // at once, by what is there now
 			}
-			// Many want the same entry. Who pauses looks anew after that, or what he saw would have changed by then.
-			if err := s.pause(ctx, time.Duration(mathrand.Int64N(int64(10*time.Millisecond)<<min(try/2, 8)))); err != nil {
+			// Many want the same entry: the longer it took, the more they are. Who pauses looks anew after that, or what he saw
+			// would have changed by then.
+			if err := s.pause(ctx, mathrand.N(min(max(time.Since(begun), 5*time.Millisecond)<<min(2*try, 20), 8*time.Second))); err != nil {
 				return fmt.Errorf("lease: %s: changed each time that it was looked at: %w", s, err)
 			}
 			v = nil

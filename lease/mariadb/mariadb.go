@@ -43,6 +43,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/internal/tlsfiles"
+	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine keeps entries in a table. It implements [lease.Engine].
@@ -130,12 +131,12 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	return e.call(ctx, "read", "START TRANSACTION READ ONLY; SET @randflake_ok = 0", nil, names)
 }
 
-// Swap implements [lease.Engine]. The entry without a name has the position. Its lock makes swaps take turns, and what is read
-// first after that is as of then.
+// Swap implements [lease.Engine]. The entry without a name has the position. Its lock lets one swap be made at a time, and what is
+// read first after that is as of then. Nobody waits for the lock: what he expects would be old by then.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
 	text := `START TRANSACTION READ WRITE;
 		SET @randflake_ok = NULL;
-		SELECT 1 INTO @randflake_ok FROM @table WHERE name = '' FOR UPDATE;
+		SELECT 1 INTO @randflake_ok FROM @table WHERE name = '' FOR UPDATE SKIP LOCKED;
 		SET @randflake_ok = @randflake_ok IS NOT NULL`
 	var args []any
 	var names []string
@@ -147,7 +148,8 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 		text += ";\nINSERT INTO @table SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok ON DUPLICATE KEY UPDATE value = ?"
 		args = append(args, entry.Name, entry.Value, entry.Value)
 	}
-	return e.call(ctx, "swap", text+";\nUPDATE @table SET position = position + 1 WHERE name = '' AND @randflake_ok", args, names)
+	text += ";\nUPDATE @table SET position = position + 1 WHERE name = '' AND @randflake_ok"
+	return turns.Take(ctx, expect, func() (lease.Answer, error) { return e.call(ctx, "swap", text, args, names) })
 }
 
 // call makes a call, again where that is certain to have changed nothing, and examines a server that was not yet.

@@ -39,6 +39,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine keeps entries in a table. It implements [lease.Engine].
@@ -101,15 +102,15 @@ const readSQL = `SELECT coalesce((SELECT position FROM @table WHERE name = ''), 
 		(SELECT array_agg(t.value ORDER BY x.i) FROM unnest($1::text[]) WITH ORDINALITY x (name, i) LEFT JOIN @table t USING (name))
 	FROM (` + evidenceSQL + `) e`
 
-// lockSQL makes swaps take turns: each sees what all before it have put. The locks of rows would not protect what is not there.
-// As a setting of the transaction, synchronous_commit lasts through the commit.
-const lockSQL = `SELECT pg_advisory_xact_lock(hashtextextended('randflake', '@table'::regclass::oid::bigint)),
+// lockSQL lets one swap be made at a time: it sees what all before it have put. The locks of rows would not protect what is not
+// there. Nobody waits for the lock: what he expects would be old by then. The settings last through the commit.
+const lockSQL = `SELECT set_config('randflake.locked', pg_try_advisory_xact_lock(hashtextextended('randflake', '@table'::regclass::oid::bigint))::text, true),
 	set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`
 
 // swapSQL compares and puts in one statement, which sees all as of one moment after the lock. The entry without a name, which each
 // swap puts, has the position.
 const swapSQL = `WITH e AS MATERIALIZED (` + evidenceSQL + `),
-	v AS MATERIALIZED (SELECT coalesce(bool_and(x.value IS NOT DISTINCT FROM t.value), true) AS same, array_agg(t.value ORDER BY x.i) AS found
+	v AS MATERIALIZED (SELECT current_setting('randflake.locked') = 'true' AND coalesce(bool_and(x.value IS NOT DISTINCT FROM t.value), true) AS same, array_agg(t.value ORDER BY x.i) AS found
 		FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY x (name, value, i) LEFT JOIN @table t USING (name)),
 	put AS (INSERT INTO @table AS t SELECT x.name, x.value, 2 FROM e, v, unnest($3::text[], $4::bytea[]) x (name, value) WHERE same AND objection = ''
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value, position = t.position + 1 RETURNING name, position)
@@ -127,10 +128,12 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
 	putNames, putValues := split(append(put[:len(put):len(put)], lease.Entry{Value: []byte{}}))
-	var swapped bool
-	a, err := e.answer(ctx, "swap", names, &swapped, swapSQL, names, values, putNames, putValues)
-	a.Swapped = swapped && err == nil
-	return a, err
+	return turns.Take(ctx, expect, func() (a lease.Answer, err error) {
+		var swapped bool
+		a, err = e.answer(ctx, "swap", names, &swapped, swapSQL, names, values, putNames, putValues)
+		a.Swapped = swapped && err == nil
+		return a, err
+	})
 }
 
 // answer runs a statement that returns evidence and the values of names. Only a swap has more columns, and needs a transaction.
