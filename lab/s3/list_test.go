@@ -14,14 +14,12 @@ import (
 	"github.com/randflake/randflake/ulid/objectkey"
 )
 
-const bucket = "objects"
-
 // list returns the keys of the objects in the listing, as a user of ListObjectsV2 does it: page by
 // page, up to the listing's end. It also returns how many pages it took.
 func list(t *testing.T, client minio.Core, l objectkey.Listing, pageSize int) (keys []string, pages int) {
 	t.Helper()
 	for token := ""; ; {
-		page, err := client.ListObjectsV2(bucket, l.Prefix, l.StartAfter, token, "", pageSize)
+		page, err := client.ListObjectsV2(Bucket, l.Prefix, l.StartAfter, token, "", pageSize)
 		if err != nil {
 			t.Fatalf("list %+v: %v", l, err)
 		}
@@ -43,7 +41,7 @@ func list(t *testing.T, client minio.Core, l objectkey.Listing, pageSize int) (k
 func folders(t *testing.T, client minio.Core, prefix string) (found []string) {
 	t.Helper()
 	for token := ""; ; {
-		page, err := client.ListObjectsV2(bucket, prefix, "", token, "/", 3)
+		page, err := client.ListObjectsV2(Bucket, prefix, "", token, "/", 3)
 		if err != nil {
 			t.Fatalf("folders of %s: %v", prefix, err)
 		}
@@ -242,7 +240,7 @@ func TestLimitsMatter(t *testing.T) {
 
 func put(t *testing.T, client minio.Core, key string) {
 	t.Helper()
-	_, err := client.PutObject(context.Background(), bucket, key, strings.NewReader(""), 0, "", "", minio.PutObjectOptions{})
+	_, err := client.PutObject(context.Background(), Bucket, key, strings.NewReader(""), 0, "", "", minio.PutObjectOptions{})
 	if err != nil {
 		t.Fatalf("put %s: %v", key, err)
 	}

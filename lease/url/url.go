@@ -18,6 +18,7 @@ import (
 	"github.com/randflake/randflake/lease/mariadb"
 	"github.com/randflake/randflake/lease/postgres"
 	"github.com/randflake/randflake/lease/redis"
+	"github.com/randflake/randflake/lease/s3"
 	"github.com/randflake/randflake/lease/sqlite"
 )
 
@@ -35,6 +36,7 @@ var engines = map[string]struct {
 	"Redis":      {redis.Check, engine(redis.Connect)},
 	"PostgreSQL": {postgres.Check, engine(postgres.Connect)},
 	"MariaDB":    {mariadb.Check, engine(mariadb.Connect)},
+	"S3":         {s3.Check, engine(s3.Connect)},
 }
 
 func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, error)) func(context.Context, string) (lease.Engine, error) {

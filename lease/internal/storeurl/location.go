@@ -15,7 +15,7 @@ type Location struct {
 // schemes are those of URLs, in the order in which people read them.
 var schemes = []struct{ name, engine string }{
 	{"sqlite", "SQLite"}, {"etcd", "etcd"}, {"etcds", "etcd"}, {"redis", "Redis"}, {"rediss", "Redis"},
-	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"},
+	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"}, {"s3", "S3"},
 }
 
 // Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
@@ -113,7 +113,7 @@ func engineOf(scheme string) string {
 	return ""
 }
 
-// Engine returns what keeps the store, for people: "file", "SQLite", "etcd", "Redis", "PostgreSQL" or "MariaDB".
+// Engine returns what keeps the store, for people: "file", "SQLite", "etcd", "Redis", "PostgreSQL", "MariaDB" or "S3".
 func (l Location) Engine() string {
 	if l.URL == "" {
 		return "file"

@@ -32,6 +32,7 @@ func Names() []Name {
 		{Name: "postgres://shop:hunter2@127.0.0.1:1/shop?schema=ids", URL: "postgres://shop:xxxxx@127.0.0.1:1/shop?schema=ids"},
 		{Name: "mysql://shop:hunter2@127.0.0.1:1/shop", URL: "mysql://shop:xxxxx@127.0.0.1:1/shop"},
 		{Name: "mariadb://shop:hunter2@127.0.0.1:1/shop", URL: "mariadb://shop:xxxxx@127.0.0.1:1/shop"},
+		{Name: "s3://bucket/ids?endpoint=http://127.0.0.1:1", URL: "s3://bucket/ids?endpoint=http://127.0.0.1:1"},
 
 		{Name: "host=db user=shop password=hunter2", Wrong: at("=")},
 		{Name: "shop:hunter2@tcp(db:3306)/shop", Wrong: at(":")},
@@ -43,6 +44,7 @@ func Names() []Name {
 		{Name: "etcd:127.0.0.1:2379", Wrong: "want etcd://HOST"},
 		{Name: "redis:/:hunter2@127.0.0.1:1", Wrong: "want redis://HOST"},
 		{Name: "mysql:shop:hunter2@tcp(127.0.0.1:1)/shop", Wrong: "want mysql://HOST"},
+		{Name: "s3://key:hunter2@bucket/ids", Wrong: "credentials come from the environment"},
 		{Name: "etcd://root:hunter2/x@127.0.0.1:1", Wrong: "%2F for /"},
 		{Name: "redis://shop:1#hunter2@127.0.0.1:1", Wrong: "%23 for #"},
 		{Name: "postgres://shop:hunter2%zz@127.0.0.1:1/shop", Wrong: "special characters encoded"},

@@ -1,0 +1,68 @@
+package s3test
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/lease/s3"
+)
+
+func TestMain(m *testing.M) {
+	Credentials()
+	os.Exit(m.Run())
+}
+
+func connect(t *testing.T, url string) lease.Engine {
+	t.Helper()
+	e, err := s3.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestEngine runs the suite of engines on two servers.
+func TestEngine(t *testing.T) {
+	backend := s3mem.New()
+	fake := httptest.NewServer(gofakes3.New(backend).Server())
+	defer fake.Close()
+	if err := backend.CreateBucket(Bucket); err != nil {
+		t.Fatal(err)
+	}
+	var prefixes atomic.Int64
+	for name, endpoint := range map[string]string{"versitygw": "http://" + serve(t).Addr(), "gofakes3": fake.URL} {
+		t.Run(name, func(t *testing.T) {
+			leasetest.Run(t, func(*testing.T) func(*testing.T) lease.Engine {
+				url := URL(endpoint, fmt.Sprint(prefixes.Add(1)))
+				return func(t *testing.T) lease.Engine { return connect(t, url) }
+			})
+		})
+	}
+}
+
+// TestEngineWithFaults is the suite with a server that crashes, stalls and loses replies.
+func TestEngineWithFaults(t *testing.T) {
+	leasetest.RunServer(t, serve(t), true, func(t *testing.T, addr string) lease.Engine {
+		e := connect(t, URL("http://"+addr, "ids"))
+		if err := e.Prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	})
+}
+
+// TestConditionsIgnored: without metadata the server has no ETags to compare, and is refused.
+func TestConditionsIgnored(t *testing.T) {
+	if err := connect(t, serve(t, "--nometa").URL("ids")).Prepare(t.Context()); !errors.Is(err, lease.ErrUnsafe) {
+		t.Errorf("%v, want %v", err, lease.ErrUnsafe)
+	}
+}

@@ -1,0 +1,89 @@
+//go:build unix
+
+// Package s3test runs S3 servers: for the key listings of package ulid, for lease/s3, and for lab/chaos.
+package s3test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/randflake/randflake/internal/servers"
+)
+
+// A Server is a versitygw on a folder. It has one bucket, and heeds conditions unless it was started without metadata.
+type Server struct {
+	*servers.Server
+	program string
+	flags   []string
+}
+
+// Bucket is the bucket, and the others are the credentials of all servers.
+const Bucket, Access, Secret = "objects", "test", "test-secret"
+
+// program builds the server, apart from this module, which would otherwise require all that the server does. It stays in the
+// user's cache: it takes minutes to build.
+var program = sync.OnceValues(func() (string, error) {
+	const version = "v1.8.0"
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("s3test: %w", err)
+	}
+	dir := filepath.Join(cache, "randflake", "versitygw-"+version)
+	path := filepath.Join(dir, "versitygw")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	build := exec.Command("go", "install", "github.com/versity/versitygw/cmd/versitygw@"+version)
+	build.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("s3test: build the server: %w: %s", err, said)
+	}
+	return path, nil
+})
+
+// Start starts a server in a directory, with flags of its posix backend in addition, and waits until it answers.
+func Start(dir string, environ []string, flags ...string) (*Server, error) {
+	path, err := program()
+	if err != nil {
+		return nil, err
+	}
+	s, err := servers.New("versitygw", dir, environ)
+	if err != nil {
+		return nil, err
+	}
+	server := &Server{s, path, flags}
+	return server, errors.Join(os.MkdirAll(filepath.Join(server.Data(), Bucket), 0o700), server.Start())
+}
+
+// Data returns the folder that has a folder for each bucket, with a file for each object.
+func (s *Server) Data() string { return filepath.Join(s.Dir(), "data") }
+
+// Start starts the server again. It does nothing to a server that runs.
+func (s *Server) Start() error {
+	arguments := append([]string{"--access", Access, "--secret", Secret, "--port", s.Addr(), "--quiet", "posix"}, s.flags...)
+	return s.Launch(exec.Command(s.program, append(arguments, s.Data())...), func() bool {
+		answer, err := http.Get("http://" + s.Addr())
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err == nil
+	})
+}
+
+// URL returns the name of a store in the bucket.
+func (s *Server) URL(prefix string) string { return URL("http://"+s.Addr(), prefix) }
+
+// URL returns the name of a store in the bucket of a server that was found at an endpoint.
+func URL(endpoint, prefix string) string {
+	return fmt.Sprintf("s3://%s/%s?endpoint=%s", Bucket, prefix, endpoint)
+}
+
+// Credentials puts those of all servers into the environment, where the SDK looks for them.
+func Credentials() error {
+	return errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", Access), os.Setenv("AWS_SECRET_ACCESS_KEY", Secret))
+}

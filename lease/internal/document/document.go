@@ -1,0 +1,232 @@
+// Package document is an engine on anything that holds one document, and replaces it if it is the version that was read.
+package document
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+// A Backend holds the document. Its errors say what failed; those of a context wrap it.
+type Backend interface {
+	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called until it returns nil.
+	Check(ctx context.Context) error
+
+	// Get gets the document. It returns an error that wraps lease.ErrNoSpace if there is none.
+	Get(ctx context.Context) (Document, error)
+
+	// Put replaces the content if the document still has the version, or creates it if the version is empty. It returns
+	// ErrChanged if nothing was changed and it is worth to look again. After another error the outcome is unknown.
+	// It must not send the content twice.
+	Put(ctx context.Context, content []byte, version string) (Document, error)
+
+	// String says where the document is.
+	String() string
+}
+
+// ErrChanged says that a Put found another version.
+var ErrChanged = errors.New("others changed it each time")
+
+// A Document is a version of it.
+type Document struct {
+	Content []byte // of Get only
+	Version string
+	Lineage string    // what the backend knows of it
+	Made    time.Time // when this version was put, or zero if the backend does not know
+	Time    time.Time // by the server's clock
+}
+
+// CopyAge is how much younger than its content a document must be to be a copy. A server must refuse a Put that comes so late.
+const CopyAge = 20 * time.Minute
+
+// An Engine keeps entries in a document. It implements [lease.Engine].
+type Engine struct {
+	backend         Backend
+	last            atomic.Pointer[version] // that was seen, so that a Swap after a Read is one request
+	checked, closed atomic.Bool
+}
+
+var _ lease.Engine = (*Engine)(nil)
+
+// New returns an engine on a backend.
+func New(b Backend) *Engine { return &Engine{backend: b} }
+
+// A state is the content, as JSON.
+type state struct {
+	Lineage  string
+	Position uint64
+	Written  time.Time // by the server's clock, shortly before
+	Entries  map[string][]byte
+}
+
+// A version is what was seen of the document. It is never changed.
+type version struct {
+	state
+	Document
+	seen time.Time
+}
+
+// Read implements [lease.Engine].
+func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
+	v, err := e.load(ctx)
+	if err != nil {
+		return lease.Answer{}, err
+	}
+	return v.answer(names), nil
+}
+
+// List implements [lease.Engine].
+func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
+	v, err := e.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(v.Entries)), func(name string) bool { return !strings.HasPrefix(name, prefix) || name <= after })
+	return v.answer(names[:min(limit, len(names))]).Entries, nil
+}
+
+// Swap implements [lease.Engine]. It compares with what was seen last, and looks again if that, or the document, differs.
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
+	if err := e.usable(ctx); err != nil {
+		return a, err
+	}
+	var names []string
+	for _, entry := range expect {
+		names = append(names, entry.Name)
+	}
+	for v, known := e.recent(), true; ; v, known = nil, false {
+		if v == nil {
+			if v, err = e.load(ctx); err != nil {
+				return a, err
+			}
+			known = false
+		}
+		a = v.answer(names)
+		if !slices.EqualFunc(a.Entries, expect, func(a, b lease.Entry) bool {
+			return (a.Value == nil) == (b.Value == nil) && bytes.Equal(a.Value, b.Value)
+		}) {
+			if known {
+				continue
+			}
+			return a, nil
+		}
+		next := state{v.state.Lineage, v.Position + 1, v.Time, maps.Clone(v.Entries)}
+		for _, entry := range put {
+			next.Entries[entry.Name] = append([]byte{}, entry.Value...)
+		}
+		d, err := e.put(ctx, next, v.Version)
+		if err == nil {
+			v = &version{next, d, time.Now().Round(0)}
+			e.last.Store(v)
+			a = v.answer(nil)
+			a.Swapped = true
+			return a, nil
+		}
+		if !errors.Is(err, ErrChanged) {
+			return lease.Answer{}, fmt.Errorf("outcome unknown: %w", err)
+		}
+		if err := pause(ctx); err != nil {
+			return lease.Answer{}, fmt.Errorf("%s: %w: %w", e, ErrChanged, err)
+		}
+	}
+}
+
+// recent returns what was seen last, unless that was long ago by the clock that goes on while a machine sleeps.
+func (e *Engine) recent() *version {
+	if v := e.last.Load(); v != nil && time.Now().Round(0).Sub(v.seen).Abs() < time.Minute {
+		return v
+	}
+	return nil
+}
+
+// Prepare implements [lease.Engine].
+func (e *Engine) Prepare(ctx context.Context) error {
+	for {
+		_, err := e.load(ctx)
+		if !errors.Is(err, lease.ErrNoSpace) {
+			return err
+		}
+		if _, err := e.put(ctx, state{Lineage: rand.Text(), Entries: map[string][]byte{}}, ""); err != nil && !errors.Is(err, ErrChanged) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return fmt.Errorf("%s: %w: %w", e, ErrChanged, err)
+		}
+	}
+}
+
+// Close implements [lease.Engine].
+func (e *Engine) Close() error { e.closed.Store(true); return nil }
+
+// String says where the document is.
+func (e *Engine) String() string { return e.backend.String() }
+
+func (e *Engine) usable(ctx context.Context) error {
+	if e.closed.Load() {
+		return fmt.Errorf("%s: %w", e, fs.ErrClosed)
+	}
+	if ctx.Err() != nil || e.checked.Load() {
+		return ctx.Err()
+	}
+	err := e.backend.Check(ctx)
+	e.checked.Store(err == nil)
+	return err
+}
+
+func (e *Engine) load(ctx context.Context) (*version, error) {
+	if err := e.usable(ctx); err != nil {
+		return nil, err
+	}
+	d, err := e.backend.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := &version{Document: d, seen: time.Now().Round(0)}
+	if err := json.Unmarshal(d.Content, &v.state); err != nil || v.state.Lineage == "" || v.Entries == nil {
+		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %v", e, lease.ErrCorrupt, err)
+	}
+	if !v.Written.IsZero() && d.Made.Sub(v.Written) > CopyAge {
+		v.state.Lineage = fmt.Sprintf("%.26s-%d", v.state.Lineage, d.Made.Unix())
+	}
+	e.last.Store(v)
+	return v, nil
+}
+
+func (e *Engine) put(ctx context.Context, s state, version string) (Document, error) {
+	content, err := json.Marshal(s)
+	if err != nil {
+		return Document{}, err
+	}
+	return e.backend.Put(ctx, content, version)
+}
+
+// answer has copies of the values, as the version stays.
+func (v *version) answer(names []string) lease.Answer {
+	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position, Time: v.Time}
+	for _, name := range names {
+		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.Entries[name])})
+	}
+	return a
+}
+
+// pause waits for a moment, so that those who were in each other's way come one after the other.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(mathrand.N(20 * time.Millisecond)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

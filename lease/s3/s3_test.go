@@ -1,0 +1,199 @@
+package s3
+
+import (
+	"context"
+	"crypto/md5"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A server is a bucket that fails as it is told to. What needs a real one is tested where there is one.
+type server struct {
+	mu      sync.Mutex
+	objects map[string][]byte
+	age     time.Duration                                     // of all objects
+	ignores string                                            // a header
+	fault   func(w http.ResponseWriter, put func()) (ok bool) // of requests that put entries
+	puts    int                                               // of entries
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object, found := s.objects[r.URL.Path]
+	etag := fmt.Sprintf(`"%x"`, md5.Sum(object))
+	body, _ := io.ReadAll(r.Body)
+	put := func() { s.objects[r.URL.Path] = body }
+	entries := strings.HasSuffix(r.URL.Path, "/entries")
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	switch {
+	case r.Method == "GET" && found:
+		w.Header().Set("ETag", etag)
+		w.Header().Set("Last-Modified", time.Now().Add(-s.age).UTC().Format(http.TimeFormat))
+		w.Write(object)
+	case r.Method == "GET" || match != "" && !found && s.ignores != "If-Match":
+		refuse(w, http.StatusNotFound, "NoSuchKey")
+	case none != "" && found && s.ignores != "If-None-Match", match != "" && match != etag && s.ignores != "If-Match":
+		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+	default:
+		if entries {
+			s.puts++
+		}
+		if !entries || s.fault == nil || s.fault(w, put) {
+			put()
+		}
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+}
+
+// start starts a server, and returns it with a function that connects to it.
+func start(t *testing.T) (*server, func(t *testing.T) lease.Engine) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	s := &server{objects: map[string][]byte{}}
+	h := httptest.NewServer(s)
+	t.Cleanup(h.Close)
+	return s, func(t *testing.T) lease.Engine {
+		e, err := Connect(t.Context(), "s3://bucket/ids?endpoint="+h.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+}
+
+func TestSuite(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine { _, connect := start(t); return connect })
+}
+
+// TestFaults: a request to put is sent once, unless the server says that it changed nothing.
+func TestFaults(t *testing.T) {
+	cut := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+	slow := func(w http.ResponseWriter) { refuse(w, http.StatusServiceUnavailable, "SlowDown") }
+	failed := func(w http.ResponseWriter) { refuse(w, http.StatusInternalServerError, "InternalError") }
+	conflict := func(w http.ResponseWriter) { refuse(w, http.StatusConflict, "ConditionalRequestConflict") }
+	for name, tt := range map[string]struct {
+		fault   func(http.ResponseWriter)
+		effect  bool // although it fails
+		repeats bool
+	}{
+		"cut off before":  {cut, false, false},
+		"cut off after":   {cut, true, false},
+		"slow down":       {slow, false, false},
+		"slow down after": {slow, true, false},
+		"failed after":    {failed, true, false},
+		"conflict":        {conflict, false, true},
+	} {
+		s, connect := start(t)
+		e := connect(t)
+		must(t, e.Prepare(t.Context()))
+		leasetest.Put(t, e, "a", "1")
+		s.puts = 0
+		s.fault = func(w http.ResponseWriter, put func()) bool {
+			s.fault = nil
+			if tt.effect {
+				put()
+			}
+			tt.fault(w)
+			return false
+		}
+		a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
+		if (err == nil) != tt.repeats || a.Swapped != tt.repeats || (s.puts == 2) != tt.repeats {
+			t.Errorf("%s: %+v, %v, sent %d times", name, a, err, s.puts)
+		}
+		if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (tt.effect || tt.repeats) {
+			t.Errorf("%s: found %s", name, value)
+		}
+	}
+}
+
+// TestConditionsIgnored: such a server is refused, whatever it is asked for, and nothing is put.
+func TestConditionsIgnored(t *testing.T) {
+	for _, header := range []string{"If-Match", "If-None-Match"} {
+		s, connect := start(t)
+		s.ignores = header
+		for range 2 {
+			e := connect(t)
+			_, readErr := e.Read(t.Context(), "a")
+			_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
+			for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
+				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), header) || s.puts > 0 {
+					t.Errorf("%s ignored: %v, %d puts", header, err, s.puts)
+				}
+			}
+		}
+	}
+}
+
+// TestCopies: an object that is younger than its content has another lineage, which stays until the next copy. An older version
+// that comes back with its date shows by the position.
+func TestCopies(t *testing.T) {
+	s, connect := start(t)
+	e, lineages := connect(t), leasetest.Lineages{}
+	must(t, e.Prepare(t.Context()))
+	before := leasetest.Put(t, e, "a", "1")
+	lineages.WantNew(t, "at first", e)
+	const key = "/bucket/ids/entries"
+	backup := s.objects[key]
+	for _, age := range []time.Duration{-time.Hour, -2 * time.Hour} { // from now
+		leasetest.Put(t, e, "a", "2")
+		s.objects[key], s.age = backup, age
+		lineages.WantNew(t, "copied", e)
+		_, first := leasetest.Get(t, e, "a")
+		swapped := leasetest.Put(t, e, "a", "1")
+		s.age = 0
+		if _, after := leasetest.Get(t, connect(t), "a"); swapped.Lineage != first.Lineage || after.Lineage != first.Lineage {
+			t.Errorf("%s, then %s and %s", first.Lineage, swapped.Lineage, after.Lineage)
+		}
+	}
+	s.objects[key] = backup
+	if _, after := leasetest.Get(t, e, "a"); after.Lineage != before.Lineage || after.Position != before.Position {
+		t.Errorf("%+v, then %+v", before, after)
+	}
+	s.objects[key] = []byte("{}")
+	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrCorrupt) || string(s.objects[key]) != "{}" {
+		t.Errorf("on other content: %v", err)
+	}
+}
+
+func TestURL(t *testing.T) {
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	for url, want := range map[string]string{
+		"s3://bucket/ids?region=eu-central-1":        "",
+		"s3://bucket?endpoint=http://127.0.0.1:9000": "",
+		"s3://bucket":                                    "AWS_REGION",
+		"s3:///ids?region=x":                             "s3://BUCKET",
+		"https://bucket/ids":                             "s3://BUCKET",
+		"s3://key:hunter2@bucket/ids":                    "the environment",
+		"s3://bucket/ids?reigon=x":                       `"reigon"`,
+		"s3://bucket/ids?endpoint=127.0.0.1:9000":        "http://HOST:PORT",
+		"s3://bucket/ids?endpoint=http://k:hunter2@host": "@ after the host",
+	} {
+		e, err := Connect(context.Background(), url)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v, %v, want %q", url, e, err, want)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
