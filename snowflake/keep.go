@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -55,4 +57,125 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 // of nodes or the clock. Leasing is for Keep only: New returns an error for it.
 func Leasing(options ...lease.Option) Option {
 	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
+}
+
+// Handover is for package lease, whose keepers hand over the leases that follow the first one.
+func (g *Generator) Handover(handover.Key) handover.Queue[randflake.Lease] { return (*leases)(g) }
+
+// leases are a generator as its keeper sees it.
+type leases Generator
+
+func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
+
+func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+
+func (l *leases) Add(lease randflake.Lease) error {
+	g := (*Generator)(l)
+	next, err := g.newState(lease)
+	if err != nil {
+		return err
+	}
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load().closed {
+		return errClosed
+	}
+	g.next = append(g.next, next)
+	return nil
+}
+
+// follow goes on to a lease that was handed over if the one in force, which refused with err at unit now, is of no use at
+// present. It returns nil if another one is in force, and otherwise what callers get.
+//
+// New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
+func (g *Generator) follow(st *state, now int64, err error) error {
+	switch {
+	case st.dropped:
+		err = errLeaseEnded // whatever the clock says
+	case err == errEndOfLife:
+		return g.layout.ended()
+	case err == errExhausted && g.load() == st:
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load() != st {
+		return nil
+	}
+	i := slices.IndexFunc(g.next, func(next *state) bool { return next.first <= now && now < next.end })
+	if i < 0 {
+		if err == errLeaseEnded && slices.ContainsFunc(g.next, func(next *state) bool { return next.first > now }) {
+			return errLeaseNotStarted
+		}
+		return err // and all leases stay, as the clock may be wrong
+	}
+	next := g.next[i]
+	g.next = slices.Delete(g.next, i, i+1)
+	past, last, used := g.end(st)
+	if !used {
+		g.next = append(g.next, &state{bounds: st.bounds, static: st.static, lease: st.lease})
+	}
+	g.next = slices.DeleteFunc(g.next, func(next *state) bool { return next.end <= now })
+	next.startAt(max(next.first, last+1))
+	if now+next.ahead < last { // the clock stepped back
+		next.startAt(next.first)
+	}
+	next.cursor, next.past, next.last, next.machine = newCursor(&next.bounds, &g.skipped), past, last, st.machine
+	g.state.Store(next)
+	return nil
+}
+
+// end freezes the cursor of st. It returns the number of values that were used or skipped up to now and the newest unit used
+// since the clock was last seen to step back, both under all leases, and whether the lease can't be used any more: it was used,
+// or dropped.
+func (g *Generator) end(st *state) (past uint64, last int64, used bool) {
+	if st.dropped {
+		return st.past, st.last, true
+	}
+	next := st.cursor.freeze()
+	if next == st.base {
+		return st.past, st.last, false
+	}
+	g.lastUsed = max(g.lastUsed, g.layout.startOf(st.cursor.lastUsed(&st.bounds, next))/1000)
+	return st.past + next - st.base, st.newest(next), true
+}
+
+// Drop also makes a copied machine's generator go on: see the one of package randflake.
+func (l *leases) Drop() {
+	g := (*Generator)(l)
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next = nil
+	st := g.load()
+	if st.closed {
+		return
+	}
+	over := *st
+	over.past, over.last, _ = g.end(st)
+	over.dropped, over.machine = true, vmgen.Now()
+	g.state.Store(&over)
+}
+
+func (l *leases) Ready() error {
+	g := (*Generator)(l)
+	_, _, _, err := g.look()
+	if err == nil && !g.line.Empty() {
+		return errExhausted
+	}
+	return err
+}
+
+// begins returns the first unit after now at which a lease begins.
+func (g *Generator) begins(now int64) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	due := g.load().first
+	for _, next := range g.next {
+		if due <= now || now < next.first && next.first < due {
+			due = next.first
+		}
+	}
+	return max(due, now+1)
 }

@@ -172,3 +172,180 @@ func parseLayout(text string) (*Layout, error) {
 	}
 	return l, err
 }
+
+// Fields are the contents of an ID.
+type Fields struct {
+	Time     time.Time         // the start of the ID's unit of time, in UTC
+	Static   map[string]uint64 // the value of each static part by its name; nil if the layout has no static parts
+	Rollback uint64            // 0 if the layout has no such part
+	Sequence uint64
+}
+
+// Inspect opens an ID. If the ID has more bits than the layout, the error wraps randflake.ErrInvalidID. An ID doesn't contain its
+// layout: another layout opens it to other fields.
+func (l *Layout) Inspect(id ID) (Fields, error) {
+	if id>>l.bits() != 0 {
+		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", errInvalidID, uint64(id), l.bits(), l.name)
+	}
+	v := uint64(id)
+	f := Fields{Time: l.start(l.time.of(v)), Rollback: l.rollback.of(v), Sequence: l.sequence.of(v)}
+	if len(l.statics) > 0 {
+		f.Static = make(map[string]uint64, len(l.statics))
+		for _, s := range l.statics {
+			f.Static[s.name] = s.of(v)
+		}
+	}
+	return f, nil
+}
+
+// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are not
+// named are zero. If the layout can't hold a field, the error wraps randflake.ErrInvalidID, and also randflake.ErrEndOfLife if the time is
+// at or after Expires.
+//
+// Compose ignores leases: to make unique IDs use a Generator.
+func (l *Layout) Compose(f Fields) (ID, error) {
+	switch {
+	case f.Time.Before(l.Epoch()):
+		return 0, fmt.Errorf("%w: time %s: want %s, the epoch of layout %s, or later", errInvalidID, f.Time.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+	case !f.Time.Before(l.Expires()):
+		return 0, fmt.Errorf("%w: time %s: %w", errInvalidID, f.Time.Format(time.RFC3339Nano), l.ended())
+	case f.Rollback > l.rollback.max():
+		return 0, fmt.Errorf("%w: rollback %d: want at most %d", errInvalidID, f.Rollback, l.rollback.max())
+	case f.Sequence > l.sequence.max():
+		return 0, fmt.Errorf("%w: sequence %d: want at most %d", errInvalidID, f.Sequence, l.sequence.max())
+	}
+	if err := l.checkStatic(f.Static, errInvalidID); err != nil {
+		return 0, err
+	}
+	v := l.unitOf(f.Time)<<l.time.shift | f.Rollback<<l.rollback.shift | f.Sequence<<l.sequence.shift
+	for _, s := range l.statics {
+		v |= f.Static[s.name] << s.shift
+	}
+	return ID(v), nil
+}
+
+// first returns the lowest ID whose time, as Inspect returns it, is t or later. If t is before the epoch that is ID 0.
+// If no ID is that late, the error wraps randflake.ErrInvalidID and randflake.ErrEndOfLife.
+func (l *Layout) first(t time.Time) (ID, error) {
+	if !t.After(l.Epoch()) {
+		return 0, nil
+	}
+	if t.After(l.start(l.time.max())) {
+		return 0, fmt.Errorf("%w: time %s or later: %w", errInvalidID, t.Format(time.RFC3339Nano), l.ended())
+	}
+	unit := l.unitOf(t)
+	if l.start(unit).Before(t) {
+		unit++
+	}
+	return ID(unit << l.time.shift), nil
+}
+
+// last returns the highest ID whose time, as Inspect returns it, is t or earlier. If t is after the layout's end that
+// is its highest ID. If no ID is that early, the error wraps randflake.ErrInvalidID.
+func (l *Layout) last(t time.Time) (ID, error) {
+	if t.Before(l.Epoch()) {
+		return 0, fmt.Errorf("%w: time %s or earlier: want %s, the epoch of layout %s, or later", errInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+	}
+	unit := l.time.max()
+	if t.Before(l.Expires()) {
+		unit = l.unitOf(t)
+	}
+	return ID((unit+1)<<l.time.shift - 1), nil
+}
+
+// Range returns the lowest and the highest ID whose time, as Inspect returns it, is in [from, to). Use it for
+//
+//	SELECT ... WHERE id BETWEEN first AND last
+//
+// Consecutive ranges share no ID and leave no ID out. The range may begin before the epoch, for instance with the zero
+// time.Time, and end after the layout's end. If it contains no ID, because no unit begins in it, the error wraps
+// randflake.ErrInvalidID.
+//
+// The time in an ID is the start of its unit. To include all IDs of the unit in which a bound lies, first round the
+// bound down to a multiple of the layout's Unit since its Epoch. For the presets, whole seconds are enough.
+func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
+	if first, err = l.first(from); err != nil {
+		return 0, 0, err
+	}
+	if last, err = l.last(to.Add(-1)); err != nil {
+		return 0, 0, err
+	}
+	if first > last {
+		return 0, 0, fmt.Errorf("%w: times from %s to before %s: want the start of a unit of %s among them", errInvalidID, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), l.Unit())
+	}
+	return first, last, nil
+}
+
+// The presets. Each follows its publisher's definition, so that Inspect opens the publisher's IDs.
+var (
+	// https://github.com/twitter-archive/snowflake/tree/snowflake-2010, IdWorker.scala
+	twitter = preset("twitter: time 41, datacenter 5, worker 5, sequence 12; 1ms since 2010-11-04T01:42:54.657Z")
+
+	worker10 = preset(form)
+
+	// https://discord.com/developers/docs/reference#snowflakes
+	discord = preset("discord: time 42, worker 5, process 5, sequence 12; 1ms since 2015-01-01T00:00:00Z")
+
+	// Instagram's time has 41 bits in a signed BIGINT, which would become negative in 2046. So 40 bits are usable.
+	// https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c
+	instagram = preset("instagram: time 40, shard 13, sequence 10; 1ms since 2011-08-24T21:07:01.721Z")
+
+	// https://github.com/sony/sonyflake, sonyflake.go of version 1
+	sonyflake = preset("sonyflake: time 39, sequence 8, machine 16; 10ms since 2014-09-01T00:00:00Z")
+
+	// The same of version 2, v2/sonyflake.go
+	sonyflake2 = preset("sonyflake2: time 39, sequence 8, machine 16; 10ms since 2025-01-01T00:00:00Z")
+
+	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which the highest is the sign of a BIGINT, and 16
+	// that are partly random
+	mastodon = preset("mastodon: time 47, sequence 16; 1ms since 1970-01-01T00:00:00Z")
+
+	// https://github.com/f4b6a3/tsid-creator, with 1,024 nodes
+	tsid = preset("tsid: time 42, worker 10, sequence 12; 1ms since 2020-01-01T00:00:00Z")
+
+	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as JavaScript keeps. Its
+	// port to C# counts from eight hours later on.
+	yitter = preset("yitter: time 41, worker 6, sequence 6; 1ms since 2020-02-19T18:20:02Z")
+
+	// Of many services: the divisions of twitter, from 1970 on
+	unix = preset("unix: time 41, worker 10, sequence 12; 1ms since 1970-01-01T00:00:00Z")
+
+	// https://github.com/baidu/uid-generator, DefaultUidGenerator.java
+	baidu = preset("baidu: time 28, worker 22, sequence 13; 1s since 2016-05-19T16:00:00Z")
+
+	// The epoch of this layout and of the next is this package's own.
+	node8 = preset("node8: time 41, node 8, rollback 2, sequence 12; 1ms since 2025-01-01T00:00:00Z")
+
+	javaScript53 = preset("javascript53: time 41, worker 5, sequence 7; 1ms since 2025-01-01T00:00:00Z")
+)
+
+// preset makes a layout that must be valid; the tests check that.
+func preset(text string) *Layout {
+	l, err := parseLayout(text)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// Twitter is the layout of X, formerly Twitter, since November 2010: 41 bits of milliseconds, 5 of datacenter, 5 of
+// worker, 12 of sequence. Its epoch is 2010-11-04 01:42:54.657 UTC. [ParseLayout] returns it and the other presets by
+// name.
+func Twitter() *Layout { return twitter }
+
+// Presets returns the layouts that ParseLayout knows by name, which docs/layouts.md describes.
+func Presets() []*Layout {
+	return []*Layout{twitter, worker10, discord, instagram, sonyflake, sonyflake2, mastodon, tsid, yitter, unix, baidu, node8, javaScript53}
+}
+
+// presetOf returns the preset with the given name.
+func presetOf(name string) (*Layout, error) {
+	presets := Presets()
+	names := make([]string, len(presets))
+	for i, l := range presets {
+		if names[i] = l.name; l.name == name {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: text %q: want one of %s, or a form like %q", ErrInvalidLayout, name, strings.Join(names, ", "), form)
+}

@@ -4,11 +4,13 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/alike"
 )
 
 // An Option changes a Format or a Series.
@@ -98,3 +100,17 @@ func WithClock(clock func() time.Time) Option {
 		return nil
 	}}
 }
+
+// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If a counter
+// fails, the error wraps that of package counter, for instance counter.ErrEnd if all numbers of a period are taken.
+var (
+	// ErrInvalidPattern says that a pattern can't be used; the error that wraps it says why.
+	ErrInvalidPattern = errors.New("numbers: invalid pattern")
+
+	// ErrInvalidOption says that a name or an option can't be used; the error that wraps it says why.
+	ErrInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
+
+	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the given parts; the error
+	// that wraps it says what was expected, and where.
+	ErrInvalidNumber = errors.New("numbers: invalid number")
+)
