@@ -30,7 +30,7 @@ type fault struct {
 
 const (
 	local    = "file sqlite "
-	network  = "etcd redis postgres mariadb "
+	network  = "etcd redis postgres mariadb s3 "
 	all      = local + network
 	services = "service-etcd service-postgres"
 )
@@ -70,7 +70,7 @@ var faults = []fault{
 		does: "a second process goes on with a copy of a worker's leases. Both repeat IDs until these end, and not longer"},
 
 	// Stores.
-	{name: "restarted", engines: "etcd postgres mariadb", script: restarted, may: cutOff, shows: unknown,
+	{name: "restarted", engines: "etcd postgres mariadb s3", script: restarted, may: cutOff, shows: unknown,
 		does: "the server is killed and starts again, at once and after longer than a lease. Nothing that it granted is forgotten"},
 	{name: "restarted-redis", engines: "redis", script: restarted, may: forgiven, shows: lost,
 		does: "likewise on Redis, which can't prove that it lost nothing: nothing starts before all older leases have ended"},
@@ -80,13 +80,13 @@ var faults = []fault{
 		does: "connections to the store are cut and refused, for longer than a lease. IDs go on to the end of the leases, and when it is back"},
 	{name: "replies-lost", engines: network, script: repliesLost, may: cutOff, shows: unknown,
 		does: "again and again the store does what it is asked to, and its replies are lost; once it is killed meanwhile, where a restart forgets nothing"},
-	{name: "rolled-back", engines: "etcd postgres", script: loses(false, witness), may: forgiven, shows: lost, window: longer,
+	{name: "rolled-back", engines: "etcd postgres s3", script: loses(false, witness), may: forgiven, shows: lost, window: longer,
 		does: "the data are replaced by an older copy, which only a process that saw the newer data can tell. Nothing starts before all lost leases have ended"},
 	{name: "restored", engines: "file sqlite redis mariadb", script: loses(false, anybody), may: forgiven, shows: lost,
 		does: "a backup is restored: of a directory, a file, an append-only file, a dump. New processes find it first. Nothing starts before all lost leases have ended"},
 	{name: "failed-over", engines: "redis postgres", script: loses(true, anybody), may: forgiven, shows: lost, window: longer,
 		does: "a replica that lacks acknowledged changes is promoted. Nothing starts before all lost leases have ended"},
-	{name: "wiped", engines: "file redis", script: wiped, may: append(forgiven, NoSpace),
+	{name: "wiped", engines: "file redis s3", script: wiped, may: append(forgiven, NoSpace),
 		does: "all data are removed, and the operator makes the space again. Nothing starts before all lost leases have ended"},
 	{name: "leader-killed", engines: "etcd", script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},
 		does: "of three members the leader is killed, and later starts again. IDs go on"},
@@ -104,7 +104,7 @@ var faults = []fault{
 		does: "processes that take numbers are killed and start again; one stands still meanwhile, and goes on with its numbers"},
 	{name: "count-cut-off", engines: network, script: countCutOff, may: []Kind{Unreachable}, shows: unknown,
 		does: "connections to the store are refused, and then its replies are lost. Numbers go on afterwards"},
-	{name: "count-restarted", engines: "etcd postgres mariadb", script: countRestarted, may: []Kind{Unreachable}, shows: unknown,
+	{name: "count-restarted", engines: "etcd postgres mariadb s3", script: countRestarted, may: []Kind{Unreachable}, shows: unknown,
 		does: "the server is killed and starts again. No number that it gave is forgotten"},
 	{name: "count-rolled-back", engines: all, script: countRolledBack, may: forgotten,
 		does: "the data are replaced by an older copy. Counters refuse until the operator says where to go on"},

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -65,4 +67,31 @@ func TestConditionsIgnored(t *testing.T) {
 	if err := connect(t, serve(t, "--nometa").URL("ids")).Prepare(t.Context()); !errors.Is(err, lease.ErrUnsafe) {
 		t.Errorf("%v, want %v", err, lease.ErrUnsafe)
 	}
+}
+
+// TestThousand: so many processes that take a node of the same window at once get one each.
+func TestThousand(t *testing.T) {
+	url := serve(t).URL("ids")
+	space, err := lease.Create(t.Context(), connect(t, url), lease.Config{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	window, began := space.Limits().WindowOf(time.Now())+1, time.Now()
+	var nodes sync.Map
+	var wg sync.WaitGroup
+	for range 1000 {
+		wg.Go(func() {
+			space, err := lease.Open(t.Context(), connect(t, url), lease.Config{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			l, err := space.Take(t.Context(), window, 1)
+			if _, twice := nodes.LoadOrStore(l.FirstNode, true); twice || err != nil {
+				t.Errorf("%+v, %v", l, err)
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%v for 1,000 leases", time.Since(began))
 }

@@ -47,12 +47,12 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 // Start starts a server in a directory, with flags of its posix backend in addition, and waits until it answers.
-func Start(dir string, environ []string, flags ...string) (*Server, error) {
+func Start(dir string, flags ...string) (*Server, error) {
 	path, err := program()
 	if err != nil {
 		return nil, err
 	}
-	s, err := servers.New("versitygw", dir, environ)
+	s, err := servers.New("versitygw", dir, nil)
 	if err != nil {
 		return nil, err
 	}

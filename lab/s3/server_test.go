@@ -10,7 +10,7 @@ import (
 // serve starts a server that ends with the test.
 func serve(t *testing.T, flags ...string) *Server {
 	t.Helper()
-	s, err := Start(t.TempDir(), nil, flags...)
+	s, err := Start(t.TempDir(), flags...)
 	if s != nil {
 		t.Cleanup(func() { s.Kill() })
 	}

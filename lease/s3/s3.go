@@ -14,7 +14,7 @@
 // conditions, and refuses one that does not. What it can't find out: conditions that hold only on one of several sites, as
 // with replication in both directions. Take one bucket in one region.
 //
-// Time is that of the Date header. Lineage is a random token in the object, which changes when the object is at least 20
+// Time is that of the Date header, to a second. Lineage is a random token in the object, which changes when the object is at least 20
 // minutes younger than its content: when a backup or an older version was copied to its place. Position is the number of
 // swaps. What can't show: a copy of younger content, one that keeps its date, as replicas do, and an older version that is
 // back because the newer ones were deleted, while no process has seen the newer one. Then report the loss.
@@ -122,7 +122,7 @@ func (o *object) Get(ctx context.Context) (d document.Document, err error) {
 		return d, o.failed(ctx, "read", err)
 	}
 	d.Version, d.Made = aws.ToString(out.ETag), aws.ToTime(out.LastModified)
-	d.Time, _ = middleware.GetServerTime(out.ResultMetadata)
+	d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
 	return d, nil
 }
 
@@ -148,7 +148,7 @@ func (o *object) put(ctx context.Context, name string, content []byte, condition
 	out, err := o.client.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
 	if err == nil {
 		d.Version = aws.ToString(out.ETag)
-		d.Time, _ = middleware.GetServerTime(out.ResultMetadata)
+		d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
 	}
 	return d, err
 }

@@ -45,7 +45,7 @@ type Document struct {
 	Version string
 	Lineage string    // what the backend knows of it
 	Made    time.Time // when this version was put, or zero if the backend does not know
-	Time    time.Time // by the server's clock
+	Date    time.Time // of the response, by the server's clock
 }
 
 // CopyAge is how much younger than its content a document must be to be a copy. A server must refuse a Put that comes so late.
@@ -122,7 +122,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 			}
 			return a, nil
 		}
-		next := state{v.state.Lineage, v.Position + 1, v.Time, maps.Clone(v.Entries)}
+		next := state{v.state.Lineage, v.Position + 1, v.Date, maps.Clone(v.Entries)}
 		for _, entry := range put {
 			next.Entries[entry.Name] = append([]byte{}, entry.Value...)
 		}
@@ -214,7 +214,10 @@ func (e *Engine) put(ctx context.Context, s state, version string) (Document, er
 
 // answer has copies of the values, as the version stays.
 func (v *version) answer(names []string) lease.Answer {
-	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position, Time: v.Time}
+	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position}
+	if !v.Date.IsZero() {
+		a.Time = v.Date.Add(time.Second) // dates are cut to seconds, and some servers write a new one once a second: so this is off by a second at most
+	}
 	for _, name := range names {
 		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.Entries[name])})
 	}

@@ -56,7 +56,7 @@ type start func(e *Engine) error
 
 // starts are the engines by their names.
 var starts = map[string]start{
-	"file": startFile, "sqlite": startSQLite, "etcd": startEtcd, "redis": startRedis, "postgres": startPostgres, "mariadb": startMariaDB,
+	"file": startFile, "sqlite": startSQLite, "etcd": startEtcd, "redis": startRedis, "postgres": startPostgres, "mariadb": startMariaDB, "s3": startS3,
 	service + "etcd": startEtcd, service + "postgres": startPostgres,
 }
 
@@ -64,7 +64,7 @@ var starts = map[string]start{
 const service = "service-"
 
 // Names are the engines, in the order of tables.
-var Names = []string{"file", "sqlite", "etcd", "redis", "postgres", "mariadb", "service-etcd", "service-postgres"}
+var Names = []string{"file", "sqlite", "etcd", "redis", "postgres", "mariadb", "s3", "service-etcd", "service-postgres"}
 
 // Start starts an engine, and creates a space in it. Whatever it returns, the Engine must be stopped.
 func Start(ctx context.Context, name string, s Setup) (*Engine, error) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lab/etcd"
+	"github.com/randflake/randflake/lab/s3"
 )
 
 // serve has the engine be a server, or a cluster, reached over a link.
@@ -172,5 +174,25 @@ func startMariaDB(e *Engine) error {
 		_, err := server.Do(dump)
 		return err
 	}
+	return nil
+}
+
+// startS3 is a server with one bucket. What is copied are its files, with ETags and dates.
+func startS3(e *Engine) error {
+	e.ServerTime = true // of a program in Go, which libfaketime can't step
+	server, err := s3test.Start(filepath.Join(e.setup.Dir, "server"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s3test.Credentials(), e.serve(server, server.Addr())); err != nil {
+		return err
+	}
+	e.URL = s3test.URL("http://"+e.Link.Addr(), "ids")
+	copied := filepath.Join(e.setup.Dir, "copy")
+	e.Copy = func() error { return exec.Command("cp", "--archive", server.Data(), copied).Run() }
+	e.Restore = func() error {
+		return errors.Join(server.Kill(), os.RemoveAll(server.Data()), os.Rename(copied, server.Data()), server.Start())
+	}
+	e.Wipe = func() error { return os.RemoveAll(filepath.Join(server.Data(), s3test.Bucket, "ids")) }
 	return nil
 }
