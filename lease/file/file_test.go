@@ -1,17 +1,14 @@
 package file
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -104,78 +101,11 @@ func TestPrepareCrashes(t *testing.T) {
 	}
 }
 
-const childEnv = "RANDFLAKE_FILE_TEST"
+func TestMain(m *testing.M) { leasetest.Main(m, New) }
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		fmt.Fprintln(os.Stderr, raise(dir))
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
-
-// raise raises a counter, and prints what was acknowledged.
-func raise(dir string) error {
-	e, err := New(dir)
-	for number := 0; err == nil; {
-		expect := entry("counter", "")
-		if number > 0 {
-			expect = entry("counter", fmt.Sprint(number))
-		}
-		var answer lease.Answer
-		if answer, err = e.Swap(context.Background(), expect, entry("counter", fmt.Sprint(number+1))); answer.Swapped {
-			number++
-			fmt.Println(number)
-		} else if err == nil {
-			fmt.Sscan(string(answer.Entries[0].Value), &number)
-		}
-	}
-	return err
-}
-
-// TestKilled has two processes on one directory at any time, each killed at some moment.
 func TestKilled(t *testing.T) {
 	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
-	seen := map[string]bool{}
-	var last *exec.Cmd
-	var outputs []*os.File
-	for i := range 16 {
-		output, err := os.Create(filepath.Join(t.TempDir(), "output"))
-		must(t, err)
-		defer output.Close()
-		outputs = append(outputs, output)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), childEnv+"="+e.dir), output, os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Skip("tests can't start themselves here: ", err)
-		}
-		for text := []byte(nil); len(text) == 0; time.Sleep(time.Millisecond) { // until it has made a number
-			text, err = os.ReadFile(output.Name())
-			must(t, err)
-		}
-		if time.Sleep(time.Duration(3*i) * time.Millisecond); last != nil {
-			last.Process.Kill()
-			last.Wait()
-		}
-		last = cmd
-	}
-	last.Process.Kill()
-	last.Wait()
-	for _, output := range outputs {
-		text, err := os.ReadFile(output.Name())
-		must(t, err)
-		for number := range strings.Lines(string(text)) {
-			if seen[number] {
-				t.Errorf("%s was acknowledged twice", number)
-			}
-			seen[number] = true
-		}
-	}
-	value, found := get(t, e, "counter")
-	number := 0
-	if fmt.Sscan(value, &number); number < len(seen) || number > len(seen)+16 || found.Position != uint64(number+1) {
-		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
-	}
+	leasetest.RunKilled(t, e, e.dir)
 }
 
 // TestCopy puts copies in the place of the directory, and an older file into it.
