@@ -40,6 +40,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0 // indirect
 	github.com/aws/smithy-go v1.28.9 // indirect
+	github.com/randflake/randflake/lease/kubernetes v0.1.0 // indirect
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	golang.org/x/tools v0.51.0 // indirect
@@ -168,3 +169,5 @@ replace github.com/randflake/randflake/lease/sqlite => ../lease/sqlite
 replace github.com/randflake/randflake/lease/url => ../lease/url
 
 replace github.com/randflake/randflake/lease/s3 => ../lease/s3
+
+replace github.com/randflake/randflake/lease/kubernetes => ../lease/kubernetes

@@ -62,6 +62,7 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/randflake/randflake/lease/etcd v0.1.0 // indirect
+	github.com/randflake/randflake/lease/kubernetes v0.1.0 // indirect
 	github.com/randflake/randflake/lease/mariadb v0.1.0 // indirect
 	github.com/randflake/randflake/lease/postgres v0.1.0 // indirect
 	github.com/randflake/randflake/lease/redis v0.1.0 // indirect

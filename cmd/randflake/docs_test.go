@@ -125,7 +125,7 @@ var harmless = regexp.MustCompile(`(?m)^(# .*|.*declared and not used: .*|.*no n
 
 var (
 	qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
-	inModule  = strings.Fields(`lease lease/etcd lease/file lease/leasetest lease/local lease/mariadb lease/postgres lease/redis lease/s3 lease/sqlite lease/url lease/metrics lease/metrics/prom lease/metrics/telemetry mask counter/numbers
+	inModule  = strings.Fields(`lease lease/etcd lease/file lease/kubernetes lease/leasetest lease/local lease/mariadb lease/postgres lease/redis lease/s3 lease/sqlite lease/url lease/metrics lease/metrics/prom lease/metrics/telemetry mask counter/numbers
 		counter counter/gapless service/client snowflake ulid`)
 	others = strings.Fields(`context crypto/rand database/sql encoding/json errors fmt log log/slog net/http os strings testing time
 		github.com/jackc/pgx/v5 github.com/prometheus/client_golang/prometheus github.com/randflake/randflake`)

@@ -50,6 +50,7 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/randflake/randflake/lease/etcd v0.1.0 // indirect
+	github.com/randflake/randflake/lease/kubernetes v0.1.0 // indirect
 	github.com/randflake/randflake/lease/mariadb v0.1.0 // indirect
 	github.com/randflake/randflake/lease/redis v0.1.0 // indirect
 	github.com/randflake/randflake/lease/s3 v0.1.0 // indirect
@@ -64,6 +65,7 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

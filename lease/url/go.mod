@@ -34,6 +34,7 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
@@ -54,6 +55,7 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.2 // indirect
+	github.com/randflake/randflake/lease/kubernetes v0.1.0
 	github.com/randflake/randflake/lease/s3 v0.1.0
 	github.com/randflake/randflake/lease/sqlite v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
@@ -84,3 +86,5 @@ replace (
 replace github.com/randflake/randflake/lease/sqlite => ../sqlite
 
 replace github.com/randflake/randflake/lease/s3 => ../s3
+
+replace github.com/randflake/randflake/lease/kubernetes => ../kubernetes

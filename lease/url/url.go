@@ -15,6 +15,7 @@ import (
 	"github.com/randflake/randflake/lease/etcd"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/kubernetes"
 	"github.com/randflake/randflake/lease/mariadb"
 	"github.com/randflake/randflake/lease/postgres"
 	"github.com/randflake/randflake/lease/redis"
@@ -37,6 +38,7 @@ var engines = map[string]struct {
 	"PostgreSQL": {postgres.Check, engine(postgres.Connect)},
 	"MariaDB":    {mariadb.Check, engine(mariadb.Connect)},
 	"S3":         {s3.Check, engine(s3.Connect)},
+	"Kubernetes": {kubernetes.Check, engine(kubernetes.Connect)},
 }
 
 func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, error)) func(context.Context, string) (lease.Engine, error) {
@@ -54,6 +56,7 @@ func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, er
 //
 //   - scheme://... is the URL of a server if scheme is one of [Schemes].
 //   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name.
+//   - kubernetes:NAMESPACE/NAME is a ConfigMap. It is a URL too.
 //   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
 //   - Another name is a directory, unless it looks like a URL with a typing error, or like what a driver takes.
 func Parse(name string) (l Location, space string, err error) {

@@ -15,7 +15,7 @@ type Location struct {
 // schemes are those of URLs, in the order in which people read them.
 var schemes = []struct{ name, engine string }{
 	{"sqlite", "SQLite"}, {"etcd", "etcd"}, {"etcds", "etcd"}, {"redis", "Redis"}, {"rediss", "Redis"},
-	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"}, {"s3", "S3"},
+	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"}, {"s3", "S3"}, {"kubernetes", "Kubernetes"},
 }
 
 // Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
@@ -33,6 +33,7 @@ func Schemes() []string {
 //   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
 //     postgres and postgresql, mysql and mariadb.
 //   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name. It is a URL, and may have parameters.
+//   - kubernetes:NAMESPACE/NAME is a ConfigMap. It is a URL too.
 //   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
 //   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
 //     could be a URL with a typing error, or what a driver takes, and hold a password.
@@ -46,6 +47,8 @@ func ParseLocation(name string) (Location, error) {
 		return inDirectory(rest)
 	case found && scheme == "sqlite":
 		return inFile(rest)
+	case found && scheme == "kubernetes":
+		return Location{URL: "kubernetes:" + rest}, CheckURL(rest)
 	case found && engineOf(scheme) != "":
 		return onServer(scheme, rest)
 	case len(scheme) > 1 && strings.HasPrefix(rest, "//") && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
@@ -113,7 +116,8 @@ func engineOf(scheme string) string {
 	return ""
 }
 
-// Engine returns what keeps the store, for people: "file", "SQLite", "etcd", "Redis", "PostgreSQL", "MariaDB" or "S3".
+// Engine returns what keeps the store, for people: "file", "SQLite", "etcd", "Redis", "PostgreSQL", "MariaDB", "S3" or
+// "Kubernetes".
 func (l Location) Engine() string {
 	if l.URL == "" {
 		return "file"

@@ -33,6 +33,8 @@ func Names() []Name {
 		{Name: "mysql://shop:hunter2@127.0.0.1:1/shop", URL: "mysql://shop:xxxxx@127.0.0.1:1/shop"},
 		{Name: "mariadb://shop:hunter2@127.0.0.1:1/shop", URL: "mariadb://shop:xxxxx@127.0.0.1:1/shop"},
 		{Name: "s3://bucket/ids?endpoint=http://127.0.0.1:1", URL: "s3://bucket/ids?endpoint=http://127.0.0.1:1"},
+		{Name: "kubernetes:shop/ids?kubeconfig=/nonesuch", URL: "kubernetes:shop/ids?kubeconfig=/nonesuch"},
+		{Name: "kubernetes://shop/ids", Wrong: "want kubernetes:NAMESPACE/NAME"},
 
 		{Name: "host=db user=shop password=hunter2", Wrong: at("=")},
 		{Name: "shop:hunter2@tcp(db:3306)/shop", Wrong: at(":")},

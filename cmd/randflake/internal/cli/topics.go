@@ -21,7 +21,8 @@ it) file:DIR on a local disk, or a URL; ?space=NAME names one of several spaces:
 
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
-  sqlite:FILE, shared on this machine        s3://BUCKET/PREFIX?region=REGION
+  s3://BUCKET/PREFIX?region=REGION           kubernetes:NAMESPACE/NAME
+  sqlite:FILE, shared on this machine
 
 RANDFLAKE_STORE, or the file that RANDFLAKE_STORE_FILE names, replaces --store,
 to keep passwords off the command line. The secret is the first that exists of:

@@ -1,0 +1,185 @@
+package kubernetes
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// An access is how to reach the API server.
+type access struct {
+	server           string // URL
+	token, tokenFile string
+	client           *http.Client
+}
+
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+// findAccess finds the API server: the one of this pod, unless a kubeconfig file is named.
+func findAccess(kubeconfig string) (*access, error) {
+	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" && kubeconfig == "" {
+		return inPod(serviceAccount, host, os.Getenv("KUBERNETES_SERVICE_PORT"))
+	}
+	if kubeconfig = cmp.Or(kubeconfig, os.Getenv("KUBECONFIG")); kubeconfig == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		kubeconfig = filepath.Join(home, ".kube", "config")
+	}
+	return byConfig(kubeconfig)
+}
+
+func inPod(dir, host, port string) (*access, error) {
+	authorities, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: does the pod mount its service account (automountServiceAccountToken)?", err)
+	}
+	a := &access{server: "https://" + net.JoinHostPort(host, cmp.Or(port, "443")), tokenFile: filepath.Join(dir, "token")}
+	return a, a.connect(authorities, nil, nil)
+}
+
+// A config has what is used of a kubeconfig file.
+type config struct {
+	Current  string `yaml:"current-context"`
+	Contexts []struct {
+		Name    string
+		Context struct{ Cluster, User string }
+	}
+	Clusters []struct {
+		Name    string
+		Cluster struct {
+			Server string
+			CA     string `yaml:"certificate-authority"`
+			CAData data   `yaml:"certificate-authority-data"`
+		}
+	}
+	Users []struct {
+		Name string
+		User struct {
+			Token       string
+			TokenFile   string `yaml:"tokenFile"`
+			Certificate string `yaml:"client-certificate"`
+			CertData    data   `yaml:"client-certificate-data"`
+			Key         string `yaml:"client-key"`
+			KeyData     data   `yaml:"client-key-data"`
+			Exec        any
+			Provider    any `yaml:"auth-provider"`
+		}
+	}
+}
+
+// byConfig returns the access of the current context in a file. No error has a part of the file's secrets.
+func byConfig(name string) (*access, error) {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: want a kubeconfig file, outside of pods", err)
+	}
+	var c config
+	if yaml.Unmarshal(content, &c) != nil {
+		return nil, fmt.Errorf("%s: want a kubeconfig file", name)
+	}
+	path := func(file string) string {
+		if file == "" || filepath.IsAbs(file) {
+			return file
+		}
+		return filepath.Join(filepath.Dir(name), file)
+	}
+	for _, context := range c.Contexts {
+		for _, cluster := range c.Clusters {
+			for _, user := range c.Users {
+				if context.Name != c.Current || cluster.Name != context.Context.Cluster || user.Name != context.Context.User {
+					continue
+				}
+				k, u := cluster.Cluster, user.User
+				if u.Exec != nil || u.Provider != nil {
+					return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: want a token or a client certificate", name, user.Name)
+				}
+				a := &access{server: strings.TrimSuffix(k.Server, "/"), token: u.Token, tokenFile: path(u.TokenFile)}
+				ca, caErr := k.CAData.or(path(k.CA))
+				certificate, certErr := u.CertData.or(path(u.Certificate))
+				key, keyErr := u.KeyData.or(path(u.Key))
+				if err := cmp.Or(caErr, certErr, keyErr); err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
+				}
+				return a, a.connect(ca, certificate, key)
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: context %q: want a current-context that has a cluster and a user", name, c.Current)
+}
+
+// data is in base64.
+type data []byte
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *data) UnmarshalText(text []byte) (err error) {
+	*d, err = base64.StdEncoding.DecodeString(string(text))
+	return err
+}
+
+// or returns the data, or what is in a file.
+func (d data) or(file string) ([]byte, error) {
+	if d != nil || file == "" {
+		return d, nil
+	}
+	return os.ReadFile(file)
+}
+
+// connect makes the client. It has one request on a connection, so that a dead connection ends with its request.
+func (a *access) connect(authorities, certificate, key []byte) error {
+	c := new(tls.Config)
+	if authorities != nil {
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(authorities) {
+			return errors.New("certificate authority: want certificates in PEM")
+		}
+	}
+	if certificate != nil {
+		pair, err := tls.X509KeyPair(certificate, key)
+		if err != nil {
+			return fmt.Errorf("client certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c, Protocols: new(http.Protocols), IdleConnTimeout: time.Minute}
+	transport.Protocols.SetHTTP1(true)
+	a.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return nil
+}
+
+// send sends one request with the credentials of the moment: the system replaces tokens in files every hour.
+func (a *access) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	content := []byte(nil)
+	if body != nil {
+		content, _ = json.Marshal(body) // can't fail on such fields
+	}
+	request, err := http.NewRequestWithContext(ctx, method, a.server+path, bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	token := []byte(a.token)
+	if a.tokenFile != "" {
+		if token, err = os.ReadFile(a.tokenFile); err != nil {
+			return nil, err
+		}
+	}
+	if len(token) > 0 {
+		request.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
+	}
+	request.Header.Set("Content-Type", "application/json")
+	return a.client.Do(request)
+}

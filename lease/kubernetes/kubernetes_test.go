@@ -1,0 +1,226 @@
+package kubernetes
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A server compares resourceVersions as an API server does, and fails as it is told to. What needs a real one is tested where
+// there is one.
+type server struct {
+	*httptest.Server
+	dir     string // with the files of a service account
+	mu      sync.Mutex
+	objects map[string]object
+	version int
+	token   string
+	puts    int
+	fault   func(w http.ResponseWriter, put func()) (ok bool) // of requests that put
+}
+
+type metadata struct {
+	Name            string `json:"name"`
+	UID             string `json:"uid"`
+	ResourceVersion string `json:"resourceVersion"`
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path, name, _ := strings.Cut(r.URL.Path, "/configmaps")
+	var body object
+	var m, old metadata
+	json.NewDecoder(r.Body).Decode(&body)
+	json.Unmarshal(body.Metadata, &m)
+	if m.Name != "" {
+		name = "/" + m.Name
+	}
+	found, exists := s.objects[name]
+	json.Unmarshal(found.Metadata, &old)
+	put := func() {
+		s.version++
+		m = metadata{m.Name, old.UID, fmt.Sprint(s.version)}
+		if !exists {
+			m.UID = fmt.Sprint("uid-", s.version)
+		}
+		body.Metadata, _ = json.Marshal(m)
+		s.objects[name] = body
+	}
+	switch {
+	case r.Header.Get("Authorization") != "Bearer "+s.token:
+		refuse(w, http.StatusUnauthorized)
+		return
+	case path != "/api/v1/namespaces/shop" || r.Method != "POST" && !exists:
+		refuse(w, http.StatusNotFound)
+		return
+	case r.Method == "POST" && exists, r.Method == "PUT" && m.ResourceVersion != old.ResourceVersion:
+		refuse(w, http.StatusConflict)
+		return
+	case r.Method != "GET":
+		if s.puts++; s.fault != nil && !s.fault(w, put) {
+			return
+		}
+		put()
+	}
+	json.NewEncoder(w).Encode(s.objects[name])
+}
+
+func refuse(w http.ResponseWriter, status int) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"kind": "Status", "message": "no"}`)
+}
+
+func start(t *testing.T) *server {
+	s := &server{objects: map[string]object{}, token: "first", dir: t.TempDir()}
+	s.Server = httptest.NewTLSServer(s)
+	t.Cleanup(s.Close)
+	s.write(t, "ca.crt", string(s.authority()))
+	s.write(t, "token", s.token)
+	return s
+}
+
+func (s *server) authority() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+}
+
+func (s *server) write(t *testing.T, name, content string) string {
+	path := filepath.Join(s.dir, name)
+	must(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// connect returns an engine as in a pod.
+func (s *server) connect(t *testing.T) lease.Engine {
+	host, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
+	a, err := inPod(s.dir, host, port)
+	must(t, err)
+	return newEngine(a, "shop", "ids")
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSuite(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) func(*testing.T) lease.Engine { return start(t).connect })
+}
+
+// TestFaults: a request to put is sent once, unless the server says that it changed nothing.
+func TestFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status  int // 0 cuts the connection
+		effect  bool
+		repeats bool
+	}{
+		"cut off before": {0, false, false},
+		"cut off after":  {0, true, false},
+		"timeout after":  {http.StatusGatewayTimeout, true, false},
+		"failed":         {http.StatusInternalServerError, false, false},
+		"unavailable":    {http.StatusServiceUnavailable, false, false},
+		"busy":           {http.StatusTooManyRequests, false, true},
+		"conflict":       {http.StatusConflict, false, true},
+	} {
+		s := start(t)
+		e := s.connect(t)
+		must(t, e.Prepare(t.Context()))
+		leasetest.Put(t, e, "a", "1")
+		s.puts = 0
+		s.fault = func(w http.ResponseWriter, put func()) bool {
+			s.fault = nil
+			if tt.effect {
+				put()
+			}
+			if tt.status == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Retry-After", "0")
+			refuse(w, tt.status)
+			return false
+		}
+		a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
+		if (err == nil) != tt.repeats || a.Swapped != tt.repeats || (s.puts == 2) != tt.repeats {
+			t.Errorf("%s: %+v, %v, sent %d times", name, a, err, s.puts)
+		}
+		if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (tt.effect || tt.repeats) {
+			t.Errorf("%s: found %s", name, value)
+		}
+	}
+}
+
+// TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.
+func TestChanges(t *testing.T) {
+	s := start(t)
+	e, lineages := s.connect(t), leasetest.Lineages{}
+	must(t, e.Prepare(t.Context()))
+	leasetest.Put(t, e, "a", "1")
+	lineages.WantNew(t, "at first", e)
+	s.token = "second"
+	if _, err := e.Read(t.Context(), "a"); err == nil || strings.Contains(err.Error(), "first") {
+		t.Errorf("with an old token: %v", err)
+	}
+	s.write(t, "token", "second\n")
+	leasetest.Put(t, e, "a", "1")
+	backup := s.objects["/ids"]
+	delete(s.objects, "/ids")
+	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrNoSpace) {
+		t.Errorf("without a ConfigMap: %v", err)
+	}
+	backup.Metadata = json.RawMessage(`{"name": "ids", "uid": "new"}`)
+	s.objects["/ids"] = backup
+	lineages.WantNew(t, "restored", e)
+}
+
+// TestKubeconfig: the current context's cluster and user count, as data or files beside the kubeconfig; no error has a secret.
+func TestKubeconfig(t *testing.T) {
+	s := start(t)
+	const form = `{current-context: here, contexts: [{name: there, context: {}}, {name: here, context: {cluster: c, user: u}}],
+		clusters: [{name: c, cluster: {server: %q, %s}}], users: [{name: other, user: {}}, {name: u, user: {%s}}]}`
+	data := "certificate-authority-data: " + base64.StdEncoding.EncodeToString(s.authority())
+	for _, tt := range []struct{ cluster, user, want string }{
+		{data, "token: first", ""},
+		{"certificate-authority: ca.crt", "tokenFile: token", ""},
+		{data, "token: hunter2", "401"},
+		{"", "token: first", "certificate"},
+		{data, "exec: {command: aws}", "want a token or a client certificate"},
+		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
+		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
+		{"certificate-authority-data: '?'", "token: hunter2", "want a kubeconfig file"},
+		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
+	} {
+		path := s.write(t, "config", fmt.Sprintf(form, s.URL, tt.cluster, tt.user))
+		e, err := Connect(t.Context(), "kubernetes:shop/ids?kubeconfig="+path)
+		if err == nil {
+			err = e.Prepare(t.Context())
+		}
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
+		}
+	}
+	for url, want := range map[string]string{
+		"kubernetes://shop/ids":           "NAMESPACE/NAME",
+		"kubernetes:ids":                  "NAMESPACE/NAME",
+		"kubernetes:shop/IDs":             "NAMESPACE/NAME",
+		"kubernetes:shop/ids?config=x":    `"config"`,
+		"kubernetes:a/b?kubeconfig=/none": "/none",
+	} {
+		if _, err := Connect(t.Context(), url); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+	}
+}
