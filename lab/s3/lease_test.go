@@ -13,9 +13,11 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/s3"
+	"github.com/randflake/randflake/lease/url"
 )
 
 func TestMain(m *testing.M) {
@@ -44,8 +46,8 @@ func TestEngine(t *testing.T) {
 	for name, endpoint := range map[string]string{"versitygw": "http://" + serve(t).Addr(), "gofakes3": fake.URL} {
 		t.Run(name, func(t *testing.T) {
 			leasetest.Run(t, func(*testing.T) func(*testing.T) lease.Engine {
-				url := URL(endpoint, fmt.Sprint(prefixes.Add(1)))
-				return func(t *testing.T) lease.Engine { return connect(t, url) }
+				name := URL(endpoint, fmt.Sprint(prefixes.Add(1)))
+				return func(t *testing.T) lease.Engine { return connect(t, name) }
 			})
 		})
 	}
@@ -71,8 +73,8 @@ func TestConditionsIgnored(t *testing.T) {
 
 // TestThousand: so many processes that take a node of the same window at once get one each.
 func TestThousand(t *testing.T) {
-	url := serve(t).URL("ids")
-	space, err := lease.Create(t.Context(), connect(t, url), lease.Config{New: true})
+	name := serve(t).URL("ids")
+	space, err := lease.Create(t.Context(), connect(t, name), lease.Config{New: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func TestThousand(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 1000 {
 		wg.Go(func() {
-			space, err := lease.Open(t.Context(), connect(t, url), lease.Config{})
+			space, err := lease.Open(t.Context(), connect(t, name), lease.Config{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -94,4 +96,24 @@ func TestThousand(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%v for 1,000 leases", time.Since(began))
+}
+
+// TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place of local.Keep.
+func TestKeep(t *testing.T) {
+	store, secret := serve(t).URL("ids"), randflake.NewSecret()
+	space, err := url.Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	space.Close()
+	t.Setenv("RANDFLAKE_STORE", store)
+	t.Setenv("RANDFLAKE_SECRET", secret.Hex())
+	keeper, err := url.Keep("shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
+	if id, err := keeper.Generator().Generate(); err != nil {
+		t.Errorf("%v, %v", id, err)
+	}
 }

@@ -3,12 +3,17 @@ package url
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/local"
 )
 
 func TestNames(t *testing.T) {
@@ -87,5 +92,54 @@ func TestSpace(t *testing.T) {
 		if rest, space, err := takeSpace(url); rest != want[0] || space != want[1] || errors.Is(err, lease.ErrInvalid) != (rest == "") {
 			t.Errorf("%s: %s and %s, %v", url, rest, space, err)
 		}
+	}
+}
+
+// TestKeep: the variables decide where the leases are from; without them, they are local ones.
+func TestKeep(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	secret, dir := randflake.NewSecret(), t.TempDir()
+	store := "sqlite:" + dir + "/ids.db"
+	for _, tt := range []struct {
+		variables string
+		want      string // of the error
+	}{
+		{"", ""},
+		{"RANDFLAKE_STORE=" + store, "RANDFLAKE_SECRET_FILE"},
+		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=x", "RANDFLAKE_SECRET: "},
+		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=" + secret.Hex(), "no such space"},
+		{"init", ""},
+		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=" + secret.Hex(), ""},
+		{"RANDFLAKE_STORE_FILE=" + dir + "/store RANDFLAKE_SECRET_FILE=" + dir + "/secret", ""},
+		{"RANDFLAKE_STORE_FILE=" + dir + "/none", "RANDFLAKE_STORE_FILE"},
+	} {
+		t.Run(tt.variables, func(t *testing.T) {
+			if tt.variables == "init" {
+				space, err := Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})
+				err = errors.Join(err, local.WriteSecret(dir+"/secret", secret), os.WriteFile(dir+"/store", []byte(store+"\n"), 0o600))
+				if err != nil {
+					t.Fatal(err)
+				}
+				space.Close()
+				return
+			}
+			for _, variable := range strings.Fields(tt.variables) {
+				name, value, _ := strings.Cut(variable, "=")
+				t.Setenv(name, value)
+			}
+			keeper, err := Keep("shop", lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("%v, want %q", err, tt.want)
+			}
+			if err == nil {
+				id, err := keeper.Generator().Generate()
+				if err := errors.Join(err, keeper.Close()); err != nil {
+					t.Error(err)
+				}
+				if ours := time.Since(randflake.NewCipher(secret).Inspect(id).Time).Abs() < time.Hour; ours != (tt.variables != "") {
+					t.Errorf("%v is of our secret: %t", id, ours)
+				}
+			}
+		})
 	}
 }

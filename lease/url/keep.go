@@ -1,0 +1,75 @@
+package url
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/local"
+)
+
+// A Keeper is a [lease.Keeper] with a space of its own.
+type Keeper struct {
+	*lease.Keeper[*randflake.Generator]
+	space io.Closer
+}
+
+// Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
+// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. RANDFLAKE_STORE_FILE and
+// RANDFLAKE_SECRET_FILE name files that have these instead. It makes no space: randflake store init does.
+func Keep(name string, options ...lease.Option) (*Keeper, error) {
+	store, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
+	if file != "" && store == "" {
+		text, err := os.ReadFile(file)
+		if store = strings.TrimSpace(string(text)); store == "" {
+			return nil, fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that has the name of a store: %w", cmp.Or(err, errors.New("it is empty")))
+		}
+	}
+	if store == "" {
+		k, err := local.Keep(name, options...)
+		if err != nil {
+			return nil, err
+		}
+		return &Keeper{k.Keeper, k}, nil
+	}
+	secret, err := secretInEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	space, err := Open(ctx, store, lease.Config{})
+	if err != nil {
+		return nil, err
+	}
+	k, err := lease.Keep(ctx, space, secret, options...)
+	if err != nil {
+		return nil, errors.Join(err, space.Close())
+	}
+	return &Keeper{k, space}, nil
+}
+
+func secretInEnvironment() (randflake.Secret, error) {
+	if text := os.Getenv("RANDFLAKE_SECRET"); text != "" {
+		secret, err := randflake.ParseSecret(text)
+		if err != nil {
+			err = fmt.Errorf("RANDFLAKE_SECRET: %w", err)
+		}
+		return secret, err
+	}
+	secret, err := local.ReadSecret(os.Getenv("RANDFLAKE_SECRET_FILE"))
+	if err != nil {
+		err = fmt.Errorf("RANDFLAKE_SECRET_FILE, without RANDFLAKE_SECRET: %w", err)
+	}
+	return secret, err
+}
+
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
+func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }
