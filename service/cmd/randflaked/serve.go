@@ -61,11 +61,11 @@ func serve(args []string, problems io.Writer) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	if set.NArg() > 0 {
+	switch {
+	case set.NArg() > 0:
 		set.Usage()
 		return fmt.Errorf("unknown command %q", set.Arg(0))
-	}
-	if *dev == (*file != "") || !*dev && (*dir != "" || *listen != "") {
+	case *dev == (*file != ""), !*dev && (*dir != "" || *listen != ""):
 		set.Usage()
 		return errors.New("want either --dev, alone or with --dir and --listen, or --config FILE alone")
 	}
@@ -81,9 +81,8 @@ func serve(args []string, problems io.Writer) error {
 	}
 	d := &daemon{read: read, problems: problems, bounds: usual}
 	d.logger = slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
-	stop := make(chan os.Signal, 1)
+	stop, reload := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	if err := d.start(); err != nil {
 		return err
@@ -135,7 +134,7 @@ type daemon struct {
 	failed   chan error   // what ended the HTTP server
 }
 
-// start listens, and begins to open the spaces.
+// start listens, and begins to open the spaces. If it fails, the process has to end.
 func (d *daemon) start() (err error) {
 	if d.config, err = d.read(); err != nil {
 		return err
@@ -147,7 +146,6 @@ func (d *daemon) start() (err error) {
 	if d.config.Probes != "" {
 		probes, err := net.Listen("tcp", d.config.Probes)
 		if err != nil {
-			d.listener.Close()
 			return err
 		}
 		d.probes = &http.Server{Addr: probes.Addr().String(), Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader, ConnState: newGate(64).note}
@@ -155,14 +153,10 @@ func (d *daemon) start() (err error) {
 	}
 	d.url = "http://" + d.listener.Addr().String()
 	if d.config.TLS != nil {
-		d.url = "https://" + d.listener.Addr().String()
+		d.url = strings.Replace(d.url, "http", "https", 1)
 		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }})
 	}
 	if err := d.apply(d.config); err != nil {
-		d.listener.Close()
-		if d.probes != nil {
-			d.probes.Close()
-		}
 		return err
 	}
 	d.http = d.newHTTP()

@@ -128,7 +128,8 @@ func (s *Server) observing(what string, all bool, show func(http.ResponseWriter,
 		c, err := s.identify(w, r)
 		o, status := observer{call: c}, http.StatusForbidden
 		if err == nil {
-			for _, name := range c.setup.names() {
+			for _, in := range c.setup.config.Spaces {
+				name := in.Name
 				if _, denied := c.setup.policy.Allow(c.who, "observe", name); denied != nil {
 					err = connect.NewError(connect.CodePermissionDenied, denied)
 				} else {
@@ -209,12 +210,7 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 }
 
 // spaceOf returns the space that a request is about.
-func spaceOf(message any) string {
-	if m, ok := message.(interface{ GetSpace() string }); ok {
-		return m.GetSpace()
-	}
-	return ""
-}
+func spaceOf(message any) string { return message.(interface{ GetSpace() string }).GetSpace() }
 
 // over is the error of a call that asks for more than a rule allows.
 func (s *Server) over(c *call, what string, asked, most any) error {

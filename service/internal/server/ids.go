@@ -18,13 +18,10 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// idService implements the procedures of IDService.
-type idService struct{ *Server }
-
 // maxBatch is the maximum number of IDs or numbers for one call.
 const maxBatch = 1 << 16
 
-// batch returns how many IDs or numbers a call asks for, once there is room for them.
+// batch returns how many IDs or numbers a call asks for, once there is room for them in answers that were not written yet.
 func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
@@ -33,22 +30,17 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
-	return count, s.room(ctx, c, int64(count))
-}
-
-// room waits until there is room for an answer with n IDs or numbers, which is free again when the answer was written.
-func (s *Server) room(ctx context.Context, c *call, n int64) error {
-	done, err := s.usage.Answer(ctx, c.who.Name, n)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
-	case err == nil:
-		c.written = done
+	written, err := s.usage.Answer(ctx, c.who.Name, int64(count))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
 	}
-	return err
+	if err == nil {
+		c.written = written
+	}
+	return count, err
 }
 
-func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
+func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
 	c := callOf(ctx)
 	if c.state.Minter == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name))
@@ -62,9 +54,7 @@ func (s idService) Mint(ctx context.Context, r *connect.Request[api.MintRequest]
 	}
 	answer := &api.MintResponse{}
 	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
-	if err != nil && c.state.Own != nil {
-		return nil, c.state.Own.Explain(err)
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
@@ -81,7 +71,7 @@ func minted(m *api.MintResponse) []any {
 	return []any{"count", len(m.Ids), "first", m.Ids[0], "last", m.Ids[len(m.Ids)-1]}
 }
 
-func (s idService) Inspect(ctx context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
 	c := callOf(ctx)
 	answer, err := open(c.in, r.Msg)
 	if err != nil {

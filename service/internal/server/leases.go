@@ -13,10 +13,10 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// leaseService implements the procedures of LeaseService.
-type leaseService struct{ *Server }
+// service implements the procedures, but for those of counters.
+type service struct{ *Server }
 
-func (s leaseService) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
+func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
 	c, m := callOf(ctx), r.Msg
 	nodes := max(m.Nodes, 1)
 	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
@@ -35,17 +35,14 @@ func (s *Server) auditTake(by caller, in *space.Space, window int64, l randflake
 	s.audit.note("take", by, in.Name, "window", window, "first_node", l.FirstNode, "last_node", l.LastNode, "start", l.Start.Unix(), "end", l.End.Unix(), "label", label)
 }
 
-func (s leaseService) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
+func (s service) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
 	state := callOf(ctx).state
 	l := state.Store.Limits()
 	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: uint32(l.Window / time.Second), Nodes: l.Nodes, Ahead: uint32(l.Ahead),
 		MaxSkewSeconds: uint32(l.MaxSkew / time.Second), Check: state.Check}), nil
 }
 
-// adminService implements the procedure of AdminService.
-type adminService struct{ *Server }
-
-func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.ReportLossRequest]) (*connect.Response[api.ReportLossResponse], error) {
+func (s service) ReportLoss(ctx context.Context, _ *connect.Request[api.ReportLossRequest]) (*connect.Response[api.ReportLossResponse], error) {
 	c := callOf(ctx)
 	if err := c.state.Store.ReportLoss(ctx, "reported by "+c.who.Name); err != nil {
 		return nil, err
@@ -54,10 +51,7 @@ func (s adminService) ReportLoss(ctx context.Context, _ *connect.Request[api.Rep
 	return connect.NewResponse(&api.ReportLossResponse{}), nil
 }
 
-// secretService implements the procedure of SecretService.
-type secretService struct{ *Server }
-
-func (s secretService) Fetch(ctx context.Context, _ *connect.Request[api.FetchRequest]) (*connect.Response[api.FetchResponse], error) {
+func (s service) Fetch(ctx context.Context, _ *connect.Request[api.FetchRequest]) (*connect.Response[api.FetchResponse], error) {
 	c := callOf(ctx)
 	secret, ok := c.in.Secret()
 	if !ok {

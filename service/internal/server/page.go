@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -63,8 +64,11 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	replica, _ := os.Hostname()
-	all, text := make([]view, len(o.may)), bytes.Buffer{}
-	each(o.may, func(i int, name string) { all[i] = look(ctx, o.setup.spaces[name]) })
+	all, text, asking := make([]view, len(o.may)), bytes.Buffer{}, sync.WaitGroup{}
+	for i, name := range o.may {
+		asking.Go(func() { all[i] = look(ctx, o.setup.spaces[name]) })
+	}
+	asking.Wait()
 	if err := page.Execute(&text, map[string]any{"Replica": replica, "At": time.Now().UTC().Format(time.DateTime), "Trouble": s.Ready(), "Spaces": all}); err != nil {
 		s.logger.Error("page was not written", "error", err)
 		http.Error(w, "the page can't be made", http.StatusInternalServerError)

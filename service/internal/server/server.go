@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -105,16 +103,13 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		next.spaces[want.Name] = made
 	}
 	s.setup.Store(next)
-	gone := maps.Clone(old.spaces)
 	for name, in := range next.spaces {
-		if in == old.spaces[name] {
-			delete(gone, name)
-		} else {
+		if in != old.spaces[name] {
 			in.Open()
 		}
 	}
 	old.files.Close()
-	s.closing.Go(func() { s.closeAll(gone) }) // as a store that does not answer takes ten seconds
+	s.closeAll(old, next)
 	return nil
 }
 
@@ -123,21 +118,18 @@ func (s *Server) taken(in *space.Space, window int64, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self}, in, window, l, config.Self)
 }
 
-func (s *Server) closeAll(spaces map[string]*space.Space) {
-	each(slices.Collect(maps.Keys(spaces)), func(_ int, name string) {
-		if err := spaces[name].Close(); err != nil {
-			s.logger.Warn("store of a space was not closed", "space", name, "error", err)
+// closeAll closes the spaces that the next setup lacks, in the background, as a store that does not answer takes ten seconds.
+func (s *Server) closeAll(old, next *setup) {
+	for name, in := range old.spaces {
+		if in == next.spaces[name] {
+			continue
 		}
-	})
-}
-
-// each does something for all names at the same time.
-func each(names []string, do func(i int, name string)) {
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() { do(i, name) })
+		s.closing.Go(func() {
+			if err := in.Close(); err != nil {
+				s.logger.Warn("store of a space was not closed", "space", name, "error", err)
+			}
+		})
 	}
-	wg.Wait()
 }
 
 // Drain makes the server report that it is not ready, so that load balancers send no more calls.
@@ -147,7 +139,7 @@ func (s *Server) Drain() { s.draining.Store(true) }
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closeAll(s.setup.Load().spaces)
+	s.closeAll(s.setup.Load(), &setup{})
 	s.closing.Wait()
 }
 
@@ -192,11 +184,11 @@ func (s *Server) Handler() http.Handler {
 		// A page of another site must not make a browser on this machine use up IDs.
 		mux.Handle(path, protection.Handler(s.identified(wellFormed(calls))))
 	}
-	serve(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
-	serve(randflakev1connect.NewIDServiceHandler(idService{s}, options))
+	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
+	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
-	serve(randflakev1connect.NewAdminServiceHandler(adminService{s}, options))
-	serve(randflakev1connect.NewSecretServiceHandler(secretService{s}, options))
+	serve(randflakev1connect.NewAdminServiceHandler(service{s}, options))
+	serve(randflakev1connect.NewSecretServiceHandler(service{s}, options))
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
 	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
 	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))

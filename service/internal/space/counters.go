@@ -37,14 +37,15 @@ func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *C
 	return &Counters{Source: source, of: of, logger: logger, handles: map[string]*counter.Counter{}, made: map[pattern]int{}}
 }
 
-// Statuses returns the statuses of the handles, by what the configuration has for them.
-func (c *Counters) Statuses() map[string][]counter.Status {
+// Statuses returns the sums of the statuses of all handles that are one counter, or one pattern, of the configuration.
+func (c *Counters) Statuses() map[string]counter.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := map[string][]counter.Status{}
-	for name, h := range c.handles {
+	all := map[string]counter.Status{}
+	for name, handle := range c.handles {
 		by, _ := c.of.Counter(name)
-		all[by.Name] = append(all[by.Name], h.Status())
+		sum, h := all[by.Name], handle.Status()
+		all[by.Name] = counter.Status{Taken: sum.Taken + h.Taken, Issued: sum.Issued + h.Issued, Held: sum.Held + h.Held, Err: cmp.Or(sum.Err, h.Err)}
 	}
 	return all
 }

@@ -20,42 +20,38 @@ type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbe
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
-// mint sets what makes the IDs of the space, if the service makes any.
+// mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
 func (s *Space) mint(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
-	if err != nil {
-		return err
-	}
 	leases, logger := taking{state.Store, s}, lease.WithLogger(s.options.Logger.With("space", s.Name))
 	switch {
+	case err != nil:
 	case s.Kind == "ulid":
-		generator, err := ulid.New()
-		state.Minter = minter[ulid.ID](generator, 26, nil)
-		return err
+		generator, failed := ulid.New()
+		state.Minter, err = minter[ulid.ID](nil, generator, 26, nil), failed
 	case layout != nil:
-		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
-		if err != nil {
-			return err
+		keeper, failed := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
+		if err = failed; err == nil {
+			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
 		}
-		state.Minter = minter(keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
-		state.Own = &Own{keeper, keeper.Status, keeper.Close}
 	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
-		keeper, err := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
-		if err != nil {
-			return err
+		keeper, failed := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
+		if err = failed; err == nil {
+			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })
 		}
-		state.Minter = minter(keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })
-		state.Own = &Own{keeper, keeper.Status, keeper.Close}
 	}
-	return nil
+	if err != nil && state.Store != nil {
+		state.Store.Close()
+	}
+	return err
 }
 
-// Explain adds to the error of a generator why it has no lease, and what a caller can do.
-func (o *Own) Explain(err error) error {
+// explain adds to the error of a generator why it has no lease, and what a caller can do.
+func explain(err error, status lease.Status) error {
 	if !errors.Is(err, randflake.ErrLeaseEnded) && !errors.Is(err, randflake.ErrLeaseNotStarted) {
 		return err
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(o.Status().Err, &wait) {
+	if wait := (*lease.WaitError)(nil); errors.As(status.Err, &wait) {
 		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
 	}
 	return fmt.Errorf("%w: the service gets no lease from its store, as its log says: there are IDs again some seconds after the store is back", err)
@@ -75,21 +71,21 @@ func (t taking) Take(ctx context.Context, window int64, nodes uint32) (randflake
 	return l, err
 }
 
-type filler[ID any] interface {
-	FillWait(context.Context, []ID) (int, error)
-}
-
-// minter returns the Minter of a generator, whose IDs have texts of a width, or of less. number is nil for IDs of more than
-// 64 bits.
+// minter returns the Minter of a generator, which has a keeper or nil, and whose IDs have texts of a width, or of less. number is
+// nil for IDs of more than 64 bits.
 func minter[ID interface {
 	AppendText([]byte) ([]byte, error)
-}](generator filler[ID], width int, number func(ID) int64) Minter {
+}](keeper Keeper, generator interface {
+	FillWait(context.Context, []ID) (int, error)
+}, width int, number func(ID) int64) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
 		if !asText && number == nil {
 			return nil, nil, ErrNoNumber
 		}
 		ids := make([]ID, n)
-		n, err = generator.FillWait(ctx, ids)
+		if n, err = generator.FillWait(ctx, ids); err != nil && keeper != nil {
+			err = explain(err, keeper.Status())
+		}
 		if !asText {
 			numbers = make([]int64, n)
 			for i, id := range ids[:n] {

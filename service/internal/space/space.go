@@ -45,14 +45,14 @@ type State struct {
 	Check    string       // value of the secret that the store is for, or ""
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
-	Own      *Own         // nil where that needs no lease
+	Own      Keeper       // of the leases for that; nil where it needs none
 }
 
-// Own is the keeper of the leases by which the service makes IDs.
-type Own struct {
+// A Keeper is one of package lease or of package snowflake.
+type Keeper interface {
 	metrics.Reporter
-	Status func() lease.Status
-	close  func() error
+	Status() lease.Status
+	Close() error
 }
 
 // An Opener opens the space at a location.
@@ -115,7 +115,10 @@ func (s *Space) begin(ctx context.Context) {
 	said := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
-		state, err := s.attempt(attempt)
+		state, err := s.connect(attempt)
+		if err == nil {
+			err = s.mint(attempt, state)
+		}
 		cancel()
 		if err == nil {
 			s.state.Store(state)
@@ -136,17 +139,6 @@ func (s *Space) begin(ctx context.Context) {
 			return
 		}
 	}
-}
-
-func (s *Space) attempt(ctx context.Context) (*State, error) {
-	state, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.mint(ctx, state); err != nil && state.Store != nil {
-		state.Store.Close()
-	}
-	return state, err
 }
 
 // Try returns why the space can't be opened, and changes nothing.
@@ -228,7 +220,7 @@ func (s *Space) Close() error {
 	}
 	s.noteError(errors.New("it was closed"))
 	if state.Own != nil {
-		state.Own.close()
+		state.Own.Close()
 	}
 	if state.Store == nil {
 		return nil

@@ -252,12 +252,12 @@ func TestClose(t *testing.T) {
 // TestExplain: without a lease, the error says until when to wait, if that is known.
 func TestExplain(t *testing.T) {
 	until := time.Now().Add(time.Hour)
-	own := &Own{Status: func() lease.Status { return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: until}} }}
+	status := lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: until}}
 	var wait *lease.WaitError
-	if err := own.Explain(randflake.ErrLeaseEnded); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
+	if err := explain(randflake.ErrLeaseEnded, status); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Error(err)
 	}
-	if err := own.Explain(randflake.ErrExhausted); err != randflake.ErrExhausted {
+	if err := explain(randflake.ErrExhausted, status); err != randflake.ErrExhausted {
 		t.Error(err)
 	}
 }
