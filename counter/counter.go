@@ -233,12 +233,12 @@ func (c *Counter) fetchRun(n int64, pace float64) {
 
 // settle notes the outcome of a fetch. It is called with mu held.
 func (c *Counter) settle(got lease.Run, pace float64, err error) {
-	log := func(level slog.Level, what string, err error) {
-		c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, "counter", c.name, "error", err)
+	log := func(level slog.Level, what string, more ...any) {
+		c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, append(more, "counter", c.name)...)
 	}
 	if err != nil {
 		if c.why = err; c.failed == 0 {
-			log(slog.LevelWarn, "gets no more numbers", err)
+			log(slog.LevelWarn, "gets no more numbers", "error", err)
 		}
 		c.failed++
 		if !c.closed {
@@ -253,7 +253,7 @@ func (c *Counter) settle(got lease.Run, pace float64, err error) {
 		return
 	}
 	if c.failed > 0 {
-		log(slog.LevelInfo, "gets numbers again", nil)
+		log(slog.LevelInfo, "gets numbers again")
 	}
 	c.taken += uint64(got.N)
 	b := &run{first: got.First, step: got.Step, count: uint64(got.N)}

@@ -97,20 +97,16 @@ func (k *checker) space(p string, s Space) {
 	switch {
 	case !keeps && s.Secret != "" && s.Secret != SecretNone:
 		k.wrong(p+".secret", "want none, mint or distribute, and not the secret") // which it may be
-	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != "" || s.Check != ""):
-		k.wrong(p+".secret", "%s IDs have no secret: leave secret, secretFile and check out", s.Kind)
+	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != ""):
+		k.wrong(p+".secret", "%s IDs have no secret: leave secret and secretFile out", s.Kind)
 	case keeps && s.SecretFile == "":
 		k.wrong(p+".secretFile", "there is none, and the mode is %s: randflake secret new makes one", s.Secret)
 	case !keeps && s.SecretFile != "":
 		k.wrong(p+".secretFile", "the service has no use for a secret in mode none: leave it out, or set secret to mint")
-	case keeps && s.Check != "":
-		k.wrong(p+".check", "the secret says it: leave it out")
 	}
 	k.must(!strings.Contains(s.StoreFile, "://"), p+".storeFile", "it looks like a URL: want the name of a file that has it, or name it as store")
 	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
 	k.must(err != nil, p+".secretFile", "it looks like a secret: want the name of a file that has it")
-	check, err := hex.DecodeString(s.Check)
-	k.must(err == nil && (len(check) == 0 || len(check) == 8), p+".check", "want 16 hexadecimal digits, those of the secret's CheckValue")
 	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, p+".nodes", "%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
 	k.limits(p+".limits", s.Limits)
 	counters := map[string]bool{}

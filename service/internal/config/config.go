@@ -55,7 +55,6 @@ type Space struct {
 	StoreFile  string `yaml:"storeFile"` // file with what store would say, which may have a password
 	Secret     string `yaml:"secret"`
 	SecretFile string `yaml:"secretFile"`
-	Check      string `yaml:"check"` // check value of the secret, where the service does not have it
 	Nodes      int    `yaml:"nodes"` // of the lease by which the service itself makes IDs; 1 without
 	Limits     Limits `yaml:"limits"`
 

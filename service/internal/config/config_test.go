@@ -21,7 +21,7 @@ spaces:
   limits: {nodes: 16, batch: 1000, rate: 50.5}
   counters:
   - {name: invoices/2026, start: 1000, step: 2, end: 99999}
-- {name: shop, kind: randflake, store: etcd://etcd, check: 0123456789abcdef}
+- {name: shop, kind: randflake, store: etcd://etcd}
 - {name: sorted, kind: twitter, storeFile: /etc/randflaked/sorted}
 - {name: events, kind: ulid}
 issuers:
@@ -88,8 +88,6 @@ func TestWrong(t *testing.T) {
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
 		{"secret: mint", "secret: none", "w.yaml: spaces[0].secretFile: the service has no use for a secret in mode none"},
 		{"  secretFile: /etc/randflaked/orders\n", "", "w.yaml: spaces[0].secretFile: there is none, and the mode is mint"},
-		{"nodes: 4", "nodes: 4\n  check: 0123456789abcdef", "spaces[0].check: the secret says it"},
-		{"check: 0123456789abcdef", "check: 01234567", "w.yaml: spaces[1].check: want 16 hexadecimal digits"},
 		{"kind: ulid", "kind: ulid, secret: mint", "w.yaml: spaces[3].secret: ulid IDs have no secret"},
 		{"nodes: 4", "nodes: 200000", "w.yaml: spaces[0].nodes: 200000: want 1 to 131072"},
 		{"nodes: 16", "nodes: -1", "w.yaml: spaces[0].limits.nodes: -1: want 1 to"},

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -64,7 +63,7 @@ const spaces = `
 spaces:
 - {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET, counters: [{name: others}]}
 - {name: given, kind: randflake, store: given, secret: distribute, secretFile: SECRET, counters: [{name: others}]}
-- {name: none, kind: randflake, store: none, check: CHECK, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*, most: 2}]}
+- {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*, most: 2}]}
 - {name: sorted, kind: twitter, store: sorted}
 - {name: ulid, kind: ulid}
 `
@@ -79,11 +78,13 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 			continue
 		}
 		w.data[s.Store] = leasetest.NewMemory()
-		limits := lease.Limits{}
+		settings := lease.Config{New: true}
 		if s.Kind == "twitter" {
-			limits.Nodes = 1024
+			settings.Limits.Nodes = 1024
+		} else if s.Secret == "" {
+			settings.Check = w.secret.CheckValue()
 		}
-		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), lease.Config{Limits: limits, New: true})
+		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), settings)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func (w *testbed) config(yaml string) *config.Config {
 	if err := os.WriteFile(file, []byte(w.secret.Hex()+"\n"), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	c, err := config.Parse("test", []byte(strings.NewReplacer("SECRET", file, "CHECK", fmt.Sprintf("%x", w.secret.CheckValue())).Replace(yaml)))
+	c, err := config.Parse("test", []byte(strings.ReplaceAll(yaml, "SECRET", file)))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -26,9 +26,9 @@ var ErrNotOpen = errors.New("space: not open")
 // concurrent use.
 type Space struct {
 	config.Space
-	Check  string            // value of its secret, in hexadecimal, or ""
 	Cipher *randflake.Cipher // of its secret, or nil
 	secret randflake.Secret  // or the zero one
+	check  string            // value of its secret, in hexadecimal, or ""
 
 	location string // of its store, or ""
 	options  Options
@@ -79,8 +79,8 @@ func New(c config.Space, o Options) (*Space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("space %s: %w", c.Name, err)
 	}
-	if s.Check = c.Check; c.SecretFile != "" {
-		s.Cipher, s.Check = randflake.NewCipher(s.secret), fmt.Sprintf("%x", s.secret.CheckValue())
+	if c.SecretFile != "" {
+		s.Cipher, s.check = randflake.NewCipher(s.secret), fmt.Sprintf("%x", s.secret.CheckValue())
 	}
 	s.noteError(errors.New("it is being opened"))
 	return s, nil
@@ -88,7 +88,7 @@ func New(c config.Space, o Options) (*Space, error) {
 
 // Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {
-	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.Check == other.Check && s.location == other.location
+	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
 }
 
 // Replaces returns an error if the space has counters, and its store is another one than that of the space from before: there they may
@@ -153,7 +153,7 @@ func (s *Space) Try(ctx context.Context) error {
 // connect opens the store, and compares its secret with that of the configuration.
 func (s *Space) connect(ctx context.Context) (*State, error) {
 	if s.location == "" {
-		return &State{Check: s.Check}, nil
+		return &State{}, nil
 	}
 	store, err := s.options.Open(ctx, s.location, lease.Config{})
 	if err != nil {
@@ -164,14 +164,14 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	case err != nil:
 	case s.Kind != "randflake" && info.Check != "":
 		err = fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: want another one for %s IDs", lease.ErrSecret, s.Kind)
-	case s.Check != "" && info.Check != "" && info.Check != s.Check:
-		err = fmt.Errorf("%w: the store is for one whose check value is %s, and this one's is %s: is it that of another environment?", lease.ErrSecret, info.Check, s.Check)
+	case s.check != "" && info.Check != "" && info.Check != s.check:
+		err = fmt.Errorf("%w: the store is for one whose check value is %s, and this one's is %s: is it that of another environment?", lease.ErrSecret, info.Check, s.check)
 	}
 	if err != nil {
 		store.Close()
 		return nil, err
 	}
-	return &State{Store: store, Check: cmp.Or(info.Check, s.Check), Counters: newCounters(store, s.Space, s.options.Logger)}, nil
+	return &State{Store: store, Check: cmp.Or(info.Check, s.check), Counters: newCounters(store, s.Space, s.options.Logger.With("space", s.Name))}, nil
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and says until when to wait if that is known.

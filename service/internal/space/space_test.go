@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -219,8 +221,12 @@ func TestOpening(t *testing.T) {
 // TestTry: a store that is not there, for another secret, or of another kind is told of, and nothing is taken.
 func TestTry(t *testing.T) {
 	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})
+	other := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(other, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, c := range map[string]config.Space{
-		"": {Kind: "randflake", Store: "m", Check: "0100000000000000"}, "check value is 0100000000000000, and this one's is 02": {Kind: "randflake", Store: "m", Check: "0200000000000000"},
+		"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", Secret: "mint", SecretFile: other},
 		"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 	} {
 		s, err := New(c, f.options)
