@@ -2,94 +2,19 @@ package access
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/jwt"
-
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/service/internal/config"
 )
-
-// A cluster signs tokens, and serves its keys.
-type cluster struct {
-	*testing.T
-	key  *ecdsa.PrivateKey
-	keys *httptest.Server
-	asks atomic.Int64
-}
-
-func newCluster(t *testing.T) *cluster {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cluster{T: t, key: key}
-	c.keys = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.asks.Add(1)
-		if r.Header.Get("Authorization") != "Bearer pod-token" {
-			http.Error(w, "", http.StatusForbidden)
-			return
-		}
-		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "one", Algorithm: "ES256", Use: "sig"}}})
-	}))
-	t.Cleanup(c.keys.Close)
-	return c
-}
-
-// policy returns one that knows the cluster.
-func (c *cluster) policy() *Policy {
-	dir := c.TempDir()
-	ca, token := filepath.Join(dir, "ca"), filepath.Join(dir, "token")
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.keys.Certificate().Raw})
-	if err := errors.Join(os.WriteFile(ca, block, 0o600), os.WriteFile(token, []byte("pod-token\n"), 0o600)); err != nil {
-		c.Fatal(err)
-	}
-	p, err := New(&config.Config{
-		Issuers: []config.Issuer{{Issuer: "https://cluster", Audience: "randflaked", JWKS: c.keys.URL, CA: ca, TokenFile: token}},
-		Principals: []config.Principal{
-			{Name: "web", ServiceAccount: &config.ServiceAccount{Issuer: "https://cluster", Subject: "system:serviceaccount:shop:web"}},
-		},
-	}, nil, &Policy{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		c.Fatal(err)
-	}
-	return p
-}
-
-// sign returns a token with a good token's claims, after change.
-func (c *cluster) sign(algorithm jose.SignatureAlgorithm, key any, name string, change func(*jwt.Claims)) string {
-	claims := jwt.Claims{Issuer: "https://cluster", Subject: "system:serviceaccount:shop:web", Audience: jwt.Audience{"other", "randflaked"},
-		IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}
-	change(&claims)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: name}}, nil)
-	if err != nil {
-		c.Fatal(err)
-	}
-	token, err := jwt.Signed(signer).Claims(claims).Serialize()
-	if err != nil {
-		c.Fatal(err)
-	}
-	return token
-}
 
 func showing(authority *servers.Authority, pair tls.Certificate) *http.Request {
 	chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
@@ -157,64 +82,6 @@ func TestNames(t *testing.T) {
 		if who.Name != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, ErrUnknown) {
 			t.Errorf("DNS names %q and URIs %q: %+v, error %v, want %q", tt.dns, tt.uris, who, err, tt.want)
 		}
-	}
-}
-
-// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are.
-func TestServiceAccounts(t *testing.T) {
-	c := newCluster(t)
-	p := c.policy()
-	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	as := func(change func(*jwt.Claims)) string { return c.sign(jose.ES256, c.key, "one", change) }
-	good := as(func(*jwt.Claims) {})
-	for _, tt := range []struct {
-		what, token string
-		ok          bool
-	}{
-		{"a good one", good, true},
-		{"another audience", as(func(c *jwt.Claims) { c.Audience = jwt.Audience{"other"} }), false},
-		{"no audience", as(func(c *jwt.Claims) { c.Audience = nil }), false},
-		{"another issuer", as(func(c *jwt.Claims) { c.Issuer = "https://other" }), false},
-		{"another subject", as(func(c *jwt.Claims) { c.Subject = "system:serviceaccount:shop:db" }), false},
-		{"over", as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-time.Minute)) }), false},
-		{"not yet", as(func(c *jwt.Claims) { c.NotBefore = jwt.NewNumericDate(time.Now().Add(time.Minute)) }), false},
-		{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), false},
-		{"another key of the same name", c.sign(jose.ES256, other, "one", func(*jwt.Claims) {}), false},
-		{"a key that is not there", c.sign(jose.ES256, c.key, "two", func(*jwt.Claims) {}), false},
-		{"a shared key", c.sign(jose.HS256, make([]byte, 32), "one", func(*jwt.Claims) {}), false},
-		{"a signature cut off", good[:strings.LastIndex(good, ".")+1], false},
-		{"nonsense", "a.b.c", false},
-	} {
-		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		r.Header.Set("Authorization", "Bearer "+tt.token)
-		who, err := p.Identify(r)
-		if (err == nil) != tt.ok || tt.ok && who != (Principal{Name: "web"}) || !tt.ok && !errors.Is(err, ErrUnknown) {
-			t.Errorf("%s: %+v, error %v", tt.what, who, err)
-		}
-		if err != nil && (err.Error() != (refusedToken{}).Error() || strings.Contains(Why(err), tt.token)) {
-			t.Errorf("%s: %v, by the log %v: want strangers to learn nothing, and the log not the token", tt.what, err, Why(err))
-		}
-	}
-	if n := c.asks.Load(); n != 1 {
-		t.Errorf("the keys were asked for %d times, want once a minute at most", n)
-	}
-}
-
-// TestUnverified: a certificate that the server did not verify says nothing, and neither does another scheme.
-func TestUnverified(t *testing.T) {
-	c := newCluster(t)
-	p := c.policy()
-	r := httptest.NewRequest(http.MethodPost, "/", nil)
-	r.TLS = &tls.ConnectionState{PeerCertificates: nil}
-	if _, err := p.Identify(r); !errors.Is(err, ErrUnknown) {
-		t.Errorf("without a certificate: error %v", err)
-	}
-	r.Header.Set("Authorization", "Basic d2ViOndlYg==")
-	if _, err := p.Identify(r); !errors.Is(err, ErrUnknown) {
-		t.Errorf("with a password: error %v", err)
 	}
 }
 

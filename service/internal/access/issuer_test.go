@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -42,6 +44,7 @@ type signer struct {
 	asked  []string          // URLs
 	found  string            // what discovery says
 	moved  string            // where the first URL redirects to
+	wants  string            // credentials
 }
 
 func newSigner(t *testing.T, jwks string) *signer {
@@ -95,6 +98,9 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if served == nil {
 		return nil, errors.New("dial tcp 10.1.2.3:443: connection refused")
 	}
+	if r.Header.Get("Authorization") != s.wants {
+		return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody}, nil
+	}
 	text, _ := json.Marshal(jose.JSONWebKeySet{Keys: served})
 	text = append([]byte(`{"keys":[{"kty":"of the future"},`), text[len(`{"keys":[`):]...)
 	if strings.HasSuffix(r.URL.Path, "/.well-known/openid-configuration") {
@@ -109,10 +115,11 @@ func (s *signer) fetches() int {
 	return len(s.asked)
 }
 
-// call returns the error of a call with a token that names a key.
-func (s *signer) call(ctx context.Context, name string) error {
-	claims := jwt.Claims{Issuer: issuerURL, Subject: "web", Audience: jwt.Audience{"randflaked"}, Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}
-	made, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: s.key, KeyID: name}}, nil)
+// sign returns a token with a good token's claims, after change.
+func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, change func(*jwt.Claims)) string {
+	claims := jwt.Claims{Issuer: issuerURL, Subject: "web", Audience: jwt.Audience{"other", "randflaked"}, Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}
+	change(&claims)
+	made, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: name}}, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -120,12 +127,23 @@ func (s *signer) call(ctx context.Context, name string) error {
 	if err != nil {
 		s.Fatal(err)
 	}
+	return token
+}
+
+// identify returns who has sent a request with a header. Strangers may learn nothing, and the log not the token.
+func (s *signer) identify(ctx context.Context, header string) (Principal, error) {
 	r := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(ctx)
-	r.Header.Set("Authorization", "Bearer "+token)
-	_, err = s.Identify(r)
-	if err != nil && (strings.Contains(err.Error(), "keys.example") || strings.Contains(err.Error(), "10.1.2.3")) {
-		s.Errorf("a stranger is told %v", err)
+	r.Header.Set("Authorization", header)
+	who, err := s.Identify(r)
+	if err != nil && (!errors.Is(err, ErrUnknown) || strings.HasPrefix(header, "Bearer ") && err.Error() != (refusedToken{}).Error() || strings.Contains(Why(err), header[7:])) {
+		s.Errorf("%s: a stranger is told %v, and the log %v", header, err, Why(err))
 	}
+	return who, err
+}
+
+// call returns the error of a call with a token that names a key.
+func (s *signer) call(ctx context.Context, name string) error {
+	_, err := s.identify(ctx, "Bearer "+s.sign(jose.ES256, s.key, name, func(*jwt.Claims) {}))
 	return err
 }
 
@@ -148,6 +166,64 @@ func (s *signer) hangUp() {
 	ctx, cancel := context.WithTimeout(s.Context(), time.Millisecond)
 	defer cancel()
 	s.call(ctx, "made-up")
+}
+
+// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are.
+func TestServiceAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, other := newSigner(t, keysURL), newSigner(t, keysURL)
+		as := func(change func(*jwt.Claims)) string { return "Bearer " + s.sign(jose.ES256, s.key, "one", change) }
+		good := as(func(*jwt.Claims) {})
+		for what, header := range map[string]string{
+			"another audience":             as(func(c *jwt.Claims) { c.Audience = jwt.Audience{"other"} }),
+			"no audience":                  as(func(c *jwt.Claims) { c.Audience = nil }),
+			"another issuer":               as(func(c *jwt.Claims) { c.Issuer = "https://other" }),
+			"another subject":              as(func(c *jwt.Claims) { c.Subject = "db" }),
+			"over":                         as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-time.Minute)) }),
+			"not yet":                      as(func(c *jwt.Claims) { c.NotBefore = jwt.NewNumericDate(time.Now().Add(time.Minute)) }),
+			"without an end":               as(func(c *jwt.Claims) { c.Expiry = nil }),
+			"another key of the same name": "Bearer " + s.sign(jose.ES256, other.key, "one", func(*jwt.Claims) {}),
+			"a key that is not there":      "Bearer " + s.sign(jose.ES256, s.key, "two", func(*jwt.Claims) {}),
+			"a shared key":                 "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", func(*jwt.Claims) {}),
+			"a signature cut off":          good[:strings.LastIndex(good, ".")+1],
+			"nonsense":                     "Bearer a.b.c",
+			"a password":                   "Basic d2ViOndlYg==",
+		} {
+			if who, err := s.identify(t.Context(), header); err == nil {
+				t.Errorf("%s: %+v", what, who)
+			}
+		}
+		if who, err := s.identify(t.Context(), good); err != nil || who != (Principal{Name: "web"}) {
+			t.Errorf("a good one: %+v, %v", who, err)
+		}
+		if n := s.fetches(); n != 1 {
+			t.Errorf("the keys were asked for %d times, want once a minute at most", n)
+		}
+	})
+}
+
+// TestKeysForSome: an issuer may want a token of the service's own, and have a certificate of its own authority.
+func TestKeysForSome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, file := newSigner(t, keysURL), filepath.Join(t.TempDir(), "file")
+		write := func(text []byte) {
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write([]byte("pod-token\n"))
+		s.wants = "Bearer pod-token"
+		s.bad("a key of an issuer that wants a token", "one")
+		s.config.Issuers[0].TokenFile = file
+		s.reload()
+		s.good()
+		ours := servers.NewAuthority()
+		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
+		i, err := newIssuer(config.Issuer{Issuer: issuerURL, CA: file}, nil, slog.New(slog.DiscardHandler))
+		if err != nil || !i.client.Transport.(*http.Transport).TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) {
+			t.Errorf("the authority of %+v, %v: want that of the file", i, err)
+		}
+	})
 }
 
 const keysURL = "https://keys.example/set"
