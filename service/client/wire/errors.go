@@ -2,10 +2,10 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,19 +68,15 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
-	found := kindsOf(err)
-	if len(found) == 0 {
-		err = lease.ErrUnknown
-		found = kindsOf(err)
+	k := kindOf(err)
+	if k.err == nil {
+		k = kindOf(lease.ErrUnknown)
 	}
-	k, known := found[0], &knownError{text: err.Error()}
-	if k.inner {
-		known.text = k.err.Error() + "; the service's log has more"
-	} else if place != "" {
-		known.text = strings.ReplaceAll(known.text, place, "its space")
-	}
-	for _, k := range found {
-		known.all = append(known.all, k.err)
+	known := &knownError{k.err.Error() + "; the service's log has more", []error{k.err}}
+	if !k.inner {
+		if known.text = err.Error(); place != "" {
+			known.text = strings.ReplaceAll(known.text, place, "its space")
+		}
 	}
 	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
 		known.all = append(known.all, wait)
@@ -88,13 +84,14 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	return connect.NewError(k.code, known), !k.inner
 }
 
-func kindsOf(err error) (found []kind) {
+// kindOf returns the first kind of an error, or the zero kind.
+func kindOf(err error) kind {
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {
-			found = append(found, k)
+			return k
 		}
 	}
-	return found
+	return kind{}
 }
 
 // A knownError stands for errors of the library: on its way, with the text that clients may see, or as received.
@@ -108,7 +105,6 @@ func (e *knownError) Unwrap() []error { return e.all }
 
 const (
 	domain     = "randflake"
-	also       = "also"          // the key of further reasons in the metadata, with commas between them
 	until      = "until"         // the key of the Unix second from which on the reason is gone
 	noLease    = 5 * time.Second // between attempts of a service without a lease
 	retryAfter = time.Second     // where trying again helps, and nobody knows when
@@ -117,19 +113,8 @@ const (
 // Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's code if
 // it has no other, and google.rpc.RetryInfo if trying again helps.
 func Describe(failed *connect.Error, procedure string, again bool) {
-	var reasons []string
-	for _, k := range kindsOf(failed) {
-		if k.reason != "" {
-			reasons = append(reasons, k.reason)
-		}
-	}
-	if reasons == nil {
-		reasons = []string{strings.ToUpper(failed.Code().String())}
-	}
-	info := &errdetails.ErrorInfo{Reason: reasons[0], Domain: domain, Metadata: map[string]string{"procedure": procedure}}
-	if len(reasons) > 1 {
-		info.Metadata[also] = strings.Join(reasons[1:], ",")
-	}
+	reason := cmp.Or(kindOf(failed).reason, strings.ToUpper(failed.Code().String()))
+	info := &errdetails.ErrorInfo{Reason: reason, Domain: domain, Metadata: map[string]string{"procedure": procedure}}
 	details, pause := []proto.Message{info}, retryAfter
 	if errors.Is(failed, randflake.ErrLeaseEnded) {
 		pause = noLease
@@ -155,28 +140,24 @@ func Received(err error) error {
 	if !errors.As(err, &sent) {
 		return err
 	}
-	var known []error
 	for _, detail := range sent.Details() {
-		value, err := detail.Value()
+		value, _ := detail.Value()
 		info, ok := value.(*errdetails.ErrorInfo)
-		if err != nil || !ok || info.Domain != domain {
+		if !ok || info.Domain != domain {
 			continue
 		}
-		second, noTime := strconv.ParseInt(info.Metadata[until], 10, 64)
-		reasons := append(strings.Split(info.Metadata[also], ","), info.Reason)
 		for _, k := range kinds {
-			if k.reason == "" || !slices.Contains(reasons, k.reason) {
+			if k.reason == "" || k.reason != info.Reason {
 				continue
 			}
-			if known = append(known, k.err); noTime == nil {
+			known := []error{k.err, sent}
+			if second, err := strconv.ParseInt(info.Metadata[until], 10, 64); err == nil {
 				known = append(known, &lease.WaitError{Err: k.err, Until: time.Unix(second, 0).UTC(), Why: sent.Message()})
 			}
+			return &knownError{sent.Message(), known}
 		}
 	}
-	if known == nil {
-		return err
-	}
-	return &knownError{sent.Message(), append(known, sent)}
+	return err
 }
 
 // Counter returns the message for a counter.

@@ -51,8 +51,9 @@ func probe(c *config.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var problems []error
+	quiet := slog.New(slog.DiscardHandler)
 	for _, one := range c.Spaces {
-		s, err := space.New(one, space.Options{Open: url.Open})
+		s, err := space.New(one, space.Options{Open: url.Open, Logger: quiet})
 		if err == nil {
 			err = s.Try(ctx)
 		}
@@ -73,7 +74,7 @@ func probe(c *config.Config) error {
 	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {
 		problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
 	}
-	_, err := access.New(c, nil, &access.Policy{}, slog.New(slog.DiscardHandler))
+	_, err := access.New(c, nil, &access.Policy{}, quiet)
 	return errors.Join(append(problems, err)...)
 }
 

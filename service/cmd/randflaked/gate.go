@@ -10,13 +10,16 @@ import (
 // A gate lets so many connections be open at a time. When there are more, the one goes that has been idle longest, which is the new
 // one if all others are in use.
 type gate struct {
-	most int
+	most  int
+	count func(float64) // is told how many are open
 
 	mu   sync.Mutex
 	open map[net.Conn]time.Time // since when each is idle; zero for those that are not
 }
 
-func newGate(most int) *gate { return &gate{most: most, open: map[net.Conn]time.Time{}} }
+func newGate(most int, count func(float64)) *gate {
+	return &gate{most: most, count: count, open: map[net.Conn]time.Time{}}
+}
 
 // note is for http.Server.ConnState.
 func (g *gate) note(conn net.Conn, state http.ConnState) {
@@ -31,15 +34,15 @@ func (g *gate) note(conn net.Conn, state http.ConnState) {
 	case state == http.StateClosed || state == http.StateHijacked:
 		delete(g.open, conn)
 	}
-	if len(g.open) <= g.most {
-		return
-	}
-	var oldest net.Conn
-	for c, since := range g.open {
-		if !since.IsZero() && (oldest == nil || since.Before(g.open[oldest])) {
-			oldest = c
+	if len(g.open) > g.most {
+		var oldest net.Conn
+		for c, since := range g.open {
+			if !since.IsZero() && (oldest == nil || since.Before(g.open[oldest])) {
+				oldest = c
+			}
 		}
+		delete(g.open, oldest)
+		go oldest.Close() // which takes a while with TLS
 	}
-	delete(g.open, oldest)
-	go oldest.Close() // which takes a while with TLS
+	g.count(float64(len(g.open)))
 }

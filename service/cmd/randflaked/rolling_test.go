@@ -20,37 +20,29 @@ import (
 
 // A balancer sends calls to the replicas that say that they are ready, as an orchestrator does.
 type balancer struct {
-	mu    sync.Mutex
-	all   []string
-	ready []string
-	calls atomic.Int64
+	all, ready atomic.Pointer[[]string] // URLs
+	calls      atomic.Int64
 }
 
 // watch asks the replicas, until ctx ends.
 func (b *balancer) watch(ctx context.Context) {
 	asking := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-		b.mu.Lock()
-		all := slices.Clone(b.all)
-		b.mu.Unlock()
 		var ready []string
-		for _, url := range all {
+		for _, url := range *b.all.Load() {
 			if a, err := asking.Get(url + "/readyz"); err == nil {
 				if a.Body.Close(); a.StatusCode == http.StatusOK {
 					ready = append(ready, url)
 				}
 			}
 		}
-		b.mu.Lock()
-		b.ready = ready
-		b.mu.Unlock()
+		b.ready.Store(&ready)
 	}
 }
 
 func (b *balancer) pick() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ready[int(b.calls.Add(1))%len(b.ready)]
+	ready := *b.ready.Load()
+	return ready[int(b.calls.Add(1))%len(ready)]
 }
 
 // TestRolling: while three replicas are replaced one by one, each call over HTTP/1.1, HTTP/2 and gRPC is answered, or
@@ -60,14 +52,14 @@ func TestRolling(t *testing.T) {
 	replica := func() *process {
 		return start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	}
-	b := &balancer{}
-	var replicas []*process
+	b, replicas, urls := &balancer{}, []*process(nil), []string(nil)
 	for range 3 {
 		p := replica()
-		replicas, b.all = append(replicas, p), append(b.all, p.url)
+		replicas, urls = append(replicas, p), append(urls, p.url)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b.ready = slices.Clone(b.all)
+	b.all.Store(&urls)
+	b.ready.Store(&urls)
 	var running sync.WaitGroup
 	running.Go(func() { b.watch(ctx) })
 	protocols := new(http.Protocols)
@@ -101,10 +93,8 @@ func TestRolling(t *testing.T) {
 		}
 	}
 	for _, old := range replicas {
-		p := replica()
-		b.mu.Lock()
-		b.all = append(b.all, p.url)
-		b.mu.Unlock()
+		more := append(slices.Clone(*b.all.Load()), replica().url)
+		b.all.Store(&more)
 		old.stop <- syscall.SIGTERM
 		must(t, <-old.ended)
 		var before [3]int64

@@ -148,7 +148,7 @@ func (d *daemon) start() (err error) {
 		if err != nil {
 			return err
 		}
-		d.probes = &http.Server{Addr: probes.Addr().String(), Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader, ConnState: newGate(64).note}
+		d.probes = &http.Server{Addr: probes.Addr().String(), Handler: d.server.Probes(), ReadTimeout: d.bounds.header, WriteTimeout: d.bounds.header, IdleTimeout: d.bounds.header, MaxHeaderBytes: maxHeader, ConnState: newGate(64, func(float64) {}).note}
 		go d.probes.Serve(probes)
 	}
 	d.url = "http://" + d.listener.Addr().String()
@@ -168,7 +168,7 @@ func (d *daemon) start() (err error) {
 
 // newHTTP returns a server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
 func (d *daemon) newHTTP() *http.Server {
-	b, gate := d.bounds, newGate(d.bounds.connections)
+	b := d.bounds
 	s := &http.Server{
 		Handler:           d.server.Handler(),
 		ReadHeaderTimeout: b.header, ReadTimeout: b.read, WriteTimeout: b.write, IdleTimeout: b.idle,
@@ -179,11 +179,8 @@ func (d *daemon) newHTTP() *http.Server {
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return server.Aging(ctx, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
-		ConnState: func(conn net.Conn, state http.ConnState) {
-			d.server.Metrics.Connection(conn, state)
-			gate.note(conn, state)
-		},
-		ErrorLog: log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
+		ConnState: newGate(b.connections, d.server.Metrics.Connections.Set).note,
+		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)

@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -19,10 +18,11 @@ import (
 
 // Metrics are those of a service. They are safe for concurrent use.
 type Metrics struct {
-	registry    *prometheus.Registry
-	calls       *prometheus.CounterVec
-	seconds     *prometheus.HistogramVec
-	connections prometheus.Gauge
+	Connections prometheus.Gauge
+
+	registry *prometheus.Registry
+	calls    *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
 }
 
 // bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
@@ -35,9 +35,9 @@ func New(more metrics.Func) *Metrics {
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_calls_total",
 			Help: "Calls by procedure, space and code; those of no space that is served have none."}, []string{"procedure", "space", "code"}),
 		seconds:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "randflaked_call_seconds", Help: "How long calls took.", Buckets: bounds}, []string{"procedure", "space"}),
-		connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
+		Connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, m.connections, prom.NewCollector(metrics.Build(Version()), more),
+	m.registry.MustRegister(m.calls, m.seconds, m.Connections, prom.NewCollector(metrics.Build(Version()), more),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -66,14 +66,4 @@ func (m *Metrics) Called(procedure, space string, took time.Duration, err error)
 	}
 	m.calls.WithLabelValues(procedure, space, code).Inc()
 	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
-}
-
-// Connection counts connections; it is for http.Server.ConnState.
-func (m *Metrics) Connection(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		m.connections.Inc()
-	case http.StateClosed, http.StateHijacked:
-		m.connections.Dec()
-	}
 }
