@@ -98,9 +98,11 @@ emulated-riscv64: PACKAGES = . ./compat ./mask ./ulid
 emulated-arm64:   PACKAGES = $(filter-out .,$(PORTABLE))
 emulated-arm64:   QEMU = aarch64
 
-# What runs randflaked: the chart as Kubernetes gets it, systemd's unit, when each alert fires and when it does not.
-deploy: tools
+# What runs randflaked: the chart as Kubernetes gets it, systemd's unit, when each alert fires and when it does not; and leases in a
+# ConfigMap on a real API server, which takes minutes to build.
+deploy: gotestsum tools
 	service/deploy/check.sh
+	$(LAB) $(TEST) ./kubernetes
 browser: gotestsum tools
 	$(LAB) $(TEST) ./browser
 # Real processes, real stores, real faults: each fault once on its engines, or until a thousand million IDs are made.
