@@ -20,8 +20,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -49,8 +47,7 @@ type settings struct {
 	token     func() (string, error)
 	plaintext bool // a token may be sent by http
 	now       func() time.Time
-	batch     int    // IDs that a call asks for
-	label     string // of leases
+	batch     int // IDs that a call asks for
 }
 
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
@@ -79,11 +76,6 @@ func WithClock(now func() time.Time) Option {
 	return option("WithClock: nil: leave it out", now != nil, func(s *settings) { s.now = now })
 }
 
-// WithLabel says in the service's log whose leases they are, in place of the host's name and the program's.
-func WithLabel(label string) Option {
-	return option("", true, func(s *settings) { s.label = label })
-}
-
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
 // service sets for the caller.
 func WithBatch(n int) Option {
@@ -103,9 +95,7 @@ func option(problem string, valid bool, set func(*settings)) Option {
 
 // dial makes a client for each address. It does not connect.
 func (s *service[C]) dial(addresses []string, options []Option, newClient func(connect.HTTPClient, string, ...connect.ClientOption) C) error {
-	host, _ := os.Hostname()
-	s.addresses = addresses
-	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch, label: host + "/" + filepath.Base(os.Args[0])}
+	s.addresses, s.settings = addresses, settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
 	for i, option := range options {
 		if option.set == nil {
 			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)

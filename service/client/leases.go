@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ type Leases struct {
 	space string
 	service[leaseClient]
 
+	label  string // which says in the service's log whose leases they are
 	limits lease.Limits
 	check  string // value of the space's secret, in hexadecimal, or ""
 }
@@ -34,7 +37,8 @@ var _ lease.Source = (*Leases)(nil)
 // New returns the leases of a space, after one call for its limits. Addresses are URLs such as https://ids.example:8443. If one
 // does not answer, calls go to the next one.
 func New(ctx context.Context, space string, addresses []string, options ...Option) (*Leases, error) {
-	l := &Leases{space: space}
+	host, _ := os.Hostname()
+	l := &Leases{space: space, label: host + "/" + filepath.Base(os.Args[0])}
 	if err := l.dial(addresses, options, func(http connect.HTTPClient, base string, with ...connect.ClientOption) leaseClient {
 		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with...), randflakev1connect.NewAdminServiceClient(http, base, with...)}
 	}); err != nil {
@@ -73,7 +77,7 @@ func (l *Leases) Take(ctx context.Context, window int64, nodes uint32) (randflak
 	if nodes == 0 {
 		return randflake.Lease{}, fmt.Errorf("%w: lease of 0 nodes: want 1 or more", lease.ErrInvalid)
 	}
-	got, err := call(ctx, &l.service, "take", leaseClient.Take, &api.TakeRequest{Space: l.space, Window: window, Nodes: nodes, Label: l.settings.label})
+	got, err := call(ctx, &l.service, "take", leaseClient.Take, &api.TakeRequest{Space: l.space, Window: window, Nodes: nodes, Label: l.label})
 	if err != nil {
 		return randflake.Lease{}, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -88,10 +87,9 @@ func ready(args []string, out, problems io.Writer) error {
 	if set.NArg() != 1 {
 		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
 	}
-	end := time.Now().Add(cmp.Or(*timeout, answerTime))
-	for {
-		left := time.Until(end)
-		client := &http.Client{Timeout: min(max(left, 1), answerTime), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Timeout: 5 * time.Second, CheckRedirect: stay}
+	for end := time.Now().Add(*timeout); ; time.Sleep(time.Second) {
 		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
 		if err == nil {
 			answer.Body.Close()
@@ -100,14 +98,11 @@ func ready(args []string, out, problems io.Writer) error {
 			}
 			err = errors.New(answer.Status)
 		}
-		if *timeout == 0 || left < time.Second {
+		if time.Until(end) < time.Second {
 			return fmt.Errorf("ready: %w", err)
 		}
-		time.Sleep(time.Second)
 	}
 }
-
-const answerTime = 5 * time.Second
 
 // version prints the version and the platform.
 func version(args []string, out, problems io.Writer) error {

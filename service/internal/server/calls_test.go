@@ -366,34 +366,24 @@ func TestShortDeadline(t *testing.T) {
 	}
 }
 
-// TestStoreComesLate: a service starts while its stores are away, says so, and serves once they are there.
-func TestStoreComesLate(t *testing.T) {
-	w := newTestbed(t, spaces)
-	w.broken.Store(true)
+// reconfigure applies the configuration with a change.
+func (w *testbed) reconfigure(change func(*config.Config)) error {
 	next := *w.setup.Load().config
-	next.Spaces = append(slices.Clone(next.Spaces), config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-	if err := w.Configure(&next, w.files); err != nil {
-		t.Fatal(err)
-	}
-	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
-		t.Errorf("without its store: %s, ready %v", a.text, w.Ready())
-	}
-	w.broken.Store(false)
-	for w.Ready() != nil {
-		time.Sleep(time.Millisecond)
-	}
-	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
-		t.Errorf("with its store: %s", a.text)
-	}
+	next.Spaces = slices.Clone(next.Spaces)
+	change(&next)
+	return w.Configure(&next, w.files)
 }
 
-// TestConfigure: a space that stays as it is stays open, with its lease; others come and go; and a configuration that fails changes nothing.
+// TestConfigure: a space that stays as it is stays open, with its lease; others come, though their stores are away, and go; and a
+// configuration that fails changes nothing.
 func TestConfigure(t *testing.T) {
 	w := newTestbed(t, spaces)
 	kept := w.setup.Load().spaces["mint"]
-	next := *w.setup.Load().config
-	next.Spaces = slices.DeleteFunc(slices.Clone(next.Spaces), func(s config.Space) bool { return s.Name == "sorted" })
-	if err := w.Configure(&next, w.files); err != nil {
+	w.broken.Store(true)
+	if err := w.reconfigure(func(c *config.Config) {
+		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
+		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
@@ -402,17 +392,26 @@ func TestConfigure(t *testing.T) {
 	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
 		t.Errorf("a space that is gone: %s", a.text)
 	}
-	bad := next
-	bad.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", Secret: "mint", SecretFile: "no/such/file"}}
-	if err := w.Configure(&bad, w.files); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
+	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
+		t.Errorf("a space without its store: %s, ready %v", a.text, w.Ready())
+	}
+	w.broken.Store(false)
+	for w.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
+		t.Errorf("a space with its store: %s", a.text)
+	}
+	if err := w.reconfigure(func(c *config.Config) {
+		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", Secret: "mint", SecretFile: "no/such/file"}}
+	}); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Errorf("a configuration that fails: error %v; or nothing is as before", err)
 	}
 	w.Drain()
-	if a := w.send(http.MethodGet, "/readyz", ""); a.status != http.StatusServiceUnavailable {
-		t.Errorf("ready while it shuts down: %s", a.text)
-	}
-	if a := w.send(http.MethodGet, "/healthz", ""); a.status != http.StatusOK {
-		t.Errorf("healthy while it shuts down: %s", a.text)
+	for path, status := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/healthz": http.StatusOK} {
+		if a := w.send(http.MethodGet, path, ""); a.status != status {
+			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
+		}
 	}
 }
 
@@ -420,18 +419,13 @@ func TestConfigure(t *testing.T) {
 func TestMoved(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.call("CounterService/Next", `{"space":"none","counter":"orders"}`)
-	moved := *w.setup.Load().config
-	moved.Spaces = slices.Clone(moved.Spaces)
-	of := &moved.Spaces[2]
-	of.Store = "given"
-	if err := w.Configure(&moved, w.files); err == nil || !strings.Contains(err.Error(), "set moved to true") {
+	if err := w.reconfigure(func(c *config.Config) { c.Spaces[2].Store = "given" }); err == nil || !strings.Contains(err.Error(), "set moved to true") {
 		t.Errorf("reload: %v", err)
 	}
 	if a := w.call("CounterService/Next", `{"space":"none","counter":"orders"}`); !strings.Contains(a.text, `"2"`) {
 		t.Errorf("%s, want the next number", a.text)
 	}
-	of.Moved = true
-	if err := w.Configure(&moved, w.files); err != nil {
+	if err := w.reconfigure(func(c *config.Config) { c.Spaces[2].Store, c.Spaces[2].Moved = "given", true }); err != nil {
 		t.Error(err)
 	}
 }
