@@ -110,34 +110,27 @@ func (s *Server) identified(next http.Handler) http.Handler {
 	})
 }
 
-// An observer is a principal that looks at a page.
-type observer struct {
-	*call
-	may []string // spaces
-}
-
 // observing admits callers that may observe at least one space, or all of them, as /metrics describes the process too. Browsers ask
 // for a user name and a password, by HTTP basic authentication, which only pages accept: any name, with the bearer token as the
-// password.
-func (s *Server) observing(what string, all bool, show func(http.ResponseWriter, *http.Request, observer)) http.Handler {
+// password. What shows the page is told which spaces they may observe.
+func (s *Server) observing(what string, all bool, show func(w http.ResponseWriter, r *http.Request, may []*space.Space)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {
 			r = r.Clone(r.Context())
 			r.Header.Set("Authorization", "Bearer "+password)
 		}
 		c, err := s.identify(w, r)
-		o, status := observer{call: c}, http.StatusForbidden
+		status, may := http.StatusForbidden, []*space.Space(nil)
 		if err == nil {
 			for _, in := range c.setup.config.Spaces {
-				name := in.Name
-				if _, denied := c.setup.policy.Allow(c.who, "observe", name); denied != nil {
+				if _, denied := c.setup.policy.Allow(c.who, "observe", in.Name); denied != nil {
 					err = connect.NewError(connect.CodePermissionDenied, denied)
 				} else {
-					o.may = append(o.may, name)
+					may = append(may, c.setup.spaces[in.Name])
 				}
 			}
-			if err == nil || len(o.may) > 0 && !all {
-				show(w, r, o)
+			if err == nil || len(may) > 0 && !all {
+				show(w, r, may)
 				return
 			}
 			s.deny(c.by, "", "procedure", what, "why", err.Error())

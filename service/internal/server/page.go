@@ -60,13 +60,13 @@ func look(ctx context.Context, in *space.Space) view {
 }
 
 // show writes the page.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, o observer) {
+func (s *Server) show(w http.ResponseWriter, r *http.Request, may []*space.Space) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	replica, _ := os.Hostname()
-	all, text, asking := make([]view, len(o.may)), bytes.Buffer{}, sync.WaitGroup{}
-	for i, name := range o.may {
-		asking.Go(func() { all[i] = look(ctx, o.setup.spaces[name]) })
+	all, text, asking := make([]view, len(may)), bytes.Buffer{}, sync.WaitGroup{}
+	for i, in := range may {
+		asking.Go(func() { all[i] = look(ctx, in) })
 	}
 	asking.Wait()
 	if err := page.Execute(&text, map[string]any{"Replica": replica, "At": time.Now().UTC().Format(time.DateTime), "Trouble": s.Ready(), "Spaces": all}); err != nil {

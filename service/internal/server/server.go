@@ -196,7 +196,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
 	mux.Handle("GET /{$}", s.observing("page", false, s.show))
 	scrape := s.Metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ observer) { scrape.ServeHTTP(w, r) }))
+	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ []*space.Space) { scrape.ServeHTTP(w, r) }))
 	return http.MaxBytesHandler(mux, maxBody)
 }
 
