@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/randflake/randflake/service/internal/config"
 	"io"
 	"net"
 	"net/http"
@@ -18,20 +17,23 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/randflake/randflake/service/internal/config"
 )
 
-// short are bounds after which a test need not wait long.
-var short = bounds{connections: 100, header: time.Second, read: time.Second, write: time.Second, idle: time.Second, age: time.Hour}
-
-// newDemo starts a service as --dev does, with short bounds, and returns a client for it.
-func newDemo(t *testing.T) (*process, *http.Client) {
+// newDemo starts a service as --dev does, but with probes, and bounds for which a test need not wait long. It returns a client for it.
+func newDemo(t *testing.T, connections int) (*process, *http.Client) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	dir := filepath.Join(t.TempDir(), "state")
-	return start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, client, func(b *bounds) {
-		leave, drain, renewal := b.leave, b.drain, b.renewal
-		*b = short
-		b.leave, b.drain, b.renewal = leave, drain, renewal
+	return start(t, func() (*config.Config, error) {
+		c, err := demo(dir, "localhost:0")
+		if err == nil {
+			c.Probes = "localhost:0"
+		}
+		return c, err
+	}, client, func(b *bounds) {
+		b.connections, b.header, b.read, b.write, b.idle = connections, time.Second, time.Second, time.Second, time.Second
 	}), client
 }
 
@@ -80,7 +82,7 @@ func dial(t *testing.T, p *process) net.Conn {
 
 // TestSlow: clients that send slowly, or part of what they promise, are given up, and others served meanwhile.
 func TestSlow(t *testing.T) {
-	p, client := newDemo(t)
+	p, client := newDemo(t, 100)
 	silent, header, body, trickle := dial(t, p), dial(t, p), dial(t, p), dial(t, p)
 	const head = "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	fmt.Fprint(header, head+"X-Slow: ")
@@ -101,19 +103,12 @@ func TestSlow(t *testing.T) {
 
 // TestCrowd: where strangers have more connections than there may be, idle ones go, others are served, and probes answer.
 func TestCrowd(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
-	p := start(t, func() (*config.Config, error) {
-		c, err := demo(dir, "localhost:0")
-		if err == nil {
-			c.Probes = "localhost:0"
-		}
-		return c, err
-	}, client, func(b *bounds) { b.connections = 20 })
+	p, client := newDemo(t, 20)
 	for range 3 {
 		for range 30 {
 			dial(t, p)
 		}
+		client.CloseIdleConnections()
 		wantIDs(t, p, client)
 		a, err := client.Get("http://" + p.probes.Addr + "/healthz")
 		must(t, err)
@@ -186,7 +181,7 @@ func TestFloods(t *testing.T) {
 	}
 	for what, flood := range floods {
 		t.Run(what, func(t *testing.T) {
-			p, client := newDemo(t)
+			p, client := newDemo(t, 100)
 			c := newPlain2(t, p, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30})
 			if what != "answers that nobody reads" {
 				go io.Copy(io.Discard, c.Conn)
