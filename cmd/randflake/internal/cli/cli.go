@@ -8,14 +8,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/spf13/cobra"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/randflake/randflake/lease/url"
 )
@@ -84,9 +86,14 @@ func isDecimal(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // print writes text to standard output.
-func (t *tool) print(text string) error {
-	_, err := io.WriteString(t.stdout, text)
+func (t *tool) print(format string, args ...any) error {
+	_, err := fmt.Fprintf(t.stdout, format, args...)
 	return outputError(err)
 }
 
@@ -95,7 +102,9 @@ func outputError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if isClosedPipe(err) {
+	// What Windows returns are ERROR_BROKEN_PIPE and ERROR_NO_DATA.
+	windows := runtime.GOOS == "windows" && (errors.Is(err, syscall.Errno(109)) || errors.Is(err, syscall.Errno(232)))
+	if errors.Is(err, syscall.EPIPE) || windows {
 		err = errUnread
 	}
 	return fmt.Errorf("standard output: %w", err)
@@ -106,12 +115,11 @@ func outputError(err error) error {
 var errUnread = errors.New("nobody reads any more")
 
 // note writes err to standard error, in one line.
-func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(err)) }
+func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(err.Error())) }
 
-// inLine returns the text of err, in one line and without the passwords of URLs, which can be anywhere in a wrong command
-// line.
-func (t *tool) inLine(err error) string {
-	text := err.Error()
+// inLine returns the text of an error, in one line and without the passwords of URLs, which can be anywhere in a wrong
+// command line.
+func (t *tool) inLine(text string) string {
 	named, _ := storeInEnvironment()
 	for _, arg := range append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable)) {
 		// In a word of the command line a password can have white space and quotes, which end one in a text.
@@ -138,3 +146,43 @@ func wrong(cmd *cobra.Command, format string, args ...any) error {
 
 // errReported means that something failed, and that the error is already on standard error.
 var errReported = errors.New("reported")
+
+// stopped is the cause of a context that ended because a signal told the process to stop.
+type stopped struct{ os.Signal }
+
+func (s stopped) Error() string { return s.String() + " signal received" }
+
+// unlessStopped runs work, ends its context at the first signal to stop, and notes the signal, so that the process ends by
+// that signal. The second one ends the process at once.
+func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as under nohup
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(stopped{s})
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+	}()
+	err := work(ctx)
+	if signal := (stopped{}); errors.As(context.Cause(ctx), &signal) {
+		t.stoppedBy = signal.Signal
+	}
+	return err
+}
+
+// dieBy ends the process by the signal that stopped it, if the system can: a loop in a shell continues after ^C unless the
+// command was killed by the signal.
+func dieBy(s os.Signal) {
+	signal.Reset(s)
+	if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
+		time.Sleep(time.Second) // it may reach another thread first
+	}
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,56 +18,93 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
+func (t *tool) nextCommand() *cobra.Command {
+	var h home
+	var n int64
+	var create bool
+	cmd := &cobra.Command{
+		Use:   "next NAME",
+		Short: "take numbers from a counter",
+		Long: `Take the next numbers of a counter and print them, one per line: small numbers
+that never repeat, for orders, tickets and rows. Each number is larger than
+every number given to any process before. Numbers that can't be printed are
+lost.
+
+In your state directory the first call makes the counter, and also the
+directory, as "randflake new" does. In other stores, make the counter with
+--create or "randflake counter create".`,
+		Example: `  randflake next orders
+  randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := h.locate(); err != nil {
+				return err
+			}
+			return t.unlessStopped(cmd.Context(), func(ctx context.Context) error {
+				if err := h.firstUse(t, 0); err != nil {
+					return err
+				}
+				return h.withSpace(ctx, func(space *lease.Space) error {
+					return counterError(cmd, args[0], &h, t.printNext(ctx, space, args[0], n, create || h.implied))
+				})
+			})
+		},
+	}
+	operands(cmd, "NAME")
+	countFlag(cmd, &n, "how many numbers")
+	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
+	storeFlag(cmd, &h)
+	return cmd
+}
+
+var numberFormat = format[int64]{"int", func(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), '\n') }}
+
+// printNext takes numbers just before it prints them.
+func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
+	var options []counter.Option
+	if create {
+		if _, err := space.Counter(ctx, name); errors.Is(err, lease.ErrNoCounter) { // whatever it was made with, if it is there
+			options = append(options, counter.OrCreate(counter.Config{}))
+		}
+	}
+	numbers, err := counter.On(space).OpenStrict(ctx, name, options...)
+	if err != nil {
+		return err
+	}
+	defer numbers.Close()
+	m := newMinter(n, 1, numberFormat, numbers.Fill)
+	m.unit = "numbers"
+	return m.mint(ctx, t)
+}
+
+// counterError adds to an error which command to run.
+func counterError(cmd *cobra.Command, name string, h *home, err error) error {
+	store := ""
+	if h.store != "" {
+		store = " --store " + h.String()
+	}
+	switch {
+	case errors.Is(err, lease.ErrInvalid):
+		return wrong(cmd, "%v", err)
+	case errors.Is(err, lease.ErrNoCounter):
+		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
+	case errors.Is(err, lease.ErrCounter):
+		return fmt.Errorf("%w: randflake counter set %s NUMBER%s", err, name, store)
+	}
+	return err
+}
+
 func (t *tool) counterCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "counter",
 		Short: "list, create and set counters",
 		Long: `List, create and set counters. Programs take runs of numbers from them. Counters
 are in the same spaces as leases; "randflake store init" makes a space.`,
-	})
-	cmd.AddCommand(t.counterListCommand(), t.counterCreateCommand(), t.counterSetCommand())
-	return cmd
-}
-
-// onCounters completes a command about counters.
-func (t *tool) onCounters(cmd *cobra.Command, h *home, work func(ctx context.Context, cmd *cobra.Command, args []string, counters *counter.Counters) error) *cobra.Command {
-	storeFlag(cmd, h)
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := h.locate(); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
-		defer cancel()
-		space, err := h.openSpace(ctx)
-		if err != nil {
-			return err
-		}
-		defer space.Close()
-		return work(ctx, cmd, args, counter.On(space))
-	}
-	return cmd
-}
-
-// eachCounter calls f with the counters whose names begin with a prefix, in order.
-func eachCounter(ctx context.Context, source counter.Source, prefix string, f func(lease.Counter)) error {
-	for after := ""; ; {
-		page, err := source.Counters(ctx, after, 1000)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, c := range page {
-			if after = c.Name; strings.HasPrefix(c.Name, prefix) {
-				f(c)
-			}
-		}
-	}
+	}, t.counterListCommand(), t.counterCreateCommand(), t.counterSetCommand())
 }
 
 func (t *tool) counterListCommand() *cobra.Command {
 	var h home
-	var asJSON *bool
-	cmd := t.onCounters(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "list [PREFIX]",
 		Short: "show counters",
 		Long: `Show the counters whose names begin with PREFIX, or all counters: the next
@@ -78,82 +116,121 @@ number to be taken, and the state:
           randflake help counter set`,
 		Example: `  randflake counter list
   randflake counter list --json invoices/`,
-		Args: func(cmd *cobra.Command, args []string) error { return noOperands(cmd, args[min(1, len(args)):]) },
-	}, &h, func(ctx context.Context, cmd *cobra.Command, args []string, counters *counter.Counters) error {
-		var b bytes.Buffer
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		if !*asJSON {
-			fmt.Fprintln(w, "NAME\tNEXT\tSTART\tSTEP\tEND\tPERIOD\tSTATE")
-		}
-		err := eachCounter(ctx, counters, strings.Join(args, ""), func(c lease.Counter) {
-			next, end, period, state := strconv.FormatInt(c.Next, 10), strconv.FormatInt(c.End, 10), c.Period, "ready"
-			if c.Lost {
-				state = "waits"
-			} else if c.Next < 0 || c.Next > c.End {
-				next, state = "-", "ended"
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Args:              func(cmd *cobra.Command, args []string) error { return noOperands(cmd, args[min(1, len(args)):]) },
+	}
+	storeFlag(cmd, &h)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
+			all, err := countersOf(ctx, space, strings.Join(args, ""))
+			if err != nil {
+				return err
 			}
 			if *asJSON {
-				json.NewEncoder(&b).Encode(struct {
-					Name string `json:"name"`
-					lease.Counter
-					State string `json:"state"`
-				}{c.Name, c, state}) // can't fail
-				return
+				return t.print("%s", countersInJSON(all))
 			}
-			if c.End == math.MaxInt64 {
-				end = "-"
-			}
-			if period == "" {
-				period = "-"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, next, c.Start, c.Step, end, period, state)
+			return t.print("%s", countersInTable(all))
 		})
-		if err != nil {
-			return err
-		}
-		w.Flush()
-		return t.print(b.String())
-	})
-	asJSON = jsonFlag(cmd)
+	}
 	return cmd
+}
+
+// countersOf returns the counters whose names begin with a prefix, in order.
+func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []lease.Counter, err error) {
+	for after := ""; ; {
+		page, err := space.Counters(ctx, after, 1000)
+		if err != nil || len(page) == 0 {
+			return all, err
+		}
+		for _, c := range page {
+			if after = c.Name; strings.HasPrefix(c.Name, prefix) {
+				all = append(all, c)
+			}
+		}
+	}
+}
+
+func countersInJSON(all []lease.Counter) string {
+	var b bytes.Buffer
+	for _, c := range all {
+		json.NewEncoder(&b).Encode(struct {
+			Name string `json:"name"`
+			lease.Counter
+			State string `json:"state"`
+		}{c.Name, c, stateOf(c)}) // can't fail
+	}
+	return b.String()
+}
+
+func countersInTable(all []lease.Counter) string {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tNEXT\tSTART\tSTEP\tEND\tPERIOD\tSTATE")
+	for _, c := range all {
+		next, end, state := fmt.Sprint(c.Next), fmt.Sprint(c.End), stateOf(c)
+		if state == "ended" {
+			next = "-"
+		}
+		if c.End == math.MaxInt64 {
+			end = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, next, c.Start, c.Step, end, cmp.Or(c.Period, "-"), state)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// stateOf returns the state of a counter, as the help of list explains it.
+func stateOf(c lease.Counter) string {
+	switch {
+	case c.Lost:
+		return "waits"
+	case c.Next < 0 || c.Next > c.End:
+		return "ended"
+	}
+	return "ready"
 }
 
 func (t *tool) counterCreateCommand() *cobra.Command {
 	var h home
 	var config counter.Config
 	var ifMissing bool
-	cmd := t.onCounters(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "make a counter",
 		Long: `Make a counter. In a space that has lost data, or that was not made with --new,
 it may be one that was forgotten: then it waits until it is set.`,
 		Example: `  randflake counter create orders
   randflake counter create invoices/2026 --start 1000 --end 9999`,
-	}, &h, func(ctx context.Context, cmd *cobra.Command, args []string, counters *counter.Counters) error {
-		name, made := args[0], "made"
-		err := counters.Create(ctx, name, config)
-		if errors.Is(err, lease.ErrExists) {
-			if !ifMissing {
-				return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
-			}
-			made, err = "there is", nil
-		}
-		if err != nil {
-			return counterError(cmd, name, &h, err)
-		}
-		c, err := counters.Counter(ctx, name)
-		if err != nil {
-			return err
-		}
-		goesOn := fmt.Sprintf("its next number is %d", c.Next)
-		if c.Lost {
-			goesOn = "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set"
-		} else if c.Next < 0 || c.Next > c.End {
-			goesOn = "it has no number left"
-		}
-		return t.print(fmt.Sprintf("%s a counter %s: %s\n", made, name, goesOn))
-	})
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
+				made := "made"
+				err := counter.On(space).Create(ctx, args[0], config)
+				if errors.Is(err, lease.ErrExists) {
+					if !ifMissing {
+						return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
+					}
+					made, err = "there is", nil
+				}
+				if err != nil {
+					return counterError(cmd, args[0], &h, err)
+				}
+				c, err := space.Counter(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				goesOn := map[string]string{
+					"ready": fmt.Sprintf("its next number is %d", c.Next),
+					"ended": "it has no number left",
+					"waits": "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set",
+				}
+				return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
+			})
+		},
+	}
 	operands(cmd, "NAME")
+	storeFlag(cmd, &h)
 	numberFlag(cmd, &config.Start, "start", "the first number (default 1)")
 	numberFlag(cmd, &config.Step, "step", "difference between two numbers (default 1)")
 	numberFlag(cmd, &config.End, "end", "the largest possible number")
@@ -163,42 +240,27 @@ it may be one that was forgotten: then it waits until it is set.`,
 
 func (t *tool) counterSetCommand() *cobra.Command {
 	var h home
-	cmd := t.onCounters(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "set NAME NEXT",
 		Short: "say where a counter goes on",
 		Long: `Make NEXT the next number of a counter. It is never lowered. After the store lost
 data, choose one beyond every number that was ever taken, including those in the
 memory of running programs.`,
 		Example: "  randflake counter set orders 20000",
-	}, &h, func(ctx context.Context, cmd *cobra.Command, args []string, counters *counter.Counters) error {
-		next, err := parseNumber(args[1])
-		if err != nil {
-			return wrong(cmd, "NEXT is %q: %v", args[1], err)
-		}
-		if err := counters.SetCounter(ctx, args[0], next); err != nil {
-			return counterError(cmd, args[0], &h, err)
-		}
-		return t.print(fmt.Sprintf("%s: its next number is %d\n", args[0], next))
-	})
-	operands(cmd, "NAME", "NEXT")
-	return cmd
-}
-
-// numberFlag defines a flag of a number, 1 or more.
-func numberFlag(cmd *cobra.Command, n *int64, name, usage string) {
-	cmd.Flags().Var(value{"NUMBER", func(text string) (err error) {
-		if *n, err = parseNumber(text); err == nil && *n < 1 {
-			err = errors.New("want 1 or more")
-		}
-		return err
-	}}, name, usage)
-}
-
-// parseNumber reads a number on the command line.
-func parseNumber(text string) (int64, error) {
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil {
-		return 0, errors.New("want a number of 64 bits")
+		RunE: func(cmd *cobra.Command, args []string) error {
+			next, err := parseNumber(args[1])
+			if err != nil {
+				return wrong(cmd, "NEXT is %q: %v", args[1], err)
+			}
+			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
+				if err := counter.On(space).SetCounter(ctx, args[0], next); err != nil {
+					return counterError(cmd, args[0], &h, err)
+				}
+				return t.print("%s: its next number is %d\n", args[0], next)
+			})
+		},
 	}
-	return n, nil
+	operands(cmd, "NAME", "NEXT")
+	storeFlag(cmd, &h)
+	return cmd
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/snowflake"
 )
 
 // A value is the value of a flag: set parses it, and help shows its name.
@@ -30,6 +32,14 @@ func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage strin
 		*target = text
 		return nil
 	}}, name, short, usage)
+}
+
+func storeFlag(cmd *cobra.Command, h *home) {
+	pathFlag(cmd, &h.store, "store", "", "STORE", "the store: see randflake help stores")
+}
+
+func secretFlag(cmd *cobra.Command, from *secretSource) {
+	pathFlag(cmd, &from.file, "secret-file", "", "FILE", "the secret: see randflake help stores")
 }
 
 // choiceFlag defines a flag that takes one of some words.
@@ -69,12 +79,27 @@ func countFlag(cmd *cobra.Command, n *int64, usage string) {
 	}}, "count", "n", usage+" (default 1)")
 }
 
-func storeFlag(cmd *cobra.Command, h *home) {
-	pathFlag(cmd, &h.store, "store", "", "STORE", "the store: see randflake help stores")
+// numberFlag defines a flag of a number, 1 or more.
+func numberFlag(cmd *cobra.Command, n *int64, name, usage string) {
+	cmd.Flags().Var(value{"NUMBER", func(text string) (err error) {
+		if *n, err = parseNumber(text); err == nil && *n < 1 {
+			err = errors.New("want 1 or more")
+		}
+		return err
+	}}, name, usage)
 }
 
-func secretFlag(cmd *cobra.Command, from *secretSource) {
-	pathFlag(cmd, &from.file, "secret-file", "", "FILE", "the secret: see randflake help stores")
+// parseNumber reads a number on the command line.
+func parseNumber(text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, errors.New("want a number of 64 bits")
+	}
+	return n, nil
+}
+
+func jsonFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print one JSON object per line")
 }
 
 // operands makes a command require one operand for each of names. Shells don't complete them.
@@ -91,6 +116,50 @@ func operands(cmd *cobra.Command, names ...string) {
 	}
 }
 
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print one JSON object per line")
+// noOperands refuses all operands.
+func noOperands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return wrong(cmd, "unexpected argument %q", strings.TrimSpace(args[0]))
+}
+
+const (
+	kindRandflake = "randflake"
+	kindSnowflake = "snowflake"
+	kindULID      = "ulid"
+)
+
+var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
+
+// A choiceOfKind is the kind and layout of IDs that the user chose.
+type choiceOfKind struct {
+	kind   string            // or nothing
+	layout *snowflake.Layout // of Snowflake IDs, or nil
+}
+
+// kindFlags defines --kind and --layout.
+func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
+	choiceFlag(cmd, &c.kind, "kind", "k", "KIND", "randflake, snowflake or ulid", kindNames...)
+	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {
+		c.layout, err = snowflake.ParseLayout(text)
+		return err
+	}}, "layout", "l", "layout of Snowflake IDs: see randflake help kinds")
+	var names []string
+	for _, preset := range snowflake.Presets() {
+		names = append(names, preset.Name())
+	}
+	complete(cmd, "layout", names)
+}
+
+// settle completes the choice: layouts are those of Snowflake IDs.
+func (c *choiceOfKind) settle() error {
+	if c.layout == nil {
+		return nil
+	}
+	if c.kind != "" && c.kind != kindSnowflake {
+		return fmt.Errorf("--layout is for --kind %s: %s IDs have one layout", kindSnowflake, c.kind)
+	}
+	c.kind = kindSnowflake
+	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -17,9 +20,14 @@ import (
 )
 
 const (
-	storeVariable     = "RANDFLAKE_STORE"
-	storeFileVariable = "RANDFLAKE_STORE_FILE"
+	storeVariable      = "RANDFLAKE_STORE"
+	storeFileVariable  = "RANDFLAKE_STORE_FILE"
+	secretVariable     = "RANDFLAKE_SECRET"
+	secretFileVariable = "RANDFLAKE_SECRET_FILE"
 )
+
+// storeTimeout is how long a command waits for a store.
+const storeTimeout = 10 * time.Second
 
 // A home says where the secret and the space are.
 type home struct {
@@ -54,7 +62,11 @@ func (h *home) locate() (err error) {
 		}
 	}
 	if h.implied = h.store == "" && !h.secret.known(); h.store == "" {
-		if h.at.Dir, err = h.stateDir(); err != nil {
+		name := "default"
+		if h.space != "" {
+			name = "snowflake-" + h.space
+		}
+		if h.at.Dir, err = local.Dir(name); err != nil {
 			return fmt.Errorf("%w: name a store with --store", err)
 		}
 	}
@@ -95,14 +107,6 @@ func (h *home) String() string {
 	return h.at.String()
 }
 
-// stateDir returns the directory for Randflake IDs, with secret and space, or for IDs without a secret.
-func (h *home) stateDir() (string, error) {
-	if h.space == "" {
-		return local.Dir("default")
-	}
-	return local.Dir("snowflake-" + h.space)
-}
-
 // readSecret reads the secret. It does not make one.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
@@ -111,20 +115,14 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return h.secret.read()
 }
 
-// open opens or creates the space.
-func (h *home) open(ctx context.Context, how func(context.Context, string, lease.Config) (*lease.Space, error)) (*lease.Space, error) {
-	name := h.store
-	if name == "" {
-		name = "file:" + h.at.Dir
-	}
-	return how(ctx, name, lease.Config{})
-}
+// name returns the store, for package url.
+func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir) }
 
 // openSpace opens the space. It does not make one.
 func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	space, err := h.open(ctx, url.Open)
+	space, err := url.Open(ctx, h.name(), lease.Config{})
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return space, err
 	}
@@ -133,6 +131,26 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	}
 	// Don't make one: it can't know what a lost one granted for the secret.
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
+}
+
+// onSpace runs work on the space that the flags of a command name.
+func (h *home) onSpace(cmd *cobra.Command, work func(context.Context, *lease.Space) error) error {
+	if err := h.locate(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
+	defer cancel()
+	return h.withSpace(ctx, func(space *lease.Space) error { return work(ctx, space) })
+}
+
+// withSpace runs work on the space.
+func (h *home) withSpace(ctx context.Context, work func(*lease.Space) error) error {
+	space, err := h.openSpace(ctx)
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	return work(space)
 }
 
 // firstUse makes the state directory, unless it already has contents or the user named a store or secret. It has room for
@@ -151,4 +169,67 @@ func (h *home) firstUse(t *tool, nodes uint32) error {
 		fmt.Fprintf(t.stderr, "randflake: made "+what+"\n", h.at.Dir)
 	}
 	return err
+}
+
+// A secretSource says where a secret is: nowhere, in a file or in a variable.
+type secretSource struct {
+	file       string
+	inVariable bool
+}
+
+func (s *secretSource) known() bool { return s.file != "" || s.inVariable }
+
+// askEnvironment uses the environment variables if the command line names no secret.
+func (s *secretSource) askEnvironment() error {
+	if s.file != "" {
+		return nil
+	}
+	file, err := nameIn(secretFileVariable)
+	if err != nil {
+		return err
+	}
+	_, given := os.LookupEnv(secretVariable)
+	if given && file != "" {
+		return fmt.Errorf("%s and %s are both set: want one of them", secretVariable, secretFileVariable)
+	}
+	*s = secretSource{file, given}
+	return nil
+}
+
+// named reads the secret that the command line or the environment must name.
+func (s *secretSource) named(cmd *cobra.Command, what string) (randflake.Secret, error) {
+	if err := s.askEnvironment(); err != nil {
+		return randflake.Secret{}, err
+	}
+	if !s.known() {
+		return randflake.Secret{}, wrong(cmd, "--secret-file is missing: name the file with the %s", what)
+	}
+	return s.read()
+}
+
+// nameIn returns the value of a variable, or "" if it is not set. White space around it, or nothing else, is an error.
+func nameIn(variable string) (string, error) {
+	name, set := os.LookupEnv(variable)
+	if set && (name == "" || strings.TrimSpace(name) != name) {
+		return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
+	}
+	return name, nil
+}
+
+// read reads the secret. If its file does not exist, the error wraps fs.ErrNotExist. It unsets the variable, so that child
+// processes don't inherit it.
+func (s *secretSource) read() (randflake.Secret, error) {
+	if !s.inVariable {
+		secret, err := local.ReadSecret(s.file)
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), s.file) { // not if that is a secret
+			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, with randflake store init --new in a new store, or with randflake secret new -o %s", err, s.file)
+		}
+		return secret, err
+	}
+	secret, err := randflake.ParseSecret(strings.TrimSpace(os.Getenv(secretVariable)))
+	os.Unsetenv(secretVariable)
+	if err != nil {
+		return secret, fmt.Errorf("%s: %w", secretVariable, err)
+	}
+	return secret, nil
 }

@@ -46,7 +46,7 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 					return err
 				}
 			}
-			return t.answerAll(ids, in.open, in.answer)
+			return t.answerAll(ids, in.learn, in.answer)
 		},
 	}
 	kindFlags(cmd, &in.choiceOfKind)
@@ -62,8 +62,6 @@ type inspector struct {
 	*tool
 	choiceOfKind
 	parser
-	raws     []randflake.Raw // of its ids
-	opened   time.Time       // when they were
 	json     *bool
 	cipher   *randflake.Cipher // or nil
 	noSecret error             // why there is no cipher
@@ -108,43 +106,25 @@ func (in *inspector) findSecret(h home) error {
 	return nil
 }
 
-// open decrypts the Randflake IDs among texts all at once. It returns false if it needs later texts to tell their form.
-func (in *inspector) open(texts []string) bool {
+// learn parses texts as Randflake IDs. It returns false if it needs later texts to tell their form.
+func (in *inspector) learn(texts []string) bool {
 	plainly := make([]string, len(texts))
 	for i, text := range texts {
 		plainly[i] = in.plain(text)
 	}
-	known := in.parseAll(plainly)
-	in.opened = in.now()
-	in.raws = append(in.raws[:0], make([]randflake.Raw, len(texts))...)
-	if in.cipher != nil {
-		in.cipher.DecryptSlice(in.raws, in.ids)
-	}
-	return known || in.kind == kindSnowflake || in.kind == kindULID
+	return in.parseAll(plainly) || in.kind == kindSnowflake || in.kind == kindULID
 }
 
 // answer appends the possible readings of the ID in text i. An implausible ID has an answer and an error.
 func (in *inspector) answer(b []byte, i int, text string) ([]byte, error) {
 	text = in.plain(text)
 	kind := in.kindOf(text)
-	if kind == kindRandflake && in.errs[i] == nil && in.cipher != nil && !*in.json {
-		fields := in.raws[i].Fields()
-		b = appendRandflake(append(b, in.prefixes[i]...), in.ids[i], fields)
-		if !fields.Time.After(in.opened) {
-			return b, nil
-		}
-		r := readRandflake(in.cipher, in.ids[i])
-		r.id = in.prefixes[i] + r.id
-		_, err := in.only(r, nil)
-		return b, err
-	}
-	readings, err := in.read(kind, text)
-	labelled := kind != kindRandflake
+	readings, err := in.read(kind, text, in.all[i])
 	for _, r := range readings {
 		if *in.json {
-			b = r.appendJSON(b, labelled, in.now())
+			b = r.appendJSON(b, kind != kindRandflake, in.now())
 		} else {
-			b = r.appendLine(b)
+			b = r.appendLine(b, kind != kindRandflake)
 		}
 	}
 	return b, err
@@ -155,7 +135,7 @@ func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
 		return in.kind
-	case in.from != "int" && in.from != "hex" && (len(text) == 26 && isULID(text) || len(text) == 36 && prefixOf(text) == ""):
+	case in.from != "int" && in.from != "hex" && (isULID(text) || len(text) == 36 && prefixOf(text) == ""):
 		return kindULID
 	}
 	if form := in.formOf(text); form == "int" || form == "hex" {
@@ -164,31 +144,14 @@ func (in *inspector) kindOf(text string) string {
 	return kindRandflake
 }
 
-// read returns the possible readings of text. Only the single reading of an ID whose kind is known can be implausible.
-func (in *inspector) read(kind, text string) ([]reading, error) {
-	switch kind {
-	case kindULID:
+// read returns the possible readings of text, which is p as a Randflake ID. Only the single reading of an ID whose kind is
+// known can be implausible.
+func (in *inspector) read(kind, text string, p parsed) ([]reading, error) {
+	switch {
+	case kind == kindULID:
 		return in.only(readULID(text))
-	case kindRandflake:
-		id, err := in.parse(text)
-		if err != nil && in.kind == "" && in.from == "auto" {
-			err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if in.cipher == nil {
-			return nil, in.noSecret
-		}
-		r := readRandflake(in.cipher, id)
-		r.id = prefixOf(text) + r.id
-		return in.only(r, nil)
-	case kindSnowflake:
+	case kind == kindSnowflake:
 		id, err := parseSnowflake(text, in.from)
-		if strings.HasPrefix(text, "-") { // of a layout with all bits, in a signed column
-			signed, wrong := parseInt(text)
-			id, err = snowflake.ID(signed), wrong
-		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -196,16 +159,30 @@ func (in *inspector) read(kind, text string) ([]reading, error) {
 			return in.only(readSnowflake(in.layout, id))
 		}
 		return in.plausible(text, snowflakeReadings(id))
+	case p.err != nil:
+		if kind == kindRandflake && in.kind == "" && in.from == "auto" {
+			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
+		}
+		return nil, p.err
+	case kind == kindRandflake && in.cipher == nil:
+		return nil, in.noSecret
+	case kind == kindRandflake:
+		r := readRandflake(in.cipher, p.id)
+		r.prefix = p.prefix
+		return in.only(r, nil)
 	}
-	id, err := in.parse(text)
-	if err != nil {
-		return nil, err
-	}
-	readings := snowflakeReadings(snowflake.ID(id))
+	readings := snowflakeReadings(snowflake.ID(p.id))
 	if in.cipher != nil {
-		readings = append(readings, readRandflake(in.cipher, id))
+		readings = append(readings, readRandflake(in.cipher, p.id))
 	}
 	return in.plausible(text, readings)
+}
+
+// suspicions are the likely causes of a time in the future.
+var suspicions = map[string]string{
+	kindRandflake: "it was made with another secret, or forged",
+	kindSnowflake: "it was made in another layout, or forged",
+	kindULID:      "it was made by a clock that was ahead, or forged",
 }
 
 // only returns the one reading of an ID whose kind is known, and an error with it if it is implausible.
@@ -214,7 +191,7 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 		return nil, err
 	}
 	if r.isFuture(in.now()) {
-		err = fmt.Errorf("%s contains a time in the future, %s: %s", r.id, r.time.Format(r.timeForm), suspicions[r.kind])
+		err = fmt.Errorf("%s%s contains a time in the future, %s: %s", r.prefix, r.id, r.time.Format(r.timeForm), suspicions[r.kind])
 	}
 	return []reading{r}, err
 }

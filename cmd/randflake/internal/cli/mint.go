@@ -8,11 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
-	chunkSize   = 16384       // IDs that a worker makes and writes at a time
-	writerGrace = time.Second // for a write to finish once the work is stopped
+	chunkSize     = 16384                  // IDs that a worker makes and writes at a time
+	writerGrace   = time.Second            // for a write to finish once the work is stopped
+	progressPause = 250 * time.Millisecond // the minimum time between two updates of the line
 )
 
 // A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own chunks, and one worker
@@ -24,8 +27,12 @@ type minter[ID any] struct {
 	total   int64
 	workers int
 	left    atomic.Int64 // IDs that no worker has taken on yet
-	writing sync.Mutex
 	written atomic.Int64
+
+	writing        sync.Mutex // guards what follows
+	out, screen    io.Writer  // screen has a line about the progress of a long run; it is nil to be silent
+	started, shown time.Time
+	width          int // of the line that is there
 }
 
 // newMinter returns a minter of n IDs, at least one, with at most that many workers.
@@ -35,48 +42,41 @@ func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Con
 	return m
 }
 
-// mint writes all IDs to the tool's standard output. If it is stopped, the error says how many were written.
+// mint writes all IDs to the tool's standard output, and the progress to its standard error, if only that is a terminal. If
+// ctx ends, mint returns how many were written, and abandons a write that still hangs after writerGrace.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
-	err := m.run(ctx, t.stdout, t.progress(m.total, m.unit))
-	if err != nil && ctx.Err() != nil {
+	m.out, m.started, m.shown = t.stdout, time.Now(), time.Now()
+	if isTerminal(t.stderr) && !isTerminal(t.stdout) {
+		m.screen = t.stderr
+	}
+	group, working := errgroup.WithContext(ctx)
+	for range m.workers {
+		group.Go(func() error { return m.work(working) })
+	}
+	done := make(chan error, 1)
+	go func() { done <- group.Wait() }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(writerGrace):
+		}
+	}
+	if m.width > 0 {
+		m.show("")
+		io.WriteString(m.screen, "\r")
+	}
+	if ctx.Err() != nil && m.written.Load() < m.total {
 		return fmt.Errorf("stopped after %d of %d %s: %w", m.written.Load(), m.total, m.unit, context.Cause(ctx))
 	}
 	return err
 }
 
-// run writes all IDs to out. If ctx ends or something fails, it returns the cause, and abandons a write that still hangs
-// after writerGrace.
-func (m *minter[ID]) run(ctx context.Context, out io.Writer, bar *progress) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer bar.clear()
-	var group sync.WaitGroup
-	for range m.workers {
-		group.Go(func() {
-			if err := m.work(ctx, out, bar); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		group.Wait()
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		select {
-		case <-done:
-		case <-time.After(writerGrace):
-		}
-	}
-	return context.Cause(ctx)
-}
-
 // work makes chunks and writes them until all IDs are taken on or ctx ends.
-func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progress) error {
-	ids, buf := make([]ID, min(m.total, chunkSize)), []byte(nil)
+func (m *minter[ID]) work(ctx context.Context) error {
+	ids, text := make([]ID, min(m.total, chunkSize)), []byte(nil)
 	for ctx.Err() == nil {
 		// The IDs taken on are the total minus left, and never more than the total.
 		left := m.left.Add(-chunkSize) + chunkSize
@@ -85,11 +85,11 @@ func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progress) err
 		}
 		ids = ids[:min(left, int64(len(ids)))]
 		n, fillErr := m.fill(ctx, ids)
-		buf = buf[:0]
+		text = text[:0]
 		for _, id := range ids[:n] {
-			buf = m.format.append(buf, id)
+			text = m.format.append(text, id)
 		}
-		if err := cmp.Or(m.write(ctx, out, bar, buf, int64(n)), fillErr); err != nil {
+		if err := cmp.Or(m.write(ctx, text, int64(n)), fillErr); err != nil {
 			return err
 		}
 	}
@@ -97,16 +97,32 @@ func (m *minter[ID]) work(ctx context.Context, out io.Writer, bar *progress) err
 }
 
 // write writes the text of n IDs, unless the work has ended.
-func (m *minter[ID]) write(ctx context.Context, out io.Writer, bar *progress, text []byte, n int64) error {
+func (m *minter[ID]) write(ctx context.Context, text []byte, n int64) error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	if ctx.Err() != nil || n == 0 {
 		return nil
 	}
-	if _, err := out.Write(text); err != nil {
+	if _, err := m.out.Write(text); err != nil {
 		return outputError(err)
 	}
-	m.written.Add(n)
-	bar.add(n)
+	written := m.written.Add(n)
+	if m.screen != nil && time.Since(m.shown) >= progressPause {
+		m.shown = time.Now()
+		m.show(m.progress(written, time.Since(m.started)))
+	}
 	return nil
+}
+
+// progress says how much is done after that time, and how long the rest takes.
+func (m *minter[ID]) progress(written int64, took time.Duration) string {
+	rate := float64(written) / took.Seconds()
+	left := time.Duration(float64(m.total-written) / rate * float64(time.Second))
+	return fmt.Sprintf("%3.0f%%  %d of %d %s, %.0f a second, %v left", 100*float64(written)/float64(m.total), written, m.total, m.unit, rate, left.Round(time.Second))
+}
+
+// show replaces the line on the terminal.
+func (m *minter[ID]) show(line string) {
+	fmt.Fprintf(m.screen, "\r%-*s", m.width, line)
+	m.width = len(line)
 }

@@ -3,16 +3,23 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
+	"log/slog"
+	"math/bits"
+	"runtime"
+	"strconv"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/snowflake/bases"
+	"github.com/randflake/randflake/ulid"
 )
 
 func (t *tool) newCommand() *cobra.Command {
@@ -33,7 +40,19 @@ once. IDs of sortable kinds come in order.`,
 			}
 			return noOperands(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return t.runNew(cmd, &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			mint, err := t.prepare(&o)
+			if err == nil && o.format == "binary" && isTerminal(t.stdout) {
+				err = errors.New("--format binary is not for a terminal: send it to a file or a pipe")
+			}
+			if err != nil {
+				return wrong(cmd, "%v", err)
+			}
+			if err := o.home.locate(); err != nil {
+				return err
+			}
+			return t.unlessStopped(cmd.Context(), mint)
+		},
 	}
 	countFlag(cmd, &o.n, "how many IDs")
 	kindFlags(cmd, &o.choiceOfKind)
@@ -44,23 +63,6 @@ once. IDs of sortable kinds come in order.`,
 	return cmd
 }
 
-func (t *tool) runNew(cmd *cobra.Command, o *order) error {
-	if err := o.settle(); err != nil {
-		return wrong(cmd, "%v", err)
-	}
-	mint, err := t.jobOf(o)
-	if err != nil {
-		return wrong(cmd, "%v", err)
-	}
-	if o.format == "binary" && isTerminal(t.stdout) {
-		return wrong(cmd, "--format binary is not for a terminal: send it to a file or a pipe")
-	}
-	if err := o.home.locate(); err != nil {
-		return err
-	}
-	return t.unlessStopped(cmd.Context(), mint)
-}
-
 // An order has the arguments of new.
 type order struct {
 	choiceOfKind
@@ -69,72 +71,221 @@ type order struct {
 	format string
 }
 
-// settle completes the order, or returns an error that names flags which can't be combined.
-func (o *order) settle() error {
-	if err := o.choiceOfKind.settle(); err != nil {
-		return err
+// prepare returns the function that executes an order, or an error that names flags which can't be combined.
+func (t *tool) prepare(o *order) (mint func(context.Context) error, err error) {
+	if err := o.settle(); err != nil {
+		return nil, err
 	}
 	o.kind = cmp.Or(o.kind, kindRandflake)
-	switch {
-	case o.kind != kindRandflake && o.home.secret.file != "":
-		return fmt.Errorf("--secret-file is for --kind %s: %s IDs have no secret", kindRandflake, o.kind)
-	case o.kind == kindULID && o.home.store != "":
-		return fmt.Errorf("--store: %s IDs need no lease", o.kind)
-	case o.kind == kindSnowflake:
+	if o.kind != kindRandflake && o.home.secret.file != "" {
+		return nil, fmt.Errorf("--secret-file is for --kind %s: %s IDs have no secret", kindRandflake, o.kind)
+	}
+	switch o.kind {
+	case kindRandflake:
+		f, err := formatOf(randflakeFormats, o.format)
+		return func(ctx context.Context) error { return t.mintRandflakes(ctx, &o.home, o.n, f) }, err
+	case kindSnowflake:
 		o.layout = cmp.Or(o.layout, snowflake.Twitter())
 		o.home.space = spaceOf(o.layout)
+		f, err := formatOf(snowflakeFormats, o.format)
+		return func(ctx context.Context) error { return t.mintSnowflakes(ctx, &o.home, o.layout, o.n, f) }, err
+	}
+	if o.home.store != "" {
+		return nil, fmt.Errorf("--store: %s IDs need no lease", o.kind)
+	}
+	f, err := formatOf(ulidFormats, o.format)
+	return func(ctx context.Context) error {
+		generator, err := ulid.New(ulid.Strict())
+		if err != nil {
+			return err
+		}
+		return newMinter(o.n, 1, f, generator.FillWait).mint(ctx, t)
+	}, err
+}
+
+// A format writes IDs of one type one way.
+type format[ID any] struct {
+	name   string
+	append func(b []byte, id ID) []byte
+}
+
+// formatOf returns the format that the user chose. The error lists all formats.
+func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		if names[i] = f.name; name == f.name {
+			return f, nil
+		}
+	}
+	return format[ID]{}, fmt.Errorf("--format %q: want %s", name, oneOf(names))
+}
+
+var randflakeFormats = append(formatsOf(func(b []byte, id randflake.ID) []byte { return binary.LittleEndian.AppendUint64(b, uint64(id)) }),
+	format[randflake.ID]{"int", func(b []byte, id randflake.ID) []byte { return append(strconv.AppendInt(b, int64(id), 10), '\n') }},
+	format[randflake.ID]{"hex", func(b []byte, id randflake.ID) []byte { return fmt.Appendf(b, "0x%016x\n", uint64(id)) }})
+
+var snowflakeFormats = append(formatsOf(func(b []byte, id snowflake.ID) []byte { return binary.BigEndian.AppendUint64(b, uint64(id)) }),
+	format[snowflake.ID]{"int", func(b []byte, id snowflake.ID) []byte { return append(strconv.AppendUint(b, uint64(id), 10), '\n') }},
+	format[snowflake.ID]{"hex", func(b []byte, id snowflake.ID) []byte { return fmt.Appendf(b, "0x%016x\n", uint64(id)) }},
+	format[snowflake.ID]{"base32", func(b []byte, id snowflake.ID) []byte { return append(bases.Append32(b, id), '\n') }},
+	format[snowflake.ID]{"base58", func(b []byte, id snowflake.ID) []byte { return append(bases.Append58(b, id), '\n') }},
+	format[snowflake.ID]{"base62", func(b []byte, id snowflake.ID) []byte { return append(bases.Append62(b, id), '\n') }})
+
+var ulidFormats = append(formatsOf(func(b []byte, id ulid.ID) []byte { return append(b, id[:]...) }),
+	format[ulid.ID]{"uuid", func(b []byte, id ulid.ID) []byte { return append(append(b, ulid.FormatUUID(id)...), '\n') }})
+
+// formatsOf returns the formats that all kinds of IDs have.
+func formatsOf[ID interface {
+	AppendText([]byte) ([]byte, error)
+}](binary func(b []byte, id ID) []byte) []format[ID] {
+	// Their errors are always nil.
+	text := func(b []byte, id ID) []byte { b, _ = id.AppendText(b); return b }
+	return []format[ID]{
+		{"text", func(b []byte, id ID) []byte { return append(text(b, id), '\n') }},
+		{"json", func(b []byte, id ID) []byte { return append(text(append(b, '"'), id), "\"\n"...) }},
+		{"binary", binary},
+	}
+}
+
+// mintRandflakes writes n IDs.
+func (t *tool) mintRandflakes(ctx context.Context, h *home, n int64, f format[randflake.ID]) error {
+	if err := h.firstUse(t, 0); err != nil {
+		return err
+	}
+	secret, err := h.readSecret()
+	if err != nil {
+		return err
+	}
+	return h.withSpace(ctx, func(space *lease.Space) error {
+		keeper, err := keeping(ctx, nodesFor(n), func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+			return lease.Keep(ctx, space, secret, options...)
+		})
+		if err != nil {
+			return err
+		}
+		defer keeper.Close()
+		return newMinter(n, runtime.GOMAXPROCS(0), f, filling(keeper)).mint(ctx, t)
+	})
+}
+
+// mintSnowflakes writes n IDs of a worker. It says so if the layout ends within five years.
+func (t *tool) mintSnowflakes(ctx context.Context, h *home, layout *snowflake.Layout, n int64, f format[snowflake.ID]) error {
+	if err := t.checkLifetime(layout, time.Now()); err != nil {
+		return err
+	}
+	if err := h.firstUse(t, uint32(min(layout.Workers(), randflake.MaxNode+1))); err != nil {
+		return err
+	}
+	return h.withSpace(ctx, func(space *lease.Space) error {
+		keeper, err := keeping(ctx, 1, func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
+			return snowflake.Keep(ctx, space, layout, snowflake.Leasing(options...))
+		})
+		if err != nil {
+			return err
+		}
+		defer keeper.Close()
+		return newMinter(n, 1, f, filling(keeper)).mint(ctx, t)
+	})
+}
+
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
+func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
+	end := layout.Expires()
+	switch {
+	case !now.Before(end):
+		return fmt.Errorf("layout %s ended at %s: want another layout", layout.Name(), end.Format(time.RFC3339))
+	case !now.AddDate(5, 0, 0).Before(end):
+		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new", layout.Name(), end.Format(time.RFC3339)))
 	}
 	return nil
 }
 
-// jobOf returns the function that executes an order. If the format is wrong, the error lists the formats of that kind.
-func (t *tool) jobOf(o *order) (mint func(context.Context) error, err error) {
-	switch o.kind {
-	case kindRandflake:
-		f, err := formatOf(randflakeFormats, o.format)
-		return func(ctx context.Context) error { return t.mintRandflakes(ctx, o.home, o.n, f) }, err
-	case kindSnowflake:
-		f, err := formatOf(snowflakeFormats, o.format)
-		return func(ctx context.Context) error { return t.mintSnowflakes(ctx, o.home, o.layout, o.n, f) }, err
-	}
-	f, err := formatOf(ulidFormats, o.format)
-	return func(ctx context.Context) error { return t.mintULIDs(ctx, o.n, f) }, err
-}
-
-// stopped is the cause of a context that ended because a signal told the process to stop.
-type stopped struct{ os.Signal }
-
-func (s stopped) Error() string { return s.String() + " signal received" }
-
-// unlessStopped runs work, ends its context at the first signal to stop, and notes the signal, so that the process ends by
-// that signal.
-func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) error) error {
-	ctx, stop := untilStopped(ctx)
-	defer stop()
-	err := work(ctx)
-	if signal := (stopped{}); errors.As(context.Cause(ctx), &signal) {
-		t.stoppedBy = signal.Signal
-	}
-	return err
-}
-
-// untilStopped returns a context that ends with the first signal to stop. The second one ends the
-// process at once.
-func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as under nohup
-			signal.Notify(signals, s)
+// spaceOf returns the name of the ID space of a layout: the name of the first preset that makes the same IDs, or else
+// the meaning of the layout. Layouts of one space need one store, or they repeat each other's IDs.
+func spaceOf(layout *snowflake.Layout) string {
+	space := meaning(layout)
+	for _, preset := range snowflake.Presets() {
+		if meaning(preset) == space {
+			return preset.Name()
 		}
 	}
-	go func() {
-		select {
-		case s := <-signals:
-			cancel(stopped{s})
-		case <-ctx.Done():
+	return space
+}
+
+// meaning describes the bits of an ID, for instance "time41-worker10-sequence12-1ms-1288834974657". Layouts with the
+// same meaning make the same IDs. Names and widths of adjacent static parts don't matter: together they are the worker
+// number.
+func meaning(layout *snowflake.Layout) string {
+	var b strings.Builder
+	worker := 0
+	for _, p := range layout.Parts() {
+		if p.Name != "time" && p.Name != "rollback" && p.Name != "sequence" {
+			worker += p.Bits
+			continue
 		}
-		signal.Stop(signals)
-	}()
-	return ctx, func() { cancel(nil) }
+		if worker > 0 {
+			fmt.Fprintf(&b, "worker%d-", worker)
+			worker = 0
+		}
+		fmt.Fprintf(&b, "%s%d-", p.Name, p.Bits)
+	}
+	if worker > 0 {
+		fmt.Fprintf(&b, "worker%d-", worker)
+	}
+	return fmt.Sprintf("%s%dms-%d", &b, layout.Unit().Milliseconds(), layout.Epoch().UnixMilli())
+}
+
+// largestLease is the maximum number of nodes that the program leases: they make 537 million IDs a second.
+const largestLease = 4096
+
+// nodesFor returns how many nodes to lease for n IDs: enough to make them within a second.
+func nodesFor(n int64) int {
+	const perNode = randflake.MaxSequence + 1
+	needed := uint64(n-1)/perNode + 1
+	return int(min(uint64(1)<<bits.Len64(needed-1), largestLease))
+}
+
+// keeping keeps a generator in leases of nodes, or of fewer if the window has not so many left.
+func keeping[G lease.Generator](ctx context.Context, nodes int, keep func(context.Context, ...lease.Option) (*lease.Keeper[G], error)) (*lease.Keeper[G], error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	for ; ; nodes /= 2 {
+		keeper, err := keep(ctx, lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithNodes(nodes))
+		if nodes == 1 || !errors.Is(err, lease.ErrFull) && !errors.Is(err, lease.ErrInvalid) {
+			return keeper, err
+		}
+	}
+}
+
+// A generator makes IDs of some kind under leases.
+type generator[ID any] interface {
+	lease.Generator
+	FillWait(ctx context.Context, ids []ID) (n int, err error)
+}
+
+// filling returns a function that fills IDs, and waits where waiting helps: also for a lease, after the store failed for long or
+// the process was asleep.
+func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) func(ctx context.Context, ids []ID) (n int, err error) {
+	return func(ctx context.Context, ids []ID) (n int, err error) {
+		for end := time.Now().Add(storeTimeout); ; {
+			more, err := keeper.Generator().FillWait(ctx, ids[n:])
+			if n += more; !errors.Is(err, randflake.ErrLeaseEnded) {
+				return n, err
+			}
+			if more > 0 {
+				end = time.Now().Add(storeTimeout)
+			}
+			if time.Now().After(end) {
+				if cause := keeper.Status().Err; cause != nil {
+					err = fmt.Errorf("%w: %w", err, cause)
+				}
+				return n, err
+			}
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return n, context.Cause(ctx)
+			}
+		}
+	}
 }

@@ -153,7 +153,7 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	const n = randflake.MaxSequence + 1 + 1000
 	keeper := keepHere(t)
 	var out bytes.Buffer
-	if err := newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).run(t.Context(), &out, new(progress)); err != nil {
+	if err := newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil {
 		t.Fatal(err)
 	}
 	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
@@ -182,7 +182,7 @@ func TestMinterWaitsForALease(t *testing.T) {
 		t.Fatalf("after an hour: %v", err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).run(t.Context(), &out, new(progress)); err != nil || out.Len() != 800 {
+	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -198,7 +198,7 @@ func TestMinterIsStopped(t *testing.T) {
 		cancel(errors.New("enough"))
 	}()
 	m := newMinter(math.MaxInt64, 2, formatNamed(t, randflakeFormats, "text"), filling(keeper))
-	if err := m.run(ctx, writer, new(progress)); err == nil || err.Error() != "enough" {
+	if err := m.mint(ctx, &tool{stdout: writer}); err == nil || !strings.HasPrefix(err.Error(), "stopped after ") || !strings.HasSuffix(err.Error(), ": enough") {
 		t.Errorf("%v, want the reason for the end", err)
 	}
 }

@@ -39,7 +39,7 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 				if err != nil {
 					return err
 				}
-				return t.print(fmt.Sprintf("%d\n%d\n", first, last))
+				return t.print("%d\n%d\n", first, last)
 			case c.kind == kindULID:
 				if epoch := time.UnixMilli(0); from.Before(epoch) && to.After(epoch) {
 					from = epoch // as for layouts
@@ -52,7 +52,7 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 				if first.Compare(last) > 0 {
 					return fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
 				}
-				return t.print(fmt.Sprintf("%s\n%s\n", first, last))
+				return t.print("%s\n%s\n", first, last)
 			}
 			return wrong(cmd, "want --layout, or --kind ulid: other IDs have no order")
 		},

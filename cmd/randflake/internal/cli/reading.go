@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,12 +9,14 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // A reading has the fields of an ID, read as an ID of some kind.
 type reading struct {
 	kind     string
 	layout   string // of a Snowflake ID
+	prefix   string // of a typed ID
 	id       string // in the text form of the kind
 	decimal  string // or nothing
 	time     time.Time
@@ -21,10 +24,14 @@ type reading struct {
 	fields   []field
 }
 
-// A field is a number, or text that needs no quoting.
+// A field is a number, or text.
 type field struct {
-	name  string
-	value any
+	name, value string
+	isText      bool
+}
+
+func number[T uint32 | uint64](name string, value T) field {
+	return field{name: name, value: strconv.FormatUint(uint64(value), 10)}
 }
 
 // milliseconds is time.RFC3339 with milliseconds.
@@ -38,7 +45,7 @@ func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 		decimal:  strconv.FormatInt(int64(id), 10),
 		time:     fields.Time,
 		timeForm: time.RFC3339,
-		fields:   []field{{"node", fields.Node}, {"sequence", fields.Sequence}},
+		fields:   []field{number("node", fields.Node), number("sequence", fields.Sequence)},
 	}
 }
 
@@ -61,23 +68,10 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 		default:
 			value = opened.Rollback
 		}
-		r.fields = append(r.fields, field{p.Name, value})
+		r.fields = append(r.fields, number(p.Name, value))
 	}
 	return r, err
 }
-
-// suspicions are the likely causes of a time in the future.
-var suspicions = map[string]string{
-	kindRandflake: "it was made with another secret, or forged",
-	kindSnowflake: "it was made in another layout, or forged",
-	kindULID:      "it was made by a clock that was ahead, or forged",
-}
-
-// clockSkew is how far ahead the clock of an ID's maker may have been.
-const clockSkew = time.Minute
-
-// isFuture reports whether the time of r is so far in the future that no ID can have it yet.
-func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
 
 // snowflakeReadings returns the readings of an ID in all preset layouts in which its time is after the epoch.
 func snowflakeReadings(id snowflake.ID) (all []reading) {
@@ -89,54 +83,76 @@ func snowflakeReadings(id snowflake.ID) (all []reading) {
 	return all
 }
 
-// appendLine appends the reading in one line, with the kind and the layout.
-func (r reading) appendLine(b []byte) []byte {
-	b = fmt.Appendf(b, "%-19s  %-22s", r.id, strings.TrimSpace(r.kind+" "+r.layout))
-	b = r.time.AppendFormat(append(b, "  "...), r.timeForm)
+// isULID reports whether text is written like a ULID.
+func isULID(text string) bool {
+	if len(text) != 26 {
+		return false
+	}
+	_, err := ulid.Parse(text)
+	return err == nil
+}
+
+// readULID reads a ULID, in digits of either case.
+func readULID(text string) (reading, error) {
+	read := ulid.Parse
+	if len(text) == 36 {
+		read = ulid.ParseUUID // whose version 7 has the time in the same place
+	}
+	id, err := read(text)
+	if err != nil {
+		return reading{}, fmt.Errorf("%w: %.40q: want the 26 digits of a ULID, 0 to 9 and A to Z without I, L, O and U, of 128 bits, or a UUID of version 7", randflake.ErrInvalidID, text)
+	}
+	fields := ulid.Inspect(id)
+	return reading{
+		kind:     kindULID,
+		id:       id.String(),
+		time:     fields.Time,
+		timeForm: milliseconds,
+		fields:   []field{{"entropy", hex.EncodeToString(fields.Entropy[:]), true}},
+	}, nil
+}
+
+// clockSkew is how far ahead the clock of an ID's maker may have been.
+const clockSkew = time.Minute
+
+// isFuture reports whether the time of r is so far in the future that no ID can have it yet.
+func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
+
+// appendLine appends the reading in one line, with the kind and the layout or without. There can be many millions of them.
+func (r reading) appendLine(b []byte, labelled bool) []byte {
+	if labelled {
+		b = appendPadded(appendPadded(b, r.id, 19), strings.TrimSpace(r.kind+" "+r.layout), 22)
+	} else {
+		b = appendPadded(append(b, r.prefix...), r.id, 13)
+	}
+	b = r.time.AppendFormat(b, r.timeForm)
 	for _, f := range r.fields {
-		b = fmt.Appendf(b, "  %s %6v", f.name, f.value)
+		b = append(append(append(b, "  "...), f.name...), ' ')
+		b = append(append(b, strings.Repeat(" ", max(0, 6-len(f.value)))...), f.value...)
 	}
 	return append(b, '\n')
 }
 
-// appendRandflake appends a Randflake ID, in one line without its kind. There can be many millions of them.
-func appendRandflake(b []byte, id randflake.ID, fields randflake.Fields) []byte {
-	begin := len(b)
-	b, _ = id.AppendText(b) // its error is always nil
-	b = append(append(b, "             "[len(b)-begin:]...), "  "...)
-	b = append(fields.Time.AppendFormat(b, time.RFC3339), "  node "...)
-	b = append(appendPadded(b, fields.Node), "  sequence "...)
-	return append(appendPadded(b, fields.Sequence), '\n')
-}
-
-// appendPadded appends a number in at least six characters.
-func appendPadded(b []byte, n uint32) []byte {
-	for limit := uint32(100000); limit > max(n, 1); limit /= 10 {
-		b = append(b, ' ')
-	}
-	return strconv.AppendUint(b, uint64(n), 10)
+// appendPadded appends a column of a table.
+func appendPadded(b []byte, text string, width int) []byte {
+	return append(append(b, text...), strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
 // appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.
 func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
-	b = append(b, '{')
+	all := append([]field{{"id", r.prefix + r.id, true}, {"int", r.decimal, true}, {"time", r.time.Format(r.timeForm), true}}, r.fields...)
 	if labelled {
-		b = fmt.Appendf(b, `"kind":"%s",`, r.kind)
+		all = append([]field{{"kind", r.kind, true}, {"layout", r.layout, true}}, all...)
 	}
-	if r.layout != "" {
-		b = fmt.Appendf(b, `"layout":"%s",`, r.layout)
-	}
-	b = fmt.Appendf(b, `"id":"%s"`, r.id)
-	if r.decimal != "" {
-		b = fmt.Appendf(b, `,"int":"%s"`, r.decimal)
-	}
-	b = fmt.Appendf(b, `,"time":"%s"`, r.time.Format(r.timeForm))
-	for _, f := range r.fields {
-		if text, ok := f.value.(string); ok {
-			b = fmt.Appendf(b, `,"%s":"%s"`, f.name, text)
-		} else {
-			b = fmt.Appendf(b, `,"%s":%d`, f.name, f.value)
+	b = append(b, '{')
+	for _, f := range all {
+		switch {
+		case f.value == "":
+		case f.isText:
+			b = fmt.Appendf(b, `"%s":"%s",`, f.name, f.value)
+		default:
+			b = fmt.Appendf(b, `"%s":%s,`, f.name, f.value)
 		}
 	}
-	return fmt.Appendf(b, `,"plausible":%t}`+"\n", !r.isFuture(now))
+	return fmt.Appendf(b, `"plausible":%t}`+"\n", !r.isFuture(now))
 }

@@ -32,7 +32,7 @@ func TestReadingsOfANumber(t *testing.T) {
 	const tweet = "1541815603606036480"
 	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
 	in := at(made)
-	readings, err := in.read(in.kindOf(tweet), tweet)
+	readings, err := in.read(in.kindOf(tweet), tweet, in.parse(tweet))
 	want := []string{"snowflake twitter", "snowflake worker10", "snowflake baidu", "snowflake instagram", "snowflake unix"}
 	if got := labels(readings); err != nil || !slices.Equal(got, want) {
 		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
@@ -41,7 +41,7 @@ func TestReadingsOfANumber(t *testing.T) {
 		t.Errorf("made at %v, want %v", readings[0].time, made)
 	}
 	in.now = func() time.Time { return made.AddDate(5, 0, 0) }
-	readings, err = in.read("", tweet)
+	readings, err = in.read("", tweet, in.parse(tweet))
 	if got := labels(readings); err != nil || got[0] != "snowflake discord" || got[1] != "snowflake twitter" {
 		t.Errorf("when it has been in another layout: %q, %v", got, err)
 	}
@@ -49,15 +49,15 @@ func TestReadingsOfANumber(t *testing.T) {
 		t.Errorf("%v, want the newest first", readings)
 	}
 	in.now = func() time.Time { return made.Add(-2 * clockSkew) }
-	if readings, err = in.read("", tweet); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
+	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
 		t.Errorf("before it was made: %q, %v", labels(readings), err)
 	}
 	in.now = func() time.Time { return made.Add(-clockSkew / 2) }
-	if readings, err = in.read("", tweet); err != nil || labels(readings)[0] != "snowflake twitter" {
+	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || labels(readings)[0] != "snowflake twitter" {
 		t.Errorf("by a clock that is behind: %q, %v", labels(readings), err)
 	}
 	in.now = func() time.Time { return time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC) }
-	if _, err = in.read("", tweet); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
+	if _, err = in.read("", tweet, in.parse(tweet)); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
 		t.Errorf("long before: %v, want advice", err)
 	}
 }
@@ -70,16 +70,16 @@ func TestReadingAsRandflake(t *testing.T) {
 	text := fmt.Sprint(int64(id))
 	in := at(now)
 	in.cipher = cipher
-	readings, err := in.read(in.kindOf(text), text)
+	readings, err := in.read(in.kindOf(text), text, in.parse(text))
 	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
 		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
 	}
 	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
-	if readings, _ := in.read("", text); slices.Contains(labels(readings), kindRandflake) {
+	if readings, _ := in.read("", text, in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("in the future: %q", labels(readings))
 	}
 	in.now, in.cipher = func() time.Time { return now }, nil
-	if readings, _ := in.read("", text); slices.Contains(labels(readings), kindRandflake) {
+	if readings, _ := in.read("", text, in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("without a secret: %q", labels(readings))
 	}
 }
@@ -292,7 +292,7 @@ func FuzzInspect(f *testing.F) {
 		if in.settle(home{}) != nil {
 			return
 		}
-		in.open([]string{text})
+		in.learn([]string{text})
 		out, err := in.answer(nil, 0, text)
 		if err == nil && len(out) == 0 {
 			t.Fatalf("%q: %q, %v", text, out, err)

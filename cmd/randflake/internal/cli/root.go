@@ -1,10 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
+	"github.com/klauspost/cpuid/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/cmd/randflake/internal/dialect"
+	"github.com/randflake/randflake/lease/url"
 )
 
 // root returns the root command, with all other commands below it.
@@ -20,23 +28,22 @@ A command that a signal stops ends by that signal.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	})
+	}, t.versionCommand(),
+		&cobra.Command{Use: "stores", Short: "what --store and --secret-file mean", Long: storesHelp},
+		&cobra.Command{Use: "kinds", Short: "kinds, layouts and formats of IDs", Long: kindsHelp})
 	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
-	root.AddGroup(&cobra.Group{ID: "ids", Title: "IDs and numbers:"}, &cobra.Group{ID: "keys", Title: "Secrets, stores and counters:"})
-	for id, commands := range map[string][]*cobra.Command{
-		"ids":  {t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand()},
-		"keys": {t.secretCommand(), t.storeCommand(), t.counterCommand()},
-		"":     {t.versionCommand()},
-	} {
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
 		for _, cmd := range commands {
 			cmd.GroupID = id
-			root.AddCommand(cmd)
 		}
+		root.AddCommand(commands...)
 	}
-	root.AddCommand(topics()...)
+	add("ids", "IDs and numbers:", t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand())
+	add("keys", "Secrets, stores and counters:", t.secretCommand(), t.storeCommand(), t.counterCommand())
 	refuseUnknownTopics(root)
 	return root
 }
@@ -59,11 +66,11 @@ func refuseUnknownTopics(root *cobra.Command) {
 		if found == nil || len(rest) == 0 {
 			found, rest = root, args
 		}
-		path := strings.TrimPrefix(found.CommandPath(), "randflake")
 		near := found.SuggestionsFor(rest[0])
 		if len(near) == 0 {
 			near = []string{""}
 		}
+		path := strings.TrimPrefix(found.CommandPath(), "randflake")
 		for i, name := range near {
 			near[i] = strings.TrimSpace("randflake help" + path + " " + name)
 		}
@@ -71,8 +78,9 @@ func refuseUnknownTopics(root *cobra.Command) {
 	}
 }
 
-// group completes a command that has subcommands: without a subcommand it prints its help.
-func group(cmd *cobra.Command) *cobra.Command {
+// group completes a command with subcommands: alone it prints its help.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(commands...)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -88,10 +96,94 @@ func group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// noOperands refuses all operands.
-func noOperands(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+func (t *tool) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "print the version and the platform",
+		Example: "  randflake version",
+		Args:    noOperands,
+		RunE: func(*cobra.Command, []string) error {
+			return t.print("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
+				version(), strings.Join(url.Schemes(), " "), strings.Join(kindNames, " "), randflake.Backend(),
+				cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
 	}
-	return wrong(cmd, "unexpected argument %q", strings.TrimSpace(args[0]))
 }
+
+// version returns the module's version as the go command knows it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}
+
+func (t *tool) sqlCommand() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:   "sql",
+		Short: "print SQL functions that open and mask IDs",
+		Long: `Print SQL functions that open Randflake IDs and mask sortable ones, without an
+extension: randflake_time(id, key), randflake_node and randflake_sequence,
+randflake_mask and randflake_unmask, and others for texts. The dialects are
+postgres, and mysql for MariaDB. The output contains no secret.`,
+		Example: "  randflake sql --dialect postgres | psql -1f - shop",
+		Args:    noOperands,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if name == "" {
+				return wrong(cmd, "--dialect is missing: want %s", oneOf(dialect.Names))
+			}
+			return t.print("%s", dialect.Text(name))
+		},
+	}
+	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)
+	return cmd
+}
+
+const storesHelp = `All programs that make IDs with one secret must share one store. A store refuses
+other secrets. Without --store both are in your state directory, made by the
+first "randflake new": randflake/default in $XDG_STATE_HOME or ~/.local/state,
+on macOS in ~/Library/Application Support, on Windows in %LocalAppData%. It
+serves this machine; a copy on another machine repeats IDs.
+
+Make other stores with "randflake store init". STORE is DIR or (with @ = : in
+it) file:DIR on a local disk, or a URL; ?space=NAME names one of several spaces:
+
+  postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
+  mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...
+  s3://BUCKET/PREFIX?region=REGION           kubernetes:NAMESPACE/NAME
+  sqlite:FILE, shared on this machine
+
+RANDFLAKE_STORE, or the file that RANDFLAKE_STORE_FILE names, replaces --store,
+to keep passwords off the command line. The secret is the first that exists of:
+
+  --secret-file FILE       32 hexadecimal digits, or base64 of 16 bytes
+  RANDFLAKE_SECRET         the secret itself; not together with the next one
+  RANDFLAKE_SECRET_FILE    the name of such a file
+  "secret"                 a file in the store's directory
+
+With --store DIR the variables are ignored: DIR has its own secret. A file must
+not be readable by others, unless it is in memory and mounted read-only.`
+
+const kindsHelp = `  randflake   64 bits that look random: up to 13 digits of base32hex
+  snowflake   up to 64 bits that sort by time and show it: decimal
+  ulid        128 bits that sort by time and show it: 26 digits; no lease
+
+Layouts of Snowflake IDs are twitter, worker10, discord, instagram, sonyflake,
+sonyflake2, mastodon, tsid, yitter, unix, baidu, node8, javascript53, or a
+definition: "NAME: time 41, worker 10, sequence 12; 1ms since
+2025-01-01T00:00:00Z".
+
+Their worker numbers come from a store, and there is no secret. All programs
+that make IDs in one ID space must share one store. Without --store, each layout
+has its own directory, randflake/snowflake-LAYOUT, which knows no other
+programs: to make IDs beside those of a service, name the service's store.
+
+Formats, one ID a line except binary:
+
+  text     as above; json is the same as a JSON string
+  int      decimal, signed for randflake; not for ulid
+  hex      0x and 16 digits; not for ulid
+  binary   8 bytes, little-endian, for snowflake big-endian; 16 bytes for ulid
+  base32, base58, base62   for snowflake: digits that sort as the IDs do
+  uuid     for ulid: as a UUID`

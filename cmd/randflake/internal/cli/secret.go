@@ -1,27 +1,23 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"strings"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/local"
+	"github.com/randflake/randflake/snowflake"
 )
 
 func (t *tool) secretCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "secret",
 		Short: "make secrets",
 		Long:  "Make a secret, or derive one of another.",
-	})
-	cmd.AddCommand(t.secretNewCommand(), t.secretDeriveCommand())
-	return cmd
+	}, t.secretNewCommand(), t.secretDeriveCommand())
 }
 
 func (t *tool) secretNewCommand() *cobra.Command {
@@ -51,16 +47,10 @@ or write it to a file. A space whose secret is to be changed takes the next
 version.`,
 		Example: "  randflake secret derive orders --secret-file master.secret -o orders.secret",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := from.askEnvironment(); err != nil {
-				return err
-			}
-			if !from.known() {
-				return wrong(cmd, "--secret-file is missing: name the file with the master secret")
-			}
 			if version > math.MaxUint32 {
 				return wrong(cmd, "--version %d: want at most %d", version, math.MaxUint32)
 			}
-			master, err := from.read()
+			master, err := from.named(cmd, "master secret")
 			if err != nil {
 				return err
 			}
@@ -81,64 +71,90 @@ func outputFlag(cmd *cobra.Command, file *string) {
 // putSecret writes a secret to a file, or prints it.
 func (t *tool) putSecret(secret randflake.Secret, file string) error {
 	if file == "" {
-		return t.print(secret.Hex() + "\n")
+		return t.print("%s\n", secret.Hex())
 	}
 	return local.WriteSecret(file, secret)
 }
 
-const (
-	secretVariable     = "RANDFLAKE_SECRET"
-	secretFileVariable = "RANDFLAKE_SECRET_FILE"
-)
+const maskSecretHelp = `
 
-// A secretSource says where a secret is: nowhere, in a file or in a variable.
-type secretSource struct {
-	file       string
-	inVariable bool
+The secret is that of one ID space, such as the orders of a service. It is read
+from --secret-file, RANDFLAKE_SECRET or RANDFLAKE_SECRET_FILE. There is no
+default: an ID that was masked with a wrong secret looks right, but is useless.`
+
+func (t *tool) maskCommand() *cobra.Command {
+	return t.masking(&cobra.Command{
+		Use:   "mask [INNER]...",
+		Short: "encrypt sortable IDs, to show them to others",
+		Long: `Encrypt sortable IDs, which are arguments or lines of standard input, as package
+mask does: the key of a database row, a number from 0 to 9223372036854775807,
+becomes a text of up to 13 base32hex digits that shows neither time nor order.` + maskSecretHelp,
+		Example: `  randflake secret new -o orders.secret
+  randflake mask --secret-file orders.secret 175928847299117063`,
+	}, maskText, func(p pair) string { return p.masked.String() })
 }
 
-func (s *secretSource) known() bool { return s.file != "" || s.inVariable }
-
-// askEnvironment uses the environment variables if the command line names no secret.
-func (s *secretSource) askEnvironment() error {
-	if s.file != "" {
-		return nil
-	}
-	file, err := nameIn(secretFileVariable)
-	if err != nil {
-		return err
-	}
-	_, given := os.LookupEnv(secretVariable)
-	if given && file != "" {
-		return fmt.Errorf("%s and %s are both set: want one of them", secretVariable, secretFileVariable)
-	}
-	*s = secretSource{file, given}
-	return nil
+func (t *tool) unmaskCommand() *cobra.Command {
+	return t.masking(&cobra.Command{
+		Use:   "unmask [MASKED]...",
+		Short: "decrypt IDs that mask encrypted",
+		Long: `Decrypt IDs that mask encrypted, which are arguments or lines of standard input,
+and print the decimal inner IDs. They are not authenticated: half of the time a
+wrong secret also decrypts an ID, but to another number: check the number with
+randflake inspect --layout.` + maskSecretHelp,
+		Example: "  randflake unmask --secret-file orders.secret 3vgoe12ccb8gh",
+	}, unmaskText, func(p pair) string { return strconv.FormatInt(p.inner, 10) })
 }
 
-// nameIn returns the value of a variable, or "" if it is not set. White space around it, or nothing else, is an error.
-func nameIn(variable string) (string, error) {
-	name, set := os.LookupEnv(variable)
-	if set && (name == "" || strings.TrimSpace(name) != name) {
-		return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
-	}
-	return name, nil
+// A pair is an ID inside and outside.
+type pair struct {
+	inner  int64
+	masked randflake.ID
 }
 
-// read reads the secret. If its file does not exist, the error wraps fs.ErrNotExist. It unsets the variable, so that child
-// processes don't inherit it.
-func (s *secretSource) read() (randflake.Secret, error) {
-	if !s.inVariable {
-		secret, err := local.ReadSecret(s.file)
-		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), s.file) { // not if that is a secret
-			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, with randflake store init --new in a new store, or with randflake secret new -o %s", err, s.file)
+// masking completes a command that encrypts or decrypts: find makes a pair of a text, and show returns its other member.
+func (t *tool) masking(cmd *cobra.Command, find func(*randflake.Cipher, string) (pair, error), show func(pair) string) *cobra.Command {
+	var from secretSource
+	secretFlag(cmd, &from)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, operands []string) error {
+		secret, err := from.named(cmd, "secret of the ID space")
+		if err != nil {
+			return err
 		}
-		return secret, err
+		cipher := randflake.NewCipher(secret)
+		return t.answerAll(operands, nil, func(b []byte, _ int, text string) ([]byte, error) {
+			p, err := find(cipher, text)
+			switch {
+			case err != nil:
+				return b, err
+			case *asJSON:
+				return fmt.Appendf(b, `{"inner":"%d","masked":"%s"}`+"\n", p.inner, p.masked), nil
+			}
+			return append(append(b, show(p)...), '\n'), nil
+		})
 	}
-	secret, err := randflake.ParseSecret(strings.TrimSpace(os.Getenv(secretVariable)))
-	os.Unsetenv(secretVariable)
+	return cmd
+}
+
+// maskText masks a decimal number.
+func maskText(c *randflake.Cipher, text string) (pair, error) {
+	inner, err := snowflake.Parse(text)
+	if err == nil && inner > math.MaxInt64 {
+		err = fmt.Errorf("%w: %q: want at most %d", randflake.ErrInvalidID, text, int64(math.MaxInt64))
+	}
+	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
+}
+
+// unmaskText decrypts a masked ID, which has exactly one text form.
+func unmaskText(c *randflake.Cipher, text string) (pair, error) {
+	masked, err := randflake.Parse(text[len(prefixOf(text)):])
 	if err != nil {
-		return secret, fmt.Errorf("%s: %w", secretVariable, err)
+		return pair{}, err
 	}
-	return secret, nil
+	inner := int64(c.Decrypt(masked))
+	if inner < 0 {
+		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: it was masked with another secret: name the secret of its ID space with --secret-file", randflake.ErrInvalidID, text)
+	}
+	return pair{inner, masked}, nil
 }

@@ -218,7 +218,7 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := newMinter(n, 1, f, filling(keeper)).run(t.Context(), &out, new(progress)); err != nil {
+	if err := newMinter(n, 1, f, filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil {
 		t.Fatal(err)
 	}
 	ids, err := snowflakesIn(out.String())

@@ -20,37 +20,13 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// storeTimeout is how long a command waits for a store.
-const storeTimeout = 10 * time.Second
-
 func (t *tool) storeCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "store",
 		Short: "make stores, and say what is wrong with one",
 		Long: `Make the space of leases and counters in a store, say how it is, and report that
 it lost data. STORE is as in "randflake help stores".`,
-	})
-	cmd.AddCommand(t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeDDLCommand())
-	return cmd
-}
-
-// onStore completes a command that works on a space. STORE may be its operand, too.
-func (t *tool) onStore(cmd *cobra.Command, h *home, work func(ctx context.Context, cmd *cobra.Command, space *lease.Space) error) *cobra.Command {
-	storeOperand(cmd, h)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := h.locate(); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
-		defer cancel()
-		space, err := h.openSpace(ctx)
-		if err != nil {
-			return err
-		}
-		defer space.Close()
-		return work(ctx, cmd, space)
-	}
-	return cmd
+	}, t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeDDLCommand())
 }
 
 // storeOperand makes a command take STORE as a flag, or as its only operand.
@@ -119,7 +95,7 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
-	switch space, err := h.open(ctx, url.Open); {
+	switch space, err := url.Open(ctx, h.name(), lease.Config{}); {
 	case err == nil:
 		defer space.Close()
 		if !ifMissing {
@@ -130,7 +106,7 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 				return err
 			}
 		}
-		return t.print(fmt.Sprintf("%s exists\n", space))
+		return t.print("%s exists\n", space)
 	case !errors.Is(err, lease.ErrNoSpace):
 		return err
 	}
@@ -148,10 +124,7 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 			config.Check = secret.CheckValue()
 		}
 	}
-	space, err := h.open(ctx, func(ctx context.Context, name string, c lease.Config) (*lease.Space, error) {
-		config.Name = c.Name
-		return url.Create(ctx, name, config)
-	})
+	space, err := url.Create(ctx, h.name(), config)
 	if err != nil && made != "" {
 		err = fmt.Errorf("%w: the new secret is in %s", err, h.secret.file)
 	}
@@ -173,87 +146,93 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 	if config.Check == [8]byte{} && config.Limits.Nodes == 0 {
 		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
 	}
-	return t.print(fmt.Sprintf("%smade %s: %s\n", made, space, begin))
+	return t.print("%smade %s: %s\n", made, space, begin)
 }
 
 func (t *tool) storeInfoCommand() *cobra.Command {
 	var h home
-	cmd := t.onStore(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "info [STORE]",
 		Short: "say how a space is, and what is wrong with it",
 		Long: `Say how a space is: its limits, whether its secret is this one, how many nodes of
 the present window are leased, until when nothing is leased, which counters wait
 to be set. The exit status is 1 if something is wrong.`,
 		Example: "  randflake store info --store postgres://app@db/shop --secret-file secret",
-	}, &h, func(ctx context.Context, cmd *cobra.Command, space *lease.Space) error {
-		info, err := space.Info(ctx)
-		if err != nil && info.Nodes == 0 {
-			return err
-		}
-		good := []string{
-			fmt.Sprintf("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", space, info.Nodes, info.Window, info.Ahead, info.MaxSkew),
-			fmt.Sprintf("%d nodes of the present window are leased", info.Taken),
-		}
-		var bad []string
-		if err != nil {
-			bad = append(bad, err.Error())
-		}
-		if !info.Time.IsZero() {
-			good = append(good, fmt.Sprintf("the server's clock is %v ahead of this one", time.Until(info.Time).Round(time.Millisecond)))
-		}
-		if info.Low.After(time.Now()) {
-			bad = append(bad, fmt.Sprintf("nothing is leased before %s: %s: wait until then", info.Low.Format(time.RFC3339), info.Why))
-		}
-		if 10*uint64(info.Taken) > 9*uint64(info.Nodes) {
-			bad = append(bad, fmt.Sprintf("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, info.Nodes))
-		}
-		if info.Losses > 0 {
-			good = append(good, fmt.Sprintf("data was lost %d times, at last: %s", info.Losses, info.Why))
-		}
-		switch secret, err := h.readSecret(); {
-		case err != nil && h.secret.known() && !errors.Is(err, fs.ErrNotExist):
-			bad = append(bad, err.Error())
-		case err == nil:
-			check := secret.CheckValue()
-			if err := space.CheckSecret(check); err != nil {
-				bad = append(bad, err.Error())
-			} else if info.Check == hex.EncodeToString(check[:]) {
-				good = append(good, "the secret is that of the space")
-			} else {
-				good = append(good, "it is for IDs of any secret")
-			}
-		}
-		waiting := []string{}
-		if err := eachCounter(ctx, space, "", func(c lease.Counter) {
-			if c.Lost {
-				waiting = append(waiting, c.Name)
-			}
-		}); err != nil {
-			bad = append(bad, err.Error())
-		}
-		if n := len(waiting); n > 0 {
-			bad = append(bad, fmt.Sprintf("%d counters give no number until they are set, as data was lost: %s: run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", ")))
-		}
-		text := ""
-		for _, line := range good {
-			text += "ok     " + t.inLine(errors.New(line)) + "\n"
-		}
-		for _, line := range bad {
-			text += "wrong  " + t.inLine(errors.New(line)) + "\n"
-		}
-		if err := t.print(text); err != nil || len(bad) == 0 {
-			return err
-		}
-		return errReported
-	})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return t.printInfo(ctx, &h, space) })
+		},
+	}
+	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
 	return cmd
+}
+
+// printInfo prints what is good about a space and then what is wrong.
+func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error {
+	var good, bad []string
+	ok := func(format string, args ...any) {
+		good = append(good, "ok     "+t.inLine(fmt.Sprintf(format, args...))+"\n")
+	}
+	fault := func(format string, args ...any) {
+		bad = append(bad, "wrong  "+t.inLine(fmt.Sprintf(format, args...))+"\n")
+	}
+	info, err := space.Info(ctx)
+	switch {
+	case err != nil && info.Nodes == 0:
+		return err
+	case err != nil:
+		fault("%v", err)
+	}
+	ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+	ok("%d nodes of the present window are leased", info.Taken)
+	if !info.Time.IsZero() {
+		ok("the server's clock is %v ahead of this one", time.Until(info.Time).Round(time.Millisecond))
+	}
+	if info.Low.After(time.Now()) {
+		fault("nothing is leased before %s: %s: wait until then", info.Low.Format(time.RFC3339), info.Why)
+	}
+	if 10*uint64(info.Taken) > 9*uint64(info.Nodes) {
+		fault("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, info.Nodes)
+	}
+	if info.Losses > 0 {
+		ok("data was lost %d times, at last: %s", info.Losses, info.Why)
+	}
+	switch secret, err := h.readSecret(); {
+	case err != nil && h.secret.known() && !errors.Is(err, fs.ErrNotExist):
+		fault("%v", err)
+	case err == nil:
+		check := secret.CheckValue()
+		if err := space.CheckSecret(check); err != nil {
+			fault("%v", err)
+		} else if info.Check == hex.EncodeToString(check[:]) {
+			ok("the secret is that of the space")
+		} else {
+			ok("it is for IDs of any secret")
+		}
+	}
+	counters, err := countersOf(ctx, space, "")
+	if err != nil {
+		fault("%v", err)
+	}
+	var waiting []string
+	for _, c := range counters {
+		if c.Lost {
+			waiting = append(waiting, c.Name)
+		}
+	}
+	if n := len(waiting); n > 0 {
+		fault("%d counters give no number until they are set, as data was lost: %s: run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
+	}
+	if err := t.print("%s", strings.Join(append(good, bad...), "")); err != nil || len(bad) == 0 {
+		return err
+	}
+	return errReported
 }
 
 func (t *tool) storeReportLossCommand() *cobra.Command {
 	var h home
 	var why string
-	cmd := t.onStore(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "report-loss [STORE]",
 		Short: "say that a store lost data where it can't tell",
 		Long: `Say that the data of a store may be an older copy, which it can't tell where an
@@ -261,16 +240,20 @@ old backup or snapshot is back in its place: nothing is leased before all leases
 have ended that may be forgotten, some minutes, and each counter waits until it
 is set. Reporting a loss that was none costs no more than that.`,
 		Example: "  randflake store report-loss --why 'snapshot of Monday restored'",
-	}, &h, func(ctx context.Context, _ *cobra.Command, space *lease.Space) error {
-		if err := space.ReportLoss(ctx, why); err != nil {
-			return err
-		}
-		info, err := space.Info(ctx)
-		if err != nil {
-			return err
-		}
-		return t.print(fmt.Sprintf("noted: leases begin at %s; set each counter beyond all numbers that it gave\n", info.Low.Format(time.RFC3339)))
-	})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
+				if err := space.ReportLoss(ctx, why); err != nil {
+					return err
+				}
+				info, err := space.Info(ctx)
+				if err != nil {
+					return err
+				}
+				return t.print("noted: leases begin at %s; set each counter beyond all numbers that it gave\n", info.Low.Format(time.RFC3339))
+			})
+		},
+	}
+	storeOperand(cmd, &h)
 	cmd.Flags().StringVar(&why, "why", "reported by hand", "for those who look at the space later")
 	return cmd
 }
@@ -299,7 +282,7 @@ it with "randflake store init". This command connects to no server.`,
 		if err != nil {
 			return err
 		}
-		return t.print(text)
+		return t.print("%s", text)
 	}
 	return cmd
 }
