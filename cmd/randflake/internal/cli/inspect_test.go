@@ -2,10 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +18,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/local"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/snowflake/bases"
 )
 
 // newSecretFile makes a secret and returns its file and its cipher.
@@ -207,3 +213,381 @@ func TestInspectReportsFailedInput(t *testing.T) {
 type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("torn cable") }
+
+// TestConvert has each form of an ID become each other.
+func TestConvert(t *testing.T) {
+	for _, id := range []randflake.ID{0, 1, -1, -5, -4699162222527489228, math.MinInt64, math.MaxInt64, 175928847299117063} {
+		written := map[string]string{
+			"text": id.String(), "signed": fmt.Sprint(int64(id)), "unsigned": fmt.Sprint(uint64(id)), "hex": fmt.Sprintf("0x%016x", uint64(id)),
+		}
+		from := map[string]string{"text": "text", "signed": "int", "unsigned": "int", "hex": "hex"}
+		for form, text := range written {
+			for to, want := range written {
+				if got := succeed(t, "", "convert", "--from", from[form], "--to", to, text); got != want+"\n" {
+					t.Errorf("%s %s to %s: %q, want %q", form, text, to, got, want)
+				}
+			}
+		}
+		table := succeed(t, written["hex"]+"\n"+written["hex"]+"\n", "convert")
+		row := []string{written["text"], written["signed"], written["unsigned"], written["hex"]}
+		if lines := strings.Split(table, "\n"); len(lines) != 3 || fmt.Sprint(strings.Fields(lines[1])) != fmt.Sprint(row) || len(lines[1]) > 80 {
+			t.Errorf("%q, want %q twice, and no head in a pipe", table, row)
+		}
+	}
+}
+
+// TestConvertBoundsLines: a line without end is refused, and the others are answered.
+func TestConvertBoundsLines(t *testing.T) {
+	for _, filling := range []string{" ", "0"} {
+		r := call(t, "0x20\n"+strings.Repeat(filling, 3*longestLine)+"0x21\n0x22\n", "convert", "--to", "text")
+		if r.code != exitFailed || r.out != "10\n12\n" || !strings.Contains(r.err, "line 2: ") || len(r.err) > 2*longestLine {
+			t.Errorf("%d, %q, %q", r.code, r.out, r.err)
+		}
+	}
+	if r := call(t, strings.Repeat(" ", longestLine-6)+"0x20\n", "convert", "--to", "text"); r.code != exitOK || r.out != "10\n" {
+		t.Errorf("%d, %q, %q", r.code, r.out, r.err)
+	}
+}
+
+// at returns an inspector at some time.
+func at(now time.Time) *inspector {
+	return &inspector{tool: &tool{}, parser: parser{from: "auto"}, json: new(bool), now: func() time.Time { return now }}
+}
+
+func labels(readings []reading) (all []string) {
+	for _, r := range readings {
+		all = append(all, strings.TrimSpace(r.kind+" "+r.layout))
+	}
+	return all
+}
+
+// TestReadingsOfANumber has an ID whose times in the layouts come one after the other.
+func TestReadingsOfANumber(t *testing.T) {
+	const tweet = "1541815603606036480"
+	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
+	in := at(made)
+	readings, err := in.read(in.kindOf(tweet), tweet, in.parse(tweet))
+	want := []string{"snowflake twitter", "snowflake worker10", "snowflake baidu", "snowflake instagram", "snowflake unix"}
+	if got := labels(readings); err != nil || !slices.Equal(got, want) {
+		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
+	}
+	if !readings[0].time.Equal(made) {
+		t.Errorf("made at %v, want %v", readings[0].time, made)
+	}
+	in.now = func() time.Time { return made.AddDate(5, 0, 0) }
+	readings, err = in.read("", tweet, in.parse(tweet))
+	if got := labels(readings); err != nil || got[0] != "snowflake discord" || got[1] != "snowflake twitter" {
+		t.Errorf("when it has been in another layout: %q, %v", got, err)
+	}
+	if !slices.IsSortedFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) }) {
+		t.Errorf("%v, want the newest first", readings)
+	}
+	in.now = func() time.Time { return made.Add(-2 * clockSkew) }
+	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
+		t.Errorf("before it was made: %q, %v", labels(readings), err)
+	}
+	in.now = func() time.Time { return made.Add(-clockSkew / 2) }
+	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || labels(readings)[0] != "snowflake twitter" {
+		t.Errorf("by a clock that is behind: %q, %v", labels(readings), err)
+	}
+	in.now = func() time.Time { return time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC) }
+	if _, err = in.read("", tweet, in.parse(tweet)); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
+		t.Errorf("long before: %v, want advice", err)
+	}
+}
+
+// TestReadingAsRandflake has a number that is a Randflake ID, with its secret and with another one.
+func TestReadingAsRandflake(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	cipher := fixedCipher()
+	id, fields := positive(t, cipher, now.Add(-time.Second))
+	text := fmt.Sprint(int64(id))
+	in := at(now)
+	in.cipher = cipher
+	readings, err := in.read(in.kindOf(text), text, in.parse(text))
+	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
+		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
+	}
+	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
+	if readings, _ := in.read("", text, in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
+		t.Errorf("in the future: %q", labels(readings))
+	}
+	in.now, in.cipher = func() time.Time { return now }, nil
+	if readings, _ := in.read("", text, in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
+		t.Errorf("without a secret: %q", labels(readings))
+	}
+}
+
+// fixedCipher returns the same cipher every time: what else a number can be depends on the number.
+func fixedCipher() *randflake.Cipher {
+	secret, err := randflake.SecretFromBytes([]byte{7, 15: 0})
+	if err != nil {
+		panic(err)
+	}
+	return randflake.NewCipher(secret)
+}
+
+// positive returns an ID made at a time, whose decimal form is positive and too long to be text.
+func positive(t *testing.T, cipher *randflake.Cipher, made time.Time) (randflake.ID, randflake.Fields) {
+	t.Helper()
+	for sequence := range uint32(10000) {
+		f := randflake.Fields{Time: made, Node: 70000, Sequence: sequence}
+		id, err := cipher.Compose(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id > 1e15 {
+			return id, f
+		}
+	}
+	t.Fatal("no such ID")
+	return 0, randflake.Fields{}
+}
+
+// TestInspectNumber is what the program prints of a number: a line for each reading.
+func TestInspectNumber(t *testing.T) {
+	file, cipher := newSecretFile(t)
+	id, f := positive(t, cipher, time.Date(2025, 1, 31, 12, 0, 0, 0, time.UTC))
+	text := fmt.Sprint(int64(id))
+	out := succeed(t, "", "inspect", "--secret-file", file, text)
+	want := fmt.Sprintf("%-19s  %-22s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, "randflake", f.Sequence)
+	if !strings.Contains(out, want) {
+		t.Errorf("%q, want %q in it", out, want)
+	}
+	for _, from := range []string{"auto", "int"} {
+		if again := succeed(t, "", "inspect", "--secret-file", file, "--from", from, text); again != out {
+			t.Errorf("--from %s: %q, want %q", from, again, out)
+		}
+	}
+	plain := fmt.Sprintf("%-13s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
+	if out := succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text); out != plain {
+		t.Errorf("--kind randflake: %q, want %q", out, plain)
+	}
+	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","int":"%s","time":"2025-01-31T12:00:00Z","node":70000,"sequence":%d,"plausible":true}`+"\n", id, text, f.Sequence)
+	if out := succeed(t, "", "inspect", "--secret-file", file, "--json", text); !strings.Contains(out, object) {
+		t.Errorf("--json: %q, want %q in it", out, object)
+	}
+}
+
+// Discord's documentation has this ID, made at 2016-04-30 11:18:25.796 UTC by worker 1.
+const documented = "175928847299117063"
+
+func TestInspectSnowflake(t *testing.T) {
+	isolate(t)
+	want := "175928847299117063   snowflake discord       2016-04-30T11:18:25.796Z  worker      1  process      0  sequence      7\n"
+	id, err := snowflake.Parse(documented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text", documented},
+		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
+		{"--from", "base32", bases.Format32(id)}, {"--from", "base58", bases.Format58(id)}, {"--from=base62", bases.Format62(id)},
+	} {
+		if got := succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...); got != want {
+			t.Errorf("inspect %q: %q, want %q", args, got, want)
+		}
+	}
+	// Without the layout it is one line of several.
+	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", bases.Format58(id)}} {
+		if got := succeed(t, "", append([]string{"inspect"}, args...)...); !strings.Contains(got, want) || !strings.Contains(got, "snowflake twitter") {
+			t.Errorf("inspect %q: %q, want %q in it", args, got, want)
+		}
+	}
+	object := `{"kind":"snowflake","layout":"discord","id":"175928847299117063","int":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":1,"process":0,"sequence":7,"plausible":true}` + "\n"
+	if got := succeed(t, "", "inspect", "--json", "--layout", "discord", documented); got != object {
+		t.Errorf("%q, want %q", got, object)
+	}
+}
+
+// TestInspectULID has the example of the specification's first implementation, and the ends of the range.
+func TestInspectULID(t *testing.T) {
+	isolate(t)
+	for text, want := range map[string]string{
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV": `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`,
+		"01arz3ndektsv4rrffq69g5fav": `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`,
+		"00000000000000000000000000": `{"kind":"ulid","id":"00000000000000000000000000","time":"1970-01-01T00:00:00.000Z","entropy":"00000000000000000000","plausible":true}`,
+	} {
+		for _, args := range [][]string{{text}, {"--kind", "ulid", text}, {"--from", "text", text}} {
+			if got := succeed(t, "", append([]string{"inspect", "--json"}, args...)...); got != want+"\n" || !json.Valid([]byte(got)) {
+				t.Errorf("inspect %q: %q, want %q", args, got, want)
+			}
+		}
+	}
+	want := "01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z  entropy d6764c61efb99302bd5b\n"
+	if got := succeed(t, "", "inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	last := call(t, "", "inspect", "--json", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+	if last.code != exitFailed || !strings.Contains(last.out, `"time":"10889-08-02T05:31:50.655Z","entropy":"ffffffffffffffffffff"`) || !strings.Contains(last.err, "in the future") {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestKindOf is what a text is taken for when nobody says it.
+func TestKindOf(t *testing.T) {
+	for _, c := range []struct{ from, text, want string }{
+		{"auto", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
+		{"auto", "00000000000000000000000000", kindULID}, // more digits than a number has
+		{"text", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
+		{"auto", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", kindRandflake},
+		{"auto", "12345678901234", ""},
+		{"auto", "1234567890123", kindRandflake}, // refused there
+		{"int", "1234567890123", ""},
+		{"int", "12", ""},
+		{"text", "12345678901234", kindRandflake},
+		{"auto", "-12345678901234", ""},
+		{"int", "-5", ""},
+		{"auto", "0x1f", ""},
+		{"hex", "12345678901234", ""},
+		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindULID},
+		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
+		{"auto", "3vgoe12ccb8gh", kindRandflake},
+		{"auto", "", kindRandflake},
+	} {
+		in := at(time.Now())
+		in.from = c.from
+		if got := in.kindOf(c.text); got != c.want {
+			t.Errorf("--from %s %q: %q, want %q", c.from, c.text, got, c.want)
+		}
+	}
+}
+
+func TestInspectSnowflakeRefuses(t *testing.T) {
+	isolate(t)
+	for args, want := range map[string]string{
+		"--layout twitter -- -5":                    "63 bits of layout twitter",
+		"--layout twitter 05":                       "no leading zeros",
+		"--layout twitter 9223372036854775808":      "63 bits of layout twitter",
+		"--layout twitter 0xffffffffffffffff":       "63 bits of layout twitter",
+		"--layout twitter abc":                      "decimal digits",
+		"--layout javascript53 9223372036854775807": "53 bits of layout javascript53",
+		"--from base32 5":                           "13 digits of base 32",
+		"--from base58 0qm6nKp8qFC":                 "digit of base 58",
+		"--from base62 zzzzzzzzzzz":                 "at most LygHa16AHYF",
+		"--kind snowflake 0":                        "choose one with --kind or --layout",
+		"--kind ulid 5":                             "26 digits of a ULID",
+		"--from int 5":                              "--secret-file",
+		"12345678901":                               "--from text or --from int",
+	} {
+		wantFailure(t, call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...), exitFailed, want)
+	}
+}
+
+// TestInspectWithBrokenSecret wants an answer about the secret, for a number that may need it.
+func TestInspectWithBrokenSecret(t *testing.T) {
+	isolate(t)
+	wantFailure(t, call(t, "", "inspect", "--secret-file", "/nowhere/secret", documented), exitFailed, "/nowhere/secret", "no such file")
+	t.Setenv(secretFileVariable, "/nowhere/secret")
+	wantFailure(t, call(t, "", "inspect", documented), exitFailed, "/nowhere/secret", "no such file")
+	os.Unsetenv(secretFileVariable)
+	for _, name := range []string{"XDG_STATE_HOME", "HOME", "LocalAppData"} {
+		t.Setenv(name, "") // nowhere to look for a secret
+	}
+	succeed(t, "", "inspect", documented)
+	wantFailure(t, call(t, "", "inspect", "3vgoe12ccb8gh"), exitFailed, "no directory for secret and space", "--store")
+	t.Setenv(secretFileVariable, "/nowhere/secret")
+	succeed(t, "", "inspect", "--layout", "discord", documented)
+	succeed(t, "", "inspect", "--kind", "ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+}
+
+// TestImplausible has times in the future, of IDs whose kind is known.
+func TestImplausible(t *testing.T) {
+	for kind, want := range map[string]string{
+		kindRandflake: "another secret", kindSnowflake: "another layout", kindULID: "a clock that was ahead",
+	} {
+		now := time.Now()
+		in := at(now)
+		for ahead, implausible := range map[time.Duration]bool{0: false, clockSkew: false, clockSkew + 1: true} {
+			readings, err := in.only(reading{kind: kind, id: "x", time: now.Add(ahead), timeForm: milliseconds}, nil)
+			if len(readings) != 1 || (err != nil) != implausible || implausible && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %v ahead: %v, %v", kind, ahead, readings, err)
+			}
+		}
+	}
+}
+
+// FuzzInspect has any text in any form: there is an answer in whole lines of JSON, or an error.
+func FuzzInspect(f *testing.F) {
+	for _, text := range []string{"", "v", "-5", "0x1f", documented, "01ARZ3NDEKTSV4RRFFQ69G5FAV", `"3vgoe12ccb8gh"`, "NQm6nKp8qFC", "00000000000000", "\u017f"} {
+		f.Add(text, uint8(0), uint8(0))
+		f.Add(text, uint8(1), uint8(4))
+		f.Add(text, uint8(2), uint8(1))
+		f.Add(text, uint8(3), uint8(2))
+	}
+	froms := []string{"auto", "text", "int", "hex", "base32", "base58", "base62"}
+	f.Fuzz(func(t *testing.T, text string, kind, from uint8) {
+		in := at(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+		*in.json, in.cipher = true, fixedCipher()
+		in.from = froms[int(from)%len(froms)]
+		if i := int(kind) % 4; i > 0 {
+			in.kind = kindNames[i-1]
+		}
+		if in.settle(home{}) != nil {
+			return
+		}
+		in.learn([]string{text})
+		out, err := in.answer(nil, 0, text)
+		if err == nil && len(out) == 0 {
+			t.Fatalf("%q: %q, %v", text, out, err)
+		}
+		for line := range bytes.Lines(out) {
+			if !json.Valid(line) || !bytes.HasSuffix(line, []byte("}\n")) {
+				t.Errorf("%q: %q", text, line)
+			}
+		}
+	})
+}
+
+// TestPublishedIDs reads IDs of vendors in the forms in which they are written.
+func TestPublishedIDs(t *testing.T) {
+	isolate(t)
+	for _, c := range []struct{ args, want string }{
+		{"7102577116159582209", "snowflake unix          2023-08-30T09:05:43.994Z  worker     42  sequence      1"},
+		{"7102577116159582209n", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"7_102_577_116_159_582_209", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"7,102,577,116,159,582,209", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"7102577116159582209L", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"0x62916c418e82a001", "snowflake unix          2023-08-30T09:05:43.994Z"},
+		{"--layout unix 0x62916c418e82a001", "7102577116159582209  snowflake unix"},
+		{"--layout unix --from int 7102577116159582209", "2023-08-30T09:05:43.994Z"},
+		{"1541815603606036480", "snowflake twitter       2022-06-28T16:07:40.105Z"},
+		{"175928847299117063", "snowflake discord       2016-04-30T11:18:25.796Z"},
+		{"--layout discord -- -9223372036854775808", "2084-"},
+		{"110224538612341312", "snowflake mastodon      2023-"},
+		{"--layout tsid 388400145978465528", "2022-"},
+		{"--layout tsid -- -8057972036854775808", "in the future"},
+		{"--layout yitter 420843340628037", "sequence "},
+		{"--layout sonyflake2 100000000000000", "machine "},
+		{"--layout sonyflake 100000000000000", "machine "},
+		{"--layout instagram 1387263000000000000", "shard "},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "ulid                    2016-07-30T23:54:10.259Z"},
+		{"01arz3ndektsv4rrffq69g5fav", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
+		{"1541815603606036480,5", "invalid ID"},
+		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
+	} {
+		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
+		if !strings.Contains(r.out+r.err, c.want) {
+			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
+		}
+	}
+}
+
+// TestRange prints the first and the last ID of an interval.
+func TestRange(t *testing.T) {
+	for args, want := range map[string]string{
+		"--layout discord 2024-01-01 2024-02-01":                          "1191168914227200000\n1202402938060799999\n",
+		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z":           "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
+		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie",
+		"2024-01-01 2024-02-01":                                           "want --layout",
+		"--layout discord 2024-02-01 2024-01-01":                          "is not before",
+		"--layout discord yesterday 2024-01-01":                           "want a time such as",
+		"--layout discord 2014-01-01 2014-01-02":                          "invalid ID",
+	} {
+		r := call(t, "", append([]string{"range"}, strings.Fields(args)...)...)
+		if !strings.Contains(r.out+r.err, want) {
+			t.Errorf("%s: %+v, want %q", args, r, want)
+		}
+	}
+}
