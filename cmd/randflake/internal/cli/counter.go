@@ -25,14 +25,10 @@ func (t *tool) nextCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next NAME",
 		Short: "take numbers from a counter",
-		Long: `Take the next numbers of a counter and print them, one per line: small numbers
-that never repeat, for orders, tickets and rows. Each number is larger than
-every number given to any process before. Numbers that can't be printed are
-lost.
-
-In your state directory the first call makes the counter, and also the
-directory, as "randflake new" does. In other stores, make the counter with
---create or "randflake counter create".`,
+		Long: `Take the next numbers of a counter, each larger than every number given to any
+process before, and print them, one per line. Numbers that can't be printed are
+lost. In your state directory the first call makes the counter; in other stores,
+make it with --create or "randflake counter create".`,
 		Example: `  randflake next orders
   randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -50,12 +50,11 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [STORE]",
 		Short: "make a space",
-		Long: `Make a space. It can't know what others have granted for the same IDs, so leases
-begin after those of another space of the same limits have ended, some minutes,
-and counters wait until they are set. With --new, which says that there are no
-such IDs, leases begin at once, and the file of the secret is made if there is
-none. A space is for one secret, or with --nodes for sortable IDs, which have
-none. Nothing of it can be changed later.`,
+		Long: `Make a space, for one secret, or with --nodes for sortable IDs, which have none.
+Another space may have granted the same IDs, so leases begin some minutes later,
+when its own have ended, and counters wait until they are set. With --new, which
+says that there was none, leases begin at once, and the file of the secret is
+made if it is missing. Nothing of a space can be changed later.`,
 		Example: `  randflake store init --new leases
   randflake store init --if-missing postgres://app@db/shop
   randflake store init --new --nodes 1024 'redis://cache?space=snowflake'`,
@@ -235,10 +234,10 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report-loss [STORE]",
 		Short: "say that a store lost data where it can't tell",
-		Long: `Say that the data of a store may be an older copy, which it can't tell where an
-old backup or snapshot is back in its place: nothing is leased before all leases
-have ended that may be forgotten, some minutes, and each counter waits until it
-is set. Reporting a loss that was none costs no more than that.`,
+		Long: `Say that the data of a store may be an older copy, such as a backup or snapshot
+that was restored: nothing is leased for some minutes, until all leases that may
+be forgotten have ended, and each counter waits until it is set. To report a loss
+that was none costs no more than that.`,
 		Example: "  randflake store report-loss --why 'snapshot of Monday restored'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
