@@ -17,6 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lab/etcd"
+	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/kubernetes"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -124,4 +125,9 @@ func TestRights(t *testing.T) {
 	if id, err := keeper.Generator().Generate(); err != nil {
 		t.Errorf("%v, %v", id, err)
 	}
+}
+
+func TestThousand(t *testing.T) {
+	s := serve(t)
+	thousand.Test(t, func() lease.Engine { return s.connect(t, s.Addr(), Admin, "ids") })
 }

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/s3"
@@ -71,34 +70,9 @@ func TestConditionsIgnored(t *testing.T) {
 	}
 }
 
-// TestThousand: so many processes that take a node of the same window at once get one each.
 func TestThousand(t *testing.T) {
 	name := serve(t).URL("ids")
-	first, err := lease.Create(t.Context(), connect(t, name), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spaces := []*lease.Space{first}
-	for len(spaces) < 1000 {
-		space, err := lease.Open(t.Context(), connect(t, name), lease.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		spaces = append(spaces, space)
-	}
-	window, began := first.Limits().WindowOf(time.Now())+1, time.Now()
-	var nodes sync.Map
-	var wg sync.WaitGroup
-	for _, space := range spaces {
-		wg.Go(func() {
-			l, err := space.Take(t.Context(), window, 1)
-			if _, twice := nodes.LoadOrStore(l.FirstNode, true); twice || err != nil {
-				t.Errorf("%+v, %v", l, err)
-			}
-		})
-	}
-	wg.Wait()
-	t.Logf("%v for %d leases", time.Since(began), len(spaces))
+	thousand.Test(t, func() lease.Engine { return connect(t, name) })
 }
 
 // TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place of local.Keep.

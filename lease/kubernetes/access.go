@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,32 +56,34 @@ func inPod(dir, host, port string) (*access, error) {
 
 // A config has what is used of a kubeconfig file.
 type config struct {
-	Current  string `yaml:"current-context"`
-	Contexts []struct {
-		Name    string
-		Context struct{ Cluster, User string }
+	Current                   string `yaml:"current-context"`
+	Contexts, Clusters, Users []named
+}
+
+// A named has one of these.
+type named struct {
+	Name    string
+	Context struct{ Cluster, User string }
+	Cluster struct {
+		Server string
+		CA     string `yaml:"certificate-authority"`
+		CAData string `yaml:"certificate-authority-data"`
 	}
-	Clusters []struct {
-		Name    string
-		Cluster struct {
-			Server string
-			CA     string `yaml:"certificate-authority"`
-			CAData data   `yaml:"certificate-authority-data"`
-		}
+	User struct {
+		Token       string
+		TokenFile   string `yaml:"tokenFile"`
+		Certificate string `yaml:"client-certificate"`
+		CertData    string `yaml:"client-certificate-data"`
+		Key         string `yaml:"client-key"`
+		KeyData     string `yaml:"client-key-data"`
+		Exec        any
+		Provider    any `yaml:"auth-provider"`
 	}
-	Users []struct {
-		Name string
-		User struct {
-			Token       string
-			TokenFile   string `yaml:"tokenFile"`
-			Certificate string `yaml:"client-certificate"`
-			CertData    data   `yaml:"client-certificate-data"`
-			Key         string `yaml:"client-key"`
-			KeyData     data   `yaml:"client-key-data"`
-			Exec        any
-			Provider    any `yaml:"auth-provider"`
-		}
-	}
+}
+
+// find returns the one of that name, or an empty one.
+func find(all []named, name string) named {
+	return append(slices.DeleteFunc(all, func(n named) bool { return n.Name != name }), named{})[0]
 }
 
 // byConfig returns the access of the current context in a file. No error has a part of the file's secrets.
@@ -93,62 +96,48 @@ func byConfig(name string) (*access, error) {
 	if yaml.Unmarshal(content, &c) != nil {
 		return nil, fmt.Errorf("%s: want a kubeconfig file", name)
 	}
-	path := func(file string) string {
-		if file == "" || filepath.IsAbs(file) {
-			return file
-		}
-		return filepath.Join(filepath.Dir(name), file)
+	context := find(c.Contexts, c.Current).Context
+	k, u := find(c.Clusters, context.Cluster).Cluster, find(c.Users, context.User).User
+	if k.Server == "" {
+		return nil, fmt.Errorf("%s: current-context %q: want one that has a cluster with a server", name, c.Current)
 	}
-	for _, context := range c.Contexts {
-		for _, cluster := range c.Clusters {
-			for _, user := range c.Users {
-				if context.Name != c.Current || cluster.Name != context.Context.Cluster || user.Name != context.Context.User {
-					continue
-				}
-				k, u := cluster.Cluster, user.User
-				if u.Exec != nil || u.Provider != nil {
-					return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: want a token or a client certificate", name, user.Name)
-				}
-				a := &access{server: strings.TrimSuffix(k.Server, "/"), token: u.Token, tokenFile: path(u.TokenFile)}
-				ca, caErr := k.CAData.or(path(k.CA))
-				certificate, certErr := u.CertData.or(path(u.Certificate))
-				key, keyErr := u.KeyData.or(path(u.Key))
-				if err := cmp.Or(caErr, certErr, keyErr); err != nil {
-					return nil, fmt.Errorf("%s: %w", name, err)
-				}
-				return a, a.connect(ca, certificate, key)
-			}
-		}
+	if u.Exec != nil || u.Provider != nil {
+		return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: want a token or a client certificate", name, context.User)
 	}
-	return nil, fmt.Errorf("%s: context %q: want a current-context that has a cluster and a user", name, c.Current)
+	var failed error
+	read := func(data, file string) []byte {
+		content, err := base64.StdEncoding.DecodeString(data)
+		if data == "" && file != "" {
+			content, err = os.ReadFile(beside(name, file))
+		}
+		failed = cmp.Or(failed, err)
+		return content
+	}
+	a := &access{server: strings.TrimSuffix(k.Server, "/"), token: u.Token, tokenFile: beside(name, u.TokenFile)}
+	ca, certificate, key := read(k.CAData, k.CA), read(u.CertData, u.Certificate), read(u.KeyData, u.Key)
+	if failed != nil {
+		return nil, fmt.Errorf("%s: %w", name, failed)
+	}
+	return a, a.connect(ca, certificate, key)
 }
 
-// data is in base64.
-type data []byte
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (d *data) UnmarshalText(text []byte) (err error) {
-	*d, err = base64.StdEncoding.DecodeString(string(text))
-	return err
-}
-
-// or returns the data, or what is in a file.
-func (d data) or(file string) ([]byte, error) {
-	if d != nil || file == "" {
-		return d, nil
+// beside returns the name of a file that another file names.
+func beside(name, file string) string {
+	if file == "" || filepath.IsAbs(file) {
+		return file
 	}
-	return os.ReadFile(file)
+	return filepath.Join(filepath.Dir(name), file)
 }
 
 // connect makes the client. It has one request on a connection, so that a dead connection ends with its request.
 func (a *access) connect(authorities, certificate, key []byte) error {
 	c := new(tls.Config)
-	if authorities != nil {
+	if len(authorities) > 0 {
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(authorities) {
 			return errors.New("certificate authority: want certificates in PEM")
 		}
 	}
-	if certificate != nil {
+	if len(certificate) > 0 {
 		pair, err := tls.X509KeyPair(certificate, key)
 		if err != nil {
 			return fmt.Errorf("client certificate: %w", err)

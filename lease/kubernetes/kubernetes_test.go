@@ -200,7 +200,7 @@ func TestKubeconfig(t *testing.T) {
 		{data, "exec: {command: aws}", "want a token or a client certificate"},
 		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
 		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
-		{"certificate-authority-data: '?'", "token: hunter2", "want a kubeconfig file"},
+		{"certificate-authority-data: '?'", "token: hunter2", "base64"},
 		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
 	} {
 		path := s.write(t, "config", fmt.Sprintf(form, s.URL, tt.cluster, tt.user))

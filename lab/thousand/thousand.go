@@ -1,0 +1,41 @@
+// Package thousand has a thousand processes take leases of one window at once.
+package thousand
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+// Test opens handles on a new space with an engine of its own each, has all take a node of the same window, and logs how
+// long that takes.
+func Test(t *testing.T, connect func() lease.Engine) {
+	first, err := lease.Create(t.Context(), connect(), lease.Config{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spaces := []*lease.Space{first}
+	for len(spaces) < 1000 {
+		space, err := lease.Open(t.Context(), connect(), lease.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spaces = append(spaces, space)
+	}
+	window, began := first.Limits().WindowOf(time.Now())+1, time.Now()
+	var nodes sync.Map
+	var wg sync.WaitGroup
+	for _, space := range spaces {
+		wg.Go(func() {
+			defer space.Close()
+			l, err := space.Take(t.Context(), window, 1)
+			if _, twice := nodes.LoadOrStore(l.FirstNode, true); twice || err != nil {
+				t.Errorf("%+v, %v", l, err)
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%v for %d leases", time.Since(began), len(spaces))
+}
