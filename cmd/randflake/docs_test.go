@@ -61,12 +61,20 @@ func blocksOf(page string) (blocks []block) {
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	check(t, err)
-	blocks := map[string]block{}
+	out, err := exec.Command("sh", "-c", "cat ../../examples/databases/*.go | tr -d '\\t'").Output()
+	check(t, err)
+	blocks, examples := map[string]block{}, string(out)
 	for _, path := range append(pages, "../../README.md") {
 		content, err := os.ReadFile(path)
 		check(t, err)
 		for _, b := range blocksOf(string(content)) {
-			if b.language == "go" && filepath.Base(path) != "databases.md" { // which a test in examples/databases compiles
+			switch {
+			case b.language != "go":
+			case filepath.Base(path) == "databases.md": // shows examples/databases, a module of its own
+				if !strings.Contains(examples, strings.ReplaceAll(b.code, "\t", "")) {
+					t.Errorf("%s, line %d: examples/databases has other code", path, b.line)
+				}
+			default:
 				blocks[fmt.Sprintf("%s/line%d", filepath.Base(path), b.line)] = b
 			}
 		}

@@ -203,16 +203,12 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 func TestInspectReportsFailedInput(t *testing.T) {
 	file, _ := newSecretFile(t)
 	var out, errs bytes.Buffer
-	in := io.MultiReader(strings.NewReader("v\nv"), failingReader{})
+	in := io.MultiReader(strings.NewReader("v\nv"), iotest.ErrReader(errors.New("torn cable")))
 	code := (&tool{stdin: in, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", "--secret-file", file})
 	if code != exitFailed || strings.Count(out.String(), "\n") != 1 || !strings.Contains(errs.String(), "standard input: torn cable") {
 		t.Errorf("exit status %d, output %q, %q", code, &out, &errs)
 	}
 }
-
-type failingReader struct{}
-
-func (failingReader) Read([]byte) (int, error) { return 0, errors.New("torn cable") }
 
 // TestConvert has each form of an ID become each other.
 func TestConvert(t *testing.T) {
