@@ -102,8 +102,8 @@ func TestFaults(t *testing.T) {
 		e := connect(t)
 		must(t, e.Prepare(t.Context()))
 		leasetest.Put(t, e, "a", "1")
-		s.puts = 0
-		s.fault = func(w http.ResponseWriter, put func()) bool {
+		s.mu.Lock()
+		s.puts, s.fault = 0, func(w http.ResponseWriter, put func()) bool {
 			s.fault = nil
 			if tt.effect {
 				put()
@@ -111,10 +111,13 @@ func TestFaults(t *testing.T) {
 			tt.fault(w)
 			return false
 		}
+		s.mu.Unlock()
 		a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
+		s.mu.Lock()
 		if (err == nil) != tt.repeats || a.Swapped != tt.repeats || (s.puts == 2) != tt.repeats {
 			t.Errorf("%s: %+v, %v, sent %d times", name, a, err, s.puts)
 		}
+		s.mu.Unlock()
 		if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (tt.effect || tt.repeats) {
 			t.Errorf("%s: found %s", name, value)
 		}
