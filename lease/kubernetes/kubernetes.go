@@ -67,7 +67,8 @@ func Check(url string) error {
 	return err
 }
 
-var form = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)/([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)$`)
+// form allows names of any length, as counted repetitions would take a quarter of a megabyte.
+var form = regexp.MustCompile(`^([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
 
 func parse(raw string) (namespace, name, kubeconfig string, err error) {
 	u, query, err := storeurl.ParseURL(raw)
@@ -75,14 +76,14 @@ func parse(raw string) (namespace, name, kubeconfig string, err error) {
 		return "", "", "", fmt.Errorf("kubernetes: %w", err)
 	}
 	parts := form.FindStringSubmatch(u.Opaque)
-	if u.Scheme != "kubernetes" || parts == nil {
+	if u.Scheme != "kubernetes" || parts == nil || len(parts[1]) > 63 || len(parts[2]) > 253 {
 		return "", "", "", errors.New("kubernetes: URL: want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
 	}
 	kubeconfig = storeurl.Take(query, "kubeconfig")
 	for name := range query {
 		return "", "", "", fmt.Errorf("kubernetes: URL: unknown parameter %q: want kubeconfig", name)
 	}
-	return parts[1], parts[3], kubeconfig, nil
+	return parts[1], parts[2], kubeconfig, nil
 }
 
 // A configMap is the backend of an engine.
