@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -39,6 +40,7 @@ type issuer struct {
 // unknown key; meanwhile the known ones are used, until they are older than keysLast.
 type keys struct {
 	fetches singleflight.Group
+	waiting atomic.Int32 // callers, for a fetch
 
 	mu     sync.Mutex
 	set    jose.JSONWebKeySet
@@ -151,7 +153,8 @@ func (i *issuer) find(ctx context.Context, name string) (found []jose.JSONWebKey
 	if len(found) > 0 {
 		return found, nil
 	}
-	if fetched != nil {
+	defer i.waiting.Add(-1)
+	if n := i.waiting.Add(1); fetched != nil && n <= maxWaiting {
 		select {
 		case <-fetched:
 			return i.find(ctx, name) // which fetches no more for a while

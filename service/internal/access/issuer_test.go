@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -261,6 +262,26 @@ func TestMadeUpKey(t *testing.T) {
 		}
 		s.bad("a key that was withdrawn 11 minutes ago", "one")
 		time.Sleep(time.Hour)
+	})
+}
+
+// TestCrowd: so many callers wait for keys at a time, and more are refused at once.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, began := newSigner(t, keysURL), time.Now()
+		s.delay = 3 * time.Second
+		var refused atomic.Int64
+		var all sync.WaitGroup
+		for range maxWaiting + 10 {
+			all.Go(func() {
+				if s.call(t.Context(), "made-up"); time.Now().Equal(began) {
+					refused.Add(1)
+				}
+			})
+		}
+		if all.Wait(); refused.Load() != 10 {
+			t.Errorf("%d refused at once, want 10", refused.Load())
+		}
 	})
 }
 

@@ -15,7 +15,7 @@ const (
 	maxAnswers = 1 << 19
 	maxAnswer  = maxAnswers / 2 // of one principal
 	negligible = 16             // takes less than the call itself
-	maxWaiting = 500            // calls of one principal that wait for room, as each may have a large header and body
+	maxWaiting = 500            // calls of one principal that wait for room, or for an issuer's keys: each may have a large header and body
 )
 
 // Usage counts the calls and answers of principals, as far as this process knows them. It is safe for concurrent use.

@@ -56,6 +56,48 @@ type call struct {
 // Keys of contexts.
 type callKey struct{}
 type ageKey struct{}
+type senderKey struct{}
+
+// A sender is who sent a request, or why that is not known, by the setup that was in force then.
+type sender struct {
+	setup *setup
+	who   access.Principal
+	err   error
+}
+
+// from returns a request with its sender.
+func (s *Server) from(r *http.Request) (*http.Request, sender) {
+	by := sender{setup: s.setup.Load()}
+	by.who, by.err = by.setup.policy.Identify(r)
+	return r.WithContext(context.WithValue(r.Context(), senderKey{}, by)), by
+}
+
+// Limits on what is done for senders who are not known, each of which may have a hundred requests on each connection, send no body and
+// read no answer.
+const (
+	maxStrangers = 1000
+	strangerTime = 5 * time.Second
+)
+
+// bounded lets so many requests of strangers be under way. The others get a header alone, which waits for no reader.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, by := s.from(r)
+		if by.err != nil {
+			if !s.places.TryAcquire(1) {
+				w.Header().Set("Connection", "close")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			defer s.places.Release(1)
+			answer, end := http.NewResponseController(w), time.Now().Add(strangerTime)
+			answer.SetReadDeadline(end)
+			answer.SetWriteDeadline(end)
+			defer answer.Flush()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // Aging returns the context of a connection that is old at a time: then it ends after the calls that are under way, and
 // the client connects to any of the replicas, with the certificate that it has by then.
@@ -65,11 +107,11 @@ func Aging(ctx context.Context, old time.Time) context.Context {
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// identify authenticates the sender of a request, and ends connections that should take no more. The ID of the request is that of the
+// identify returns a call of the sender of a request, and ends connections that should take no more. The ID of the request is that of the
 // caller's trace, if there is one, and goes back in the answer. If the error is not nil, nothing else is done for the sender.
 func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error) {
-	setup := s.setup.Load()
-	who, err := setup.policy.Identify(r)
+	by := r.Context().Value(senderKey{}).(sender)
+	who, err := by.who, by.err
 	old, aging := r.Context().Value(ageKey{}).(time.Time)
 	switch {
 	case err != nil, // so that nothing more of the connection is read, and a client with another certificate shows that
@@ -82,7 +124,7 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error)
 		id = parts[1]
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	c := &call{setup: setup, who: who, by: caller{who.Name, r.RemoteAddr, id}, written: func() {}}
+	c := &call{setup: by.setup, who: who, by: caller{who.Name, r.RemoteAddr, id}, written: func() {}}
 	switch {
 	case err == nil:
 		return c, nil
@@ -118,6 +160,7 @@ func (s *Server) observing(what string, all bool, show func(w http.ResponseWrite
 		if _, password, ok := r.BasicAuth(); ok {
 			r = r.Clone(r.Context())
 			r.Header.Set("Authorization", "Bearer "+password)
+			r, _ = s.from(r)
 		}
 		c, err := s.identify(w, r)
 		status, may := http.StatusForbidden, []*space.Space(nil)

@@ -306,6 +306,23 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestStrangersWhoHold: when strangers have as many requests under way as they may, more of theirs get a header alone, and others answers.
+func TestStrangersWhoHold(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	for _, held := range []int64{maxStrangers, 0} {
+		w.places.TryAcquire(held)
+		for _, path := range []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"} {
+			if a := w.send(http.MethodPost, path, ""); (a.status == http.StatusServiceUnavailable && a.text == "") != (held > 0) {
+				t.Errorf("%s with %d under way: %d %s", path, held, a.status, a.text)
+			}
+		}
+		if a := w.call("IDService/Mint", `{"space":"mint"}`, as("web")); a.status != http.StatusOK {
+			t.Errorf("a principal with %d under way: %s", held, a.text)
+		}
+		w.places.Release(held)
+	}
+}
+
 // watchers are principals who may observe everything, one space, or nothing.
 var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name: one, tokens: [" + hashOf("one") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
 	"rules: [{principals: [all], spaces: ['*'], verbs: [observe]}, {principals: [one], spaces: [none], verbs: [observe]}, {principals: [web], spaces: ['*'], verbs: [mint, count]}]\n"

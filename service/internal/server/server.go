@@ -17,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake"
@@ -33,7 +34,8 @@ type Server struct {
 	audit     *trail
 	logger    *slog.Logger
 	usage     *access.Usage
-	strangers *rate.Limiter // answers to those who are not known
+	strangers *rate.Limiter       // answers to those who are not known
+	places    *semaphore.Weighted // of requests of theirs that are under way
 
 	Metrics *metrics.Metrics
 
@@ -67,7 +69,7 @@ func (f Files) Close() {
 
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500)}
+	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500), places: semaphore.NewWeighted(maxStrangers)}
 	s.audit = newTrail(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
 	s.Metrics = metrics.New(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
@@ -197,7 +199,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /{$}", s.observing("page", false, s.show))
 	scrape := s.Metrics.Handler()
 	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ []*space.Space) { scrape.ServeHTTP(w, r) }))
-	return http.MaxBytesHandler(mux, maxBody)
+	return s.bounded(http.MaxBytesHandler(mux, maxBody))
 }
 
 // Probes returns the handler of what anybody may ask: whether the process lives, and whether it is ready.
