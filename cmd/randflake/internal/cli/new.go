@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,11 +123,11 @@ func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
 
 var randflakeFormats = append(formatsOf(func(b []byte, id randflake.ID) []byte { return binary.LittleEndian.AppendUint64(b, uint64(id)) }),
 	format[randflake.ID]{"int", func(b []byte, id randflake.ID) []byte { return append(strconv.AppendInt(b, int64(id), 10), '\n') }},
-	format[randflake.ID]{"hex", func(b []byte, id randflake.ID) []byte { return fmt.Appendf(b, "0x%016x\n", uint64(id)) }})
+	format[randflake.ID]{"hex", func(b []byte, id randflake.ID) []byte { return appendHex(b, uint64(id)) }})
 
 var snowflakeFormats = append(formatsOf(func(b []byte, id snowflake.ID) []byte { return binary.BigEndian.AppendUint64(b, uint64(id)) }),
 	format[snowflake.ID]{"int", func(b []byte, id snowflake.ID) []byte { return append(strconv.AppendUint(b, uint64(id), 10), '\n') }},
-	format[snowflake.ID]{"hex", func(b []byte, id snowflake.ID) []byte { return fmt.Appendf(b, "0x%016x\n", uint64(id)) }},
+	format[snowflake.ID]{"hex", func(b []byte, id snowflake.ID) []byte { return appendHex(b, uint64(id)) }},
 	format[snowflake.ID]{"base32", func(b []byte, id snowflake.ID) []byte { return append(bases.Append32(b, id), '\n') }},
 	format[snowflake.ID]{"base58", func(b []byte, id snowflake.ID) []byte { return append(bases.Append58(b, id), '\n') }},
 	format[snowflake.ID]{"base62", func(b []byte, id snowflake.ID) []byte { return append(bases.Append62(b, id), '\n') }})
@@ -145,6 +146,11 @@ func formatsOf[ID interface {
 		{"json", func(b []byte, id ID) []byte { return append(text(append(b, '"'), id), "\"\n"...) }},
 		{"binary", binary},
 	}
+}
+
+func appendHex(b []byte, id uint64) []byte {
+	digits := binary.BigEndian.AppendUint64(nil, id)
+	return append(hex.AppendEncode(append(b, "0x"...), digits), '\n')
 }
 
 // mintRandflakes writes n IDs.
