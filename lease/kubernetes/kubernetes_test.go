@@ -11,24 +11,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A server compares resourceVersions as an API server does, and fails as it is told to. What needs a real one is tested where
-// there is one.
+// A server compares resourceVersions as an API server does. What needs a real one is tested where there is one.
 type server struct {
-	*httptest.Server
+	documenttest.Server
+	http    *httptest.Server
 	dir     string // with the files of a service account
-	mu      sync.Mutex
 	objects map[string]object
 	version int
 	token   string
-	puts    int
-	fault   func(w http.ResponseWriter, put func()) (ok bool) // of requests that put
 }
 
 type metadata struct {
@@ -38,8 +35,8 @@ type metadata struct {
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	path, name, _ := strings.Cut(r.URL.Path, "/configmaps")
 	var body object
 	var m, old metadata
@@ -69,11 +66,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == "POST" && exists, r.Method == "PUT" && m.ResourceVersion != old.ResourceVersion:
 		refuse(w, http.StatusConflict)
 		return
-	case r.Method != "GET":
-		if s.puts++; s.fault != nil && !s.fault(w, put) {
-			return
-		}
-		put()
+	case r.Method != "GET" && !s.Put(w, put):
+		return
 	}
 	json.NewEncoder(w).Encode(s.objects[name])
 }
@@ -85,15 +79,15 @@ func refuse(w http.ResponseWriter, status int) {
 
 func start(t *testing.T) *server {
 	s := &server{objects: map[string]object{}, token: "first", dir: t.TempDir()}
-	s.Server = httptest.NewTLSServer(s)
-	t.Cleanup(s.Close)
+	s.http = httptest.NewTLSServer(s)
+	t.Cleanup(s.http.Close)
 	s.write(t, "ca.crt", string(s.authority()))
 	s.write(t, "token", s.token)
 	return s
 }
 
 func (s *server) authority() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
 }
 
 func (s *server) write(t *testing.T, name, content string) string {
@@ -104,7 +98,7 @@ func (s *server) write(t *testing.T, name, content string) string {
 
 // connect returns an engine as in a pod.
 func (s *server) connect(t *testing.T) lease.Engine {
-	host, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
+	host, port, _ := strings.Cut(strings.TrimPrefix(s.http.URL, "https://"), ":")
 	a, err := inPod(s.dir, host, port)
 	must(t, err)
 	return newEngine(a, "shop", "ids")
@@ -121,49 +115,11 @@ func TestSuite(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) func(*testing.T) lease.Engine { return start(t).connect })
 }
 
-// TestFaults: a request to put is sent once, unless the server says that it changed nothing.
 func TestFaults(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status  int // 0 cuts the connection
-		effect  bool
-		repeats bool
-	}{
-		"cut off before": {0, false, false},
-		"cut off after":  {0, true, false},
-		"timeout after":  {http.StatusGatewayTimeout, true, false},
-		"failed":         {http.StatusInternalServerError, false, false},
-		"unavailable":    {http.StatusServiceUnavailable, false, false},
-		"busy":           {http.StatusTooManyRequests, false, true},
-		"conflict":       {http.StatusConflict, false, true},
-	} {
+	documenttest.Faults(t, func(t *testing.T) (*documenttest.Server, lease.Engine) {
 		s := start(t)
-		e := s.connect(t)
-		must(t, e.Prepare(t.Context()))
-		leasetest.Put(t, e, "a", "1")
-		s.mu.Lock()
-		s.puts, s.fault = 0, func(w http.ResponseWriter, put func()) bool {
-			s.fault = nil
-			if tt.effect {
-				put()
-			}
-			if tt.status == 0 {
-				panic(http.ErrAbortHandler)
-			}
-			w.Header().Set("Retry-After", "0")
-			refuse(w, tt.status)
-			return false
-		}
-		s.mu.Unlock()
-		a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
-		s.mu.Lock()
-		if (err == nil) != tt.repeats || a.Swapped != tt.repeats || (s.puts == 2) != tt.repeats {
-			t.Errorf("%s: %+v, %v, sent %d times", name, a, err, s.puts)
-		}
-		s.mu.Unlock()
-		if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (tt.effect || tt.repeats) {
-			t.Errorf("%s: found %s", name, value)
-		}
-	}
+		return &s.Server, s.connect(t)
+	}, http.StatusConflict, http.StatusTooManyRequests)
 }
 
 // TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.
@@ -206,7 +162,7 @@ func TestKubeconfig(t *testing.T) {
 		{"certificate-authority-data: '?'", "token: hunter2", "base64"},
 		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
 	} {
-		path := s.write(t, "config", fmt.Sprintf(form, s.URL, tt.cluster, tt.user))
+		path := s.write(t, "config", fmt.Sprintf(form, s.http.URL, tt.cluster, tt.user))
 		e, err := Connect(t.Context(), "kubernetes:shop/ids?kubeconfig="+path)
 		if err == nil {
 			err = e.Prepare(t.Context())

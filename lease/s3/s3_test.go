@@ -9,32 +9,29 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A server is a bucket that fails as it is told to. What needs a real one is tested where there is one.
+// A server is a bucket. What needs a real one is tested where there is one.
 type server struct {
-	mu      sync.Mutex
+	documenttest.Server
 	objects map[string][]byte
-	age     time.Duration                                     // of all objects
-	ignores string                                            // a header
-	fault   func(w http.ResponseWriter, put func()) (ok bool) // of requests that put entries
-	puts    int                                               // of entries
+	age     time.Duration // of all objects
+	ignores string        // a header
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	object, found := s.objects[r.URL.Path]
 	etag := fmt.Sprintf(`"%x"`, md5.Sum(object))
 	body, _ := io.ReadAll(r.Body)
 	put := func() { s.objects[r.URL.Path] = body }
-	entries := strings.HasSuffix(r.URL.Path, "/entries")
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {
 	case r.Method == "GET" && found:
@@ -45,13 +42,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 	case none != "" && found && s.ignores != "If-None-Match", match != "" && match != etag && s.ignores != "If-Match":
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+	case strings.HasSuffix(r.URL.Path, "/entries"):
+		s.Put(w, put)
 	default:
-		if entries {
-			s.puts++
-		}
-		if !entries || s.fault == nil || s.fault(w, put) {
-			put()
-		}
+		put()
 	}
 }
 
@@ -80,48 +74,11 @@ func TestSuite(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine { _, connect := start(t); return connect })
 }
 
-// TestFaults: a request to put is sent once, unless the server says that it changed nothing.
 func TestFaults(t *testing.T) {
-	cut := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
-	slow := func(w http.ResponseWriter) { refuse(w, http.StatusServiceUnavailable, "SlowDown") }
-	failed := func(w http.ResponseWriter) { refuse(w, http.StatusInternalServerError, "InternalError") }
-	conflict := func(w http.ResponseWriter) { refuse(w, http.StatusConflict, "ConditionalRequestConflict") }
-	for name, tt := range map[string]struct {
-		fault   func(http.ResponseWriter)
-		effect  bool // although it fails
-		repeats bool
-	}{
-		"cut off before":  {cut, false, false},
-		"cut off after":   {cut, true, false},
-		"slow down":       {slow, false, false},
-		"slow down after": {slow, true, false},
-		"failed after":    {failed, true, false},
-		"conflict":        {conflict, false, true},
-	} {
+	documenttest.Faults(t, func(t *testing.T) (*documenttest.Server, lease.Engine) {
 		s, connect := start(t)
-		e := connect(t)
-		must(t, e.Prepare(t.Context()))
-		leasetest.Put(t, e, "a", "1")
-		s.mu.Lock()
-		s.puts, s.fault = 0, func(w http.ResponseWriter, put func()) bool {
-			s.fault = nil
-			if tt.effect {
-				put()
-			}
-			tt.fault(w)
-			return false
-		}
-		s.mu.Unlock()
-		a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
-		s.mu.Lock()
-		if (err == nil) != tt.repeats || a.Swapped != tt.repeats || (s.puts == 2) != tt.repeats {
-			t.Errorf("%s: %+v, %v, sent %d times", name, a, err, s.puts)
-		}
-		s.mu.Unlock()
-		if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (tt.effect || tt.repeats) {
-			t.Errorf("%s: found %s", name, value)
-		}
-	}
+		return &s.Server, connect(t)
+	}, http.StatusConflict, http.StatusPreconditionFailed)
 }
 
 // TestConditionsIgnored: such a server is refused, whatever it is asked for, and nothing is put.
@@ -134,8 +91,8 @@ func TestConditionsIgnored(t *testing.T) {
 			_, readErr := e.Read(t.Context(), "a")
 			_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 			for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), header) || s.puts > 0 {
-					t.Errorf("%s ignored: %v, %d puts", header, err, s.puts)
+				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), header) || s.Puts > 0 {
+					t.Errorf("%s ignored: %v, %d puts", header, err, s.Puts)
 				}
 			}
 		}

@@ -1,0 +1,70 @@
+// Package documenttest makes stand-ins for servers fail.
+package documenttest
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A Server is what stand-ins have in common. They hold its lock while they serve.
+type Server struct {
+	sync.Mutex
+	Puts  int // of the document
+	fault *fault
+}
+
+type fault struct {
+	status  int  // 0 cuts the connection
+	effect  bool // the request is carried out all the same
+	repeats bool // by the engine, as the server says that it was not carried out
+}
+
+// Put carries out a request to put the document, or fails as it is told to.
+func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
+	s.Puts++
+	f := s.fault
+	if s.fault = nil; f == nil || f.effect {
+		put()
+	}
+	if f != nil && f.status == 0 {
+		panic(http.ErrAbortHandler)
+	} else if f != nil {
+		w.Header().Set("Retry-After", "0")
+		w.WriteHeader(f.status)
+	}
+	return f == nil
+}
+
+// Faults tests that a request to put the document is sent once, unless the server says by one of some statuses that it changed nothing.
+func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unchanged ...int) {
+	faults := []fault{{status: 0}, {status: 0, effect: true}, {status: 500}, {status: 500, effect: true}, {status: 503}, {status: 504, effect: true}}
+	for _, status := range unchanged {
+		faults = append(faults, fault{status: status, repeats: true})
+	}
+	for _, f := range faults {
+		t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) {
+			s, e := start(t)
+			if err := e.Prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			leasetest.Put(t, e, "a", "1")
+			s.Lock()
+			s.Puts, s.fault = 0, &f
+			s.Unlock()
+			a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
+			s.Lock()
+			if (err == nil) != f.repeats || a.Swapped != f.repeats || (s.Puts == 2) != f.repeats {
+				t.Errorf("%+v, %v, sent %d times", a, err, s.Puts)
+			}
+			s.Unlock()
+			if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (f.effect || f.repeats) {
+				t.Errorf("found %s", value)
+			}
+		})
+	}
+}
