@@ -5,8 +5,9 @@
 // order, date nor count; the secret opens them again.
 //
 //	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
-//	store, err := file.Open("leases")
-//	keeper, err := lease.Keep(ctx, lease.On(store), secret)
+//	engine, err := file.New("leases")
+//	space, err := lease.Open(ctx, engine, lease.Config{}) // made by lease.Create or randflake store init
+//	keeper, err := lease.Keep(ctx, space, secret)
 //	id, err := keeper.Generator().Generate()
 //
 // # Uniqueness
@@ -15,7 +16,7 @@
 // triple twice, whatever goroutines and clocks do; and leases that do not share both a node and a second never give the
 // same ID under one secret. What counts is the second that is written into an ID, not the moment at which it is
 // written. So a wrong clock, a process that slept or a late message can cause an error, but not a duplicate. Package
-// lease grants such leases and renews them.
+// lease takes such leases, one window after another.
 //
 // If the next ID can't be proven unique, Generate returns an error at once: ErrExhausted, ErrLeaseNotStarted,
 // ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait where that helps, first come,
@@ -29,7 +30,7 @@
 //
 // An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is plausible.
 // IDs of two secrets may collide; [Secret.Derive] makes a secret for each ID space from a master secret. The clone of a
-// running virtual machine repeats its twin's IDs until both have tried to renew their lease.
+// running virtual machine repeats its IDs until the windows end that both hold, unless Linux announces the copy.
 //
 // # Speed
 //

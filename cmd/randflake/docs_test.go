@@ -56,7 +56,7 @@ func blocksOf(page string) (blocks []block) {
 	return blocks
 }
 
-// TestDocs compiles each block of Go in README.md and docs, which is a program, declarations or statements. A comment in the
+// TestDocs compiles each block of Go in README.md, docs and doc.go, which is a program, declarations or statements. A comment in the
 // line before statements has their parameters, and one before declarations others: <!-- given: ctx context.Context, n int -->
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -79,6 +79,10 @@ func TestDocs(t *testing.T) {
 			}
 		}
 	}
+	content, err := os.ReadFile("../../doc.go")
+	check(t, err)
+	code := strings.Join(regexp.MustCompile("(?m)^//\t.*\n").FindAllString(string(content), -1), "")
+	blocks["doc.go"] = block{code: strings.ReplaceAll(code, "//\t", ""), given: "ctx context.Context"}
 	if wrong := compile(t, blocks); wrong != "" || len(blocks) < 10 {
 		t.Errorf("%d blocks: %s", len(blocks), wrong)
 	}

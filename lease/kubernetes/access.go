@@ -129,7 +129,7 @@ func beside(name, file string) string {
 	return filepath.Join(filepath.Dir(name), file)
 }
 
-// connect makes the client. It has one request on a connection, so that a dead connection ends with its request.
+// connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead one fails only its own.
 func (a *access) connect(authorities, certificate, key []byte) error {
 	c := new(tls.Config)
 	if len(authorities) > 0 {

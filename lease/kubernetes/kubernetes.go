@@ -9,11 +9,11 @@
 //
 // All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its resourceVersion is the one that
 // was read. A ConfigMap holds a mebibyte, so this suits a thousand counters. It must not be made, or changed, by other tools. While
-// the API server is busy (429), calls wait for as long as it says.
+// the API server is busy (429), calls wait for as long as Retry-After says.
 //
 // Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random token, which change when the
-// ConfigMap is made again, by a restore too. Position is the number of swaps, by which an older snapshot of etcd shows to a
-// process that has seen the newer data. Otherwise report the loss.
+// ConfigMap is made again, by a restore too. Position is the number of swaps, so a process that has seen newer data
+// notices an older snapshot of etcd. Otherwise report the loss.
 package kubernetes
 
 import (

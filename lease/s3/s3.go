@@ -16,8 +16,11 @@
 //
 // Time is that of the Date header, to a second. Lineage is a random token in the object, which changes when the object is at least 20
 // minutes younger than its content: when a backup or an older version was copied to its place. Position is the number of
-// swaps. What can't show: a copy of younger content, one that keeps its date, as replicas do, and an older version that is
-// back because the newer ones were deleted, while no process has seen the newer one. Then report the loss.
+// swaps. A loss that no process can notice has to be reported:
+//
+//   - a copy of content younger than that,
+//   - a copy that keeps its date, as replicas do,
+//   - an older version that is back because newer ones were deleted, unless a process has seen a newer one.
 package s3
 
 import (
@@ -67,7 +70,7 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 		return nil, errors.New("s3: no region: set AWS_REGION, or add region=... to the URL")
 	}
 	return New(s3.NewFromConfig(c, func(o *s3.Options) {
-		o.Region = cmp.Or(o.Region, "us-east-1") // which servers that have none call theirs
+		o.Region = cmp.Or(o.Region, "us-east-1") // the region that servers without regions assume
 		if p.endpoint != "" {
 			o.BaseEndpoint, o.UsePathStyle = &p.endpoint, true
 		}
@@ -159,7 +162,8 @@ func ifMatch(etag string) func(in *s3.PutObjectInput) {
 	return func(in *s3.PutObjectInput) { in.IfMatch = &etag }
 }
 
-// Check implements [document.Backend]. The first of three conditions holds if nobody made the object before.
+// Check implements [document.Backend]. Of the three puts only the first may succeed, and it does if there is no
+// object yet.
 func (o *object) Check(ctx context.Context) error {
 	for i, condition := range []func(*s3.PutObjectInput){ifNone, ifNone, ifMatch(`"00000000000000000000000000000000"`)} {
 		_, err := o.put(ctx, "trial", []byte("{}"), condition)

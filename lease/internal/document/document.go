@@ -28,7 +28,7 @@ type Backend interface {
 	Get(ctx context.Context) (Document, error)
 
 	// Put replaces the content if the document still has the version, or creates it if the version is empty. It returns
-	// ErrChanged if nothing was changed and it is worth to look again. After another error the outcome is unknown.
+	// ErrChanged if nothing was changed and the caller should read again. After another error the outcome is unknown.
 	// It must not send the content twice.
 	Put(ctx context.Context, content []byte, version string) (Document, error)
 
@@ -36,10 +36,10 @@ type Backend interface {
 	String() string
 }
 
-// ErrChanged says that a Put found another version.
+// ErrChanged says that others changed the document first.
 var ErrChanged = errors.New("others changed it each time")
 
-// A Document is a version of it.
+// A Document is one version of the document.
 type Document struct {
 	Content []byte // of Get only
 	Version string
@@ -48,7 +48,8 @@ type Document struct {
 	Date    time.Time // of the response, by the server's clock
 }
 
-// CopyAge is how much younger than its content a document must be to be a copy. A server must refuse a Put that comes so late.
+// CopyAge is how much younger than its content a document must be to be a copy. We assume that no server
+// accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
@@ -143,7 +144,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 	}
 }
 
-// recent returns what was seen last, unless that was long ago by the clock that goes on while a machine sleeps.
+// recent returns what was seen last, unless that was long ago by the wall clock, which goes on while a machine sleeps.
 func (e *Engine) recent() *version {
 	if v := e.last.Load(); v != nil && time.Now().Round(0).Sub(v.seen).Abs() < time.Minute {
 		return v
@@ -212,7 +213,7 @@ func (e *Engine) put(ctx context.Context, s state, version string) (Document, er
 	return e.backend.Put(ctx, content, version)
 }
 
-// answer has copies of the values, as the version stays.
+// answer has copies of the values, because the cached version must not change.
 func (v *version) answer(names []string) lease.Answer {
 	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position}
 	if !v.Date.IsZero() {
