@@ -17,8 +17,8 @@ package lease
 //  8. No lease is granted more than Ahead windows beyond the clock of the process that takes it, and two clocks differ by MaxSkew
 //     at most; so whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of.
 //  9. Below low nothing is granted, so what was forgotten stays the property of those who have it.
-// 10. Two things are outside of this: a wrong clock's leases beyond low that a loss makes forgotten, and a copy of a process
-//     that the machine does not announce, which repeats until the windows end that it holds.
+// 10. Outside of this are the six cases of "When IDs can repeat" in docs/leases.md, such as a loss that nobody notices or
+//     reports, and a copy of a process that the machine does not announce.
 
 import (
 	"bytes"

@@ -36,7 +36,8 @@ type Keeper struct {
 // their IDs never repeat.
 //
 // The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
-// whole: if it is removed, a new series of IDs begins, and if it is restored from a backup, leases may repeat.
+// whole: if it is removed, a new series of IDs begins. If it is restored from a backup, run randflake store report-loss
+// before a program uses it.
 //
 // The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and lease.ErrNoSpace if the directory has a
 // secret but no space. The keeper holds a goroutine until it is closed.
