@@ -125,6 +125,9 @@ func (c *configMap) Put(ctx context.Context, content []byte, version string) (do
 	if status == http.StatusConflict || status == http.StatusNotFound && method == http.MethodPut {
 		return d, document.ErrChanged
 	}
+	if string(d.Content) != string(content) {
+		d.Version = "" // as another object's, or one that was not put
+	}
 	return d, c.failed(ctx, "write", err)
 }
 
@@ -152,9 +155,12 @@ func (c *configMap) call(ctx context.Context, method, path string, body any) (d 
 		if answer.StatusCode/100 != 2 {
 			return d, answer.StatusCode, fmt.Errorf("%s: %.300s", answer.Status, got.Message)
 		}
-		var metadata struct{ UID string }
+		var metadata struct{ UID, ResourceVersion string }
 		err = errors.Join(err, json.Unmarshal(got.Metadata, &metadata))
-		d = document.Document{Content: []byte(got.Data["entries"]), Version: string(got.Metadata), Lineage: metadata.UID}
+		d = document.Document{Content: []byte(got.Data["entries"]), Lineage: metadata.UID}
+		if metadata.ResourceVersion != "" { // without one, the next request would put the content unconditionally
+			d.Version = string(got.Metadata)
+		}
 		d.Date, _ = http.ParseTime(answer.Header.Get("Date"))
 		return d, answer.StatusCode, err
 	}

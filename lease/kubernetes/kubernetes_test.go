@@ -142,6 +142,11 @@ func TestChanges(t *testing.T) {
 	}
 	backup.Metadata = json.RawMessage(`{"name": "ids", "uid": "new"}`)
 	s.objects["/ids"] = backup
+	if _, err := e.Read(t.Context(), "a"); err == nil {
+		t.Error("without a resourceVersion")
+	}
+	backup.Metadata = json.RawMessage(`{"name": "ids", "uid": "new", "resourceVersion": "1"}`)
+	s.objects["/ids"] = backup
 	lineages.WantNew(t, "restored", e)
 }
 

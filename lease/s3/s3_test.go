@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"errors"
@@ -31,7 +32,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	object, found := s.objects[r.URL.Path]
 	etag := fmt.Sprintf(`"%x"`, md5.Sum(object))
 	body, _ := io.ReadAll(r.Body)
-	put := func() { s.objects[r.URL.Path] = body }
+	put := func() {
+		s.objects[r.URL.Path] = body
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, md5.Sum(body)))
+	}
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {
 	case r.Method == "GET" && found:
@@ -40,6 +44,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(object)
 	case r.Method == "GET" || match != "" && !found && s.ignores != "If-Match":
 		refuse(w, http.StatusNotFound, "NoSuchKey")
+	case match != "" && bytes.Equal(object, body) && strings.HasSuffix(r.URL.Path, "/entries"):
+		w.Header().Set("ETag", etag) // as RFC 9110, 13.1.1, allows
 	case none != "" && found && s.ignores != "If-None-Match", match != "" && match != etag && s.ignores != "If-Match":
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 	case strings.HasSuffix(r.URL.Path, "/entries"):

@@ -41,8 +41,8 @@ var ErrChanged = errors.New("others changed it each time")
 
 // A Document is one version of the document.
 type Document struct {
-	Content []byte // of Get only
-	Version string
+	Content []byte    // of Get only
+	Version string    // empty if the answer can't be the server's, but a proxy's: then it counts as failed
 	Lineage string    // what the backend knows of it
 	Made    time.Time // when this version was put, or zero if the backend does not know
 	Date    time.Time // of the response, by the server's clock
@@ -69,6 +69,7 @@ type state struct {
 	Lineage  string
 	Position uint64
 	Written  time.Time // by the server's clock, shortly before
+	Swap     string    // random, so that no two swaps put the same: a server may say that it put what is there already (RFC 9110, 13.1.1)
 	Entries  map[string][]byte
 }
 
@@ -123,7 +124,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 			}
 			return a, nil
 		}
-		next := state{v.state.Lineage, v.Position + 1, v.Date, maps.Clone(v.Entries)}
+		next := state{v.state.Lineage, v.Position + 1, v.Date, rand.Text(), maps.Clone(v.Entries)}
 		for _, entry := range put {
 			next.Entries[entry.Name] = append([]byte{}, entry.Value...)
 		}
@@ -190,7 +191,7 @@ func (e *Engine) load(ctx context.Context) (*version, error) {
 	if err := e.usable(ctx); err != nil {
 		return nil, err
 	}
-	d, err := e.backend.Get(ctx)
+	d, err := e.answered(e.backend.Get(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,14 @@ func (e *Engine) put(ctx context.Context, s state, version string) (Document, er
 	if err != nil {
 		return Document{}, err
 	}
-	return e.backend.Put(ctx, content, version)
+	return e.answered(e.backend.Put(ctx, content, version))
+}
+
+func (e *Engine) answered(d Document, err error) (Document, error) {
+	if err == nil && d.Version == "" {
+		err = fmt.Errorf("%s: an answer without a version: is there a proxy before the server?", e)
+	}
+	return d, err
 }
 
 // answer has copies of the values, because the cached version must not change.
