@@ -74,7 +74,7 @@ func serve(args []string, problems io.Writer) error {
 		read = func() (*config.Config, error) { return demo(*dir, *listen) }
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // so little is in use that collections would take a quarter of the processor's time
+		debug.SetGCPercent(350) // so little is in use that collections would take a quarter of the processor's time
 	}
 	if memory, err := strconv.ParseInt(os.Getenv("RANDFLAKED_MEMORY"), 10, 64); err == nil && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory / 10 * 9) // bytes; the rest is for what Go does not count

@@ -45,6 +45,7 @@ const callTimeout = 10 * time.Second
 type call struct {
 	setup   *setup
 	who     access.Principal
+	unknown error // why it is not known who
 	by      caller
 	written func() // is called when the answer was written
 
@@ -56,20 +57,12 @@ type call struct {
 // Keys of contexts.
 type callKey struct{}
 type ageKey struct{}
-type senderKey struct{}
 
-// A sender is who sent a request, or why that is not known, by the setup that was in force then.
-type sender struct {
-	setup *setup
-	who   access.Principal
-	err   error
-}
-
-// from returns a request with its sender.
-func (s *Server) from(r *http.Request) (*http.Request, sender) {
-	by := sender{setup: s.setup.Load()}
-	by.who, by.err = by.setup.policy.Identify(r)
-	return r.WithContext(context.WithValue(r.Context(), senderKey{}, by)), by
+// from returns a request with its call.
+func (s *Server) from(r *http.Request) (*http.Request, *call) {
+	c := &call{setup: s.setup.Load(), written: func() {}}
+	c.who, c.unknown = c.setup.policy.Identify(r)
+	return r.WithContext(context.WithValue(r.Context(), callKey{}, c)), c
 }
 
 // Limits on what is done for senders who are not known, each of which may have a hundred requests on each connection, send no body and
@@ -82,8 +75,8 @@ const (
 // bounded lets so many requests of strangers be under way. The others get a header alone, which waits for no reader.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, by := s.from(r)
-		if by.err != nil {
+		r, c := s.from(r)
+		if c.unknown != nil {
 			if !s.places.TryAcquire(1) {
 				w.Header().Set("Connection", "close")
 				w.WriteHeader(http.StatusServiceUnavailable)
@@ -107,14 +100,13 @@ func Aging(ctx context.Context, old time.Time) context.Context {
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// identify returns a call of the sender of a request, and ends connections that should take no more. The ID of the request is that of the
+// identify returns the call of a request, and ends connections that should take no more. The ID of the request is that of the
 // caller's trace, if there is one, and goes back in the answer. If the error is not nil, nothing else is done for the sender.
 func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error) {
-	by := r.Context().Value(senderKey{}).(sender)
-	who, err := by.who, by.err
+	c := callOf(r.Context())
 	old, aging := r.Context().Value(ageKey{}).(time.Time)
 	switch {
-	case err != nil, // so that nothing more of the connection is read, and a client with another certificate shows that
+	case c.unknown != nil, // so that nothing more of the connection is read, and a client with another certificate shows that
 		s.draining.Load() && r.ProtoMajor == 1, // as the end of an HTTP/2 connection cuts no call
 		aging && time.Now().After(old):
 		w.Header().Set("Connection", "close") // or GOAWAY, in HTTP/2
@@ -124,15 +116,15 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error)
 		id = parts[1]
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	c := &call{setup: by.setup, who: who, by: caller{who.Name, r.RemoteAddr, id}, written: func() {}}
+	c.by = caller{c.who.Name, r.RemoteAddr, id}
 	switch {
-	case err == nil:
+	case c.unknown == nil:
 		return c, nil
 	case !s.strangers.Allow():
 		return c, connect.NewError(connect.CodeResourceExhausted, errors.New("too many calls without credentials that are known: try again"))
 	}
-	s.deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(err))
-	return c, connect.NewError(connect.CodeUnauthenticated, err)
+	s.deny(c.by, "", "procedure", r.URL.Path, "why", access.Why(c.unknown))
+	return c, connect.NewError(connect.CodeUnauthenticated, c.unknown)
 }
 
 var traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -148,7 +140,7 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			return
 		}
 		defer func() { c.written() }()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+		next.ServeHTTP(w, r)
 	})
 }
 
