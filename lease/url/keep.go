@@ -22,8 +22,8 @@ type Keeper struct {
 }
 
 // Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
-// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. RANDFLAKE_STORE_FILE and
-// RANDFLAKE_SECRET_FILE name files that have these instead. It makes no space: randflake store init does.
+// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. Where one of these is not
+// set, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE names a file that has it. It makes no space: randflake store init does.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	store, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
 	if file != "" && store == "" {
