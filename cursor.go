@@ -44,7 +44,7 @@ func newCursor(b bounds) *cursor {
 
 // claim takes up to n consecutive raw values at the Unix second now. It returns the first of them and how many it took:
 // at least one, and otherwise at most 1/share of what the second has left, so that callers that claim ahead of need
-// strand little when the second is nearly used up.
+// waste few values when the second is nearly used up.
 func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()

@@ -18,12 +18,12 @@ import (
 // The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the current second;
 // Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values. When the
 // run is used up or the second has passed, it claims a new run from the cursor: one word, shared by all shards, that
-// only grows, so that no two IDs are the same. A timer of the process publishes the current second.
+// only grows, so that no two IDs are the same (see shard.go and cursor.go). A timer of the process publishes the current second.
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
 	now     func() time.Time  // an injected clock, or nil
-	refused func(error, bool) // told of each refusal, and with true of each wait for want of an ID; or nil
+	refused func(error, bool) // called with each refusal, and with true for each wait for want of an ID; or nil
 	strict  bool              // whether IDs come from the cursor one by one
 	line    *queue.Queue      // of callers that wait; served, without mu, when the state was replaced
 
@@ -120,7 +120,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, machine
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns ErrExhausted,
 // ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) {
-	st := g.state.Load() // not load, which would cost 3 % of an ID
+	st := g.state.Load() // without load's check, which would cost 3% of an ID
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
 		if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
@@ -148,7 +148,7 @@ func (g *Generator) load() *state {
 	panic("randflake: no Generator, or the zero one: make one with New")
 }
 
-// generate makes an ID where the shard has none ready, without telling of a refusal. The clock is never asked while pinned.
+// generate makes an ID where the shard has none ready, without reporting a refusal. The clock is never asked while pinned.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
@@ -206,10 +206,10 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, g.told(err)
 }
 
-// fill is Fill, but tells of no refusal.
+// fill is Fill, but does not report a refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
-	machine := st.machine // older than the first ID
+	machine := st.machine // read before the first ID
 	defer func() {
 		if machine.Stale() {
 			n, err = 0, errCopied
@@ -417,7 +417,7 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// told returns err, after telling of it if it is not nil.
+// told returns err, after reporting it to the keeper if it is not nil.
 func (g *Generator) told(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)

@@ -71,8 +71,8 @@ func (l *leases) Add(lease Lease) error {
 	return nil
 }
 
-// follow goes on to a lease that was handed over if the one in force, which refused with err at second now, is of no use at
-// present. It returns nil if another one is in force, and otherwise what callers get.
+// follow goes on to a lease that was handed over if the one in force, which refused with err at second now, has ended or not
+// started. It returns nil if another one is in force, and otherwise what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	if st.dropped {
 		err = ErrLeaseEnded // whatever the clock says

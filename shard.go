@@ -14,8 +14,8 @@ type shard struct {
 	_   [96]byte // keeps the next shard off this one's cache lines, and has it begin one
 }
 
-// next returns an ID for the second now. It reports false if that takes a new run and now is not fresh, which means read
-// from the clock during this call of the generator.
+// next returns an ID for the second now. It reports false if that takes a new run and now is not fresh: it comes
+// from the timer, not from the clock during this call of the generator.
 func (s *shard) next(st *state, now int64, fresh bool) (id ID, ok bool, err error) {
 	for s.second != now || s.left() == 0 {
 		first, n, err := s.claim(st, now, fresh)

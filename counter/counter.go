@@ -98,7 +98,7 @@ func (c *Counter) Next() (int64, error) {
 	return c.nextSlowly(b, i)
 }
 
-// nextSlowly does what Next does if the number i of the run is at the low mark or after it, or past the end.
+// nextSlowly does what Next does if the number i of the run is at b.low, where the next run is fetched, or after it, or past the end.
 func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 	if i == b.low && i < b.count {
 		c.mu.Lock()
@@ -269,8 +269,8 @@ func (c *Counter) issued() uint64 { return c.past + c.current.Load().issued() }
 // callTimeout bounds how long a call of the space may take.
 const callTimeout = 10 * time.Second
 
-// At the current pace a run lasts for the duration lasting. The next run is fetched while the rest still lasts margin times as long
-// as the slowest of the last calls. A run is at most growth times as large as the one before, since a burst is not a pace.
+// At the current pace a run is used up in lasting. The next run is fetched when the rest lasts for margin times as long as the
+// slowest of the last calls. A run is at most growth times as large as the one before, since a burst is not a pace.
 const (
 	lasting = 10 * time.Second
 	margin  = 5

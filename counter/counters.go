@@ -1,6 +1,6 @@
 // Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of processes.
 //
-// A Counter takes a run of numbers from a space by one durable compare-and-set, and hands them out from memory; it takes the next
+// A Counter takes a run of numbers from a space by one durable compare-and-swap, and hands them out from memory; it takes the next
 // run before the last one is used up. So a number costs a few nanoseconds, numbers grow within one handle and roughly over all
 // handles, and a crash loses a run or two but repeats no number. A Strict counter takes each number from the space, so numbers grow
 // in the order of calls over all processes. Package gapless makes numbers without gaps, and package numbers prints them.
@@ -54,7 +54,7 @@ var _ Source = (*lease.Space)(nil)
 var (
 	ErrPending  = errors.New("counter: the next run is not there yet") // Wait waits for it
 	ErrClosed   = errors.New("counter: handle is closed")
-	ErrMismatch = errors.New("counter: the counter was created otherwise") // take what it was created with, or another name
+	ErrMismatch = errors.New("counter: the counter was created with another Config") // take what it was created with, or another name
 )
 
 // A Config is what a counter is created with, for good.
@@ -95,7 +95,7 @@ type settings struct {
 	logger      *slog.Logger
 }
 
-// OrCreate makes Open create the counter if there is none. If there is one that was created otherwise, Open returns ErrMismatch.
+// OrCreate makes Open create the counter if there is none. If there is one with another Config, Open returns ErrMismatch.
 func OrCreate(config Config) Option {
 	return Option{func(s *settings) error { s.create = &config; return nil }}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every number that was
-// given before the call began. So each call waits for the space; concurrent callers share one compare-and-set. It is safe for
+// given before the call began. So each call waits for the space; concurrent callers share one compare-and-swap. It is safe for
 // concurrent use, and has a goroutine only while callers wait. A Counter may use the same counter, but the numbers in its run
 // then appear later than larger ones.
 type Strict struct {
@@ -105,8 +105,8 @@ func (s *Strict) serve() {
 	}
 }
 
-// gather returns the waiting callers once no more arrive while it yields the processor. Callers that were just served often come
-// back at once: without the yield, the first of them would get a compare-and-set for itself and the others would wait for the
+// gather returns the waiting callers. It yields the processor until a yield brings no new caller. Callers that were just served often come
+// back at once: without the yield, the first of them would get a compare-and-swap for itself and the others would wait for the
 // next one.
 func (s *Strict) gather() (batch []*request) {
 	for {

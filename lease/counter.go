@@ -22,7 +22,7 @@ type Counter struct {
 	Period string `json:"period,omitempty"` // that Next is of
 	Lost   bool   `json:"-"`                // data were lost since it was made or set
 
-	ID string `json:"id"` // of the space then
+	ID string `json:"id"` // meta.ID when it was made or set
 }
 
 // A Run is a run of numbers that a process has taken: First, First+Step and so on, N of them.
@@ -31,7 +31,7 @@ type Run struct{ First, N, Step int64 }
 // A Period is a part of time in which the numbers of a counter begin at its start. The zero Period is all of time.
 type Period struct {
 	Key   string    // orders periods, as 2026-11-22 does
-	Begin time.Time // by all clocks that are right; no number of it is taken much earlier
+	Begin time.Time // in true time; no number of it is taken more than MaxSkew earlier
 }
 
 const (

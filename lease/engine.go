@@ -1,4 +1,4 @@
-// Package lease leases node numbers for seconds of time: each lease is a run of a number that only grows. The same
+// Package lease leases node numbers for seconds of time: a lease is a range of nodes, taken by raising a counter. The same
 // operation takes numbers of counters. See the proof in space.go.
 package lease
 
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An Engine stores small entries durably, and compares and sets them. It knows nothing of their meaning and decides
+// An Engine stores small entries durably, and compares and swaps them. It knows nothing of their meaning and decides
 // nothing. It is safe for concurrent use, and many processes may use the same data. It refuses to open, or to answer,
 // while its settings are not durable.
 type Engine interface {
@@ -62,7 +62,7 @@ type Answer struct {
 	Lineage string
 
 	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect. Every answer
-	// has it: a swap onto older data whose answer gets lost must not be made unseen, for it hides that the data is older.
+	// has it, also that of Read, so that older data are noticed before a swap onto them, whose answer may be lost, raises it.
 	// After a Swap that took effect it counts only what is durable. 0 means that the engine has none.
 	Position uint64
 }

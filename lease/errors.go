@@ -12,7 +12,7 @@ var (
 	ErrLoss      = errors.New("lease: data was lost")                                 // wait until the forgotten leases have ended: see WaitError
 	ErrAhead     = errors.New("lease: window is too far ahead")                       // wait: see WaitError
 	ErrClock     = errors.New("lease: clock is wrong")                                // set the clock of this machine or of the server right
-	ErrUnknown   = errors.New("lease: outcome of a change is unknown")                // take again: what may have been taken is lost
+	ErrUnknown   = errors.New("lease: outcome of a change is unknown")                // take again: the first take, if it happened, is wasted
 	ErrUnsafe    = errors.New("lease: settings of the store are not safe")            // it may forget what it acknowledged: the error says which setting
 	ErrSecret    = errors.New("lease: space of another secret")                       // use the secret of this space, or make another space
 	ErrNoSpace   = errors.New("lease: no such space")                                 // create it

@@ -65,9 +65,9 @@ func leaseOf(m *meta, window int64, first, n uint32) randflake.Lease {
 	return randflake.Lease{FirstNode: first, LastNode: first + n - 1, Start: m.start(window), End: m.start(window + 1)}
 }
 
-// numbers are those of all windows: how many nodes were taken. They are an upper bound in few steps, each of which holds from its
-// window up to the next one's. The first begins at 0, and the last, without an end, has the windows that nobody took. Where
-// there are too many steps, two are merged, and the higher number counts: that wastes nodes and never gives one twice. So old
+// numbers are those of all windows: how many nodes were taken. They are an upper bound, kept in at most maxSteps steps. A step holds
+// until the next one begins. The first begins at window 0, and the last has the windows that nobody took. When there are too
+// many steps, two are merged, and the higher number counts: that wastes nodes and never gives one twice. So old
 // windows, and those of a clock that was wrong for a month, cost no space, and no window is ever closed.
 type numbers struct {
 	Takes int64
@@ -204,7 +204,7 @@ func numbersWentBack(m *meta, was, is []byte) bool {
 	before, err := decodeNumbers(was)
 	after, wrong := decodeNumbers(is)
 	if err != nil || wrong != nil {
-		return false // the next take says so
+		return false // the next take returns ErrCorrupt
 	}
 	for _, step := range slices.Concat(before.Steps, after.Steps) {
 		if window := max(step.From, m.Low); after.at(window) < before.at(window) {

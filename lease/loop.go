@@ -131,7 +131,7 @@ func (k *loop) step(ctx context.Context) (pause time.Duration, err error) {
 	}
 	if err == nil {
 		k.backoff = 0
-		part := time.Duration(rand.Int64N(int64(limits.Window * 3 / 4))) // random, so that processes part
+		part := time.Duration(rand.Int64N(int64(limits.Window * 3 / 4))) // so that processes don't call at once
 		return min(left, limits.start(window+1).Sub(now)+part), full
 	}
 	k.backoff = min(max(2*k.backoff, shortest), k.pressed(longest, urgent))
@@ -162,7 +162,7 @@ func (k *loop) fill(ctx context.Context) (full, err error) {
 			unfit = k.queue.Add(lease)
 		}
 		switch {
-		case k.stale(): // looked at last, as a generator that this lease made takes itself for the original's
+		case k.stale(): // checked last, because a generator made from this lease would count the lease as the copy's own
 			k.drop()
 			window = present - 1
 		case unfit != nil: // another take would get the same seconds
@@ -171,7 +171,7 @@ func (k *loop) fill(ctx context.Context) (full, err error) {
 			k.settled[window] = nil
 			k.count(func(s *Status) { s.Taken++ })
 			k.logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", k.label)
-		case errors.Is(err, ErrFull) || errors.Is(err, ErrLoss): // for good
+		case errors.Is(err, ErrFull) || errors.Is(err, ErrLoss): // not tried again for this window
 			k.settled[window], full = err, cmp.Or(full, err)
 		case errors.Is(err, ErrAhead) && window > present+1:
 			return full, nil
@@ -190,7 +190,7 @@ func (k *loop) drop() {
 	k.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", k.label)
 }
 
-// take leaves time for another try before IDs end.
+// take limits one call, so that a second try fits before IDs end.
 func (k *loop) take(ctx context.Context, window int64) (randflake.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.pressed(longest, limit))
 	defer cancel()

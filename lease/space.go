@@ -3,7 +3,7 @@ package lease
 // Why no second of a node has two users, in ten sentences.
 //
 //  1. Time is cut into windows of W seconds, and for each window K the space has one number: how many nodes were taken.
-//  2. A lease is the run of nodes by which one compare-and-set raised that number, for the seconds of K and no others.
+//  2. A lease is the run of nodes by which one compare-and-swap raised that number, for the seconds of K and no others.
 //  3. The number of a window only grows, so two leases of K share no node, whatever clocks do, and leases of two windows
 //     share no second.
 //  4. Old numbers are not removed but merged with their neighbours into the highest of them (see numbers), so they also only
@@ -93,13 +93,13 @@ type Space struct {
 	seen knowledge
 }
 
-// knowledge is what a handle knows to be durable: the space after the newest swap that it made, and what is in memory of
-// others. A later answer that shows less shows a loss.
+// knowledge is what a handle knows to be durable: the space as of the newest swap that it made, with what others had
+// written by then. A later answer that shows less shows a loss.
 type knowledge struct {
 	meta     *meta
 	raw      []byte // of meta
 	position uint64
-	newest   int64             // window that was seen taken, and before which others' floors must not lie
+	newest   int64             // window that was seen taken: a floor that another process sets must be later
 	values   map[string][]byte // of entries
 }
 
@@ -265,7 +265,7 @@ type view struct {
 	known []byte    // value of the entry in it
 }
 
-// update changes one entry of the space by compare-and-set. It is all that leases and counters have in common. decide returns
+// update changes one entry of the space by compare-and-swap. It is all that leases and counters have in common. decide returns
 // the new value for what it is shown. wentBack says whether a value is older than another one that was stored under its name.
 func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, was, is []byte) bool, decide func(*view) ([]byte, error)) error {
 	var v *view
@@ -296,8 +296,8 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 			if v = after; try == 0 {
 				continue // at once, by what is there now
 			}
-			// Many want the same entry: the longer it took, the more they are. Who pauses looks anew after that, or what he saw
-			// would have changed by then.
+			// Many want the same entry: the longer it took, the more they are. After the pause it reads again, because the entry has
+			// probably changed.
 			if err := s.pause(ctx, mathrand.N(min(max(time.Since(begun), 5*time.Millisecond)<<min(2*try, 20), 8*time.Second))); err != nil {
 				return fmt.Errorf("lease: %s: changed each time that it was looked at: %w", s, err)
 			}
@@ -406,11 +406,11 @@ var theRules = rules{
 
 // lossIn says how an answer shows that data was lost, or returns "".
 //
-// Another ID than before is another process's floor, if it was set after all that this handle has seen.
+// If the ID changed, another process has noted a loss. That is fine if its floor is above every window that this handle saw taken.
 func lossIn(v *view, wentBack func(m *meta, was, is []byte) bool) string {
 	before, m, least := v.seen.meta, v.meta, v.seen.position
 	if v.Swapped {
-		least++ // or the swap was made on an older copy that is now as far
+		least++ // or the swap was made on an older copy, and brought it to the same position
 	}
 	switch {
 	case m == nil:
@@ -418,7 +418,7 @@ func lossIn(v *view, wentBack func(m *meta, was, is []byte) bool) string {
 	case m.Lineage != v.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", v.Lineage, m.Lineage)
 	case m.ID != before.ID:
-		if m.Losses > before.Losses && (m.Low > v.seen.newest || v.seen.newest > reach(m, v)) { // where this clock was fast
+		if m.Losses > before.Losses && (m.Low > v.seen.newest || v.seen.newest > reach(m, v)) { // the second case: this process's clock was fast
 			return ""
 		}
 		return "the space is older than the last loss, or was made anew"
