@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"crypto/tls"
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
@@ -27,6 +30,32 @@ func load(c *config.Config, other io.Writer) (files server.Files, err error) {
 		}
 	}
 	return files, nil
+}
+
+// A brief writer gives up a line after a second, or at once if others are being written for so long, since whoever reads
+// standard error may hang.
+type brief struct {
+	io.Writer
+	pending atomic.Int32 // lines that are being written
+}
+
+func (b *brief) Write(line []byte) (int, error) {
+	if b.pending.Add(1) > 4 { // which is more than there are logs
+		b.pending.Add(-1)
+		return 0, os.ErrDeadlineExceeded
+	}
+	done := make(chan error, 1)
+	go func(line []byte) {
+		_, err := b.Writer.Write(line)
+		b.pending.Add(-1)
+		done <- err
+	}(bytes.Clone(line))
+	select {
+	case err := <-done:
+		return len(line), err
+	case <-time.After(time.Second):
+		return 0, os.ErrDeadlineExceeded
+	}
 }
 
 // certificates reads the server's certificate, and those of the authorities of its clients.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -195,5 +196,20 @@ func TestFloods(t *testing.T) {
 			<-done
 			wantIDs(t, p, client)
 		})
+	}
+}
+
+// TestHungReader: lines to standard error that nobody reads are given up.
+func TestHungReader(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	must(t, err)
+	defer reader.Close()
+	lines, given := &brief{Writer: writer}, error(nil)
+	for range 100 { // of which a pipe holds 64
+		_, err := lines.Write(make([]byte, 1024))
+		given = cmp.Or(given, err)
+	}
+	if !errors.Is(given, os.ErrDeadlineExceeded) {
+		t.Errorf("error %v", given)
 	}
 }

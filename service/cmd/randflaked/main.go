@@ -22,8 +22,9 @@ import (
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
+	problems := &brief{Writer: os.Stderr}
+	if err := run(os.Args[1:], os.Stdout, problems); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(problems, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)
 	}
 }
