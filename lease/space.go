@@ -298,7 +298,7 @@ func (s *Space) update(ctx context.Context, name string, wentBack func(m *meta, 
 			}
 			// Many want the same entry: the longer it took, the more they are. After the pause it reads again, because the entry has
 			// probably changed.
-			if err := s.pause(ctx, mathrand.N(min(max(time.Since(begun), 5*time.Millisecond)<<min(2*try, 20), 8*time.Second))); err != nil {
+			if err := s.pause(ctx, mathrand.N(min(max(time.Since(begun), 5*time.Millisecond)<<min(2*try, 12), 8*time.Second))); err != nil {
 				return fmt.Errorf("lease: %s: changed each time that it was looked at: %w", s, err)
 			}
 			v = nil
