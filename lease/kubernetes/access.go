@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,8 +99,8 @@ func byConfig(name string) (*access, error) {
 	}
 	context := find(c.Contexts, c.Current).Context
 	k, u := find(c.Clusters, context.Cluster).Cluster, find(c.Users, context.User).User
-	if k.Server == "" {
-		return nil, fmt.Errorf("%s: current-context %q: want one that has a cluster with a server", name, c.Current)
+	if server, err := url.Parse(k.Server); err != nil || server.Host == "" || server.User != nil || server.RawQuery != "" {
+		return nil, fmt.Errorf("%s: current-context %q: want one that has a cluster with a server, as https://HOST:PORT", name, c.Current)
 	}
 	if u.Exec != nil || u.Provider != nil {
 		return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: want a token or a client certificate", name, context.User)

@@ -154,20 +154,23 @@ func TestChanges(t *testing.T) {
 func TestKubeconfig(t *testing.T) {
 	s := start(t)
 	const form = `{current-context: here, contexts: [{name: there, context: {}}, {name: here, context: {cluster: c, user: u}}],
-		clusters: [{name: c, cluster: {server: %q, %s}}], users: [{name: other, user: {}}, {name: u, user: {%s}}]}`
-	data := "certificate-authority-data: " + base64.StdEncoding.EncodeToString(s.authority())
+		clusters: [{name: c, cluster: {%s}}], users: [{name: other, user: {}}, {name: u, user: {%s}}]}`
+	server := fmt.Sprintf("server: %q", s.http.URL)
+	data := server + ", certificate-authority-data: " + base64.StdEncoding.EncodeToString(s.authority())
 	for _, tt := range []struct{ cluster, user, want string }{
 		{data, "token: first", ""},
-		{"certificate-authority: ca.crt", "tokenFile: token", ""},
+		{server + ", certificate-authority: ca.crt", "tokenFile: token", ""},
 		{data, "token: hunter2", "401"},
-		{"", "token: first", "certificate"},
+		{server, "token: first", "certificate"},
 		{data, "exec: {command: aws}", "want a token or a client certificate"},
 		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
 		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
-		{"certificate-authority-data: '?'", "token: hunter2", "base64"},
+		{server + ", certificate-authority-data: '?'", "token: hunter2", "base64"},
 		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
+		{"server: 'https://me:hunter2@shop'", "token: first", "https://HOST:PORT"},
+		{"", "token: first", "https://HOST:PORT"},
 	} {
-		path := s.write(t, "config", fmt.Sprintf(form, s.http.URL, tt.cluster, tt.user))
+		path := s.write(t, "config", fmt.Sprintf(form, tt.cluster, tt.user))
 		e, err := Connect(t.Context(), "kubernetes:shop/ids?kubeconfig="+path)
 		if err == nil {
 			err = e.Prepare(t.Context())
