@@ -36,7 +36,7 @@ type Keeper struct {
 // their IDs never repeat.
 //
 // The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
-// whole: if it is removed, a new series of IDs begins. If it is restored from a backup, run randflake store report-loss
+// whole: if it is removed, a new series of IDs begins. If it is restored from a backup, run randflake store report-loss DIR
 // before a program uses it.
 //
 // The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and lease.ErrNoSpace if the directory has a
