@@ -30,6 +30,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -136,8 +137,8 @@ func (o *object) Put(ctx context.Context, content []byte, version string) (docum
 		condition = ifMatch(version)
 	}
 	d, err := o.put(ctx, "entries", content, condition)
-	if unchanged(err) {
-		err = document.ErrChanged
+	if sent := (*net.OpError)(nil); unchanged(err) || errors.As(err, &sent) && (sent.Op == "write" || sent.Op == "readfrom") {
+		err = document.ErrChanged // not all was sent: a server may close the connection when it sees that the condition does not hold
 	} else if err != nil {
 		err = o.failed(ctx, "write", err)
 	}
