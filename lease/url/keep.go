@@ -32,6 +32,9 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 			return nil, fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that has the name of a store: %w", cmp.Or(err, errors.New("it is empty")))
 		}
 	}
+	if store == "" && os.Getenv("RANDFLAKE_SECRET")+os.Getenv("RANDFLAKE_SECRET_FILE") != "" {
+		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: without both, the secret is one of this machine")
+	}
 	if store == "" {
 		k, err := local.Keep(name, options...)
 		if err != nil {

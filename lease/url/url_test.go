@@ -105,6 +105,7 @@ func TestKeep(t *testing.T) {
 		want      string // of the error
 	}{
 		{"", ""},
+		{"RANDFLAKE_SECRET=" + secret.Hex(), "RANDFLAKE_STORE"},
 		{"RANDFLAKE_STORE=" + store, "RANDFLAKE_SECRET_FILE"},
 		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=x", "RANDFLAKE_SECRET: "},
 		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=" + secret.Hex(), "no such space"},
