@@ -8,8 +8,9 @@
 // credentials are not run. It must be allowed to get and update this one ConfigMap; Prepare also needs to create one.
 //
 // All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its resourceVersion is the one that
-// was read. A ConfigMap holds a mebibyte, so this suits a thousand counters. It must not be made, or changed, by other tools. While
-// the API server is busy (429), calls wait for as long as Retry-After says.
+// was read. A ConfigMap holds a mebibyte, so this suits a thousand counters; when three quarters are full, no counter or space is
+// added, so that leases go on. It must not be made, or changed, by other tools. While the API server is busy (429), calls wait for
+// as long as Retry-After says.
 //
 // Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random token, which change when the
 // ConfigMap is made again, by a restore too. Position is the number of swaps, so a process that has seen newer data
@@ -58,8 +59,10 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 }
 
 func newEngine(a *access, namespace, name string) *Engine {
-	return &Engine{document.New(&configMap{a, namespace, name}), a.client}
+	return &Engine{document.New(&configMap{a, namespace, name}, most), a.client}
 }
+
+const most = 3 << 18 // bytes of a ConfigMap's mebibyte
 
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {

@@ -122,6 +122,20 @@ func TestFaults(t *testing.T) {
 	}, http.StatusConflict, http.StatusTooManyRequests)
 }
 
+// TestFull: a ConfigMap that is nearly full takes no more entries, and its entries can change.
+func TestFull(t *testing.T) {
+	e := start(t).connect(t)
+	must(t, e.Prepare(t.Context()))
+	large := strings.Repeat("1", lease.MaxValue)
+	for i := range most / (lease.MaxValue * 4 / 3) { // in base64
+		leasetest.Put(t, e, fmt.Sprint(i), large)
+	}
+	if a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); err == nil || !strings.Contains(err.Error(), "full") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	leasetest.Put(t, e, "0", "1")
+}
+
 // TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.
 func TestChanges(t *testing.T) {
 	s := start(t)

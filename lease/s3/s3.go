@@ -30,6 +30,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -54,7 +55,7 @@ type Engine struct{ *document.Engine }
 // New returns an engine on a client, which stays the caller's. prefix is what the names of its objects begin with, up to a
 // slash; "randflake" if empty.
 func New(client *s3.Client, bucket, prefix string) *Engine {
-	return &Engine{document.New(&object{client, bucket, cmp.Or(strings.Trim(prefix, "/"), "randflake")})}
+	return &Engine{document.New(&object{client, bucket, cmp.Or(strings.Trim(prefix, "/"), "randflake")}, math.MaxInt)}
 }
 
 // Connect returns an engine for a URL. It reads the environment for what the URL does not say, and sends nothing yet.

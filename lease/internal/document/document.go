@@ -41,7 +41,7 @@ var ErrChanged = errors.New("others changed it each time")
 
 // A Document is one version of the document.
 type Document struct {
-	Content []byte    // of Get only
+	Content []byte    // may be missing after Put
 	Version string    // empty if the answer can't be the server's, but a proxy's: then it counts as failed
 	Lineage string    // what the backend knows of it
 	Made    time.Time // when this version was put, or zero if the backend does not know
@@ -55,14 +55,16 @@ const CopyAge = 20 * time.Minute
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
 	backend         Backend
+	most            int                     // bytes of content to which entries are added
 	last            atomic.Pointer[version] // that was seen, so that a Swap after a Read is one request
 	checked, closed atomic.Bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a backend.
-func New(b Backend) *Engine { return &Engine{backend: b} }
+// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so that there is room to change those
+// that it has.
+func New(b Backend, most int) *Engine { return &Engine{backend: b, most: most} }
 
 // A state is the content, as JSON.
 type state struct {
@@ -127,6 +129,9 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 		next := state{v.state.Lineage, v.Position + 1, v.Date, rand.Text(), maps.Clone(v.Entries)}
 		for _, entry := range put {
 			next.Entries[entry.Name] = append([]byte{}, entry.Value...)
+		}
+		if len(v.Content) > e.most && len(next.Entries) > len(v.Entries) {
+			return lease.Answer{}, fmt.Errorf("%s: full, at %d bytes: keep further spaces and counters in another store", e, len(v.Content))
 		}
 		d, err := e.put(ctx, next, v.Version)
 		if err == nil {
