@@ -11,8 +11,9 @@
 //
 // All entries are in the object prefix/entries, which a swap replaces as a whole if its ETag is the one that was read: that
 // suits some thousand counters. At its first use an engine tries with the object prefix/trial whether the server heeds
-// conditions, and refuses one that does not. What it can't find out: conditions that hold only on one of several sites, as
-// with replication in both directions. Take one bucket in one region.
+// conditions, and refuses one that does not. What it can't find out: conditions that the server compares first, and then puts, with
+// others in between, and conditions that hold only on one of several sites, as with replication in both directions. Take one bucket in
+// one region, of a server whose conditional puts are atomic.
 //
 // Time is that of the Date header, to a second. Lineage is a random token in the object, which changes when the object is at least 20
 // minutes younger than its content: when a backup or an older version was copied to its place. Position is the number of
