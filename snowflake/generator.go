@@ -130,11 +130,11 @@ func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		id := g.id(st, start)
-		for i := range dst[n : n+int(taken)] {
-			dst[n+i] = id + ID(i)<<g.layout.sequence.shift
+		id, step := g.id(st, start), ID(1)<<g.layout.sequence.shift
+		for range taken {
+			dst[n] = id
+			n, id = n+1, id+step
 		}
-		n += int(taken)
 	}
 	return n, nil
 }
