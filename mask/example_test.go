@@ -56,39 +56,26 @@ func Example() {
 
 	column, _ := made.ID.Value() // for database/sql alone
 	fmt.Println(column, made.ID.Inner())
+
+	_, err = mask.Parse[orders]("ord_forged")
+	fmt.Println(err)
 	// Output:
 	// {"id":"ord_f5vh6rp7lekem","item":"tea"}
 	// /orders/ord_f5vh6rp7lekem, {ID:ord_f5vh6rp7lekem Item:tea}
 	// true <nil>
 	// 1849688064000000000 1849688064000000000
-}
-
-func ExampleParse() {
-	id, err := mask.Parse[orders]("ord_f5vh6rp7lekem")
-	fmt.Println(id, err)
-	_, err = mask.Parse[orders]("ord_forged")
-	fmt.Println(errors.Is(err, mask.ErrInvalidID), err)
-	// Output:
-	// ord_f5vh6rp7lekem <nil>
-	// true randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
+	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
 }
 
 // Two tenants of one process have orders, each under a key of its own.
 func ExampleMasker() {
-	tenants := map[string]*mask.Masker[key]{
-		"one":   {Cipher: cipherOf("00000000000000000000000000000001")},
-		"other": {Cipher: cipherOf("00000000000000000000000000000002")},
-	}
-	for _, name := range []string{"one", "other"} {
-		tenant := tenants[name]
-		masked, err := tenant.Mask(7)
-		fmt.Println(masked, err)
+	for _, secret := range []string{"00000000000000000000000000000001", "00000000000000000000000000000002"} {
+		tenant := &mask.Masker[key]{Cipher: cipherOf(secret)}
+		masked, _ := tenant.Mask(7)
 		inner, err := tenant.Open(masked)
-		fmt.Println(inner, err)
+		fmt.Println(masked, inner, err)
 	}
 	// Output:
-	// ae17h782odp7r <nil>
-	// 7 <nil>
-	// 5h9a8nb6l03pg <nil>
-	// 7 <nil>
+	// ae17h782odp7r 7 <nil>
+	// 5h9a8nb6l03pg 7 <nil>
 }

@@ -61,10 +61,9 @@ func TestKinds(t *testing.T) {
 	signed.BadTexts = append(signed.BadTexts, "ord_"+orderCipher.Encrypt(1<<63).String()) // opens to a negative value
 	signed.BadColumns = append(signed.BadColumns, int64(-1), int64(math.MinInt64), "-1", uint64(math.MaxUint64))
 	signed.Test(t)
-	var id orderID
-	for _, data := range [][]byte{nil, make([]byte, 7), make([]byte, 9)} {
-		if err := id.UnmarshalBinary(data); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("from %d bytes: %v", len(data), err)
+	for _, n := range []int{0, 7, 9} {
+		if err := new(orderID).UnmarshalBinary(make([]byte, n)); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("from %d bytes: %v", n, err)
 		}
 	}
 }
@@ -103,12 +102,9 @@ func failures[S Space[T], T Inner](id ID[S, T], masked randflake.ID) (masking, o
 func testFailures[S Space[T], T Inner](t *testing.T, id ID[S, T], masked randflake.ID, mask, open, column error, prints string) {
 	t.Helper()
 	masking, opening := failures(id, masked)
+	wanted := append(slices.Repeat([]error{mask}, len(masking)), slices.Repeat([]error{open}, len(opening))...)
 	for i, err := range append(masking, opening...) {
-		want := mask
-		if i >= len(masking) {
-			want = open
-		}
-		if !errors.Is(err, want) || errors.Is(err, ErrInvalidID) != errors.Is(want, ErrInvalidID) {
+		if want := wanted[i]; !errors.Is(err, want) || errors.Is(err, ErrInvalidID) != errors.Is(want, ErrInvalidID) {
 			t.Errorf("%T, %d: %v, want %v", id, i, err, want)
 		}
 	}
@@ -192,12 +188,13 @@ var (
 // The spaces: orders by sortable and by raw values, customers, one whose masker was never set, one whose masker has no cipher, and
 // one with inner values below 1000, which says so of others rather loudly.
 type (
+	unnamed            struct{}
 	orders             struct{}
-	rawOrders          struct{}
-	customers[T Inner] struct{}
-	keyless            struct{}
-	empty              struct{}
-	small[T Inner]     struct{}
+	rawOrders          struct{ unnamed }
+	customers[T Inner] struct{ unnamed }
+	keyless            struct{ unnamed }
+	empty              struct{ unnamed }
+	small[T Inner]     struct{ unnamed }
 
 	orderID = ID[orders, sortable]
 	rawID   = ID[rawOrders, randflake.Raw]
@@ -210,12 +207,8 @@ func (keyless) Masker() *Masker[sortable]        { return nil }
 func (empty) Masker() *Masker[sortable]          { return new(Masker[sortable]) }
 func (small[T]) Masker() *Masker[T]              { return &Masker[T]{Cipher: orderCipher, Check: checkSmall[T]} }
 
-func (orders) IDPrefix() string       { return "ord" }
-func (rawOrders) IDPrefix() string    { return "" }
-func (customers[T]) IDPrefix() string { return "" }
-func (keyless) IDPrefix() string      { return "" }
-func (empty) IDPrefix() string        { return "" }
-func (small[T]) IDPrefix() string     { return "" }
+func (orders) IDPrefix() string  { return "ord" }
+func (unnamed) IDPrefix() string { return "" }
 
 var errNotSmall = fmt.Errorf("%w: not small", ErrInvalidID)
 
