@@ -31,16 +31,7 @@ var (
 	mariaDB        *servers.MySQL
 )
 
-type run func() int
-
-func (r run) Run() int { return r() }
-
-func TestMain(m *testing.M) {
-	postgres := run(func() int {
-		return servers.Share(m, &postgresServer, func(dir string) (*servers.Postgres, error) { return servers.StartPostgres(dir, nil) })
-	})
-	os.Exit(servers.Share(postgres, &mariaDB, func(dir string) (*servers.MySQL, error) { return servers.StartMySQL(dir) }))
-}
+func TestMain(m *testing.M) { os.Exit(servers.ShareSQL(m, &postgresServer, &mariaDB)) }
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -32,23 +32,13 @@ type Server struct {
 // Admin may do everything, and Orders is the service account of docs/kubernetes/configmap.yaml.
 const Admin, Orders = "admin", "system:serviceaccount:shop:orders"
 
-// program builds the server from the module in a folder beside this file. It stays in the user's cache: it takes minutes to build.
+// program builds the server from the module in a folder beside this file.
 var program = sync.OnceValues(func() (string, error) {
-	const version = "v1.34.1"
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("kubetest: %w", err)
-	}
-	path := filepath.Join(cache, "randflake", "kube-apiserver-"+version)
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	build := exec.Command("go", "build", "-o", path, "k8s.io/kubernetes/cmd/kube-apiserver")
-	build.Dir, build.Env = "apiserver", append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	if said, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("kubetest: build the server: %w: %s", err, said)
-	}
-	return path, nil
+	return servers.Program("kube-apiserver-v1.34.1", func(file string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-o", file, "k8s.io/kubernetes/cmd/kube-apiserver")
+		cmd.Dir = "apiserver"
+		return cmd
+	})
 })
 
 // Start starts a server with an etcd in a directory, and waits until it is ready.

@@ -25,25 +25,12 @@ type Server struct {
 // Bucket is the bucket, and the others are the credentials of all servers.
 const Bucket, Access, Secret = "objects", "test", "test-secret"
 
-// program builds the server, apart from this module, which would otherwise require all that the server does. It stays in the
-// user's cache: it takes minutes to build.
+// program builds the server, apart from this module, which would otherwise require all that the server does.
 var program = sync.OnceValues(func() (string, error) {
 	const version = "v1.8.0"
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("s3test: %w", err)
-	}
-	dir := filepath.Join(cache, "randflake", "versitygw-"+version)
-	path := filepath.Join(dir, "versitygw")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	build := exec.Command("go", "install", "github.com/versity/versitygw/cmd/versitygw@"+version)
-	build.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off")
-	if said, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("s3test: build the server: %w: %s", err, said)
-	}
-	return path, nil
+	return servers.Program("versitygw-"+version+"/versitygw", func(string) *exec.Cmd {
+		return exec.Command("go", "install", "github.com/versity/versitygw/cmd/versitygw@"+version)
+	})
 })
 
 // Start starts a server in a directory, with flags of its posix backend in addition, and waits until it answers.

@@ -169,14 +169,11 @@ func (c *configMap) call(ctx context.Context, method, path string, body any) (d 
 	}
 }
 
-// wait waits for so many seconds, one if the server does not say.
+// wait waits for so many seconds, at least one.
 func wait(ctx context.Context, seconds string) error {
-	n, err := strconv.ParseUint(seconds, 10, 16)
-	if err != nil {
-		n = 1
-	}
+	n, _ := strconv.ParseUint(seconds, 10, 16)
 	select {
-	case <-time.After(time.Duration(n) * time.Second):
+	case <-time.After(time.Duration(max(n, 1)) * time.Second):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

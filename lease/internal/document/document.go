@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // A Backend holds the document. Its errors say what failed; those of a context wrap it.
@@ -118,9 +119,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 			known = false
 		}
 		a = v.answer(names)
-		if !slices.EqualFunc(a.Entries, expect, func(a, b lease.Entry) bool {
-			return (a.Value == nil) == (b.Value == nil) && bytes.Equal(a.Value, b.Value)
-		}) {
+		if !turns.Unchanged(a.Entries, expect) {
 			if known {
 				continue
 			}

@@ -15,7 +15,7 @@ import (
 func Take(ctx context.Context, expect []lease.Entry, swap func() (lease.Answer, error)) (lease.Answer, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(pause*5/4, 100*time.Millisecond) {
 		a, err := swap()
-		if err != nil || a.Swapped || !slices.EqualFunc(a.Entries, expect, same) {
+		if err != nil || a.Swapped || !Unchanged(a.Entries, expect) {
 			return a, err
 		}
 		select {
@@ -25,6 +25,9 @@ func Take(ctx context.Context, expect []lease.Entry, swap func() (lease.Answer, 
 	}
 }
 
-func same(a, b lease.Entry) bool {
-	return a.Name == b.Name && bytes.Equal(a.Value, b.Value) && (a.Value == nil) == (b.Value == nil)
+// Unchanged reports whether entries are as expected.
+func Unchanged(entries, expect []lease.Entry) bool {
+	return slices.EqualFunc(entries, expect, func(a, b lease.Entry) bool {
+		return a.Name == b.Name && bytes.Equal(a.Value, b.Value) && (a.Value == nil) == (b.Value == nil)
+	})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	forms        = []string{"auto", "text", "int", "hex"} // in which IDs of any kind may be written
+	forms        = []string{"auto", "text", "int", "hex"} // how people write an ID, whatever its kind
 	writtenForms = []string{"text", "int", "signed", "unsigned", "hex"}
 )
 

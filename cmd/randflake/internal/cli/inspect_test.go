@@ -420,7 +420,7 @@ func TestInspectULID(t *testing.T) {
 	}
 }
 
-// TestKindOf is what a text is taken for when nobody says it.
+// TestKindOf: which kind a text is read as when no flag names one.
 func TestKindOf(t *testing.T) {
 	for _, c := range []struct{ from, text, want string }{
 		{"auto", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
@@ -535,7 +535,7 @@ func FuzzInspect(f *testing.F) {
 	})
 }
 
-// TestPublishedIDs reads IDs of vendors in the forms in which they are written.
+// TestPublishedIDs reads IDs that vendors have published, each in the forms that its vendor uses.
 func TestPublishedIDs(t *testing.T) {
 	isolate(t)
 	for _, c := range []struct{ args, want string }{

@@ -353,7 +353,7 @@ func TestSnowflakeStores(t *testing.T) {
 	t.Setenv(storeVariable, "")
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, storeVariable+" is empty")
 	if !isVacant(filepath.Dir(state)) {
-		t.Error("made a store that nobody needs")
+		t.Error("made a store, and none was needed")
 	}
 }
 

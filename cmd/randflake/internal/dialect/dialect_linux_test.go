@@ -23,16 +23,7 @@ var (
 	mariaDB        *servers.MySQL
 )
 
-type run func() int
-
-func (r run) Run() int { return r() }
-
-func TestMain(m *testing.M) {
-	postgres := run(func() int {
-		return servers.Share(m, &postgresServer, func(dir string) (*servers.Postgres, error) { return servers.StartPostgres(dir, nil) })
-	})
-	os.Exit(servers.Share(postgres, &mariaDB, func(dir string) (*servers.MySQL, error) { return servers.StartMySQL(dir) }))
-}
+func TestMain(m *testing.M) { os.Exit(servers.ShareSQL(m, &postgresServer, &mariaDB)) }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -116,7 +107,7 @@ func testOpened(t *testing.T, db *sql.DB, secret randflake.Secret, query string)
 var prefix = regexp.MustCompile(`^[a-z]([a-z0-9_]*[a-z0-9])?_`) // of a typed ID
 
 func testText(t *testing.T, db *sql.DB, textQueries, idQueries []string) {
-	// These are nearly texts of IDs, most of which the library refuses.
+	// These look like texts of IDs. The library refuses most of them.
 	texts := []string{"", "0", "00", "01", "A", "w", "-1", "+1", " 1", "1 ", "1\n", "1\t", "1=", "0x1", "1.0", "1e3", "é", "١", "v\u0301", "ｖ",
 		"g000000000000", "fvvvvvvvvvvvv", "FVVVVVVVVVVVV", "vvvvvvvvvvvvv", "10000000000000", "fvvvvvvvvvvvvv", strings.Repeat("0", 13), strings.Repeat("v", 300)}
 	const near = "0123456789abcdefghijklmnopqrstuvwxyzAV -\n_%\\'"
