@@ -39,7 +39,7 @@ const (
 var (
 	unknown = func(p *process) uint64 { return p.Unknown.Load() + p.Refused[Unreachable].Load() }
 	lost    = func(p *process) uint64 { return p.Lost.Load() }
-	full    = func(p *process) uint64 { return p.Refused[Full].Load() }
+	waited  = func(p *process) uint64 { return p.refused(Full, NotStarted) } // for the next window that has nodes left
 )
 
 // Refusals of a worker.
@@ -56,7 +56,7 @@ const longer = 4 * time.Second
 
 var faults = []fault{
 	// Processes.
-	{name: "killed", engines: all, script: killed, may: []Kind{Full, NotStarted}, shows: full,
+	{name: "killed", engines: all, script: killed, may: []Kind{Full, NotStarted}, shows: waited,
 		does: "workers with all nodes: one is killed and starts again at once. It waits for the end of its own old leases; the others notice nothing"},
 	{name: "stopped", engines: all, script: stopped, may: ended,
 		does: "a worker stands still past the end of its leases, then it goes on. It takes others; nobody else notices anything"},

@@ -17,11 +17,14 @@ func killed(w *world) {
 	workers := w.start(4)
 	for range w.rounds(1) {
 		victim, others := w.choose(workers)
-		w.recover(workers...) // so that all nodes of this window and the next are taken
 		w.during(others, func() {
+			victim.kill()
+			for _, p := range others { // so that no nodes are free beside the dead one's
+				w.await(p.name+" has leases for as long as "+victim.name, func() bool { return p.End.Load() >= victim.End.Load() })
+			}
 			again := victim.restart()
 			w.goOn(again)
-			w.ensure(again.refused(Full) > 0, "%s had a lease at once: the one that was killed had none", again.name)
+			w.ensure(waited(again) > 0, "%s had a lease at once: the one that was killed had none", again.name)
 			workers = append(others, again)
 		})
 	}
