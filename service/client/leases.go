@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
@@ -27,10 +25,7 @@ type Leases struct {
 	check  string // value of the space's secret, in hexadecimal, or ""
 }
 
-type leaseClient struct {
-	randflakev1connect.LeaseServiceClient
-	randflakev1connect.AdminServiceClient
-}
+type leaseClient = randflakev1connect.LeaseServiceClient
 
 var _ lease.Source = (*Leases)(nil)
 
@@ -39,9 +34,7 @@ var _ lease.Source = (*Leases)(nil)
 func New(ctx context.Context, space string, addresses []string, options ...Option) (*Leases, error) {
 	host, _ := os.Hostname()
 	l := &Leases{space: space, label: host + "/" + filepath.Base(os.Args[0])}
-	if err := l.dial(addresses, options, func(http connect.HTTPClient, base string, with ...connect.ClientOption) leaseClient {
-		return leaseClient{randflakev1connect.NewLeaseServiceClient(http, base, with...), randflakev1connect.NewAdminServiceClient(http, base, with...)}
-	}); err != nil {
+	if err := l.dial(addresses, options, randflakev1connect.NewLeaseServiceClient); err != nil {
 		return nil, err
 	}
 	found, err := call(ctx, &l.service, "limits", leaseClient.GetLimits, &api.GetLimitsRequest{Space: space})
@@ -86,10 +79,4 @@ func (l *Leases) Take(ctx context.Context, window int64, nodes uint32) (randflak
 		return randflake.Lease{}, fmt.Errorf("client: take: %+v: want %d nodes for window %d", granted, nodes, window)
 	}
 	return granted, nil
-}
-
-// ReportLoss says that data of the space was lost. It requires a separate right.
-func (l *Leases) ReportLoss(ctx context.Context) error {
-	_, err := call(ctx, &l.service, "report loss", leaseClient.ReportLoss, &api.ReportLossRequest{Space: l.space})
-	return err
 }

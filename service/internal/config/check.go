@@ -20,7 +20,7 @@ import (
 )
 
 // Verbs are what rules may allow.
-var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "report-loss", "fetch", "observe"}
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "fetch", "observe"}
 
 // A checker collects what is wrong with a file.
 type checker struct {

@@ -35,7 +35,7 @@ principals:
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], limits: {batch: 10}}
-- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set, report-loss, fetch]}
+- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set, fetch]}
 `
 
 func TestRead(t *testing.T) {

@@ -25,17 +25,16 @@ import (
 // rights maps each procedure to the verb that a rule must allow, in the space that the request names. Procedures that are not listed
 // are always denied. The description of the protocol, which is no procedure of it, is for all principals.
 var rights = map[string]string{
-	api.LeaseServiceTakeProcedure:       "lease",
-	api.LeaseServiceGetLimitsProcedure:  "lease",
-	api.IDServiceMintProcedure:          "mint",
-	api.IDServiceInspectProcedure:       "inspect",
-	api.CounterServiceNextProcedure:     "count",
-	api.CounterServiceTakeProcedure:     "count",
-	api.CounterServiceGetProcedure:      "count", // who may list has List
-	api.CounterServiceListProcedure:     "list",
-	api.CounterServiceSetProcedure:      "set",
-	api.AdminServiceReportLossProcedure: "report-loss",
-	api.SecretServiceFetchProcedure:     "fetch",
+	api.LeaseServiceTakeProcedure:      "lease",
+	api.LeaseServiceGetLimitsProcedure: "lease",
+	api.IDServiceMintProcedure:         "mint",
+	api.IDServiceInspectProcedure:      "inspect",
+	api.CounterServiceNextProcedure:    "count",
+	api.CounterServiceTakeProcedure:    "count",
+	api.CounterServiceGetProcedure:     "count", // who may list has List
+	api.CounterServiceListProcedure:    "list",
+	api.CounterServiceSetProcedure:     "set",
+	api.SecretServiceFetchProcedure:    "fetch",
 }
 
 // callTimeout is how long a call may take.

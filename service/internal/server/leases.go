@@ -42,15 +42,6 @@ func (s service) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimits
 		MaxSkewSeconds: uint32(l.MaxSkew / time.Second), Check: state.Check}), nil
 }
 
-func (s service) ReportLoss(ctx context.Context, _ *connect.Request[api.ReportLossRequest]) (*connect.Response[api.ReportLossResponse], error) {
-	c := callOf(ctx)
-	if err := c.state.Store.ReportLoss(ctx, "reported by "+c.who.Name); err != nil {
-		return nil, err
-	}
-	s.audit.note("report-loss", c.by, c.in.Name)
-	return connect.NewResponse(&api.ReportLossResponse{}), nil
-}
-
 func (s service) Fetch(ctx context.Context, _ *connect.Request[api.FetchRequest]) (*connect.Response[api.FetchResponse], error) {
 	c := callOf(ctx)
 	secret, ok := c.in.Secret()

@@ -33,7 +33,7 @@ func TestRights(t *testing.T) {
 		rows := map[string]string{ // verbs by procedure
 			"LeaseService/Take": "lease", "LeaseService/GetLimits": "lease", "IDService/Mint": "mint", "IDService/Inspect": "inspect",
 			"CounterService/Next": "count", "CounterService/Take": "count", "CounterService/Get": "count", "CounterService/Set": "set", "CounterService/List": "list",
-			"AdminService/ReportLoss": "report-loss", "SecretService/Fetch": "fetch",
+			"SecretService/Fetch": "fetch",
 		}
 		for _, procedure := range procedures() {
 			verb, ok := rows[procedure]

@@ -175,7 +175,7 @@ const (
 
 // served are the services of the protocol.
 var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName,
-	randflakev1connect.AdminServiceName, randflakev1connect.SecretServiceName}
+	randflakev1connect.SecretServiceName}
 
 // Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
@@ -189,7 +189,6 @@ func (s *Server) Handler() http.Handler {
 	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
-	serve(randflakev1connect.NewAdminServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewSecretServiceHandler(service{s}, options))
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
 	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
