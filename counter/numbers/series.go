@@ -77,9 +77,9 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 // Where another process is in the next period already, by a clock that is less than a minute ahead, Next waits for that.
 func (s *Series) Next(ctx context.Context) (Number, error) {
 	for {
-		m := s.present.Load()
+		m, now := s.present.Load(), s.second()
 		var err error
-		if m.second != s.second() || s.closed.Load() {
+		if m.second != now || s.closed.Load() {
 			m, err = s.turn(ctx)
 		}
 		var n int64
@@ -92,7 +92,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		case err == nil:
 			return s.number(m.date, m.permutation, n)
 		case errors.Is(err, counter.ErrClosed) && !s.closed.Load(): // the period ended during this call
-		case errors.Is(err, lease.ErrClock) && s.ending():
+		case errors.Is(err, lease.ErrClock) && s.ending(now): // as it was before the call, which may have taken until then
 			select {
 			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
@@ -104,11 +104,10 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	}
 }
 
-// ending reports whether the present period ends within a minute.
-func (s *Series) ending() bool {
-	now := time.Unix(s.second(), 0)
-	present, err := s.dateOf(now)
-	later, wrong := s.dateOf(now.Add(time.Minute))
+// ending reports whether the period of a second ends within a minute.
+func (s *Series) ending(second int64) bool {
+	present, err := s.dateOf(time.Unix(second, 0))
+	later, wrong := s.dateOf(time.Unix(second+60, 0))
 	return err == nil && wrong == nil && present.period != later.period
 }
 
