@@ -17,16 +17,22 @@ func killed(w *world) {
 	workers := w.start(4)
 	for range w.rounds(1) {
 		victim, others := w.choose(workers)
+		w.lead(workers, func() int64 { return time.Now().Add(outage).Unix() })
 		w.during(others, func() {
 			victim.kill()
-			for _, p := range others { // so that no nodes are free beside the dead one's
-				w.await(p.name+" has leases for as long as "+victim.name, func() bool { return p.End.Load() >= victim.End.Load() })
-			}
+			w.lead(others, victim.End.Load) // so that no nodes are free beside those of the dead one
 			again := victim.restart()
 			w.goOn(again)
 			w.ensure(waited(again) > 0, "%s had a lease at once: the one that was killed had none", again.name)
 			workers = append(others, again)
 		})
+	}
+}
+
+// lead waits until each worker has leases beyond a time, in Unix seconds.
+func (w *world) lead(workers []*process, beyond func() int64) {
+	for _, p := range workers {
+		w.await(p.name+" has leases ahead", func() bool { return p.End.Load() > beyond() })
 	}
 }
 
