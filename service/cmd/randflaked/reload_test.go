@@ -44,10 +44,10 @@ func newReloading(t *testing.T) *reloading {
 		r.texts[i] = fmt.Sprintf(`listen: localhost:0
 audit: %[1]s/%[2]s-audit
 tls: {certificate: %[1]s/%[4]s.pem, key: %[1]s/%[4]s.key, clientCA: %[3]s}
-spaces: [{name: %[2]s, kind: randflake, store: "file:%[1]s/%[2]s", secret: distribute, secretFile: "%[1]s/%[2]s/secret"}]
+spaces: [{name: %[2]s, kind: randflake, store: "file:%[1]s/%[2]s", secret: mint, secretFile: "%[1]s/%[2]s/secret"}]
 issuers: [{issuer: %[2]s, audience: randflaked, jwks: %[1]s/%[2]s-keys.json}]
 principals: [{name: web, certificates: {dns: [web.example]}}]
-rules: [{principals: [web], spaces: [%[2]s], verbs: [fetch]}]
+rules: [{principals: [web], spaces: [%[2]s], verbs: [inspect]}]
 `, r.dir, name, ca, server)
 	}
 	r.old = r.client("web.example")
@@ -66,9 +66,10 @@ func (r *reloading) again(text string) {
 	r.reload <- os.Interrupt // is taken once the first is done
 }
 
-// fetch returns whether a client gets the secret of a space.
-func (r *reloading) fetch(client *http.Client, space string) error {
-	_, err := randflakev1connect.NewSecretServiceClient(client, r.url, connect.WithGRPC()).Fetch(r.Context(), connect.NewRequest(&api.FetchRequest{Space: space}))
+// inspect returns whether a client may open an ID of a space.
+func (r *reloading) inspect(client *http.Client, space string) error {
+	request := connect.NewRequest(&api.InspectRequest{Space: space, Id: &api.InspectRequest_Number{Number: 1}})
+	_, err := randflakev1connect.NewIDServiceClient(client, r.url, connect.WithGRPC()).Inspect(r.Context(), request)
 	return err
 }
 
@@ -80,15 +81,15 @@ func (r *reloading) wantAll(what string, is, not string) {
 		mine, others, server = others, mine, "other"
 	}
 	before, _ := os.ReadFile(filepath.Join(r.dir, is+"-audit"))
-	if err := r.fetch(mine, is); err != nil {
+	if err := r.inspect(mine, is); err != nil {
 		r.Errorf("%s: %s space for its client: %v", what, is, err)
 	}
-	if err := r.fetch(mine, not); connect.CodeOf(err) != connect.CodePermissionDenied {
+	if err := r.inspect(mine, not); connect.CodeOf(err) != connect.CodePermissionDenied {
 		r.Errorf("%s: %s space for the %s client: %v", what, not, is, err)
 	}
 	others.CloseIdleConnections()
-	if err := r.fetch(others, is); err == nil {
-		r.Errorf("%s: the client of the %s authority got the secret", what, not)
+	if err := r.inspect(others, is); err == nil {
+		r.Errorf("%s: the client of the %s authority opened an ID", what, not)
 	}
 	conn, err := tls.Dial("tcp", r.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
@@ -99,7 +100,7 @@ func (r *reloading) wantAll(what string, is, not string) {
 		r.Errorf("%s: the certificate of %q, want %s", what, names, server)
 	}
 	after, _ := os.ReadFile(filepath.Join(r.dir, is+"-audit"))
-	if n := strings.Count(string(after[len(before):]), "secret given"); n != 1 {
+	if n := strings.Count(string(after[len(before):]), `"msg":"inspection"`); n != 1 {
 		r.Errorf("%s: %d lines in the %s audit log, want 1", what, n, is)
 	}
 }
@@ -110,7 +111,7 @@ func TestReload(t *testing.T) {
 	r.wantAll("before", "old", "new")
 	for what, change := range map[string][2]string{
 		"YAML":              {"spaces:", "spaces: :"},
-		"a check":           {"verbs: [fetch]", "verbs: [fetches]"},
+		"a check":           {"verbs: [inspect]", "verbs: [inspects]"},
 		"listen":            {"localhost:0", "localhost:1"},
 		"the key":           {"other.key", "server.key"},
 		"the certificate":   {"other.pem", "missing.pem"},

@@ -18,12 +18,6 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// A Principal is an authenticated caller.
-type Principal struct {
-	Name        string
-	Certificate bool // it has shown one
-}
-
 // ErrUnknown says that the caller has no credentials, or none that the configuration knows.
 var ErrUnknown = errors.New("access: caller is not known")
 
@@ -74,30 +68,30 @@ func New(c *config.Config, authorities *x509.CertPool, old *Policy, logger *slog
 	return p, nil
 }
 
-// Identify returns the sender of a request, by its bearer token or else by its client certificate. Otherwise the
+// Identify returns the principal that sent a request, by its bearer token or else by its client certificate. Otherwise the
 // error wraps ErrUnknown.
-func (p *Policy) Identify(r *http.Request) (Principal, error) {
+func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 	if !p.guarded {
 		return anyone(r)
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return Principal{}, fmt.Errorf("%w: Authorization: want Bearer and a token", ErrUnknown)
+			return "", fmt.Errorf("%w: Authorization: want Bearer and a token", ErrUnknown)
 		}
 		return p.bearer(r, strings.TrimSpace(token))
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-		return Principal{}, fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
+		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
 	}
 	if !p.trusts(r.TLS.VerifiedChains) {
-		return Principal{}, ErrCertificate
+		return "", ErrCertificate
 	}
 	return p.named(r.TLS.PeerCertificates[0])
 }
 
 // named returns the principal that a certificate names.
-func (p *Policy) named(certificate *x509.Certificate) (Principal, error) {
+func (p *Policy) named(certificate *x509.Certificate) (principal string, err error) {
 	var names, found []string
 	for _, name := range certificate.DNSNames {
 		names = append(names, "dns "+strings.ToLower(name))
@@ -112,11 +106,11 @@ func (p *Policy) named(certificate *x509.Certificate) (Principal, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Principal{}, fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
+		return "", fmt.Errorf("%w: no principal has a name of this certificate: %.100q", ErrUnknown, names)
 	case 1:
-		return Principal{Name: found[0], Certificate: true}, nil
+		return found[0], nil
 	}
-	return Principal{}, fmt.Errorf("%w: its certificate names several principals, %q: want one with names of one of them", ErrUnknown, found)
+	return "", fmt.Errorf("%w: its certificate names several principals, %q: want one with names of one of them", ErrUnknown, found)
 }
 
 // trusts reports whether one of these chains is valid now, and ends with one of the authorities. TLS checks that only
@@ -131,12 +125,12 @@ func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
 
 // anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to
 // this machine.
-func anyone(r *http.Request) (Principal, error) {
+func anyone(r *http.Request) (principal string, err error) {
 	host := (&url.URL{Host: r.Host}).Hostname()
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return Principal{}, fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
+		return "", fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
 	}
-	return Principal{Name: config.Anyone}, nil
+	return config.Anyone, nil
 }
 
 // A refusedToken is an error that shows strangers neither issuers nor keys.
@@ -154,39 +148,36 @@ func Why(err error) string {
 }
 
 // bearer returns the principal of a bearer token. The error contains nothing of the token.
-func (p *Policy) bearer(r *http.Request, token string) (Principal, error) {
+func (p *Policy) bearer(r *http.Request, token string) (principal string, err error) {
 	if who, ok := p.tokens[sha256.Sum256([]byte(token))]; ok {
-		return Principal{Name: who}, nil
+		return who, nil
 	}
 	if len(p.issuers) == 0 || strings.Count(token, ".") != 2 {
-		return Principal{}, refusedToken{}
+		return "", refusedToken{}
 	}
 	account, err := p.verify(r.Context(), token)
 	if err != nil {
-		return Principal{}, refusedToken{err}
+		return "", refusedToken{err}
 	}
 	who, ok := p.accounts[account]
 	if !ok {
-		return Principal{}, refusedToken{fmt.Errorf("no principal has the service account %.100q of %q", account.Subject, account.Issuer)}
+		return "", refusedToken{fmt.Errorf("no principal has the service account %.100q of %q", account.Subject, account.Issuer)}
 	}
-	return Principal{Name: who}, nil
+	return who, nil
 }
 
 // Allow returns the limits under which a principal may use a verb in a space: those of the first rule that allows it.
 // If there is none, the error wraps ErrDenied.
-func (p *Policy) Allow(who Principal, verb, space string) (config.Limits, error) {
-	if verb == "fetch" && !who.Certificate {
-		return config.Limits{}, fmt.Errorf("%w: a secret is given away over mutual TLS only", ErrDenied)
-	}
+func (p *Policy) Allow(principal, verb, space string) (config.Limits, error) {
 	if !p.guarded {
 		return config.Limits{}, nil
 	}
 	for _, r := range p.rules {
-		if has(r.Principals, who.Name) && has(r.Spaces, space) && slices.Contains(r.Verbs, verb) {
+		if has(r.Principals, principal) && has(r.Spaces, space) && slices.Contains(r.Verbs, verb) {
 			return r.Limits, nil
 		}
 	}
-	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q", ErrDenied, who.Name, verb, space)
+	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q", ErrDenied, principal, verb, space)
 }
 
 func has(list []string, name string) bool {

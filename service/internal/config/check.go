@@ -20,7 +20,7 @@ import (
 )
 
 // Verbs are what rules may allow.
-var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "fetch", "observe"}
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "observe"}
 
 // A checker collects what is wrong with a file.
 type checker struct {
@@ -89,19 +89,18 @@ func (k *checker) space(p string, s Space) {
 	case s.Store == "" && s.StoreFile == "" && s.Kind != "ulid":
 		k.wrong(p+".store", "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
-	keeps := s.Secret == SecretMint || s.Secret == SecretDistribute
 	if location, err := s.Location(); err == nil && location != "" {
 		_, _, err := url.Parse(location)
 		k.must(err == nil, p+".store", "%v", err)
 	}
 	switch {
-	case !keeps && s.Secret != "" && s.Secret != SecretNone:
-		k.wrong(p+".secret", "want none, mint or distribute, and not the secret") // which it may be
+	case s.Secret != "" && s.Secret != SecretNone && s.Secret != SecretMint:
+		k.wrong(p+".secret", "want none or mint, and not the secret") // which it may be
 	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != ""):
 		k.wrong(p+".secret", "%s IDs have no secret: leave secret and secretFile out", s.Kind)
-	case keeps && s.SecretFile == "":
-		k.wrong(p+".secretFile", "there is none, and the mode is %s: randflake secret new makes one", s.Secret)
-	case !keeps && s.SecretFile != "":
+	case s.Secret == SecretMint && s.SecretFile == "":
+		k.wrong(p+".secretFile", "there is none, and the mode is mint: randflake secret new makes one")
+	case s.Secret != SecretMint && s.SecretFile != "":
 		k.wrong(p+".secretFile", "the service has no use for a secret in mode none: leave it out, or set secret to mint")
 	}
 	k.must(!strings.Contains(s.StoreFile, "://"), p+".storeFile", "it looks like a URL: want the name of a file that has it, or name it as store")

@@ -40,11 +40,10 @@ type TLS struct {
 	ClientCA    string `yaml:"clientCA"` // of those who sign certificates of clients; no client has one without
 }
 
-// What is done with the secret of a space.
+// Who has the secret of a space.
 const (
-	SecretNone       = "none"       // generators have it, and the service does not
-	SecretMint       = "mint"       // the service makes the IDs, and gives it to nobody
-	SecretDistribute = "distribute" // the service makes IDs, and gives it to those who may have it
+	SecretNone = "none" // generators have it, and the service does not
+	SecretMint = "mint" // the service has it and makes IDs
 )
 
 // A Space is one of IDs and counters.

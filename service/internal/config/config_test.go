@@ -35,7 +35,7 @@ principals:
 - {name: web, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}
 rules:
 - {principals: [billing], spaces: [orders], verbs: [mint, inspect], limits: {batch: 10}}
-- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set, fetch]}
+- {principals: ['*'], spaces: ['*'], verbs: [lease, list, count, set]}
 `
 
 func TestRead(t *testing.T) {
@@ -80,7 +80,7 @@ func TestWrong(t *testing.T) {
 		{"kind: randflake\n", "kind: random\n", "w.yaml: spaces[0].kind:"},
 		{"kind: ulid", "kind: discord", "w.yaml: spaces[3].store: there is none: want a directory"},
 		{"  secret: mint\n", "  secret: mint\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
-		{"secret: mint", "secret: pass-word", "w.yaml: spaces[0].secret: want none, mint or distribute, and not the secret"},
+		{"secret: mint", "secret: pass-word", "w.yaml: spaces[0].secret: want none or mint, and not the secret"},
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml: spaces[2].storeFile: it looks like a URL: want the name of a file"},
 		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f", "w.yaml: spaces[0].secretFile: it looks like a secret: want the name of a file"},
 		{"secret: mint", "secret: *pass-word", "unknown anchor what is there referenced"},

@@ -34,7 +34,6 @@ var rights = map[string]string{
 	api.CounterServiceGetProcedure:     "count", // who may list has List
 	api.CounterServiceListProcedure:    "list",
 	api.CounterServiceSetProcedure:     "set",
-	api.SecretServiceFetchProcedure:    "fetch",
 }
 
 // callTimeout is how long a call may take.
@@ -43,8 +42,8 @@ const callTimeout = 10 * time.Second
 // A call is a request, with who sent it, by the setup that was in force then.
 type call struct {
 	setup   *setup
-	who     access.Principal
-	unknown error // why it is not known who
+	who     string // principal
+	unknown error  // why it is not known who
 	by      caller
 	written func() // is called when the answer was written
 
@@ -115,7 +114,7 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error)
 		id = parts[1]
 	}
 	w.Header()["X-Request-Id"] = []string{id}
-	c.by = caller{c.who.Name, r.RemoteAddr, id}
+	c.by = caller{c.who, r.RemoteAddr, id}
 	switch {
 	case c.unknown == nil:
 		return c, nil
@@ -195,8 +194,8 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 			place = c.state.Store.String()
 		}
 		sent, whole := wire.Error(err, place)
-		if !whole && caller.Err() == nil && s.usage.Call(c.who.Name, "*failures", 10, 100) { // or the caller has hung up, or has waited as long as it wanted
-			s.logger.Error("store failed", "procedure", procedure, "principal", c.who.Name, "request", c.by.request, "error", err)
+		if !whole && caller.Err() == nil && s.usage.Call(c.who, "*failures", 10, 100) { // or the caller has hung up, or has waited as long as it wanted
+			s.logger.Error("store failed", "procedure", procedure, "principal", c.who, "request", c.by.request, "error", err)
 		}
 		return nil, sent
 	}
@@ -220,7 +219,7 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 		perSecond, counted = cmp.Or(c.limits.Rate, perSecond), name
 	}
 	switch {
-	case !s.usage.Call(c.who.Name, counted, perSecond, max(1, int(perSecond))):
+	case !s.usage.Call(c.who, counted, perSecond, max(1, int(perSecond))):
 		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
 	case denied != nil:
 		return deny(connect.CodePermissionDenied, denied)
@@ -230,7 +229,7 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 	if c.state, err = c.in.State(); err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	if c.state.Store == nil && !slices.Contains([]string{"mint", "inspect", "fetch"}, verb) {
+	if c.state.Store == nil && !slices.Contains([]string{"mint", "inspect"}, verb) {
 		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
 	}
 	return nil

@@ -125,30 +125,6 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// TestSecrets: a space gives its secret to a certificate alone, when it is for that.
-func TestSecrets(t *testing.T) {
-	w := newTestbed(t, spaces+"tls: {certificate: c, key: k, clientCA: ca}\nprincipals: [{name: web, certificates: {dns: [web.example]}, tokens: ["+hashOf("web")+
-		"]}]\nrules: [{principals: ['*'], spaces: ['*'], verbs: [lease, fetch]}]\n")
-	web := withCertificate("web.example")
-	for space, code := range map[string]string{"given": "", "mint": "failed_precondition", "none": "failed_precondition", "ulid": "failed_precondition"} {
-		a := w.call("SecretService/Fetch", `{"space":"`+space+`"}`, web)
-		if a.body.Code != code || (a.body.Secret == w.secret.Hex()) != (code == "") {
-			t.Errorf("the secret of %s: code %q, want %q", space, a.body.Code, code)
-		}
-		if a := w.call("SecretService/Fetch", `{"space":"`+space+`"}`, as("web")); a.body.Code != "permission_denied" {
-			t.Errorf("the secret of %s by token: code %q", space, a.body.Code)
-		}
-	}
-	if !strings.Contains(w.written.String(), `"msg":"secret given","principal":"web","space":"given"`) {
-		t.Errorf("no line tells who got the secret:\n%s", w.written)
-	}
-	for _, secret := range []string{w.secret.Hex(), "token-of-web", hashOf("web")} {
-		if strings.Contains(strings.ToLower(w.written.String()), secret) {
-			t.Error("a secret, token or hash was written")
-		}
-	}
-}
-
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
 	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
@@ -242,7 +218,6 @@ func TestBadInput(t *testing.T) {
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
 		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found"},
-		{"SecretService/Fetch", `{"space":"given"}`, "permission_denied"},
 	} {
 		if a := w.call(tt.procedure, tt.body); a.body.Code != tt.code {
 			t.Errorf("%s %.200s: %d %s, want code %s", tt.procedure, tt.body, a.status, a.text, tt.code)

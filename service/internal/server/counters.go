@@ -22,7 +22,7 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	if err != nil {
 		return nil, err
 	}
-	counter, err := c.state.Counters.Handle(ctx, c.who.Name, r.Msg.Counter)
+	counter, err := c.state.Counters.Handle(ctx, c.who, r.Msg.Counter)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s counterService) Take(ctx context.Context, r *connect.Request[api.Counter
 	if m.Period != "" {
 		period.Begin = time.Unix(m.PeriodBegin, 0)
 	}
-	run, err := c.state.Counters.Take(ctx, c.who.Name, m.Counter, period, n)
+	run, err := c.state.Counters.Take(ctx, c.who, m.Counter, period, n)
 	if err != nil {
 		return nil, err
 	}

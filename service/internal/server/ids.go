@@ -30,7 +30,7 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
-	written, err := s.usage.Answer(ctx, c.who.Name, int64(count))
+	written, err := s.usage.Answer(ctx, c.who, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
 		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
 	}

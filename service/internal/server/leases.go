@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -26,7 +25,7 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 	if err != nil {
 		return nil, err
 	}
-	s.auditTake(c.by, c.in, m.Window, l, cmp.Or(m.Label, c.who.Name))
+	s.auditTake(c.by, c.in, m.Window, l, cmp.Or(m.Label, c.who))
 	return connect.NewResponse(&api.TakeResponse{FirstNode: l.FirstNode, LastNode: l.LastNode, Start: l.Start.Unix(), End: l.End.Unix()}), nil
 }
 
@@ -40,16 +39,4 @@ func (s service) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimits
 	l := state.Store.Limits()
 	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: uint32(l.Window / time.Second), Nodes: l.Nodes, Ahead: uint32(l.Ahead),
 		MaxSkewSeconds: uint32(l.MaxSkew / time.Second), Check: state.Check}), nil
-}
-
-func (s service) Fetch(ctx context.Context, _ *connect.Request[api.FetchRequest]) (*connect.Response[api.FetchResponse], error) {
-	c := callOf(ctx)
-	secret, ok := c.in.Secret()
-	if !ok {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the secret of space %s is not there to be distributed", c.in.Name))
-	}
-	s.audit.note("secret given", c.by, c.in.Name)
-	response := connect.NewResponse(&api.FetchResponse{Secret: secret.Hex()})
-	response.Header().Set("Cache-Control", "no-store")
-	return response, nil
 }

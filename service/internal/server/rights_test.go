@@ -33,7 +33,6 @@ func TestRights(t *testing.T) {
 		rows := map[string]string{ // verbs by procedure
 			"LeaseService/Take": "lease", "LeaseService/GetLimits": "lease", "IDService/Mint": "mint", "IDService/Inspect": "inspect",
 			"CounterService/Next": "count", "CounterService/Take": "count", "CounterService/Get": "count", "CounterService/Set": "set", "CounterService/List": "list",
-			"SecretService/Fetch": "fetch",
 		}
 		for _, procedure := range procedures() {
 			verb, ok := rows[procedure]
@@ -44,7 +43,7 @@ func TestRights(t *testing.T) {
 			delete(rows, procedure)
 			mine, others := `{"space":"given","counter":"others"}`, `{"space":"mint","counter":"others"}` // fields that a message lacks are ignored
 			if open {
-				w.wantAdmitted(procedure, w.call(procedure, mine), verb != "fetch")
+				w.wantAdmitted(procedure, w.call(procedure, mine), true)
 				continue
 			}
 			if a := w.call(procedure, mine); a.body.Code != "unauthenticated" || a.status != http.StatusUnauthorized {
@@ -55,7 +54,7 @@ func TestRights(t *testing.T) {
 			}
 			for _, other := range config.Verbs {
 				may := verb == other
-				w.wantAdmitted(procedure+" by "+other, w.call(procedure, mine, as(other)), may && verb != "fetch")
+				w.wantAdmitted(procedure+" by "+other, w.call(procedure, mine, as(other)), may)
 				w.wantAdmitted(procedure+" by "+other+" in another space", w.call(procedure, others, as(other)), false)
 				w.wantAdmitted(procedure+" by the certificate of "+other, w.call(procedure, mine, withCertificate(other+".example")), may)
 			}

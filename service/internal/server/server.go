@@ -174,8 +174,7 @@ const (
 )
 
 // served are the services of the protocol.
-var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName,
-	randflakev1connect.SecretServiceName}
+var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName}
 
 // Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
@@ -189,7 +188,6 @@ func (s *Server) Handler() http.Handler {
 	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
-	serve(randflakev1connect.NewSecretServiceHandler(service{s}, options))
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
 	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
 	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))

@@ -62,7 +62,7 @@ func (b *buffer) String() string {
 const spaces = `
 spaces:
 - {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET, counters: [{name: others}]}
-- {name: given, kind: randflake, store: given, secret: distribute, secretFile: SECRET, counters: [{name: others}]}
+- {name: given, kind: randflake, store: given, secret: mint, secretFile: SECRET, counters: [{name: others}]}
 - {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*, most: 2}]}
 - {name: sorted, kind: twitter, store: sorted}
 - {name: ulid, kind: ulid}
@@ -141,13 +141,13 @@ type answer struct {
 	header http.Header
 	text   string
 	body   struct {
-		Code, Message, Time, Secret string
-		IDs                         []string `json:"ids"`
-		Numbers                     []string
-		Plausible                   bool
-		Node                        uint32
-		FirstNode                   uint32
-		Counters                    []map[string]any
+		Code, Message, Time string
+		IDs                 []string `json:"ids"`
+		Numbers             []string
+		Plausible           bool
+		Node                uint32
+		FirstNode           uint32
+		Counters            []map[string]any
 	}
 }
 

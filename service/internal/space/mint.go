@@ -34,7 +34,7 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 		if err = failed; err == nil {
 			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
 		}
-	case s.Space.Secret == config.SecretMint || s.Space.Secret == config.SecretDistribute:
+	case s.Space.Secret == config.SecretMint:
 		keeper, failed := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
 		if err = failed; err == nil {
 			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })

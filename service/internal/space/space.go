@@ -205,11 +205,6 @@ const openTimeout = 30 * time.Second
 // than no answer.
 func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begun) > openTimeout }
 
-// Secret returns the secret of a space that distributes it, or reports that the space does not.
-func (s *Space) Secret() (randflake.Secret, bool) {
-	return s.secret, s.Space.Secret == config.SecretDistribute
-}
-
 // Close ends the service's lease and counters in the space, and closes the store.
 func (s *Space) Close() error {
 	s.cancel()
