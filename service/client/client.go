@@ -45,9 +45,9 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	http      *http.Client
 	token     func() (string, error)
-	plaintext bool // a token may be sent by http
-	now       func() time.Time
-	batch     int // IDs that a call asks for
+	plaintext bool             // a token may be sent by http
+	now       func() time.Time // tests set it
+	batch     int              // IDs that a call asks for
 }
 
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client certificate.
@@ -69,11 +69,6 @@ func WithTokenFrom(from func() (string, error)) Option {
 // WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
 func WithPlaintext() Option {
 	return option("", true, func(s *settings) { s.plaintext = true })
-}
-
-// WithClock tells the age of IDs with the time of now instead of the system clock, for tests and simulations.
-func WithClock(now func() time.Time) Option {
-	return option("WithClock: nil: leave it out", now != nil, func(s *settings) { s.now = now })
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the

@@ -98,7 +98,7 @@ func TestReplicas(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	for name, option := range map[string]client.Option{
-		"zero": {}, "HTTP client": client.WithHTTPClient(nil), "token": client.WithTokenFrom(nil), "clock": client.WithClock(nil),
+		"zero": {}, "HTTP client": client.WithHTTPClient(nil), "token": client.WithTokenFrom(nil),
 	} {
 		if _, err := client.New(t.Context(), "demo", []string{"https://ids"}, option); !errors.Is(err, randflake.ErrInvalidOption) {
 			t.Errorf("%s: error %v, want one that wraps ErrInvalidOption", name, err)

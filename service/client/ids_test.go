@@ -149,7 +149,8 @@ func TestMintAfterStop(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			wall := time.Now().Round(0)
-			ids := minting[randflake.ID](t, &mint{}, client.WithClock(func() time.Time { return wall }))
+			ids := minting[randflake.ID](t, &mint{})
+			ids.SetClock(func() time.Time { return wall })
 			if id, err := ids.Mint(t.Context()); id != 1 || err != nil {
 				t.Errorf("ID %d, error %v, want the first", id, err)
 			}
