@@ -13,7 +13,7 @@ import (
 // Dir returns the directory that holds the secret and the space of the IDs called name: randflake/name in the user's
 // state directory, which is $XDG_STATE_HOME or ~/.local/state, on macOS ~/Library/Application Support, on Windows
 // %LocalAppData%. A name has 1 to 100 lower-case letters, digits, hyphens and underscores. The command randflake uses
-// the name "default", and for each kind of Snowflake IDs "snowflake-" followed by the layout.
+// the name "default", and for layouts of Snowflake IDs with 1024 workers "snowflake-1024".
 func Dir(name string) (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	if len(name) < 1 || len(name) > 100 || strings.Trim(name, letters) != "" {

@@ -36,7 +36,7 @@ make it with --create or "randflake counter create".`,
 				return err
 			}
 			return t.unlessStopped(cmd.Context(), func(ctx context.Context) error {
-				if err := h.firstUse(t, 0); err != nil {
+				if err := h.firstUse(t); err != nil {
 					return err
 				}
 				return h.withSpace(ctx, func(space *lease.Space) error {

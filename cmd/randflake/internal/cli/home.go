@@ -31,7 +31,7 @@ const storeTimeout = 10 * time.Second
 
 // A home says where the secret and the space are.
 type home struct {
-	space     string // of IDs that have no secret; empty for Randflake IDs
+	nodes     uint32 // of the space of Snowflake IDs, which have no secret; 0 for Randflake IDs
 	store     string // as the user named it
 	at        url.Location
 	secret    secretSource
@@ -56,21 +56,22 @@ func (h *home) locate() (err error) {
 		}
 	}
 	// A secret belongs to its store: ignore the variables if --store names a directory, which has its own secret.
-	if h.space == "" && (named == "" || h.at.Dir == "") {
+	if h.nodes == 0 && (named == "" || h.at.Dir == "") {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
 		}
 	}
 	if h.implied = h.store == "" && !h.secret.known(); h.store == "" {
 		name := "default"
-		if h.space != "" {
-			name = "snowflake-" + h.space
+		if h.nodes > 0 {
+			// Layouts that make the same IDs have as many workers, so they share this space. Others may share it.
+			name = fmt.Sprintf("snowflake-%d", h.nodes)
 		}
 		if h.at.Dir, err = local.Dir(name); err != nil {
 			return fmt.Errorf("%w: name a store with --store", err)
 		}
 	}
-	if !h.secret.known() && h.at.Dir != "" && h.space == "" {
+	if !h.secret.known() && h.at.Dir != "" && h.nodes == 0 {
 		h.secret.file, h.ownSecret = filepath.Join(h.at.Dir, "secret"), true
 	}
 	return nil
@@ -126,7 +127,7 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return space, err
 	}
-	if _, missing := os.Stat(h.at.Dir); h.implied && h.space == "" && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
+	if _, missing := os.Stat(h.at.Dir); h.implied && h.nodes == 0 && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
 		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
 	}
 	// Don't make one: it can't know what a lost one granted for the secret.
@@ -153,16 +154,15 @@ func (h *home) withSpace(ctx context.Context, work func(*lease.Space) error) err
 	return work(space)
 }
 
-// firstUse makes the state directory, unless it already has contents or the user named a store or secret. It has room for
-// that many nodes.
-func (h *home) firstUse(t *tool, nodes uint32) error {
+// firstUse makes the state directory, unless it already has contents or the user named a store or secret.
+func (h *home) firstUse(t *tool) error {
 	if !h.implied {
 		return nil
 	}
 	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
-	if h.space != "" {
-		create = func(dir string) (bool, error) { return local.CreateSpace(dir, lease.Limits{Nodes: nodes}) }
-		what = "a store for " + h.space + " IDs in %s: keep it, it prevents repeated IDs"
+	if h.nodes > 0 {
+		create = func(dir string) (bool, error) { return local.CreateSpace(dir, lease.Limits{Nodes: h.nodes}) }
+		what = "a store for Snowflake IDs in %s: keep it, it prevents repeated IDs"
 	}
 	made, err := create(h.at.Dir)
 	if made {

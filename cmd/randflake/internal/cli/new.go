@@ -87,7 +87,7 @@ func (t *tool) prepare(o *order) (mint func(context.Context) error, err error) {
 		return func(ctx context.Context) error { return t.mintRandflakes(ctx, &o.home, o.n, f) }, err
 	case kindSnowflake:
 		o.layout = cmp.Or(o.layout, snowflake.Twitter())
-		o.home.space = spaceOf(o.layout)
+		o.home.nodes = uint32(min(o.layout.Workers(), randflake.MaxNode+1))
 		f, err := formatOf(snowflakeFormats, o.format)
 		return func(ctx context.Context) error { return t.mintSnowflakes(ctx, &o.home, o.layout, o.n, f) }, err
 	}
@@ -155,7 +155,7 @@ func appendHex(b []byte, id uint64) []byte {
 
 // mintRandflakes writes n IDs.
 func (t *tool) mintRandflakes(ctx context.Context, h *home, n int64, f format[randflake.ID]) error {
-	if err := h.firstUse(t, 0); err != nil {
+	if err := h.firstUse(t); err != nil {
 		return err
 	}
 	secret, err := h.readSecret()
@@ -179,7 +179,7 @@ func (t *tool) mintSnowflakes(ctx context.Context, h *home, layout *snowflake.La
 	if err := t.checkLifetime(layout, time.Now()); err != nil {
 		return err
 	}
-	if err := h.firstUse(t, uint32(min(layout.Workers(), randflake.MaxNode+1))); err != nil {
+	if err := h.firstUse(t); err != nil {
 		return err
 	}
 	return h.withSpace(ctx, func(space *lease.Space) error {
@@ -204,41 +204,6 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new", layout.Name(), end.Format(time.RFC3339)))
 	}
 	return nil
-}
-
-// spaceOf returns the name of the ID space of a layout: the name of the first preset that makes the same IDs, or else
-// the meaning of the layout. Layouts of one space need one store, or they repeat each other's IDs.
-func spaceOf(layout *snowflake.Layout) string {
-	space := meaning(layout)
-	for _, preset := range snowflake.Presets() {
-		if meaning(preset) == space {
-			return preset.Name()
-		}
-	}
-	return space
-}
-
-// meaning describes the bits of an ID, for instance "time41-worker10-sequence12-1ms-1288834974657". Layouts with the
-// same meaning make the same IDs. Names and widths of adjacent static parts don't matter: together they are the worker
-// number.
-func meaning(layout *snowflake.Layout) string {
-	var b strings.Builder
-	worker := 0
-	for _, p := range layout.Parts() {
-		if p.Name != "time" && p.Name != "rollback" && p.Name != "sequence" {
-			worker += p.Bits
-			continue
-		}
-		if worker > 0 {
-			fmt.Fprintf(&b, "worker%d-", worker)
-			worker = 0
-		}
-		fmt.Fprintf(&b, "%s%d-", p.Name, p.Bits)
-	}
-	if worker > 0 {
-		fmt.Fprintf(&b, "worker%d-", worker)
-	}
-	return fmt.Sprintf("%s%dms-%d", &b, layout.Unit().Milliseconds(), layout.Epoch().UnixMilli())
 }
 
 // largestLease is the maximum number of nodes that the program leases: they make 537 million IDs a second.

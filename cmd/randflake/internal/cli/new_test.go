@@ -302,7 +302,7 @@ func checkSnowflakes(layout *snowflake.Layout, ids []snowflake.ID) error {
 	return nil
 }
 
-// TestNewOfEachLayout mints with each preset that has not ended, into a store of its own.
+// TestNewOfEachLayout mints with each preset that has not ended, in the state directory.
 func TestNewOfEachLayout(t *testing.T) {
 	dir := isolate(t)
 	for _, layout := range snowflake.Presets() {
@@ -312,7 +312,7 @@ func TestNewOfEachLayout(t *testing.T) {
 			wantFailure(t, r, exitFailed, "ended at", name, layout.Expires().Format(time.DateOnly))
 			continue
 		}
-		store := stateOfLayout(dir, spaceOf(layout))
+		store := filepath.Join(filepath.Dir(dir), fmt.Sprintf("snowflake-%d", min(layout.Workers(), 1<<17)))
 		ids, err := snowflakesIn(r.out)
 		if err == nil {
 			err = checkSnowflakes(layout, ids)
@@ -320,8 +320,8 @@ func TestNewOfEachLayout(t *testing.T) {
 		if r.code != exitOK || err != nil || len(ids) != 3 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
-		if _, err := os.Stat(filepath.Join(store, "secret")); err == nil {
-			t.Errorf("%s: made a secret", name)
+		if _, err := os.Stat(filepath.Join(store, "secret")); err == nil || isVacant(store) {
+			t.Errorf("%s: made a secret, or nothing in %s", name, store)
 		}
 	}
 	if !isVacant(dir) {
@@ -330,11 +330,6 @@ func TestNewOfEachLayout(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
-}
-
-// stateOfLayout returns the directory beside that of Randflake IDs.
-func stateOfLayout(dir, space string) string {
-	return filepath.Join(filepath.Dir(dir), "snowflake-"+space)
 }
 
 // TestSnowflakeStores has stores that the user names.
@@ -354,38 +349,6 @@ func TestSnowflakeStores(t *testing.T) {
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, storeVariable+" is empty")
 	if !isVacant(filepath.Dir(state)) {
 		t.Error("made a store, and none was needed")
-	}
-}
-
-func TestSpaceOf(t *testing.T) {
-	for _, layout := range snowflake.Presets() {
-		want := layout.Name()
-		if want == "worker10" {
-			want = "twitter"
-		}
-		if got := spaceOf(layout); got != want {
-			t.Errorf("%s: %s, want %s", layout.Name(), got, want)
-		}
-	}
-	const ms = "; 1ms since 2010-11-04T01:42:54.657Z"
-	spaces := make(map[string]bool)
-	for parts, same := range map[string]bool{
-		"time 41, a 3, b 7, sequence 12" + ms:                            true,
-		"time 41, a 10, sequence 12; 1ms since 2010-11-04T01:42:54.658Z": false,
-		"time 41, a 11, sequence 11" + ms:                                false,
-		"time 41, sequence 12, a 10" + ms:                                false,
-		"time 41, a 8, rollback 2, sequence 12" + ms:                     false,
-		"time 40, a 10, sequence 12" + ms:                                false,
-	} {
-		layout := layoutOf(t, "one: "+parts)
-		if got := spaceOf(layout); (got == "twitter") != same || spaces[got] {
-			t.Errorf("%s: %s", parts, got)
-		} else if !same {
-			spaces[got] = true
-		}
-		if again := layoutOf(t, "renamed: "+parts); spaceOf(again) != spaceOf(layout) {
-			t.Errorf("%s: another space by another name: %s", parts, spaceOf(again))
-		}
 	}
 }
 

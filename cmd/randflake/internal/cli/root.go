@@ -175,9 +175,9 @@ definition: "NAME: time 41, worker 10, sequence 12; 1ms since
 2025-01-01T00:00:00Z".
 
 Their worker numbers come from a store, and there is no secret. All programs
-that make IDs in one ID space must share one store. Without --store, each layout
-has its own directory, randflake/snowflake-LAYOUT, which knows no other
-programs: to make IDs beside those of a service, name the service's store.
+that make IDs in one ID space must share one store. Without --store it is
+randflake/snowflake-1024 for layouts with 1024 workers, and so on. It knows no
+other programs: to make IDs beside those of a service, name the service's store.
 
 Formats, one ID a line except binary:
 

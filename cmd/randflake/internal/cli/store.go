@@ -74,7 +74,7 @@ made if it is missing. Nothing of a space can be changed later.`,
 
 func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMissing bool) error {
 	if config.Limits.Nodes > 0 {
-		h.space = "sortable" // without a secret
+		h.nodes = config.Limits.Nodes // without a secret
 	}
 	if err := h.locate(); err != nil {
 		return err
