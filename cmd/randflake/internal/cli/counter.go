@@ -20,7 +20,7 @@ import (
 
 func (t *tool) nextCommand() *cobra.Command {
 	var h home
-	var n int64
+	n := int64(1)
 	var create bool
 	cmd := &cobra.Command{
 		Use:   "next NAME",
@@ -46,7 +46,7 @@ make it with --create or "randflake counter create".`,
 		},
 	}
 	operands(cmd, "NAME")
-	countFlag(cmd, &n, "how many numbers")
+	numberFlag(cmd, &n, "count", "n", "how many numbers (default 1)")
 	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
 	storeFlag(cmd, &h)
 	return cmd
@@ -227,9 +227,9 @@ it may be one that was forgotten: then it waits until it is set.`,
 	}
 	operands(cmd, "NAME")
 	storeFlag(cmd, &h)
-	numberFlag(cmd, &config.Start, "start", "the first number (default 1)")
-	numberFlag(cmd, &config.Step, "step", "difference between two numbers (default 1)")
-	numberFlag(cmd, &config.End, "end", "the largest possible number")
+	numberFlag(cmd, &config.Start, "start", "", "the first number (default 1)")
+	numberFlag(cmd, &config.Step, "step", "", "difference between two numbers (default 1)")
+	numberFlag(cmd, &config.End, "end", "", "the largest possible number")
 	cmd.Flags().BoolVar(&ifMissing, "if-missing", false, "do not fail if the counter exists")
 	return cmd
 }

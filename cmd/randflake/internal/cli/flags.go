@@ -66,34 +66,19 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// countFlag defines --count, of one or more.
-func countFlag(cmd *cobra.Command, n *int64, usage string) {
-	*n = 1
-	cmd.Flags().VarP(value{"NUMBER", func(text string) error {
-		count, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
-		if err != nil || count < 1 {
-			return errors.New("want a whole number of 1 or more, in digits such as 1000000")
-		}
-		*n = count
-		return nil
-	}}, "count", "n", usage+" (default 1)")
-}
-
 // numberFlag defines a flag of a number, 1 or more.
-func numberFlag(cmd *cobra.Command, n *int64, name, usage string) {
-	cmd.Flags().Var(value{"NUMBER", func(text string) (err error) {
-		if *n, err = parseNumber(text); err == nil && *n < 1 {
-			err = errors.New("want 1 or more")
-		}
+func numberFlag(cmd *cobra.Command, n *int64, name, short, usage string) {
+	cmd.Flags().VarP(value{"NUMBER", func(text string) (err error) {
+		*n, err = parseNumber(text)
 		return err
-	}}, name, usage)
+	}}, name, short, usage)
 }
 
-// parseNumber reads a number on the command line.
+// parseNumber reads a number of 1 or more.
 func parseNumber(text string) (int64, error) {
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil {
-		return 0, errors.New("want a number of 64 bits")
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || n < 1 {
+		return 0, errors.New("want a whole number of 1 or more, in digits such as 1000000")
 	}
 	return n, nil
 }

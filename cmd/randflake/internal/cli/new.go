@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/bits"
 	"runtime"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ import (
 )
 
 func (t *tool) newCommand() *cobra.Command {
-	o := order{format: "text"}
+	o := order{n: 1, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "make IDs",
@@ -55,7 +54,7 @@ once. IDs of sortable kinds come in order.`,
 			return t.unlessStopped(cmd.Context(), mint)
 		},
 	}
-	countFlag(cmd, &o.n, "how many IDs")
+	numberFlag(cmd, &o.n, "count", "n", "how many IDs (default 1)")
 	kindFlags(cmd, &o.choiceOfKind)
 	choiceFlag(cmd, &o.format, "format", "f", "FORMAT", "see randflake help kinds (default text)",
 		"text", "json", "int", "hex", "binary", "base32", "base58", "base62", "uuid")
@@ -153,6 +152,9 @@ func appendHex(b []byte, id uint64) []byte {
 	return append(hex.AppendEncode(append(b, "0x"...), digits), '\n')
 }
 
+// mostNodes is how many nodes the command leases at most: they make 537 million IDs a second.
+const mostNodes = 4096
+
 // mintRandflakes writes n IDs.
 func (t *tool) mintRandflakes(ctx context.Context, h *home, n int64, f format[randflake.ID]) error {
 	if err := h.firstUse(t); err != nil {
@@ -162,8 +164,9 @@ func (t *tool) mintRandflakes(ctx context.Context, h *home, n int64, f format[ra
 	if err != nil {
 		return err
 	}
+	nodes := min((n-1)/(randflake.MaxSequence+1)+1, mostNodes) // make them within a second
 	return h.withSpace(ctx, func(space *lease.Space) error {
-		keeper, err := keeping(ctx, nodesFor(n), func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+		keeper, err := keeping(ctx, int(nodes), func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
 			return lease.Keep(ctx, space, secret, options...)
 		})
 		if err != nil {
@@ -204,16 +207,6 @@ func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new", layout.Name(), end.Format(time.RFC3339)))
 	}
 	return nil
-}
-
-// largestLease is the maximum number of nodes that the program leases: they make 537 million IDs a second.
-const largestLease = 4096
-
-// nodesFor returns how many nodes to lease for n IDs: enough to make them within a second.
-func nodesFor(n int64) int {
-	const perNode = randflake.MaxSequence + 1
-	needed := uint64(n-1)/perNode + 1
-	return int(min(uint64(1)<<bits.Len64(needed-1), largestLease))
 }
 
 // keeping keeps a generator in leases of nodes, or of fewer if the window has not so many left.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -48,7 +47,7 @@ A command that a signal stops ends by that signal.`,
 	return root
 }
 
-// refuseUnknownTopics makes "help" fail for what there is no help about. Help never runs anything.
+// refuseUnknownTopics makes "help" fail for what there is no help about.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -58,23 +57,12 @@ func refuseUnknownTopics(root *cobra.Command) {
 	show := help.Run
 	help.Run = nil
 	help.RunE = func(cmd *cobra.Command, args []string) error {
-		found, rest, err := root.Find(args)
-		if err == nil && len(rest) == 0 {
-			show(cmd, args)
-			return nil
+		found, rest, _ := root.Find(args) // the longest part that is there
+		if len(rest) > 0 {
+			return wrong(found, "there is no help about %q%s", rest[0], guess(found, rest[0]))
 		}
-		if found == nil || len(rest) == 0 {
-			found, rest = root, args
-		}
-		near := found.SuggestionsFor(rest[0])
-		if len(near) == 0 {
-			near = []string{""}
-		}
-		path := strings.TrimPrefix(found.CommandPath(), "randflake")
-		for i, name := range near {
-			near[i] = strings.TrimSpace("randflake help" + path + " " + name)
-		}
-		return usageError(fmt.Sprintf("help: there is none about %q: see %s", strings.Join(args, " "), strings.Join(near, " or ")))
+		show(cmd, args)
+		return nil
 	}
 }
 
@@ -82,18 +70,22 @@ func refuseUnknownTopics(root *cobra.Command) {
 func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
 	cmd.Args = cobra.ArbitraryArgs
-	cmd.SuggestionsMinimumDistance = 2
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		guess := ""
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			guess = " (is it " + strings.Join(near, " or ") + "?)"
-		}
-		return wrong(cmd, "unknown command %q%s", args[0], guess)
+		return wrong(cmd, "unknown command %q%s", args[0], guess(cmd, args[0]))
 	}
 	return cmd
+}
+
+// guess returns which subcommands may be meant by a name that none has, for an error, or "".
+func guess(cmd *cobra.Command, name string) string {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		return " (is it " + strings.Join(near, " or ") + "?)"
+	}
+	return ""
 }
 
 func (t *tool) versionCommand() *cobra.Command {
