@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/daemon"
-	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/lease/url"
@@ -180,28 +178,12 @@ func (d *daemon) newHTTP() *http.Server {
 			return server.Aging(ctx, time.Now().Add(b.age+rand.N(b.age/10+1)))
 		},
 		ConnState: newGate(b.connections, d.server.Metrics.Connections.Set).note,
-		ErrorLog:  log.New(handshakes{d.logger, rate.NewLimiter(rate.Every(6*time.Second), 10)}, "", 0),
+		ErrorLog:  slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug), // TLS handshakes that failed, which strangers can cause at will
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
-}
-
-// handshakes writes what package http says of connections: TLS handshakes that failed as warnings, ten a minute, and the
-// rest for debugging. Those that just end are usually probes that only connect.
-type handshakes struct {
-	logger *slog.Logger
-	limit  *rate.Limiter
-}
-
-func (h handshakes) Write(line []byte) (int, error) {
-	text, level := strings.TrimSpace(string(line)), slog.LevelDebug
-	if strings.Contains(text, "TLS handshake error") && !strings.HasSuffix(text, ": EOF") && h.limit.Allow() {
-		level = slog.LevelWarn
-	}
-	h.logger.Log(context.Background(), level, fmt.Sprintf("%.300s", text))
-	return len(line), nil
 }
 
 // tell notifies systemd of a change, if systemd asked for that.

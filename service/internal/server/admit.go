@@ -127,11 +127,17 @@ func (s *Server) identify(w http.ResponseWriter, r *http.Request) (*call, error)
 
 var traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
+// readable is a Content-Type of the protocol. To another one, such as that of curl -d, connect's answer would be empty.
+var readable = regexp.MustCompile(`(?i)^application/(json|proto$|grpc)`)
+
 // identified authenticates the sender of a request, before a byte of its body is read.
 func (s *Server) identified(next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.identify(w, r)
+		if err == nil && r.Method == http.MethodPost && !readable.MatchString(r.Header.Get("Content-Type")) {
+			err = invalid("Content-Type %.100q: want application/json, application/proto, or that of gRPC", r.Header.Get("Content-Type"))
+		}
 		if err != nil {
 			s.Metrics.Called("none", "", 0, err)
 			refusals.Write(w, r, err)

@@ -230,6 +230,10 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
+	form := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") } // as curl -d does
+	if a := w.call("IDService/Mint", `{"space":"mint"}`, form); !strings.Contains(a.text, "want application/json") {
+		t.Errorf("a form: %d %q, want an answer that says what to send", a.status, a.text)
+	}
 }
 
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.

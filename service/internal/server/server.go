@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -183,7 +182,7 @@ func (s *Server) Handler() http.Handler {
 	mux, protection := s.Probes(), http.NewCrossOriginProtection()
 	serve := func(path string, calls http.Handler) {
 		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(s.identified(wellFormed(calls))))
+		mux.Handle(path, protection.Handler(s.identified(calls)))
 	}
 	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
@@ -211,17 +210,4 @@ func (s *Server) Probes() *http.ServeMux {
 		fmt.Fprintln(w, "ok")
 	})
 	return mux
-}
-
-// wellFormed refuses requests that package connect would report as an internal error, or with an empty answer.
-func wellFormed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, known := strings.CutPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/")
-		known = known && (strings.HasPrefix(kind, "grpc") || strings.HasPrefix(kind, "json") || kind == "proto")
-		if r.Method == http.MethodPost && !known {
-			connect.NewErrorWriter().Write(w, new(http.Request), invalid("Content-Type %.100q: want application/json, application/proto, or that of gRPC", r.Header.Get("Content-Type")))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
