@@ -20,7 +20,7 @@ import (
 	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/service/internal/metrics"
+	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -109,7 +109,7 @@ func version(args []string, out, problems io.Writer) error {
 	if err := parse(flags("version", problems), args); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n", metrics.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n", server.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/service/internal/metrics"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
@@ -36,7 +35,7 @@ type Server struct {
 	strangers *rate.Limiter       // answers to those who are not known
 	places    *semaphore.Weighted // of requests of theirs that are under way
 
-	Metrics *metrics.Metrics
+	Metrics *Metrics
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
@@ -70,7 +69,7 @@ func (f Files) Close() {
 func New(open space.Opener, logger *slog.Logger) *Server {
 	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500), places: semaphore.NewWeighted(maxStrangers)}
 	s.audit = newTrail(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
-	s.Metrics = metrics.New(s.gauges)
+	s.Metrics = newMetrics(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }

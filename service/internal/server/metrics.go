@@ -1,6 +1,4 @@
-// Package metrics counts what a service does, as Prometheus takes it. Its labels are names of procedures, codes, and names of the
-// configuration: nothing that a caller makes up makes a new series, and no label says who calls.
-package metrics
+package server
 
 import (
 	"net/http"
@@ -16,7 +14,8 @@ import (
 	"github.com/randflake/randflake/lease/metrics/prom"
 )
 
-// Metrics are those of a service. They are safe for concurrent use.
+// Metrics are those of a service, as Prometheus takes them. Their labels are names of procedures, codes, and names of the
+// configuration: nothing that a caller makes up makes a new series, and no label says who calls. They are safe for concurrent use.
 type Metrics struct {
 	Connections prometheus.Gauge
 
@@ -28,8 +27,8 @@ type Metrics struct {
 // bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
 var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
-// New returns metrics that are all zero. What more returns at each scrape is shown as well.
-func New(more metrics.Func) *Metrics {
+// newMetrics returns metrics that are all zero. What more returns at each scrape is shown as well.
+func newMetrics(more metrics.Func) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_calls_total",
@@ -66,4 +65,25 @@ func (m *Metrics) Called(procedure, space string, took time.Duration, err error)
 	}
 	m.calls.WithLabelValues(procedure, space, code).Inc()
 	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
+}
+
+// gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.
+func (s *Server) gauges() []metrics.Metric {
+	setup := s.setup.Load()
+	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.lost.Load())}
+	for name, in := range setup.spaces {
+		of := []metrics.Metric{metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
+		if state, err := in.State(); err == nil {
+			if state.Own != nil {
+				of = append(of, state.Own.Metrics()...)
+			}
+			if state.Counters != nil {
+				for counter, status := range state.Counters.Statuses() {
+					of = append(of, status.Metrics(counter)...)
+				}
+			}
+		}
+		all = append(all, metrics.With(map[string]string{"space": name}, metrics.Func(func() []metrics.Metric { return of })).Metrics()...)
+	}
+	return all
 }
