@@ -189,7 +189,7 @@ func TestMutualTLS(t *testing.T) {
 audit: %[1]s/audit.log
 auditMint: true
 tls: {certificate: %[1]s/server.pem, key: %[1]s/server.key, clientCA: %[1]s/ca.pem}
-spaces: [{name: shop, kind: randflake, store: "file:%[2]s", secret: mint, secretFile: "%[2]s/secret"}]
+spaces: [{name: shop, kind: randflake, store: "file:%[2]s", secretFile: "%[2]s/secret"}]
 principals:
 - {name: web, certificates: {dns: [web.example]}}
 - {name: cron, tokens: [%[3]s]}

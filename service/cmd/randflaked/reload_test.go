@@ -44,7 +44,7 @@ func newReloading(t *testing.T) *reloading {
 		r.texts[i] = fmt.Sprintf(`listen: localhost:0
 audit: %[1]s/%[2]s-audit
 tls: {certificate: %[1]s/%[4]s.pem, key: %[1]s/%[4]s.key, clientCA: %[3]s}
-spaces: [{name: %[2]s, kind: randflake, store: "file:%[1]s/%[2]s", secret: mint, secretFile: "%[1]s/%[2]s/secret"}]
+spaces: [{name: %[2]s, kind: randflake, store: "file:%[1]s/%[2]s", secretFile: "%[1]s/%[2]s/secret"}]
 issuers: [{issuer: %[2]s, audience: randflaked, jwks: %[1]s/%[2]s-keys.json}]
 principals: [{name: web, certificates: {dns: [web.example]}}]
 rules: [{principals: [web], spaces: [%[2]s], verbs: [inspect]}]

@@ -111,7 +111,7 @@ func demo(dir, listen string) (*config.Config, error) {
 	if _, err := local.Create(dir); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, secret: mint, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}, counters: [{name: '*'}]}]\n",
+	text := fmt.Sprintf("listen: %q\nspaces: [{name: demo, kind: randflake, store: %q, secretFile: %q, limits: {batch: 65536, rate: 1000000}, counters: [{name: '*'}]}]\n",
 		cmp.Or(listen, "localhost:8080"), "file:"+dir, filepath.Join(dir, "secret"))
 	return config.Parse("--dev", []byte(text))
 }

@@ -93,16 +93,7 @@ func (k *checker) space(p string, s Space) {
 		_, _, err := url.Parse(location)
 		k.must(err == nil, p+".store", "%v", err)
 	}
-	switch {
-	case s.Secret != "" && s.Secret != SecretNone && s.Secret != SecretMint:
-		k.wrong(p+".secret", "want none or mint, and not the secret") // which it may be
-	case (layout != nil || s.Kind == "ulid") && (s.Secret != "" || s.SecretFile != ""):
-		k.wrong(p+".secret", "%s IDs have no secret: leave secret and secretFile out", s.Kind)
-	case s.Secret == SecretMint && s.SecretFile == "":
-		k.wrong(p+".secretFile", "there is none, and the mode is mint: randflake secret new makes one")
-	case s.Secret != SecretMint && s.SecretFile != "":
-		k.wrong(p+".secretFile", "the service has no use for a secret in mode none: leave it out, or set secret to mint")
-	}
+	k.must(s.SecretFile == "" || layout == nil && s.Kind != "ulid", p+".secretFile", "%s IDs have no secret: leave it out", s.Kind)
 	k.must(!strings.Contains(s.StoreFile, "://"), p+".storeFile", "it looks like a URL: want the name of a file that has it, or name it as store")
 	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
 	k.must(err != nil, p+".secretFile", "it looks like a secret: want the name of a file that has it")

@@ -40,21 +40,14 @@ type TLS struct {
 	ClientCA    string `yaml:"clientCA"` // of those who sign certificates of clients; no client has one without
 }
 
-// Who has the secret of a space.
-const (
-	SecretNone = "none" // generators have it, and the service does not
-	SecretMint = "mint" // the service has it and makes IDs
-)
-
 // A Space is one of IDs and counters.
 type Space struct {
 	Name       string `yaml:"name"`
 	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
 	Store      string `yaml:"store"`
-	StoreFile  string `yaml:"storeFile"` // file with what store would say, which may have a password
-	Secret     string `yaml:"secret"`
-	SecretFile string `yaml:"secretFile"`
-	Nodes      int    `yaml:"nodes"` // of the lease by which the service itself makes IDs; 1 without
+	StoreFile  string `yaml:"storeFile"`  // file with what store would say, which may have a password
+	SecretFile string `yaml:"secretFile"` // by which the service makes and opens IDs; without, generators alone have the secret
+	Nodes      int    `yaml:"nodes"`      // of the lease by which the service itself makes IDs; 1 without
 	Limits     Limits `yaml:"limits"`
 
 	Counters []Counter `yaml:"counters"`

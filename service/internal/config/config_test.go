@@ -15,7 +15,6 @@ spaces:
 - name: orders
   kind: randflake
   store: postgres://me:pass-word@db/ids?space=orders
-  secret: mint
   secretFile: /etc/randflaked/orders
   nodes: 4
   limits: {nodes: 16, batch: 1000, rate: 50.5}
@@ -50,7 +49,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Space{Name: "orders", Kind: "randflake", Store: "postgres://me:pass-word@db/ids?space=orders", Secret: "mint", SecretFile: "/etc/randflaked/orders",
+	want := Space{Name: "orders", Kind: "randflake", Store: "postgres://me:pass-word@db/ids?space=orders", SecretFile: "/etc/randflaked/orders",
 		Nodes: 4, Limits: Limits{Nodes: 16, Batch: 1000, Rate: 50.5}, Counters: []Counter{{Name: "invoices/2026", Start: 1000, Step: 2, End: 99999}}}
 	if !reflect.DeepEqual(c.Spaces[0], want) || c.Rules[0].Limits.Batch != 10 || !c.Guarded() {
 		t.Errorf("read %+v", c)
@@ -79,20 +78,18 @@ func TestWrong(t *testing.T) {
 		{"name: shop", "name: orders", `w.yaml: spaces[1].name: "orders" is there twice`},
 		{"kind: randflake\n", "kind: random\n", "w.yaml: spaces[0].kind:"},
 		{"kind: ulid", "kind: discord", "w.yaml: spaces[3].store: there is none: want a directory"},
-		{"  secret: mint\n", "  secret: mint\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
-		{"secret: mint", "secret: pass-word", "w.yaml: spaces[0].secret: want none or mint, and not the secret"},
+		{"  nodes: 4\n", "  nodes: 4\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
+		{"secretFile:", "secret: pass-word\n  secretFile:", "line 8: field secret not found"},
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml: spaces[2].storeFile: it looks like a URL: want the name of a file"},
 		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f", "w.yaml: spaces[0].secretFile: it looks like a secret: want the name of a file"},
-		{"secret: mint", "secret: *pass-word", "unknown anchor what is there referenced"},
-		{"nodes: 4", "nodes: \"`pass-word`\"", "line 10: cannot unmarshal !!str what is there into int"},
+		{"nodes: 4", "nodes: *pass-word", "unknown anchor what is there referenced"},
+		{"nodes: 4", "nodes: \"`pass-word`\"", "line 9: cannot unmarshal !!str what is there into int"},
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
-		{"secret: mint", "secret: none", "w.yaml: spaces[0].secretFile: the service has no use for a secret in mode none"},
-		{"  secretFile: /etc/randflaked/orders\n", "", "w.yaml: spaces[0].secretFile: there is none, and the mode is mint"},
-		{"kind: ulid", "kind: ulid, secret: mint", "w.yaml: spaces[3].secret: ulid IDs have no secret"},
+		{"kind: ulid", "kind: ulid, secretFile: x", "w.yaml: spaces[3].secretFile: ulid IDs have no secret"},
 		{"nodes: 4", "nodes: 200000", "w.yaml: spaces[0].nodes: 200000: want 1 to 131072"},
 		{"nodes: 16", "nodes: -1", "w.yaml: spaces[0].limits.nodes: -1: want 1 to"},
-		{"batch: 1000, rate: 50.5", "batch: -1, rate: x", "line 11: cannot unmarshal !!int what is there into uint64\n  line 11: cannot unmarshal"},
-		{"limits: {nodes: 16, batch: 1000, rate: 50.5}", "limits: 16", "line 11: cannot unmarshal"},
+		{"batch: 1000, rate: 50.5", "batch: -1, rate: x", "line 10: cannot unmarshal !!int what is there into uint64\n  line 10: cannot unmarshal"},
+		{"limits: {nodes: 16, batch: 1000, rate: 50.5}", "limits: 16", "line 10: cannot unmarshal"},
 		{"listen: :8443", "listen: :8443\nplaintext: 7", "line 2: cannot unmarshal !!int what is there into bool"},
 		{"listen: :8443", "listen: [pass-word]", "line 1: cannot unmarshal !!seq into string"},
 		{"listen: :8443", "listen: :8443\nlogLevel: loud", "w.yaml: logLevel: want debug, info, warn or error"},

@@ -398,7 +398,7 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("a space with its store: %s", a.text)
 	}
 	if err := w.reconfigure(func(c *config.Config) {
-		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", Secret: "mint", SecretFile: "no/such/file"}}
+		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
 	}); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Errorf("a configuration that fails: error %v; or nothing is as before", err)
 	}

@@ -58,11 +58,11 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// spaces are those of testbeds: one of each kind and mode, and counters of some.
+// spaces are those of testbeds: one of each kind, with a secret or without, and counters of some.
 const spaces = `
 spaces:
-- {name: mint, kind: randflake, store: mint, secret: mint, secretFile: SECRET, counters: [{name: others}]}
-- {name: given, kind: randflake, store: given, secret: mint, secretFile: SECRET, counters: [{name: others}]}
+- {name: mint, kind: randflake, store: mint, secretFile: SECRET, counters: [{name: others}]}
+- {name: given, kind: randflake, store: given, secretFile: SECRET, counters: [{name: others}]}
 - {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*, most: 2}]}
 - {name: sorted, kind: twitter, store: sorted}
 - {name: ulid, kind: ulid}
@@ -81,7 +81,7 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 		settings := lease.Config{New: true}
 		if s.Kind == "twitter" {
 			settings.Limits.Nodes = 1024
-		} else if s.Secret == "" {
+		} else if s.SecretFile == "" {
 			settings.Check = w.secret.CheckValue()
 		}
 		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), settings)

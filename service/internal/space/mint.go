@@ -8,7 +8,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -34,7 +33,7 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 		if err = failed; err == nil {
 			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
 		}
-	case s.Space.Secret == config.SecretMint:
+	case s.Cipher != nil:
 		keeper, failed := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
 		if err = failed; err == nil {
 			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })

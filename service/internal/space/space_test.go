@@ -217,7 +217,7 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]config.Space{
-		"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", Secret: "mint", SecretFile: other},
+		"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", SecretFile: other},
 		"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 	} {
 		s, err := New(c, f.options)
