@@ -9,15 +9,30 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
+	"github.com/randflake/randflake/service/internal/access"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/server"
+	"github.com/randflake/randflake/service/internal/space"
 )
 
 func main() {
@@ -59,4 +74,105 @@ func flags(usage string, problems io.Writer) *flag.FlagSet {
 		set.PrintDefaults()
 	}
 	return set
+}
+
+// check validates a configuration, with the files and stores that it names.
+func check(args []string, out, problems io.Writer) error {
+	set := flags("check --config FILE [--offline]", problems)
+	file := set.String("config", "", "`file` to read")
+	offline := set.Bool("offline", false, "only the file itself: what it names need not be on this machine")
+	if err := parse(set, args); err != nil {
+		return err
+	}
+	if *file == "" {
+		return errors.New("check: which file? say --config FILE")
+	}
+	c, err := config.Read(*file)
+	if err == nil && !*offline {
+		err = probe(c)
+	}
+	if err == nil {
+		fmt.Fprintln(out, "ok")
+	}
+	return err
+}
+
+// probe reads and opens what a configuration names. It changes nothing.
+func probe(c *config.Config) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var problems []error
+	quiet := slog.New(slog.DiscardHandler)
+	for _, one := range c.Spaces {
+		s, err := space.New(one, space.Options{Open: url.Open, Logger: quiet})
+		if err == nil {
+			err = s.Try(ctx)
+		}
+		if errors.Is(err, lease.ErrNoSpace) {
+			err = fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
+		}
+	}
+	if c.TLS != nil {
+		files, err := certificates(*c.TLS)
+		if err == nil && time.Now().After(files.Certificates[0].Leaf.NotAfter) {
+			err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
+		}
+		problems = append(problems, err)
+	}
+	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {
+		problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
+	}
+	_, err := access.New(c, nil, &access.Policy{}, quiet)
+	return errors.Join(append(problems, err)...)
+}
+
+// ready asks a service whether it is ready, once or until a timeout.
+func ready(args []string, out, problems io.Writer) error {
+	set := flags("ready [--timeout DURATION] URL", problems)
+	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() != 1 {
+		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Timeout: 5 * time.Second, CheckRedirect: stay}
+	for end := time.Now().Add(*timeout); ; time.Sleep(time.Second) {
+		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(answer.Status)
+		}
+		if time.Until(end) < time.Second {
+			return fmt.Errorf("ready: %w", err)
+		}
+	}
+}
+
+// version prints the version and the platform.
+func version(args []string, out, problems io.Writer) error {
+	if err := parse(flags("version", problems), args); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n", server.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// token makes a token of 256 random bits. The configuration gets the hash, and its bearer the token.
+func token(args []string, out, problems io.Writer) error {
+	if err := parse(flags("token", problems), args); err != nil {
+		return err
+	}
+	var bits [32]byte
+	rand.Read(bits[:]) // never fails, by its contract
+	text := hex.EncodeToString(bits[:])
+	_, err := fmt.Fprintf(out, "token   %s\nsha256  %x\n", text, sha256.Sum256([]byte(text)))
+	return err
 }

@@ -17,7 +17,7 @@ import (
 
 var (
 	forms        = []string{"auto", "text", "int", "hex"} // how people write an ID, whatever its kind
-	writtenForms = []string{"text", "int", "signed", "unsigned", "hex"}
+	writtenForms = []string{"text", "int", "unsigned", "hex"}
 )
 
 const fromUsage = "auto (default), text, int, hex"
@@ -51,7 +51,7 @@ if these come later. If others are of both forms, --from says which.`,
 		},
 	}
 	choiceFlag(cmd, &p.from, "from", "", "FORM", fromUsage, forms...)
-	choiceFlag(cmd, &to, "to", "", "FORM", "text, int or signed, unsigned, hex (default all)", writtenForms...)
+	choiceFlag(cmd, &to, "to", "", "FORM", "text, int, which is signed, unsigned, hex (default all)", writtenForms...)
 	return cmd
 }
 
@@ -64,7 +64,7 @@ func (p parsed) appendConverted(b []byte, to string) []byte {
 	if to == "" {
 		return fmt.Appendf(b, convertRow, text, signed, unsigned, hex)
 	}
-	return fmt.Appendln(b, []string{text, signed, signed, unsigned, hex}[slices.Index(writtenForms, to)])
+	return fmt.Appendln(b, []string{text, signed, unsigned, hex}[slices.Index(writtenForms, to)])
 }
 
 // A parsed text is an ID with the prefix of a typed one, or an error.

@@ -119,7 +119,7 @@ func TestDigitsAlone(t *testing.T) {
 		lines := strings.ReplaceAll(input, " ", "\n")
 		for _, r := range []io.Reader{strings.NewReader(lines), iotest.OneByteReader(strings.NewReader(lines))} {
 			var out, errs bytes.Buffer
-			(&tool{stdin: r, stdout: &out, stderr: &errs}).run(t.Context(), []string{"convert", "--to", "signed"})
+			(&tool{stdin: r, stdout: &out, stderr: &errs}).run(t.Context(), []string{"convert", "--to", "int"})
 			got := strings.Fields(out.String())
 			if strings.Join(got, " ") != want || len(got)+strings.Count(errs.String(), "\n") != len(strings.Fields(input)) {
 				t.Errorf("%.40q: %.40q, %.200q, want %.40q", input, got, &errs, want)
@@ -214,9 +214,9 @@ func TestInspectReportsFailedInput(t *testing.T) {
 func TestConvert(t *testing.T) {
 	for _, id := range []randflake.ID{0, 1, -1, -5, -4699162222527489228, math.MinInt64, math.MaxInt64, 175928847299117063} {
 		written := map[string]string{
-			"text": id.String(), "signed": fmt.Sprint(int64(id)), "unsigned": fmt.Sprint(uint64(id)), "hex": fmt.Sprintf("0x%016x", uint64(id)),
+			"text": id.String(), "int": fmt.Sprint(int64(id)), "unsigned": fmt.Sprint(uint64(id)), "hex": fmt.Sprintf("0x%016x", uint64(id)),
 		}
-		from := map[string]string{"text": "text", "signed": "int", "unsigned": "int", "hex": "hex"}
+		from := map[string]string{"text": "text", "int": "int", "unsigned": "int", "hex": "hex"}
 		for form, text := range written {
 			for to, want := range written {
 				if got := succeed(t, "", "convert", "--from", from[form], "--to", to, text); got != want+"\n" {
@@ -225,7 +225,7 @@ func TestConvert(t *testing.T) {
 			}
 		}
 		table := succeed(t, written["hex"]+"\n"+written["hex"]+"\n", "convert")
-		row := []string{written["text"], written["signed"], written["unsigned"], written["hex"]}
+		row := []string{written["text"], written["int"], written["unsigned"], written["hex"]}
 		if lines := strings.Split(table, "\n"); len(lines) != 3 || fmt.Sprint(strings.Fields(lines[1])) != fmt.Sprint(row) || len(lines[1]) > 80 {
 			t.Errorf("%q, want %q twice, and no head in a pipe", table, row)
 		}

@@ -41,7 +41,7 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect --from base62 --store DIR 0", []string{"for --kind randflake"}},
 		{"mask 1", []string{"--secret-file is missing", "secret of the ID space"}},
 		{"mask --secret-file= 1", []string{"not an empty string"}},
-		{"convert --to binary 0", []string{`"binary"`, "want text, int, signed, unsigned or hex"}},
+		{"convert --to binary 0", []string{`"binary"`, "want text, int, unsigned or hex"}},
 		{"sql", []string{"--dialect is missing", "postgres or mysql"}},
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
 		{"next a -n=-1", []string{"want a whole number of 1 or more"}},
