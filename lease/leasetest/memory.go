@@ -15,10 +15,9 @@ import (
 // other evidence on demand; with [Intercept] it fails. It must never lease nodes for IDs that are kept.
 // It is safe for concurrent use.
 type Memory struct {
-	mu           sync.Mutex
-	now          Snapshot
-	clock        func() time.Time
-	reads, swaps int
+	mu    sync.Mutex
+	now   Snapshot
+	clock func() time.Time
 }
 
 // A Snapshot is a copy of what a [Memory] holds, with its evidence, which may be changed before it is restored.
@@ -51,15 +50,6 @@ func (m *Memory) Restore(s Snapshot) {
 	m.locked(func() { m.now, m.now.data = s, maps.Clone(s.data) })
 }
 
-// Wipe loses everything but the lineage. Prepare has to be called again.
-func (m *Memory) Wipe() { m.locked(func() { m.now.data, m.now.Position = nil, 0 }) }
-
-// Reads returns how many times Read was called, failures included.
-func (m *Memory) Reads() (n int) { m.locked(func() { n = m.reads }); return n }
-
-// Swaps returns how many times Swap was called, failures included.
-func (m *Memory) Swaps() (n int) { m.locked(func() { n = m.swaps }); return n }
-
 func (m *Memory) locked(do func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,17 +63,16 @@ type handle struct {
 }
 
 func (h *handle) Read(ctx context.Context, names ...string) (lease.Answer, error) {
-	return h.do(ctx, Call{Names: names}, &h.reads)
+	return h.do(ctx, Call{Names: names})
 }
 
 func (h *handle) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
-	return h.do(ctx, Call{Swap: true, Expect: expect, Put: put}, &h.swaps)
+	return h.do(ctx, Call{Swap: true, Expect: expect, Put: put})
 }
 
-func (h *handle) do(ctx context.Context, c Call, count *int) (answer lease.Answer, err error) {
+func (h *handle) do(ctx context.Context, c Call) (answer lease.Answer, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	*count++
 	if err := h.check(ctx); err != nil {
 		return answer, err
 	}
