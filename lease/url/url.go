@@ -9,12 +9,12 @@ package url
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
 	"github.com/randflake/randflake/lease/file"
-	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/kubernetes"
 	"github.com/randflake/randflake/lease/mariadb"
 	"github.com/randflake/randflake/lease/postgres"
@@ -23,22 +23,27 @@ import (
 	"github.com/randflake/randflake/lease/sqlite"
 )
 
-// A Location is where a store is.
-type Location = storeurl.Location
-
-// engines connect to what there is for each [Location.Engine].
-var engines = map[string]struct {
+// A kind of stores has the scheme of its URLs, and an engine.
+type kind struct {
+	scheme  string
 	check   func(where string) error
 	connect func(ctx context.Context, where string) (lease.Engine, error)
-}{
-	"file":       {func(string) error { return nil }, func(_ context.Context, dir string) (lease.Engine, error) { return file.New(dir) }},
-	"SQLite":     {sqlite.Check, engine(sqlite.Connect)},
-	"etcd":       {etcd.Check, engine(etcd.Connect)},
-	"Redis":      {redis.Check, engine(redis.Connect)},
-	"PostgreSQL": {postgres.Check, engine(postgres.Connect)},
-	"MariaDB":    {mariadb.Check, engine(mariadb.Connect)},
-	"S3":         {s3.Check, engine(s3.Connect)},
-	"Kubernetes": {kubernetes.Check, engine(kubernetes.Connect)},
+}
+
+// kinds are in the order in which people read them.
+var kinds = []kind{
+	{"file", func(string) error { return nil }, func(_ context.Context, dir string) (lease.Engine, error) { return file.New(dir) }},
+	{"sqlite", sqlite.Check, engine(sqlite.Connect)},
+	{"etcd", etcd.Check, engine(etcd.Connect)},
+	{"etcds", etcd.Check, engine(etcd.Connect)},
+	{"redis", redis.Check, engine(redis.Connect)},
+	{"rediss", redis.Check, engine(redis.Connect)},
+	{"postgres", postgres.Check, engine(postgres.Connect)},
+	{"postgresql", postgres.Check, engine(postgres.Connect)},
+	{"mysql", mariadb.Check, engine(mariadb.Connect)},
+	{"mariadb", mariadb.Check, engine(mariadb.Connect)},
+	{"s3", s3.Check, engine(s3.Connect)},
+	{"kubernetes", kubernetes.Check, engine(kubernetes.Connect)},
 }
 
 func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, error)) func(context.Context, string) (lease.Engine, error) {
@@ -51,22 +56,40 @@ func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, er
 	}
 }
 
+// kindOf returns the kind of stores with a scheme, or nil.
+func kindOf(scheme string) *kind {
+	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.scheme == scheme }); i >= 0 {
+		return &kinds[i]
+	}
+	return nil
+}
+
+// Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
+func Schemes() (schemes []string) {
+	for _, k := range kinds {
+		schemes = append(schemes, k.scheme)
+	}
+	return schemes
+}
+
 // Parse reads the name of a store as users write it, and checks the parameters of a URL, with the files that they name. It
 // connects to nothing. No error shows the name, which may hold a password. space is what the URL names.
 //
-//   - scheme://... is the URL of a server if scheme is one of [Schemes].
-//   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name.
+//   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
+//     postgres and postgresql, mysql and mariadb.
+//   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name. It is a URL, and may have parameters.
 //   - kubernetes:NAMESPACE/NAME is a ConfigMap. It is a URL too.
 //   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
-//   - Another name is a directory, unless it looks like a URL with a typing error, or like what a driver takes.
+//   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
+//     could be a URL with a typing error, or what a driver takes, and hold a password.
 func Parse(name string) (l Location, space string, err error) {
-	if l, err = storeurl.ParseLocation(name); err != nil || l.URL == "" {
+	if l, err = parseLocation(name); err != nil || l.URL == "" {
 		return l, "", err
 	}
 	if l.URL, space, err = takeSpace(l.URL); err != nil {
 		return l, "", err
 	}
-	return l, space, engines[l.Engine()].check(l.URL)
+	return l, space, l.kind().check(l.URL)
 }
 
 // takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all else as it is.
@@ -97,7 +120,7 @@ func Engine(ctx context.Context, name string) (e lease.Engine, space string, err
 	if err != nil {
 		return nil, "", err
 	}
-	e, err = engines[l.Engine()].connect(ctx, l.Dir+l.URL)
+	e, err = l.kind().connect(ctx, l.Dir+l.URL)
 	return e, space, err
 }
 
@@ -125,9 +148,3 @@ func begin(ctx context.Context, name string, config lease.Config, start func(con
 	}
 	return s, err
 }
-
-// Redact returns text without the passwords in it: those of URLs and of what drivers take in their place.
-func Redact(text string) string { return storeurl.Redact(text) }
-
-// Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
-func Schemes() []string { return storeurl.Schemes() }

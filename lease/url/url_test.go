@@ -12,34 +12,88 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/local"
 )
+
+// password is in each of names that has one. Nothing may show it.
+const password = "hunter2"
+
+// A name is how somebody writes where a store is, and what all programs make of it: one of dir, url and wrong is not empty.
+type name struct {
+	name  string
+	dir   string // the directory that it means
+	url   string // the URL that it means, as it is printed; no server is there
+	wrong string // part of the error
+}
+
+// names are those of stores as users write them: right, mistyped, and as drivers take them.
+func names() []name {
+	at := func(char string) string { return "a name with '" + char + "' in it that is no URL" }
+	return []name{
+		{name: "leases", dir: "leases"},
+		{name: "/nonesuch/leases", dir: "/nonesuch/leases"},
+		{name: "my leases", dir: "my leases"},
+		{name: "file:leases", dir: "leases"},
+		{name: "file:///nonesuch/leases", dir: "/nonesuch/leases"},
+		{name: "file://relative", wrong: "want file:DIR"},
+		{name: "file:", wrong: "want file:DIR"},
+
+		{name: "sqlite:/nonesuch/ids.db", url: "sqlite:/nonesuch/ids.db"},
+		{name: "sqlite:", wrong: "want sqlite:FILE"},
+		{name: "sqlite:ids.db?spcae=ids", wrong: `unknown parameter "spcae"`},
+
+		{name: "etcd://root:hunter2@127.0.0.1:1/?dial-timeout=100ms", url: "etcd://root:xxxxx@127.0.0.1:1/?dial-timeout=100ms"},
+		{name: "redis://:hunter2@127.0.0.1:1/0", url: "redis://:xxxxx@127.0.0.1:1/0"},
+		{name: "postgres://shop:hunter2@127.0.0.1:1/shop?schema=ids", url: "postgres://shop:xxxxx@127.0.0.1:1/shop?schema=ids"},
+		{name: "mysql://shop:hunter2@127.0.0.1:1/shop", url: "mysql://shop:xxxxx@127.0.0.1:1/shop"},
+		{name: "mariadb://shop:hunter2@127.0.0.1:1/shop", url: "mariadb://shop:xxxxx@127.0.0.1:1/shop"},
+		{name: "s3://bucket/ids?endpoint=http://127.0.0.1:1", url: "s3://bucket/ids?endpoint=http://127.0.0.1:1"},
+		{name: "kubernetes:shop/ids?kubeconfig=/nonesuch", url: "kubernetes:shop/ids?kubeconfig=/nonesuch"},
+		{name: "kubernetes://shop/ids", wrong: "want kubernetes:NAMESPACE/NAME"},
+
+		{name: "host=db user=shop password=hunter2", wrong: at("=")},
+		{name: "shop:hunter2@tcp(db:3306)/shop", wrong: at(":")},
+		{name: ":hunter2@redis:6379", wrong: at(":")},
+		{name: "postgres//shop:hunter2@db/shop", wrong: at(":")},
+		{name: "postgres%3A%2F%2Fshop%3Ahunter2%40db%2Fshop", wrong: "as an encoded URL has"},
+		{name: "127.0.0.1:6379", wrong: at(":")},
+		{name: "postgress://shop:hunter2@127.0.0.1:1/shop", wrong: "no such kind of store"},
+		{name: "etcd:127.0.0.1:2379", wrong: "want etcd://HOST"},
+		{name: "redis:/:hunter2@127.0.0.1:1", wrong: "want redis://HOST"},
+		{name: "mysql:shop:hunter2@tcp(127.0.0.1:1)/shop", wrong: "want mysql://HOST"},
+		{name: "s3://key:hunter2@bucket/ids", wrong: "credentials come from the environment"},
+		{name: "etcd://root:hunter2/x@127.0.0.1:1", wrong: "%2F for /"},
+		{name: "redis://shop:1#hunter2@127.0.0.1:1", wrong: "%23 for #"},
+		{name: "postgres://shop:hunter2%zz@127.0.0.1:1/shop", wrong: "special characters encoded"},
+		{name: "postgres://shop:hunter2@127.0.0.1:1/shop?shcema=ids", wrong: `unknown parameter "shcema"`},
+		{name: "mysql://shop:hunter2@127.0.0.1:1", wrong: "want mysql://USER:PASSWORD@HOST:3306/DATABASE"},
+	}
+}
 
 func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("AWS_ACCESS_KEY_ID", "test") // or the SDK would look for a role of this machine
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
-	for _, n := range storeurl.Names() {
-		got, _, err := Parse(n.Name)
-		_, openErr := Open(t.Context(), n.Name, lease.Config{})
+	for _, n := range names() {
+		got, _, err := Parse(n.name)
+		_, openErr := Open(t.Context(), n.name, lease.Config{})
 		var createErr error
-		if n.Dir == "" {
-			_, createErr = Create(t.Context(), n.Name, lease.Config{})
+		if n.dir == "" {
+			_, createErr = Create(t.Context(), n.name, lease.Config{})
 		}
-		if n.Wrong == "" && (err != nil || got.String() != n.Dir+n.URL || got.Dir != n.Dir || openErr == nil) {
-			t.Errorf("%s: %+v, %v, opened with %v", n.Name, got, err, openErr)
+		if n.wrong == "" && (err != nil || got.String() != n.dir+n.url || got.Dir != n.dir || openErr == nil) {
+			t.Errorf("%s: %+v, %v, opened with %v", n.name, got, err, openErr)
 		}
 		for _, err := range []error{err, openErr, createErr} {
-			if n.Wrong != "" && (err == nil || !strings.Contains(err.Error(), n.Wrong)) {
-				t.Errorf("%s: %v, want %q", n.Name, err, n.Wrong)
+			if n.wrong != "" && (err == nil || !strings.Contains(err.Error(), n.wrong)) {
+				t.Errorf("%s: %v, want %q", n.name, err, n.wrong)
 			}
 		}
-		if said := fmt.Sprint(got, err, openErr, createErr); strings.Contains(said, storeurl.Password) {
-			t.Errorf("%s: %s", n.Name, said)
+		if said := fmt.Sprint(got, err, openErr, createErr); strings.Contains(said, password) {
+			t.Errorf("%s: %s", n.name, said)
 		}
-		if n.Name = Redact(n.Name); n.URL != "" && strings.Contains(n.Name, storeurl.Password) {
-			t.Errorf("redacted: %s", n.Name)
+		if n.name = Redact(n.name); n.url != "" && strings.Contains(n.name, password) {
+			t.Errorf("redacted: %s", n.name)
 		}
 	}
 }
@@ -53,12 +107,12 @@ func TestWindowsDrive(t *testing.T) {
 	}
 }
 
-// TestSchemes has an engine for each scheme that the root module knows.
+// TestSchemes has a name with each scheme, in upper case.
 func TestSchemes(t *testing.T) {
 	for _, scheme := range Schemes() {
-		l, err := storeurl.ParseLocation(strings.ToUpper(scheme) + ":///x")
-		if _, known := engines[l.Engine()]; err != nil || !known {
-			t.Errorf("%s: engine %q, %v", scheme, l.Engine(), err)
+		l, err := parseLocation(strings.ToUpper(scheme) + ":///x")
+		if err != nil || l.kind() != kindOf(scheme) {
+			t.Errorf("%s: %+v, %v", scheme, l, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package storeurl reads the names and URLs of stores, and keeps passwords out of messages.
+// Package storeurl reads the URLs of engines, and keeps passwords out of messages.
 package storeurl
 
 import (

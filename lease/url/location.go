@@ -1,9 +1,11 @@
-package storeurl
+package url
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
 // A Location is where a store is: a directory, or what a URL says.
@@ -12,34 +14,8 @@ type Location struct {
 	URL string // of a store on a server or in a file of SQLite, with the scheme in lower case. It may hold a password: print String instead
 }
 
-// schemes are those of URLs, in the order in which people read them.
-var schemes = []struct{ name, engine string }{
-	{"sqlite", "SQLite"}, {"etcd", "etcd"}, {"etcds", "etcd"}, {"redis", "Redis"}, {"rediss", "Redis"},
-	{"postgres", "PostgreSQL"}, {"postgresql", "PostgreSQL"}, {"mysql", "MariaDB"}, {"mariadb", "MariaDB"}, {"s3", "S3"}, {"kubernetes", "Kubernetes"},
-}
-
-// Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
-func Schemes() []string {
-	names := []string{"file"}
-	for _, s := range schemes {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// ParseLocation reads the name of a store as users write it. It connects to nothing, and leaves the parameters of a URL to
-// the engine.
-//
-//   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
-//     postgres and postgresql, mysql and mariadb.
-//   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name. It is a URL, and may have parameters.
-//   - kubernetes:NAMESPACE/NAME is a ConfigMap. It is a URL too.
-//   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
-//   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
-//     could be a URL with a typing error, or what a driver takes, and hold a password.
-//
-// A name that is refused is not repeated in the error.
-func ParseLocation(name string) (Location, error) {
+// parseLocation is Parse without what the engine says of a URL's parameters, nor the space.
+func parseLocation(name string) (Location, error) {
 	scheme, rest, found := strings.Cut(name, ":")
 	scheme = strings.ToLower(scheme)
 	switch {
@@ -48,8 +24,8 @@ func ParseLocation(name string) (Location, error) {
 	case found && scheme == "sqlite":
 		return inFile(rest)
 	case found && scheme == "kubernetes":
-		return Location{URL: "kubernetes:" + rest}, CheckURL(rest)
-	case found && engineOf(scheme) != "":
+		return Location{URL: "kubernetes:" + rest}, storeurl.CheckURL(rest)
+	case found && kindOf(scheme) != nil:
 		return onServer(scheme, rest)
 	case len(scheme) > 1 && strings.HasPrefix(rest, "//") && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
 		return Location{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(Schemes(), ", "))
@@ -69,7 +45,7 @@ func inFile(rest string) (Location, error) {
 	if name := strings.TrimPrefix(rest, "//"); name == "" || name != rest && name[0] != '/' {
 		return Location{}, errors.New("store sqlite:...: want sqlite:FILE, or sqlite:// and a full name")
 	}
-	if err := CheckURL(rest); err != nil {
+	if err := storeurl.CheckURL(rest); err != nil {
 		return Location{}, fmt.Errorf("store sqlite:...: %w", err)
 	}
 	return Location{URL: "sqlite:" + rest}, nil
@@ -80,7 +56,7 @@ func onServer(scheme, rest string) (Location, error) {
 		return Location{}, fmt.Errorf("store %s: want %s://HOST... for a server, file:DIR for a directory", scheme, scheme)
 	}
 	url := scheme + ":" + rest
-	if err := CheckURL(url); err != nil {
+	if err := storeurl.CheckURL(url); err != nil {
 		return Location{}, fmt.Errorf("store %s://...: %w", scheme, err)
 	}
 	return Location{URL: url}, nil
@@ -101,29 +77,18 @@ func byPlainName(name string) (Location, error) {
 	if strings.Contains(strings.ToLower(path), "%3a") {
 		return Location{}, fmt.Errorf("store: a name with \"%%3A\" in it, as an encoded URL has: %s", want)
 	}
-	if word, _, found := strings.Cut(strings.ToLower(path), "//"); found && engineOf(word) != "" {
+	if word, _, found := strings.Cut(strings.ToLower(path), "//"); found && word != "file" && kindOf(word) != nil {
 		return Location{}, fmt.Errorf("store: a name that begins with %s//: %s", word, want)
 	}
 	return Location{Dir: name}, nil
 }
 
-func engineOf(scheme string) string {
-	for _, s := range schemes {
-		if s.name == scheme {
-			return s.engine
-		}
-	}
-	return ""
-}
-
-// Engine returns what keeps the store, for people: "file", "SQLite", "etcd", "Redis", "PostgreSQL", "MariaDB", "S3" or
-// "Kubernetes".
-func (l Location) Engine() string {
+func (l Location) kind() *kind {
 	if l.URL == "" {
-		return "file"
+		return kindOf("file")
 	}
 	scheme, _, _ := strings.Cut(l.URL, ":")
-	return engineOf(scheme)
+	return kindOf(scheme)
 }
 
 // String returns the name of the directory, or the URL without its password.

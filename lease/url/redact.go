@@ -1,4 +1,4 @@
-package storeurl
+package url
 
 import (
 	"regexp"
@@ -25,7 +25,7 @@ var (
 
 const passwordName = `\b[a-z_]*(?:pass[a-z]*|pwd|secret|token|auth)\b`
 
-// Redact returns text without the passwords of URLs in it, and of what drivers take in their place.
+// Redact returns text without the passwords in it: those of URLs and of what drivers take in their place.
 func Redact(text string) string {
 	text = userPassword.ReplaceAllString(text, "${1}xxxxx@")
 	text = hostless.ReplaceAllString(text, "${1}xxxxx")

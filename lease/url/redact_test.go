@@ -1,4 +1,4 @@
-package storeurl
+package url
 
 import (
 	"strings"
