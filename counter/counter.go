@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +44,7 @@ type run struct {
 	_     [56]byte      // given is written to, and what follows is only read
 
 	first, step int64
-	low         uint64 // when so many are given the next run is to be fetched; less than count
+	low         uint64 // when so many are given, half or none, the next run is to be fetched
 	count       uint64
 	_           [32]byte
 }
@@ -83,7 +82,7 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 	if err != nil {
 		return nil, err
 	}
-	c.settle(got, 0, nil)
+	c.settle(got, nil)
 	return c, nil
 }
 
@@ -109,15 +108,12 @@ func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 		return b.number(i), nil
 	}
 	var one [1]int64
-	_, err := c.fillSlowly(one[:])
+	_, err := c.Fill(one[:])
 	return one[0], err
 }
 
 // Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
-func (c *Counter) Fill(dst []int64) (n int, err error) { return c.fillSlowly(dst) }
-
-// fillSlowly goes on with the next run when the current one is used up.
-func (c *Counter) fillSlowly(dst []int64) (n int, err error) {
+func (c *Counter) Fill(dst []int64) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -214,25 +210,23 @@ func (c *Counter) fetch() {
 	now := sample{time.Now(), c.issued()}
 	pace := c.fetched.pace(now)
 	c.fetched, c.busy = now, true
-	go c.fetchRun(c.runLength(pace, c.current.Load().count), pace)
+	go c.fetchRun(c.runLength(pace, c.current.Load().count))
 }
 
-// fetchRun fetches a run of n numbers, which are taken at a pace.
-func (c *Counter) fetchRun(n int64, pace float64) {
+// fetchRun fetches a run of n numbers.
+func (c *Counter) fetchRun(n int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	began := time.Now()
 	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
-	c.counters.calls.add(time.Since(began))
 	c.mu.Lock()
 	c.busy = false
-	c.settle(got, pace, err)
+	c.settle(got, err)
 	c.mu.Unlock()
 	c.line.Serve()
 }
 
 // settle notes the outcome of a fetch. It is called with mu held.
-func (c *Counter) settle(got lease.Run, pace float64, err error) {
+func (c *Counter) settle(got lease.Run, err error) {
 	log := func(level slog.Level, what string, more ...any) {
 		c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, append(more, "counter", c.name)...)
 	}
@@ -258,7 +252,7 @@ func (c *Counter) settle(got lease.Run, pace float64, err error) {
 	c.taken += uint64(got.N)
 	b := &run{first: got.First, step: got.Step, count: uint64(got.N)}
 	if !c.refused { // or else the next one is to be fetched as soon as this one comes into use
-		b.low = lowMark(b.count, pace, c.counters.calls.slowest())
+		b.low = b.count / 2
 	}
 	c.next, c.why, c.failed = b, nil, 0
 }
@@ -269,33 +263,12 @@ func (c *Counter) issued() uint64 { return c.past + c.current.Load().issued() }
 // callTimeout bounds how long a call of the space may take.
 const callTimeout = 10 * time.Second
 
-// At the current pace a run is used up in lasting. The next run is fetched when the rest lasts for margin times as long as the
-// slowest of the last calls. A run is at most growth times as large as the one before, since a burst is not a pace.
+// At the current pace a run is used up in lasting. The next one is fetched when half of it is given, so a call may take half as long
+// before callers wait. A run is at most growth times as large as the one before, since a burst is not a pace.
 const (
 	lasting = 10 * time.Second
-	margin  = 5
 	growth  = 16
 )
-
-// calls remembers how long the last calls took, for all counters.
-type calls struct {
-	mu   sync.Mutex
-	took [64]time.Duration // of 64, the slowest is about the 99th percentile
-	next int
-}
-
-func (c *calls) add(took time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.took[c.next%len(c.took)] = took
-	c.next++
-}
-
-func (c *calls) slowest() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Max(c.took[:])
-}
 
 // A sample is how many numbers had been issued at a time.
 type sample struct {
@@ -312,12 +285,6 @@ func (s sample) pace(now sample) float64 {
 func (c *Counter) runLength(pace float64, last uint64) int64 {
 	want := min(pace*lasting.Seconds(), float64(max(last, 1))*growth, float64(c.settings.most))
 	return max(int64(want), c.settings.least)
-}
-
-// lowMark returns how many of a run's numbers are to be given before the next run is fetched.
-func lowMark(count uint64, pace float64, slowest time.Duration) uint64 {
-	ahead := pace * margin * slowest.Seconds()
-	return count - 1 - uint64(min(ahead, float64(count-1)))
 }
 
 // rest returns how long to wait before the next attempt, after a number of failures in a row.

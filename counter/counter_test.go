@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -256,16 +257,26 @@ func TestPace(t *testing.T) {
 			t.Errorf("a run at %v a second after one of %d: %d, want %d", tt.pace, tt.last, n, tt.want)
 		}
 	}
-	for _, tt := range []struct {
-		count   uint64
-		pace    float64
-		slowest time.Duration
-		want    uint64
-	}{{10, 0, time.Second, 9}, {100, 10, 100 * time.Millisecond, 94}, {100, 1000, time.Second, 0}} {
-		if n := lowMark(tt.count, tt.pace, tt.slowest); n != tt.want {
-			t.Errorf("low mark of %d: %d, want %d", tt.count, n, tt.want)
+}
+
+// TestAhead: the next run is fetched when half of the present one is given, and not before.
+func TestAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))) // leases refuse the clock that a bubble begins with
+		c, err := On(newSpace(t, leasetest.NewMemory(), nil)).Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
+		must(t, err)
+		defer c.Close()
+		for i := range 6 {
+			if synctest.Wait(); c.Status().Held != 10-uint64(i) {
+				t.Errorf("%d numbers left after %d", c.Status().Held, i)
+			}
+			_, err := c.Next()
+			must(t, err)
 		}
-	}
+		if synctest.Wait(); c.Status().Held != 14 {
+			t.Errorf("%d numbers left, want those of the next run too", c.Status().Held)
+		}
+	})
 }
 
 // BenchmarkNext is to cost a few nanoseconds.

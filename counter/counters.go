@@ -71,7 +71,6 @@ func (c Config) record(name string) lease.Counter {
 // Counters are the counters of a source.
 type Counters struct {
 	Source
-	calls calls
 }
 
 // On returns the counters of a space.
