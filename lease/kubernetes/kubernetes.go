@@ -113,7 +113,7 @@ func (c *configMap) Get(ctx context.Context) (document.Document, error) {
 	if status == http.StatusNotFound {
 		err = fmt.Errorf("%w: %w", lease.ErrNoSpace, err)
 	}
-	return d, c.failed(ctx, "read", err)
+	return d, err
 }
 
 // Put implements [document.Backend].
@@ -131,7 +131,7 @@ func (c *configMap) Put(ctx context.Context, content []byte, version string) (do
 	if string(d.Content) != string(content) {
 		d.Version = "" // as another object's, or one that was not put
 	}
-	return d, c.failed(ctx, "write", err)
+	return d, err
 }
 
 // call sends a request once, or again after the server said that it was too busy to look at it.
@@ -183,17 +183,4 @@ func wait(ctx context.Context, seconds string) error {
 // String says where the ConfigMap is.
 func (c *configMap) String() string {
 	return fmt.Sprintf("kubernetes:%s/%s at %s", c.namespace, c.name, c.access.server)
-}
-
-func (c *configMap) failed(ctx context.Context, what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		<-ctx.Done() // a connection may notice the deadline first
-	}
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return fmt.Errorf("kubernetes: %s: %s: %w", what, c, err)
 }

@@ -36,7 +36,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
@@ -125,7 +124,7 @@ func (o *object) Get(ctx context.Context) (d document.Document, err error) {
 		err = fmt.Errorf("%w: %w", lease.ErrNoSpace, err)
 	}
 	if err != nil {
-		return d, o.failed(ctx, "read", err)
+		return d, err
 	}
 	d.Version, d.Made = aws.ToString(out.ETag), aws.ToTime(out.LastModified)
 	d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
@@ -141,8 +140,6 @@ func (o *object) Put(ctx context.Context, content []byte, version string) (docum
 	d, err := o.put(ctx, "entries", content, condition)
 	if sent := (*net.OpError)(nil); unchanged(err) || errors.As(err, &sent) && (sent.Op == "write" || sent.Op == "readfrom") {
 		err = document.ErrChanged // not all was sent: a server may close the connection when it sees that the condition does not hold
-	} else if err != nil {
-		err = o.failed(ctx, "write", err)
 	}
 	return d, err
 }
@@ -173,9 +170,9 @@ func (o *object) Check(ctx context.Context) error {
 		switch {
 		case unchanged(err), err == nil && i == 0:
 		case err == nil || status(err) == http.StatusNotImplemented:
-			return o.failed(ctx, "trial", fmt.Errorf("%w: the server put an object against If-None-Match or If-Match: take one that heeds them: %v", lease.ErrUnsafe, err))
+			return fmt.Errorf("%w: the server put an object against If-None-Match or If-Match: take one that heeds them: %v", lease.ErrUnsafe, err)
 		default:
-			return o.failed(ctx, "trial", err)
+			return err
 		}
 	}
 	return nil
@@ -202,13 +199,3 @@ func unchanged(err error) bool {
 }
 
 func (o *object) key(name string) *string { return aws.String(o.prefix + "/" + name) }
-
-func (o *object) failed(ctx context.Context, what string, err error) error {
-	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		<-ctx.Done() // a connection may notice the deadline first
-	}
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return fmt.Errorf("s3: %s: %s: %w", what, o, err)
-}

@@ -20,7 +20,7 @@ import (
 	"github.com/randflake/randflake/lease/internal/turns"
 )
 
-// A Backend holds the document. Its errors say what failed; those of a context wrap it.
+// A Backend holds the document. The engine adds to its errors where the document is, what failed, and that the context ended.
 type Backend interface {
 	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called until it returns nil.
 	Check(ctx context.Context) error
@@ -188,15 +188,15 @@ func (e *Engine) usable(ctx context.Context) error {
 	}
 	err := e.backend.Check(ctx)
 	e.checked.Store(err == nil)
-	return err
+	return e.failed(ctx, "trial", err)
 }
 
 func (e *Engine) load(ctx context.Context) (*version, error) {
 	if err := e.usable(ctx); err != nil {
 		return nil, err
 	}
-	d, err := e.answered(e.backend.Get(ctx))
-	if err != nil {
+	d, err := e.backend.Get(ctx)
+	if err := e.answered(ctx, "read", d, err); err != nil {
 		return nil, err
 	}
 	v := &version{Document: d, seen: time.Now().Round(0)}
@@ -215,14 +215,29 @@ func (e *Engine) put(ctx context.Context, s state, version string) (Document, er
 	if err != nil {
 		return Document{}, err
 	}
-	return e.answered(e.backend.Put(ctx, content, version))
+	d, err := e.backend.Put(ctx, content, version)
+	return d, e.answered(ctx, "write", d, err)
 }
 
-func (e *Engine) answered(d Document, err error) (Document, error) {
+func (e *Engine) answered(ctx context.Context, what string, d Document, err error) error {
 	if err == nil && d.Version == "" {
-		err = fmt.Errorf("%s: an answer without a version: is there a proxy before the server?", e)
+		err = errors.New("an answer without a version: is there a proxy before the server?")
 	}
-	return d, err
+	return e.failed(ctx, what, err)
+}
+
+// failed says of a backend's error where it was and what failed. If the context ended, the error wraps that too.
+func (e *Engine) failed(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		<-ctx.Done() // a connection may notice the deadline first
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return fmt.Errorf("%s: %s: %w", e, what, err)
 }
 
 // answer has copies of the values, because the cached version must not change.
