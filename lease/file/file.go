@@ -32,7 +32,6 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -40,6 +39,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile"
+	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine keeps entries in a directory. It holds no file open between calls.
@@ -118,10 +118,8 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer le
 		names = append(names, entry.Name)
 	}
 	answer = s.answer(names, lineage)
-	for i, found := range answer.Entries {
-		if (found.Value == nil) != (expect[i].Value == nil) || !bytes.Equal(found.Value, expect[i].Value) {
-			return answer, nil
-		}
+	if !turns.Unchanged(answer.Entries, expect) {
+		return answer, nil
 	}
 	for _, entry := range put {
 		s.Entries[entry.Name] = append([]byte{}, entry.Value...)
@@ -144,7 +142,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	}
 	err := os.Mkdir(e.dir, 0o700)
 	if err == nil {
-		err = syncDir(filepath.Dir(e.dir))
+		err = localfile.SyncDir(filepath.Dir(e.dir))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return e.failed(err)
@@ -279,7 +277,7 @@ func (e *Engine) replace(name string, content []byte) error {
 	}{
 		{"write", func() error { return e.write(next, content) }},
 		{"rename", func() error { return os.Rename(next, e.path(name)) }},
-		{"sync the directory", func() error { return syncDir(e.dir) }},
+		{"sync the directory", func() error { return localfile.SyncDir(e.dir) }},
 	} {
 		err := e.before(step.name)
 		if err == nil {
@@ -309,19 +307,6 @@ func (e *Engine) write(path string, content []byte) error {
 		return err
 	}
 	return f.Sync()
-}
-
-// syncDir makes the names in a directory durable. Windows can't, and NTFS has a journal.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 func (s *state) encode() []byte {

@@ -12,6 +12,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
 // secretName is the name of the secret's file in its directory.
@@ -64,7 +65,7 @@ func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
 	if made, err = occupy(temp, dir); err != nil {
 		return false, err
 	}
-	return made, syncDir(parent)
+	return made, localfile.SyncDir(parent)
 }
 
 func fillWithSecret(dir string) error {

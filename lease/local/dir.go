@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
 // Dir returns the directory that holds the secret and the space of the IDs called name: randflake/name in the user's
@@ -66,18 +68,5 @@ func makeDirs(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
-}
-
-// syncDir makes the names in a directory durable. On Windows it does nothing: directories can't be synced there, but
-// names are journaled.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return localfile.SyncDir(parent)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
 // ReadSecret reads a secret file: what randflake.ParseSecret reads, and white space around it. Only the
@@ -107,7 +108,7 @@ func publish(file, content string) error {
 	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(file))
+	return localfile.SyncDir(filepath.Dir(file))
 }
 
 // publishWithoutLinks serves file systems that have no hard links. A process that reads the file while it is being

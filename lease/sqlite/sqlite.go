@@ -27,7 +27,6 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,6 +37,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine keeps entries in a file of SQLite. It opens the file for each call, and so finds the one that is there by now.
@@ -45,9 +45,6 @@ type Engine struct {
 	path   string
 	closed atomic.Bool
 }
-
-// An access is how SQLite opens the file: rwc makes it if there is none, rw does not.
-type access string
 
 const createSQL = `
 CREATE TABLE IF NOT EXISTS randflake_entries (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -117,7 +114,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	}
 	return e.transact(ctx, "swap", "rw", "immediate", func(tx *sql.Tx, a *lease.Answer) (err error) {
 		a.Entries, err = named(ctx, tx, names)
-		a.Swapped = len(expect) == 0 || reflect.DeepEqual(a.Entries, expect)
+		a.Swapped = turns.Unchanged(a.Entries, expect)
 		if err != nil || !a.Swapped {
 			return err
 		}
@@ -166,13 +163,14 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 }
 
 // transact makes a transaction of a kind that the driver knows. After SQLITE_BUSY it starts again: another connection had a
-// lock for too long, and nothing was changed, not even by COMMIT.
-func (e *Engine) transact(ctx context.Context, what string, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
+// lock for too long, and nothing was changed, not even by COMMIT. access is how it opens the file: rwc makes it if there is none,
+// rw does not.
+func (e *Engine) transact(ctx context.Context, what string, access string, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
 	var err error
 	for pause := 2 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
 		pause = min(pause*5/4, time.Second) // or many would have no time for work
 		var a lease.Answer
-		if a, err = e.try(ctx, how, kind, run); err == nil {
+		if a, err = e.try(ctx, access, kind, run); err == nil {
 			return a, nil
 		} else if code(err) != sqlite3.SQLITE_BUSY {
 			return lease.Answer{}, e.explain(ctx, what, err)
@@ -186,8 +184,8 @@ func (e *Engine) transact(ctx context.Context, what string, how access, kind str
 
 // try makes a transaction on a connection of its own. The file's identity comes last: if the file is replaced meanwhile, that
 // shows too much, not too little.
-func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql.Tx, *lease.Answer) error) (a lease.Answer, err error) {
-	if file, err := localfile.Stat(e.path); err != nil && how == "rw" {
+func (e *Engine) try(ctx context.Context, access string, kind string, run func(*sql.Tx, *lease.Answer) error) (a lease.Answer, err error) {
+	if file, err := localfile.Stat(e.path); err != nil && access == "rw" {
 		return a, err
 	} else if file.Links > 1 {
 		return a, fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", lease.ErrUnsafe, file.Links)
@@ -195,7 +193,7 @@ func (e *Engine) try(ctx context.Context, how access, kind string, run func(*sql
 		return a, fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: mount its directory", lease.ErrUnsafe)
 	}
 	// Who finds a lock held comes back later: to wait in SQLite costs more, and heeds no context. fullfsync is for macOS.
-	query := url.Values{"mode": {string(how)}, "_txlock": {kind}, "_pragma": {"busy_timeout(0)", "synchronous(extra)", "fullfsync(1)"}}
+	query := url.Values{"mode": {access}, "_txlock": {kind}, "_pragma": {"busy_timeout(0)", "synchronous(extra)", "fullfsync(1)"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(e.path), RawQuery: query.Encode()}).String())
 	if err != nil {
 		return a, err
