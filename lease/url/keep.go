@@ -1,7 +1,6 @@
 package url
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +24,9 @@ type Keeper struct {
 // in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. Where one of these is not
 // set, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE names a file that has it. It makes no space: randflake store init does.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
-	store, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
-	if file != "" && store == "" {
-		text, err := os.ReadFile(file)
-		if store = strings.TrimSpace(string(text)); store == "" {
-			return nil, fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that has the name of a store: %w", cmp.Or(err, errors.New("it is empty")))
-		}
+	store, err := FromEnvironment()
+	if err != nil {
+		return nil, err
 	}
 	if store == "" && os.Getenv("RANDFLAKE_SECRET")+os.Getenv("RANDFLAKE_SECRET_FILE") != "" {
 		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: without both, the secret is one of this machine")
@@ -57,6 +53,31 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 		return nil, errors.Join(err, space.Close())
 	}
 	return &Keeper{k, space}, nil
+}
+
+// FromEnvironment returns the name of the store in the variable RANDFLAKE_STORE, or in the file that RANDFLAKE_STORE_FILE names, or ""
+// if neither is set. If both are set, or one is empty or has white space around it, that is an error.
+func FromEnvironment() (string, error) {
+	name, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
+	for _, variable := range []string{"RANDFLAKE_STORE", "RANDFLAKE_STORE_FILE"} {
+		if value, set := os.LookupEnv(variable); set && (value == "" || strings.TrimSpace(value) != value) {
+			return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
+		}
+	}
+	switch {
+	case file == "":
+		return name, nil
+	case name != "":
+		return "", errors.New("RANDFLAKE_STORE and RANDFLAKE_STORE_FILE are both set: want one of them")
+	}
+	text, err := os.ReadFile(file)
+	if name = strings.TrimSpace(string(text)); err == nil && name == "" {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s: %w", file, err)
+	}
+	return name, nil
 }
 
 func secretInEnvironment() (randflake.Secret, error) {

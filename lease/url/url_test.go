@@ -167,6 +167,8 @@ func TestKeep(t *testing.T) {
 		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=" + secret.Hex(), ""},
 		{"RANDFLAKE_STORE_FILE=" + dir + "/store RANDFLAKE_SECRET_FILE=" + dir + "/secret", ""},
 		{"RANDFLAKE_STORE_FILE=" + dir + "/none", "RANDFLAKE_STORE_FILE"},
+		{"RANDFLAKE_STORE_FILE=" + dir + "/store RANDFLAKE_STORE=" + store, "are both set"},
+		{"RANDFLAKE_STORE=", "RANDFLAKE_STORE is empty"},
 	} {
 		t.Run(tt.variables, func(t *testing.T) {
 			if tt.variables == "init" {

@@ -120,7 +120,7 @@ func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLi
 // inLine returns the text of an error, in one line and without the passwords of URLs, which can be anywhere in a wrong
 // command line.
 func (t *tool) inLine(text string) string {
-	named, _ := storeInEnvironment()
+	named, _ := url.FromEnvironment()
 	for _, arg := range append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable)) {
 		// In a word of the command line a password can have white space and quotes, which end one in a text.
 		if safe := (url.Location{URL: arg}).String(); arg != "" && safe != arg {

@@ -43,7 +43,7 @@ type home struct {
 func (h *home) locate() (err error) {
 	named := h.store
 	if h.store == "" {
-		if h.store, err = storeInEnvironment(); err != nil {
+		if h.store, err = url.FromEnvironment(); err != nil {
 			return err
 		}
 	}
@@ -75,26 +75,6 @@ func (h *home) locate() (err error) {
 		h.secret.file, h.ownSecret = filepath.Join(h.at.Dir, "secret"), true
 	}
 	return nil
-}
-
-// storeInEnvironment returns the name of the store in a variable, or in the file that another variable names, or "".
-func storeInEnvironment() (string, error) {
-	name, err := nameIn(storeVariable)
-	file, fileErr := nameIn(storeFileVariable)
-	switch {
-	case err != nil || fileErr != nil || file == "":
-		return name, cmp.Or(err, fileErr)
-	case name != "":
-		return "", fmt.Errorf("%s and %s are both set: want one of them", storeVariable, storeFileVariable)
-	}
-	text, err := os.ReadFile(file)
-	if name = strings.TrimSpace(string(text)); err == nil && name == "" {
-		err = errors.New("it is empty")
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: want a file that contains the name of a store: %s: %w", storeFileVariable, file, err)
-	}
-	return name, nil
 }
 
 // String returns the store for a command line, with the space that the user named and without passwords.

@@ -269,7 +269,7 @@ it with "randflake store init". This command connects to no server.`,
 	}
 	storeOperand(cmd, &h)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		named, err := storeInEnvironment()
+		named, err := url.FromEnvironment()
 		name, schema := cmp.Or(h.store, named), ""
 		if err == nil && name != "" && name != "postgres" {
 			schema, err = postgres.SchemaOf(name)
