@@ -1,3 +1,7 @@
+// Package upstream tests packages compat and compat/sparx64 against the original, gosuda.org/randflake v1.8.0. It
+// compares the IDs of both, and runs the original's tests on the replacements. It copies those tests from the module
+// cache and changes their imports; they are not in this repository. There is no such test of compat/v2, since v2.1.0 is
+// not on the public module proxy.
 package upstream
 
 import (
@@ -11,9 +15,10 @@ import (
 	"strings"
 	"testing"
 
+	upstream "gosuda.org/randflake"
+
 	"github.com/randflake/randflake/compat"
 	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
-	upstream "gosuda.org/randflake"
 )
 
 // source returns the directory of v1.8.0 in the module cache.

@@ -7,10 +7,12 @@ import (
 	"database/sql/driver"
 	"encoding"
 	"encoding/gob"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -206,4 +208,44 @@ func (k Kind[T]) Fuzz(f *testing.F) {
 			t.Fatalf("JSON %q: %v became %s, %v, and that %v", text, data, b, err, again)
 		}
 	})
+}
+
+// A Vector is an ID of the format's test vectors.
+type Vector struct {
+	Secret         Hex
+	Timestamp      int64
+	Node, Sequence uint32
+	Raw            uint64 `json:",string"`
+	ID             int64  `json:",string"`
+	Text           string
+}
+
+// Hex is bytes in hexadecimal.
+type Hex []byte
+
+func (h *Hex) UnmarshalText(text []byte) (err error) {
+	*h, err = hex.DecodeString(string(text))
+	return err
+}
+
+// ReadJSON reads a file into a value.
+func ReadJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Vectors reads the vectors from their file.
+func Vectors(t testing.TB, path string) []Vector {
+	t.Helper()
+	var file struct{ Vectors []Vector }
+	if ReadJSON(t, path, &file); len(file.Vectors) < 100 {
+		t.Fatalf("%s has only %d vectors", path, len(file.Vectors))
+	}
+	return file.Vectors
 }
