@@ -77,7 +77,7 @@ race-all: gotestsum servers
 	$(TEST) -race -short ./...
 	$(TEST) -race ./service/...
 elsewise: gotestsum
-	$(TEST) -tags purego . ./ulid
+	$(TEST) -tags purego .
 	GOTOOLCHAIN=$(NEWER) $(TEST) -short ./...
 # Not every kernel runs programs of 32 bits, and qemu-i386 does not run Go: emulated-arm has words as short.
 i386: gotestsum
@@ -117,7 +117,7 @@ fmt:
 vet:
 	@set -e; for platform in $(PLATFORMS); do echo "go vet for $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; done
-	GOARCH=arm64 $(GO) vet -tags purego . ./ulid && $(GO) vet -tags purego . ./ulid
+	GOARCH=arm64 $(GO) vet -tags purego . && $(GO) vet -tags purego .
 	$(GO) vet $(EVERYTHING) && $(LAB) $(GO) vet ./...
 staticcheck:
 	$(STATICCHECK) $(EVERYTHING) && $(LAB) $(STATICCHECK) ./...

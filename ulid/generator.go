@@ -7,8 +7,8 @@
 //
 // An [ID] can be converted to the type of github.com/oklog/ulid/v2 and back: ulid.ID(theirs). The package has
 //
-//   - a [Generator] with entropy from crypto/rand and a state for each processor, or with one order
-//     for all goroutines ([Strict]);
+//   - a [Generator] with entropy from crypto/rand, which goroutines share without waiting for each other,
+//     or with one order for all of them ([Strict]);
 //   - strict text, JSON and SQL forms, and [Inspect] and [Compose];
 //   - the form of a UUID ([FormatUUID], [ParseUUID]).
 //
@@ -52,10 +52,9 @@ var (
 
 // A Generator makes ULIDs. It is safe for concurrent use and must not be copied.
 //
-// Each processor has a state of its own for the life of the generator, so processors don't wait for each other. (With
-// the build tag purego all processors share one state.) A state starts each millisecond at 80 bits from crypto/rand.
-// Each further ID of the millisecond is the last one plus a random number from 1 to 2^32. Each state reads 512 random
-// bytes ahead, and erases them once they are in an ID.
+// Each call takes a state out of a pool, so calls don't wait for each other. A state starts each millisecond at 80 bits
+// from crypto/rand. Each further ID of the millisecond is the last one plus a random number from 1 to 2^32. Each state
+// reads 512 random bytes ahead, and erases them once they are in an ID.
 //
 // Unique: IDs of one state differ because they grow within a millisecond, or because their times differ. Two IDs of the
 // same millisecond but from different starts are equal with probability 2^-80, as starts are random and independent. So
@@ -63,10 +62,9 @@ var (
 // million IDs a second for a year, that adds up to one in 760,000. But a clone of a running virtual machine has the
 // same random bytes as the original, so both may make the same IDs until these bytes are used up.
 //
-// Ordered: while the clock does not step back, IDs of one processor grow, and so do IDs of different milliseconds. A
-// goroutine may move from one processor to another at any time, so the IDs that it gets within a millisecond need not
-// grow. The IDs of one call of Fill do grow, and with the option Strict all IDs do. Without Strict, IDs follow a clock
-// that steps back.
+// Ordered: the IDs of one call of Fill grow, and so do IDs of different milliseconds while the clock does not step back.
+// Those of different calls within a millisecond have no order. With the option Strict all IDs grow. Without it, IDs
+// follow a clock that steps back.
 //
 // Hard to guess: from one ID, the previous or next ID of the same state and millisecond can be guessed with probability
 // 2^-32. IDs of other milliseconds and other states have no relation to it. That is not enough for a secret token: for
@@ -78,10 +76,9 @@ var (
 type Generator struct {
 	now func() time.Time // an injected clock, or nil
 
-	hot    pinnedStates // states that Generate may use without owning them
-	states pinnedStates // all states, also with an injected clock
-	shared ownedState   // used if the P has no state, or the order is strict
-	spare  sync.Pool    // of *state, for many IDs at once
+	states sync.Pool  // of *state, each for one call at a time
+	strict *state     // the only state if the order is strict, or nil
+	lock   sync.Mutex // of strict
 	queue  *queue.Queue
 }
 
@@ -106,10 +103,10 @@ func WithClock(now func() time.Time) Option {
 // The order holds only within one generator. A generator that is made later, for instance after a restart, doesn't know
 // the IDs of this one.
 func Strict() Option {
-	return Option{func(g *Generator) error { g.shared.hold = true; return nil }}
+	return Option{func(g *Generator) error { g.strict = new(state); return nil }}
 }
 
-// New returns a generator. It takes about 650 bytes for each processor. If an option can't be used, the error wraps
+// New returns a generator. It takes about 600 bytes for each call at a time. If an option can't be used, the error wraps
 // ErrInvalidOption; without options there is no error.
 func New(options ...Option) (*Generator, error) {
 	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
@@ -125,20 +122,14 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.spare.New = func() any { s := newState(random, false); return &s }
-	strict := g.shared.hold
-	g.shared.state = newState(random, strict)
-	if strict {
-		return g, nil
+	if g.strict != nil { // as Strict left it
+		g.strict = newState(random, true)
 	}
-	g.states = newStates(processors(), random)
-	if g.now == nil {
-		g.hot = g.states
-	}
+	g.states.New = func() any { return newState(random, false) }
 	return g, nil
 }
 
-// Generate returns a new ID. It waits for nothing but some microseconds of another call of this generator.
+// Generate returns a new ID. It never waits, except with Strict: then for some microseconds of another call.
 //
 // It returns ErrMonotonicOverflow if the millisecond has no room left above its newest ID. The probability of that is
 // n/2^49 after n IDs of one state, which is 2^-36 at 10,000 IDs a millisecond. The next millisecond has room again.
@@ -146,50 +137,64 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 // all IDs of that time.
 //
 // If a ULID can't express the time of the clock, the error wraps ErrTime.
-func (g *Generator) Generate() (ID, error) {
-	if len(g.hot) > 0 {
-		if id, ok := g.hot.take(); ok {
-			return id, nil
-		}
+func (g *Generator) Generate() (id ID, err error) {
+	if g == nil || g.strict != nil {
+		var one [1]ID
+		_, err = g.fill(one[:])
+		return one[0], err
 	}
-	s := g.own()
-	defer s.release()
-	ms, err := g.milliseconds() // read by the owner, so IDs are made in the order of clock readings
+	ms, err := g.milliseconds()
 	if err != nil {
 		return ID{}, err
 	}
-	return s.next(ms)
+	s := g.take()
+	err = s.next(ms, &id)
+	g.states.Put(s)
+	return id, err
+}
+
+// take returns a state that no other call uses, until put.
+func (g *Generator) take() *state {
+	switch {
+	case g == nil || g.states.New == nil:
+		panic("ulid: no Generator, or the zero one: make one with New")
+	case g.strict != nil:
+		g.lock.Lock()
+		return g.strict
+	}
+	return g.states.Get().(*state)
+}
+
+func (g *Generator) put(s *state) {
+	if s == g.strict {
+		g.lock.Unlock()
+		return
+	}
+	g.states.Put(s)
 }
 
 // Fill fills dst with new IDs and returns how many it made. The first n IDs are good even if err is not nil; err is one
 // of Generate's errors and says why n < len(dst). The IDs of one call grow and, without Strict, have the same time.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
-	switch strict := g.shared.hold; {
-	case len(dst) <= part:
-		return g.fill(dst)
-	case strict:
-		for n < len(dst) && err == nil {
-			var m int
-			m, err = g.fill(dst[n:min(n+part, len(dst))])
-			n += m
-		}
-		return n, err
+	for n < len(dst) && err == nil {
+		var made int
+		made, err = g.fill(dst[n:])
+		n += made
 	}
-	ms, err := g.milliseconds()
-	if err != nil {
-		return 0, err
-	}
-	own := g.spare.Get().(*state)
-	defer g.spare.Put(own)
-	return own.fill(dst, ms)
+	return n, err
 }
 
-// part is how many IDs a call makes at a time with a state that others want. It takes some microseconds.
+// part is how many IDs a call makes at a time where the order is strict, as all others wait meanwhile. It takes some
+// microseconds.
 const part = 256
 
+// fill is Fill, but may stop after a part.
 func (g *Generator) fill(dst []ID) (n int, err error) {
-	s := g.own()
-	defer s.release()
+	s := g.take()
+	defer g.put(s)
+	if s == g.strict {
+		dst = dst[:min(part, len(dst))]
+	}
 	ms, err := g.milliseconds()
 	if err != nil {
 		return 0, err
@@ -238,9 +243,6 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 
 // milliseconds returns the time in Unix milliseconds, in a ULID's range.
 func (g *Generator) milliseconds() (int64, error) {
-	if g.queue == nil {
-		panic("ulid: zero Generator: make one with New")
-	}
 	if g.now != nil {
 		now := g.now()
 		return inRange(unixMilli(now), now)

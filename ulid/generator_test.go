@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +58,7 @@ func steppingClock() func() time.Time {
 func makeAtOnce(t *testing.T, g *Generator) {
 	t.Helper()
 	l := &idtest.Ledger[ID]{TB: t}
-	if g.shared.hold {
+	if g.strict != nil {
 		l.Compare = ID.Compare
 	}
 	l.AtOnce(*idsFlag/24, func(err error) bool {
@@ -83,37 +82,6 @@ func TestConcurrent(t *testing.T) {
 			makeAtOnce(t, mustNew(append(options, Strict())...))
 		})
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	g := mustNew()
-	runtime.GOMAXPROCS(8) // processors that were not there when the generator was made share a state
-	makeAtOnce(t, g)
-}
-
-// Without Strict, IDs of one processor grow within a millisecond, over collections of garbage too.
-func TestGenerateGrowsOnOneProcessor(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, options := range map[string][]Option{"the system's clock": nil, "a frozen clock": {WithClock(frozen(9))}} {
-		g := mustNew(options...)
-		var last ID
-		check := func(id ID, err error) {
-			t.Helper()
-			if err != nil || id.Compare(last) <= 0 && id.milliseconds() == last.milliseconds() {
-				t.Fatalf("%s: %v, %v after %v", name, id, err, last)
-			}
-			last = id
-		}
-		ids := make([]ID, 3)
-		for range 50 {
-			for range 100 {
-				check(g.Generate())
-				_, err := g.Fill(ids)
-				check(ids[0], err)
-				check(ids[2], nil)
-			}
-			runtime.GC()
-			runtime.GC() // what a sync.Pool holds is gone after two
-		}
-	}
 }
 
 func TestNoAllocation(t *testing.T) {
@@ -130,12 +98,12 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestFillHoldsUpNobody: many IDs are made with a state of their own, or by parts where the order is strict.
+// TestFillHoldsUpNobody: each call has a state of its own, or makes IDs by parts where the order is strict.
 func TestFillHoldsUpNobody(t *testing.T) {
 	g := mustNew()
-	s := g.own() // as another call
+	s := g.take() // as another call
 	n, err := g.Fill(make([]ID, part+1))
-	if s.release(); n != part+1 || err != nil {
+	if g.put(s); n != part+1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	readings := 0
@@ -155,12 +123,21 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%v, %v, want an error that says %s", g, err, want)
 		}
 	}
-	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, "make one with New") {
-			t.Errorf("the zero Generator: %s", text)
+	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
+		for call, use := range map[string]func(){
+			"Generate": func() { g.Generate() },
+			"Fill":     func() { g.Fill(make([]ID, part+1)) },
+		} {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
+						t.Errorf("%s of a %s Generator: %q", call, name, text)
+					}
+				}()
+				use()
+			}()
 		}
-	}()
-	new(Generator).Fill(make([]ID, part+1))
+	}
 }
 
 // usedUp returns a generator whose first millisecond has room for four IDs.
@@ -278,6 +255,11 @@ func words(list ...uint32) func([]byte) {
 	}
 }
 
+func nextOf(s *state, ms int64) (id ID, err error) {
+	err = s.next(ms, &id)
+	return id, err
+}
+
 func TestStateIsMadeOfItsRandomWords(t *testing.T) {
 	s := newState(words(0x0123_ffff, 0x456789ab, 0xcdef0123, 0, 0xffffffff, 0x8000_0000, 1, 2), false)
 	for i, want := range []string{
@@ -290,7 +272,7 @@ func TestStateIsMadeOfItsRandomWords(t *testing.T) {
 		if i == 3 {
 			ms = 11
 		}
-		id, err := s.next(ms)
+		id, err := nextOf(s, ms)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,12 +298,12 @@ func TestStateOverflows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newState(words(append(c.start[:], c.steps...)...), true)
-			last, err := s.next(7)
+			last, err := nextOf(s, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i, fails := range c.fails {
-				id, err := s.next(7)
+				id, err := nextOf(s, 7)
 				if fails {
 					if !errors.Is(err, ErrMonotonicOverflow) || id != (ID{}) {
 						t.Fatalf("step %d: %v, %v after %v, want an overflow", i, id, err, last)
@@ -333,7 +315,7 @@ func TestStateOverflows(t *testing.T) {
 				}
 				last = id
 			}
-			if id, err := s.next(8); err != nil || id.Compare(last) <= 0 {
+			if id, err := nextOf(s, 8); err != nil || id.Compare(last) <= 0 {
 				t.Errorf("in the next millisecond: %v, %v after %v", id, err, last)
 			}
 		})
@@ -357,7 +339,7 @@ func TestStateGrows(t *testing.T) {
 			ms += int64([]int{-1, 0, 0, 0, 1}[random.IntN(5)])
 			ms = max(ms, 0)
 			newest = max(newest, ms)
-			id, err := s.next(ms)
+			id, err := nextOf(s, ms)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -393,7 +375,7 @@ func TestStateErasesWhatItUsed(t *testing.T) {
 	}, false)
 	const start, step = 12, 4
 	for i := range 1000 {
-		if _, err := s.next(1); err != nil {
+		if _, err := nextOf(s, 1); err != nil {
 			t.Fatal(err)
 		}
 		used := start + i*step
