@@ -16,7 +16,6 @@
 package ulid
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -26,7 +25,6 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/alike"
 	"github.com/randflake/randflake/internal/coarse"
-	"github.com/randflake/randflake/internal/queue"
 )
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If the root
@@ -35,10 +33,6 @@ var (
 	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last millisecond of 48
 	// bits.
 	ErrTime = errors.New("ulid: time is outside of a ULID's 48 bits")
-
-	// ErrMonotonicOverflow says that the 80 bits of entropy have no room left for another ID in this millisecond. See
-	// [Generator.Generate] for the probability.
-	ErrMonotonicOverflow = errors.New("ulid: no room left above the newest ID of this millisecond: wait for the next one")
 
 	// ErrInvalidID says that a text, bytes or a column's value are not an ID.
 	ErrInvalidID = alike.Error("ulid: invalid ID", randflake.ErrInvalidID)
@@ -62,6 +56,11 @@ var (
 // million IDs a second for a year, that adds up to one in 760,000. But a clone of a running virtual machine has the
 // same random bytes as the original, so both may make the same IDs until these bytes are used up.
 //
+// A state has no room left above its newest ID with a probability of n/2^49 after n IDs of a millisecond, which is
+// 2^-36 for 10,000 IDs. (With Strict, n counts all IDs while the clock is behind the newest millisecond.) It then
+// starts again at 80 bits from crypto/rand: with Strict in the next millisecond, otherwise in the same one, so that a
+// smaller ID follows.
+//
 // Ordered: the IDs of one call of Fill grow, and so do IDs of different milliseconds while the clock does not step back.
 // Those of different calls within a millisecond have no order. With the option Strict all IDs grow. Without it, IDs
 // follow a clock that steps back.
@@ -79,7 +78,6 @@ type Generator struct {
 	states sync.Pool  // of *state, each for one call at a time
 	strict *state     // the only state if the order is strict, or nil
 	lock   sync.Mutex // of strict
-	queue  *queue.Queue
 }
 
 // An Option changes how New makes a generator.
@@ -113,7 +111,7 @@ func New(options ...Option) (*Generator, error) {
 }
 
 func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
-	g := &Generator{now: coarse.OfBubble(), queue: queue.New("ulid")}
+	g := &Generator{now: coarse.OfBubble()}
 	for i, option := range options {
 		if option.set == nil {
 			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
@@ -131,11 +129,6 @@ func newGenerator(random func([]byte), options ...Option) (*Generator, error) {
 
 // Generate returns a new ID. It never waits, except with Strict: then for some microseconds of another call.
 //
-// It returns ErrMonotonicOverflow if the millisecond has no room left above its newest ID. The probability of that is
-// n/2^49 after n IDs of one state, which is 2^-36 at 10,000 IDs a millisecond. The next millisecond has room again.
-// With Strict and a clock that stepped back, the newest millisecond lasts until the clock has caught up, and n counts
-// all IDs of that time.
-//
 // If a ULID can't express the time of the clock, the error wraps ErrTime.
 func (g *Generator) Generate() (id ID, err error) {
 	if g == nil || g.strict != nil {
@@ -148,9 +141,9 @@ func (g *Generator) Generate() (id ID, err error) {
 		return ID{}, err
 	}
 	s := g.take()
-	err = s.next(ms, &id)
+	s.next(ms, &id)
 	g.states.Put(s)
-	return id, err
+	return id, nil
 }
 
 // take returns a state that no other call uses, until put.
@@ -174,7 +167,8 @@ func (g *Generator) put(s *state) {
 }
 
 // Fill fills dst with new IDs and returns how many it made. The first n IDs are good even if err is not nil; err is one
-// of Generate's errors and says why n < len(dst). The IDs of one call grow and, without Strict, have the same time.
+// of Generate's errors and says why n < len(dst). The IDs of one call grow and, without Strict, have the same time;
+// then they also don't grow if a state has no room left, with the probability that [Generator] says.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	for n < len(dst) && err == nil {
 		var made int
@@ -199,46 +193,10 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.fill(dst, ms)
-}
-
-// Wait is Generate, but on ErrMonotonicOverflow it waits for the next millisecond. Callers are served in order. It
-// returns other errors at once. If ctx ends first, the error wraps both the context's cause and the reason for the
-// wait.
-func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	if g.queue.Empty() {
-		if id, err := g.Generate(); err != ErrMonotonicOverflow {
-			return id, err
-		}
+	for i := range dst {
+		s.next(ms, &dst[i])
 	}
-	var id [1]ID
-	_, err := g.fillInTurn(ctx, id[:])
-	return id[0], err
-}
-
-// FillWait is Fill, but waits as Wait does. IDs made after a wait have a later time. If the clock stepped back, they
-// may be smaller than the IDs made before the wait.
-func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	if g.queue.Empty() {
-		if n, err = g.Fill(dst); err != ErrMonotonicOverflow {
-			return n, err
-		}
-	}
-	m, err := g.fillInTurn(ctx, dst[n:])
-	return n + m, err
-}
-
-// fillInTurn is FillWait for a caller that has to wait in line.
-func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
-	err = g.queue.Wait(ctx, func() (pause time.Duration, err error) {
-		made, err := g.Fill(dst[n:])
-		n += made
-		if err == ErrMonotonicOverflow {
-			pause = time.Millisecond
-		}
-		return pause, err
-	})
-	return n, err
+	return len(dst), nil
 }
 
 // milliseconds returns the time in Unix milliseconds, in a ULID's range.

@@ -2,7 +2,6 @@ package ulid
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -13,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -66,7 +64,7 @@ func makeAtOnce(t *testing.T, g *Generator) {
 			t.Error(err)
 		}
 		return err == nil
-	}, idtest.Ways(t.Context(), g)...)
+	}, idtest.One(g.Generate), g.Fill)
 }
 
 func TestConcurrent(t *testing.T) {
@@ -140,62 +138,6 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// usedUp returns a generator whose first millisecond has room for four IDs.
-func usedUp(now func() time.Time) *Generator {
-	const full = 0xffff_ffff
-	return must(newGenerator(words(full, full, full-3), Strict(), WithClock(now)))
-}
-
-// In a bubble, the clock of the bubble goes on when all wait. Callers are served in order.
-func TestWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, ids, first := usedUp(time.Now), make([]ID, 100), time.Now().UnixMilli()
-		if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil || !slices.IsSortedFunc(ids, ID.Compare) {
-			t.Errorf("%d, %v: %v", n, err, ids)
-		}
-		if a, b := ids[3].milliseconds(), ids[4].milliseconds(); a != first || b != first+1 {
-			t.Errorf("the times are %d and %d, want %d and the next", a, b, first)
-		}
-		g = usedUp(time.Now)
-		g.Fill(ids[:4])
-		var waiters sync.WaitGroup
-		for i := range ids {
-			waiters.Go(func() {
-				var err error
-				if ids[i], err = g.Wait(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait()
-		}
-		waiters.Wait()
-		if !slices.IsSortedFunc(ids, ID.Compare) {
-			t.Errorf("served out of order: %v", ids)
-		}
-	})
-}
-
-// Where the clock stands still, Wait tries once a millisecond, until ctx ends.
-func TestWaitForAClockThatStands(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		looks := 0
-		g := usedUp(func() time.Time { looks++; return time.UnixMilli(1).Add(-1) })
-		cause := errors.New("enough")
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
-		defer cancel()
-		n, err := g.FillWait(ctx, make([]ID, 5))
-		if n != 4 || !errors.Is(err, cause) || !errors.Is(err, ErrMonotonicOverflow) {
-			t.Errorf("FillWait: %d, %v, want 4, and both cause and reason", n, err)
-		}
-		if looks > 1100 {
-			t.Errorf("looked at the clock %d times in a second", looks)
-		}
-		if id, err := g.Wait(ctx); id != (ID{}) || !errors.Is(err, cause) {
-			t.Errorf("Wait: %v, %v, want %v", id, err, cause)
-		}
-	})
-}
-
 // An operation is one ID, in bulk too.
 
 func BenchmarkGenerate(b *testing.B) {
@@ -230,13 +172,12 @@ func TestGenerateOutsideOf48Bits(t *testing.T) {
 		for _, options := range [][]Option{nil, {Strict()}} {
 			g := mustNew(append(options, WithClock(func() time.Time { return at }))...)
 			id, err := g.Generate()
-			_, wait := g.Wait(t.Context())
 			n, fill := g.Fill(make([]ID, 3))
-			if ok && (errors.Join(err, wait, fill) != nil || n != 3 || id.milliseconds() != at.UnixMilli()) {
-				t.Errorf("%v: %v, %v, %v, %v", at, id, err, wait, fill)
+			if ok && (errors.Join(err, fill) != nil || n != 3 || id.milliseconds() != at.UnixMilli()) {
+				t.Errorf("%v: %v, %v, %v", at, id, err, fill)
 			}
-			if !ok && (!errors.Is(err, ErrTime) || !errors.Is(wait, ErrTime) || !errors.Is(fill, ErrTime) || id != (ID{}) || n != 0) {
-				t.Errorf("%v: %v, %v, %v, %v, want ErrTime", at, id, err, wait, fill)
+			if !ok && (!errors.Is(err, ErrTime) || !errors.Is(fill, ErrTime) || id != (ID{}) || n != 0) {
+				t.Errorf("%v: %v, %v, %v, want ErrTime", at, id, err, fill)
 			}
 		}
 	}
@@ -255,9 +196,9 @@ func words(list ...uint32) func([]byte) {
 	}
 }
 
-func nextOf(s *state, ms int64) (id ID, err error) {
-	err = s.next(ms, &id)
-	return id, err
+func (s *state) newID(ms int64) (id ID) {
+	s.next(ms, &id)
+	return id
 }
 
 func TestStateIsMadeOfItsRandomWords(t *testing.T) {
@@ -272,53 +213,46 @@ func TestStateIsMadeOfItsRandomWords(t *testing.T) {
 		if i == 3 {
 			ms = 11
 		}
-		id, err := nextOf(s, ms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := s.newID(ms)
 		if got := fmt.Sprintf("%x", [16]byte(id)); got != want {
 			t.Errorf("ID %d is %s, want %s", i, got, want)
 		}
 	}
 }
 
-// What a state makes at the end of its 80 bits is an error, and never a smaller ID.
+// A state without room above its newest ID starts again: in the next millisecond if the order is strict.
 func TestStateOverflows(t *testing.T) {
 	const full = 0xffff_ffff
+	again := []uint32{1, 2, 3} // the words of another start
 	for _, c := range []struct {
 		name  string
 		start [3]uint32
 		steps []uint32
-		fails []bool
+		over  int // the step without room, or -1
 	}{
-		{"at the maximum", [3]uint32{full, full, full}, []uint32{0}, []bool{true}},
-		{"one below it", [3]uint32{full, full, full - 1}, []uint32{0, 0}, []bool{false, true}},
-		{"the step too large", [3]uint32{full, full, 5}, []uint32{full, full - 6, full - 7, 0, 0}, []bool{true, false, true, true, true}},
-		{"the low half alone", [3]uint32{full &^ 0x10000, full, full}, []uint32{0, full}, []bool{false, false}},
+		{"at the maximum", [3]uint32{full, full, full}, []uint32{0}, 0},
+		{"one below it", [3]uint32{full, full, full - 1}, []uint32{0, 0}, 1},
+		{"the step too large", [3]uint32{full, full, 5}, []uint32{full - 6, full}, 1},
+		{"the low half alone", [3]uint32{full &^ 0x10000, full, full}, []uint32{0, full}, -1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newState(words(append(c.start[:], c.steps...)...), true)
-			last, err := nextOf(s, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, fails := range c.fails {
-				id, err := nextOf(s, 7)
-				if fails {
-					if !errors.Is(err, ErrMonotonicOverflow) || id != (ID{}) {
-						t.Fatalf("step %d: %v, %v after %v, want an overflow", i, id, err, last)
-					}
-					continue
+		for _, hold := range []bool{false, true} {
+			s := newState(words(slices.Concat(c.start[:], c.steps, again)...), hold)
+			last := s.newID(7)
+			for i := range c.steps {
+				id := s.newID(7)
+				want := int64(7)
+				if hold && i == c.over {
+					want++
 				}
-				if err != nil || id.Compare(last) <= 0 {
-					t.Fatalf("step %d: %v, %v after %v", i, id, err, last)
+				if id.milliseconds() != want || (id.Compare(last) <= 0) != (!hold && i == c.over) {
+					t.Errorf("%s, hold %v: step %d: %v after %v", c.name, hold, i, id, last)
 				}
 				last = id
 			}
-			if id, err := nextOf(s, 8); err != nil || id.Compare(last) <= 0 {
-				t.Errorf("in the next millisecond: %v, %v after %v", id, err, last)
+			if id := s.newID(7); id.Compare(last) <= 0 || id.milliseconds() != last.milliseconds() {
+				t.Errorf("%s, hold %v: %v after %v", c.name, hold, id, last)
 			}
-		})
+		}
 	}
 }
 
@@ -339,10 +273,7 @@ func TestStateGrows(t *testing.T) {
 			ms += int64([]int{-1, 0, 0, 0, 1}[random.IntN(5)])
 			ms = max(ms, 0)
 			newest = max(newest, ms)
-			id, err := nextOf(s, ms)
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := s.newID(ms)
 			want := ms
 			if hold {
 				want = newest
@@ -375,9 +306,7 @@ func TestStateErasesWhatItUsed(t *testing.T) {
 	}, false)
 	const start, step = 12, 4
 	for i := range 1000 {
-		if _, err := nextOf(s, 1); err != nil {
-			t.Fatal(err)
-		}
+		s.newID(1)
 		used := start + i*step
 		if want := (used + bufferSize - 1) / bufferSize; reads != want {
 			t.Fatalf("%d reads for %d bytes, want %d", reads, used, want)

@@ -27,45 +27,36 @@ func newState(random func([]byte), hold bool) *state {
 }
 
 // next sets id to a new ID for the millisecond ms, which must be in range. If the last ID has the same millisecond, the
-// new ID is larger, or the error is ErrMonotonicOverflow. Returning 16 bytes would take longer than making them: they
-// are written as halves and copied as a whole.
-func (s *state) next(ms int64, id *ID) error {
+// new ID is larger, unless there is no room above it. Returning 16 bytes would take longer than making them: they are
+// written as halves and copied as a whole.
+func (s *state) next(ms int64, id *ID) {
 	if ms > s.ms || ms < s.ms && !s.hold {
 		s.begin(ms)
-	} else if !s.step() {
-		return ErrMonotonicOverflow
+	} else {
+		s.step()
 	}
 	binary.BigEndian.PutUint64(id[:8], s.hi)
 	binary.BigEndian.PutUint64(id[8:], s.lo)
-	return nil
 }
 
-// fill fills dst by next.
-func (s *state) fill(dst []ID, ms int64) (n int, err error) {
-	for n < len(dst) {
-		if err := s.next(ms, &dst[n]); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
-
-// begin moves to a random value of another millisecond.
+// begin moves to a random value of a millisecond.
 func (s *state) begin(ms int64) {
 	s.ms = ms
 	s.hi = uint64(ms)<<16 | s.word()>>16
 	s.lo = s.word()<<32 | s.word()
 }
 
-// step adds 1 to 2^32, and reports whether the result is still within the 80 bits of entropy.
-func (s *state) step() bool {
+// step adds 1 to 2^32. If the result is not within the 80 bits of entropy, the state starts again.
+func (s *state) step() {
 	lo, carry := bits.Add64(s.lo, 1+s.word(), 0)
 	if carry == 1 && s.hi&0xffff == 0xffff {
-		return false
+		if s.hold {
+			s.ms++ // so that all IDs grow, but after the last millisecond of 48 bits
+		}
+		s.begin(s.ms)
+		return
 	}
 	s.hi, s.lo = s.hi+carry, lo
-	return true
 }
 
 // word returns 32 random bits and erases them from the buffer, so each bit is used in one ID only.

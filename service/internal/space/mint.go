@@ -27,16 +27,16 @@ func (s *Space) mint(ctx context.Context, state *State) error {
 	case err != nil:
 	case s.Kind == "ulid":
 		generator, failed := ulid.New()
-		state.Minter, err = minter[ulid.ID](nil, generator, 26, nil), failed
+		state.Minter, err = minter(nil, func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }, 26, nil), failed
 	case layout != nil:
 		keeper, failed := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
 		if err = failed; err == nil {
-			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 20, func(id snowflake.ID) int64 { return int64(id) })
+			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator().FillWait, 20, func(id snowflake.ID) int64 { return int64(id) })
 		}
 	case s.Cipher != nil:
 		keeper, failed := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
 		if err = failed; err == nil {
-			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator(), 13, func(id randflake.ID) int64 { return int64(id) })
+			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator().FillWait, 13, func(id randflake.ID) int64 { return int64(id) })
 		}
 	}
 	if err != nil && state.Store != nil {
@@ -70,19 +70,17 @@ func (t taking) Take(ctx context.Context, window int64, nodes uint32) (randflake
 	return l, err
 }
 
-// minter returns the Minter of a generator, which has a keeper or nil, and whose IDs have texts of a width, or of less. number is
+// minter returns the Minter of a generator, which has a keeper or nil, and whose IDs, made by fill, have texts of a width, or of less. number is
 // nil for IDs of more than 64 bits.
 func minter[ID interface {
 	AppendText([]byte) ([]byte, error)
-}](keeper Keeper, generator interface {
-	FillWait(context.Context, []ID) (int, error)
-}, width int, number func(ID) int64) Minter {
+}](keeper Keeper, fill func(context.Context, []ID) (int, error), width int, number func(ID) int64) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
 		if !asText && number == nil {
 			return nil, nil, ErrNoNumber
 		}
 		ids := make([]ID, n)
-		if n, err = generator.FillWait(ctx, ids); err != nil && keeper != nil {
+		if n, err = fill(ctx, ids); err != nil && keeper != nil {
 			err = explain(err, keeper.Status())
 		}
 		if !asText {

@@ -99,7 +99,8 @@ func (t *tool) prepare(o *order) (mint func(context.Context) error, err error) {
 		if err != nil {
 			return err
 		}
-		return newMinter(o.n, 1, f, generator.FillWait).mint(ctx, t)
+		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
+		return newMinter(o.n, 1, f, fill).mint(ctx, t)
 	}, err
 }
 
