@@ -3,7 +3,6 @@ package snowflake
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -53,12 +52,7 @@ func newCursor(b *bounds, skipped *atomic.Uint64) *cursor {
 
 // take claims 1 to n values of p, a plan that was made for next. It returns the first value and how many were taken, or
 // 0, 0 if next has moved in the meantime.
-func (c *cursor) take(b *bounds, next uint64, p plan, n uint64) (start, taken uint64) {
-	if p.leap && b.scatter > 0 {
-		offset := rand.Uint64N(b.scatter)
-		p.start += offset
-		p.left -= offset
-	}
+func (c *cursor) take(next uint64, p plan, n uint64) (start, taken uint64) {
 	if p.full > 0 {
 		c.raiseFull(p.full)
 	}
@@ -137,7 +131,6 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		life:     life,
 		ahead:    int64(p.ahead / l.Unit()),
 		lag:      int64(max(catchUp/l.Unit(), 1)),
-		scatter:  p.scatter,
 	}
 	if p.stepBack {
 		b.steps = l.rollback.max()
@@ -176,18 +169,16 @@ type bounds struct {
 	first, end     int64  // the lease's units, [first, end), all of which the layout can express
 	life           int64  // the first unit that the layout can't express
 
-	ahead   int64  // how far ahead of the clock a unit may be used
-	lag     int64  // how far behind the clock a unit may be used in full
-	hold    int64  // how far the clock may step back while the candidate stays
-	steps   uint64 // the highest rollback that stepping back may reach
-	scatter uint64 // units begin at a random sequence below this, when not 0
+	ahead int64  // how far ahead of the clock a unit may be used
+	lag   int64  // how far behind the clock a unit may be used in full
+	hold  int64  // how far the clock may step back while the candidate stays
+	steps uint64 // the highest rollback that stepping back may reach
 }
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {
 	start, left uint64 // the first value, and the number of values from it to the end of its unit
 	full        uint64 // what to raise cursor.full to
-	leap        bool   // the unit is new, and this cursor did not use up the unit before it
 }
 
 // startAt makes the cursor of b begin with unit.
@@ -261,12 +252,11 @@ func (b *bounds) outside(now int64) error {
 // planBehind is plan for a clock that has reached the candidate. If callers wait for the candidate and it is not too
 // late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
 func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
-	p := plan{start: next, leap: next == b.base}
+	p := plan{start: next}
 	switch {
 	case c.slot() >= full || now-c.unit > b.lag:
 		c.unit = now
 		p.start = max(c.slot()<<b.sequence, next)
-		p.leap = p.leap || p.start != next
 	case !c.opened:
 		p.full = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
 	}
@@ -288,7 +278,7 @@ func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 	case beyond > 0, c.unit >= b.end:
 		return plan{}, errExhausted
 	}
-	return plan{start: next, left: 1 << b.sequence, leap: next == b.base}, nil
+	return plan{start: next, left: 1 << b.sequence}, nil
 }
 
 // stepBack returns what a claim may take after a reading of the clock, begun after next was loaded, has proved that the
@@ -299,7 +289,7 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 		return plan{}, errClockBackward
 	}
 	slot := c.rollback + 1<<b.time + uint64(now)
-	return plan{start: slot << b.sequence, left: 1 << b.sequence, leap: true}, nil
+	return plan{start: slot << b.sequence, left: 1 << b.sequence}, nil
 }
 
 // due returns the unit that the clock must reach before claiming again makes sense, with a lease that has begun.

@@ -63,16 +63,14 @@ func TestPlanExhaustively(t *testing.T) {
 func planProblem(b *bounds, next, full uint64, now int64) string {
 	p, err := b.plan(next, full, now)
 	c := b.candidate(next)
-	candidate, opened := c.unit, c.opened
-	newest := b.newest(next)
-	fresh := next == b.base
+	opened, newest := c.opened, b.newest(next)
 	if err != nil {
 		return refusalProblem(b, next, full, now, err)
 	}
 	unit := int64(p.start >> b.sequence & 3)
 	rollback := p.start >> (b.sequence + b.time)
 	before := uint64(0)
-	if !fresh {
+	if next != b.base {
 		before = (next - 1) >> (b.sequence + b.time)
 	}
 	behind := now - unit
@@ -89,8 +87,6 @@ func planProblem(b *bounds, next, full uint64, now int64) string {
 		return fmt.Sprintf("unit %d is too far ahead of the clock", unit)
 	case behind > 0 && (behind > b.lag || p.start>>b.sequence >= full):
 		return fmt.Sprintf("unit %d is too late", unit)
-	case p.leap != (fresh || unit > candidate):
-		return fmt.Sprintf("leap = %v", p.leap)
 	case behind > 0 && !opened && p.full != rollback<<b.time+uint64(now)+1:
 		return fmt.Sprintf("the units up to %d are not to be used in full, but those below %d", now, p.full)
 	}
@@ -158,7 +154,7 @@ func TestStepBackExhaustively(t *testing.T) {
 					}
 					continue
 				}
-				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, leap: true}
+				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4}
 				if p != want || err != nil || p.start < next {
 					t.Fatalf("%+v: stepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 				}
@@ -174,7 +170,7 @@ func TestStalePlan(t *testing.T) {
 	c := newCursor(&b, new(atomic.Uint64))
 	p, _ := b.plan(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
-		if start, taken := c.take(&b, b.base, p, 8); taken != want {
+		if start, taken := c.take(b.base, p, 8); taken != want {
 			t.Errorf("%d values from %d, want %d", taken, start, want)
 		}
 	}

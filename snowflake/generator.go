@@ -162,7 +162,7 @@ func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64
 		if err != nil {
 			return g.claimSlowly(n, inTurn)
 		}
-		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
+		if start, taken := st.cursor.take(next, p, n); taken > 0 {
 			return st, start, taken, st.copied()
 		}
 	}
@@ -178,7 +178,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken 
 		case !inTurn && !g.line.Empty():
 			return nil, 0, 0, errExhausted // the IDs that are left belong to waiting callers
 		}
-		if start, taken := st.cursor.take(&st.bounds, next, p, n); taken > 0 {
+		if start, taken := st.cursor.take(next, p, n); taken > 0 {
 			return st, start, taken, st.copied()
 		}
 	}

@@ -333,8 +333,6 @@ func TestNewRefuses(t *testing.T) {
 		{small, whole, RunAhead(-1), errInvalidOption, "want 0 or more"},
 		{seconds, whole, RunAhead(999 * time.Millisecond), errInvalidOption, "at least 1s"},
 		{plain, whole, StepBack(), errInvalidOption, "rollback part"},
-		{small, whole, RandomStart(0), errInvalidOption, "at least 1"},
-		{small, whole, RandomStart(9), errInvalidOption, "at most 8"},
 		{small, whole, Pin("shard", 1), errInvalidOption, "shard"},
 		{small, whole, Pin("sequence", 1), errInvalidOption, "sequence"},
 		{small, whole, Pin("datacenter", 4), errInvalidOption, "at most 3"},
@@ -475,33 +473,6 @@ func TestStepBack(t *testing.T) {
 	b.step(-1)
 	if p := b.want(1, -1); p.Rollback > 1 {
 		t.Errorf("%+v, want rollbacks from the beginning", p)
-	}
-}
-
-func TestRandomStart(t *testing.T) {
-	b := newBench(t, RandomStart(4))
-	var starts [4]int
-	for ms := range int64(400) {
-		sequence := b.want(1, ms).Sequence
-		if sequence > 3 {
-			t.Fatalf("a unit begins at %d", sequence)
-		}
-		starts[sequence]++
-		if next := b.want(1, ms).Sequence; next != sequence+1 {
-			t.Fatalf("sequence %d after %d", next, sequence)
-		}
-		b.step(1)
-	}
-	if slices.Min(starts[:]) < 50 || b.issued() != 800 {
-		t.Errorf("400 units begin at %d, want 100 at each; issued %d, want 800", starts, b.issued())
-	}
-	// What follows a used-up unit begins at 0, and no unit has more than 8.
-	first := b.want(1, 400).Sequence
-	b.want(int(7-first), 400)
-	b.refuses(errExhausted)
-	b.step(1)
-	if p := b.want(8, 401); p.Sequence != 7 {
-		t.Errorf("%+v, want the last of 8", p)
 	}
 }
 

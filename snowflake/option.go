@@ -63,7 +63,6 @@ func invalidOption(option string, value any, want string) error {
 type policy struct {
 	ahead    time.Duration // how far ahead of the clock units may be used
 	stepBack bool          // follow a clock that steps back, instead of holding the newest unit
-	scatter  uint64        // units begin at a random sequence below this, if not 0
 }
 
 const (
@@ -101,27 +100,11 @@ func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
 }
 
-// RandomStart makes the sequence of each new unit begin at a random number in [0, n). Use it if something shards by the
-// lowest bits of IDs and few IDs are made, as otherwise most IDs have sequence 0. The IDs below the start are lost:
-// half of n in each unit on average. A unit that follows a used-up one still begins at 0. n is at most the number of
-// sequence numbers.
-func RandomStart(n uint64) Option {
-	return Option{func(s *settings) error {
-		if n == 0 {
-			return invalidOption("RandomStart", n, "at least 1")
-		}
-		s.policy.scatter = n
-		return nil
-	}}
-}
-
 // check returns an error that wraps randflake.ErrInvalidOption if a policy does not fit a layout.
 func (p policy) check(l *Layout) error {
 	switch {
 	case p.ahead > 0 && p.ahead < l.Unit():
 		return invalidOption("RunAhead", p.ahead, fmt.Sprintf("0 or at least %s, the unit of layout %s", l.Unit(), l.name))
-	case p.scatter > l.sequence.max()+1:
-		return invalidOption("RandomStart", p.scatter, fmt.Sprintf("at most %d, the sequence numbers of layout %s", l.sequence.max()+1, l.name))
 	case p.stepBack && l.rollback.bits == 0:
 		return invalidOption("StepBack", l, "a layout with a rollback part")
 	}
