@@ -86,7 +86,7 @@ func (e *explorer) check() {
 			}
 		}
 		for raw := claim[0]; raw != claim[0]+claim[1]; raw++ {
-			f := unpack(raw)
+			f := Raw(raw).Fields()
 			switch {
 			case f.Time.Unix() < e.bounds.start || f.Time.Unix() >= e.bounds.end:
 				e.problem = fmt.Sprintf("second %d lies outside the lease", f.Time.Unix())

@@ -100,7 +100,7 @@ func newLedger(t testing.TB, leases ...Lease) *ledger {
 	l.TB, l.Check = t, func(raw uint64) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if f := unpack(raw); !slices.ContainsFunc(l.leases, func(lease Lease) bool { return f.Within(lease) == nil }) {
+		if f := Raw(raw).Fields(); !slices.ContainsFunc(l.leases, func(lease Lease) bool { return f.Within(lease) == nil }) {
 			return fmt.Errorf("%v lies in no lease", f)
 		}
 		return nil

@@ -45,15 +45,6 @@ func pack(second int64, node, sequence uint32) uint64 {
 // secondOf returns the Unix second in a raw value.
 func secondOf(raw uint64) int64 { return int64(raw>>timestampShift) + Epoch }
 
-// unpack is the inverse of pack.
-func unpack(raw uint64) Fields {
-	return Fields{
-		Time:     time.Unix(secondOf(raw), 0).UTC(),
-		Node:     uint32(raw>>nodeShift) & MaxNode,
-		Sequence: uint32(raw) & MaxSequence,
-	}
-}
-
 // Compose returns the ID with the given fields; the time is rounded down to a whole second. For a field that does
 // not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife as well if the time is after
 // MaxTimestamp.
@@ -115,7 +106,13 @@ func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
 type Raw uint64
 
 // Fields returns what the raw value holds. Every raw value holds valid fields.
-func (r Raw) Fields() Fields { return unpack(uint64(r)) }
+func (r Raw) Fields() Fields {
+	return Fields{
+		Time:     time.Unix(secondOf(uint64(r)), 0).UTC(),
+		Node:     uint32(r>>nodeShift) & MaxNode,
+		Sequence: uint32(r) & MaxSequence,
+	}
+}
 
 const inner = "[inner]"
 

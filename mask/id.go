@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
-	"log/slog"
 
 	"github.com/randflake/randflake"
 )
@@ -87,9 +86,6 @@ func (id ID[S, T]) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), id.String())
 }
 
-// LogValue returns what String returns.
-func (id ID[S, T]) LogValue() slog.Value { return slog.StringValue(id.String()) }
-
 // AppendText appends the masked form to b. The error wraps ErrNoCipher if the space has no cipher, and ErrInvalidID if
 // the inner value is negative.
 func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
@@ -100,7 +96,7 @@ func (id ID[S, T]) AppendText(b []byte) ([]byte, error) {
 	return masked.AppendText(b)
 }
 
-// MarshalText returns the masked form, which is also what JSON has. Its errors are those of AppendText.
+// MarshalText returns the masked form, which is also what JSON and package slog have. Its errors are those of AppendText.
 func (id ID[S, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // UnmarshalText is Parse. JSON is read by it, from strings only: inner IDs don't come from outside.

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -108,13 +110,28 @@ func testFailures[S Space[T], T Inner](t *testing.T, id ID[S, T], masked randfla
 			t.Errorf("%T, %d: %v, want %v", id, i, err, want)
 		}
 	}
-	if text := fmt.Sprintf("%v %d %s %#v %v", id, id, id, any(id), id.LogValue()); prints != "" && strings.Count(text, "["+prints) != 5 {
+	if text := fmt.Sprintf("%v %d %s %#v", id, id, id, any(id)); prints != "" && strings.Count(text, "["+prints) != 4 {
 		t.Errorf("%T is printed as %s, want %s", id, text, prints)
 	}
 	v, err := id.Value()
 	var back ID[S, T]
 	if scan := back.Scan(v); !errors.Is(err, column) || (scan == nil) != (column == nil) || column == nil && back != id {
 		t.Errorf("the column of a %T: %v, %v, and back as %v", id, v, err, scan)
+	}
+}
+
+// Package slog logs the masked form, or why there is none.
+func TestSlog(t *testing.T) {
+	for _, logs := range []func(io.Writer) slog.Handler{
+		func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+		func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+	} {
+		var b strings.Builder
+		id := Of[orders](sortable(1234567))
+		slog.New(logs(&b)).Info("made", "id", id, "keyless", Of[keyless](sortable(1234567)))
+		if text := b.String(); !strings.Contains(text, id.String()) || !strings.Contains(text, "mask: space has no cipher") || strings.Contains(text, "1234567") {
+			t.Errorf("logged as %s, want %v", text, id)
+		}
 	}
 }
 

@@ -2,8 +2,6 @@ package snowflake
 
 import (
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/alike"
@@ -28,15 +26,3 @@ var (
 	// The machine was copied since the lease was granted: it is the original's.
 	errCopied = alike.Error("snowflake: this machine is a copy of another one, whose lease it is: get another lease", errLeaseEnded)
 )
-
-// An endError is ErrEndOfLife with the name and the end of a layout.
-type endError struct {
-	layout string
-	end    time.Time
-}
-
-func (e *endError) Error() string {
-	return fmt.Sprintf("snowflake: end of life: layout %s ends at %s: want an earlier time, or another layout", e.layout, e.end.Format(time.RFC3339Nano))
-}
-
-func (e *endError) Unwrap() error { return errEndOfLife }

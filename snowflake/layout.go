@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/randflake/randflake/internal/alike"
 )
 
 // maxBits is how many bits an ID has.
@@ -93,7 +95,10 @@ func (l *Layout) Workers() uint64 {
 func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
 
 // ended returns the error that wraps randflake.ErrEndOfLife for this layout.
-func (l *Layout) ended() error { return &endError{l.name, l.Expires()} }
+func (l *Layout) ended() error {
+	text := fmt.Sprintf("snowflake: end of life: layout %s ends at %s: want an earlier time, or another layout", l.name, l.Expires().Format(time.RFC3339Nano))
+	return alike.Error(text, errEndOfLife)
+}
 
 // start returns the start of a unit, in UTC.
 func (l *Layout) start(unit uint64) time.Time {

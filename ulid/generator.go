@@ -34,14 +34,11 @@ var (
 	// bits.
 	ErrTime = errors.New("ulid: time is outside of a ULID's 48 bits")
 
-	// ErrInvalidID says that a text, bytes or a column's value are not an ID.
+	// ErrInvalidID says that a text, bytes or a column's value are not an ID, or a text not a UUID.
 	ErrInvalidID = alike.Error("ulid: invalid ID", randflake.ErrInvalidID)
 
 	// ErrInvalidOption says that an option can't be used; the error that wraps it says why.
 	ErrInvalidOption = alike.Error("ulid: invalid option", randflake.ErrInvalidOption)
-
-	// ErrInvalidUUID says that a text is not a UUID.
-	ErrInvalidUUID = errors.New("ulid: invalid UUID")
 )
 
 // A Generator makes ULIDs. It is safe for concurrent use and must not be copied.

@@ -61,11 +61,10 @@ func (id *ID) scanText(text string) error {
 		return id.UnmarshalText([]byte(text))
 	}
 	parsed, err := ParseUUID(text)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalidID, err)
+	if err == nil {
+		*id = parsed
 	}
-	*id = parsed
-	return nil
+	return err
 }
 
 // A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it and
@@ -213,21 +212,21 @@ func FormatUUID(id ID) string {
 
 // ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a valid ULID. For UUIDs of version 7 the
 // time is right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The error wraps
-// ErrInvalidUUID.
+// ErrInvalidID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
-		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidUUID, text, why)
+		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidID, text, why)
 	}
 	if len(text) != uuidSize {
-		return invalid(fmt.Sprintf("%d bytes, want %d", len(text), uuidSize))
+		return invalid(fmt.Sprintf("%d bytes, want a UUID's %d", len(text), uuidSize))
 	}
 	if text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
-		return invalid("want hyphens between 8, 4, 4, 4 and 12 digits")
+		return invalid("want a UUID's hyphens between 8, 4, 4, 4 and 12 digits")
 	}
 	var id ID
 	digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
 	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
-		return invalid("want hexadecimal digits")
+		return invalid("want a UUID's hexadecimal digits")
 	}
 	return id, nil
 }

@@ -96,7 +96,7 @@ func FuzzParseUUID(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := ParseUUID(text)
-		if err == nil && FormatUUID(id) != strings.ToLower(text) || err != nil && (!errors.Is(err, ErrInvalidUUID) || id != (ID{}) || len(err.Error()) > 500) {
+		if err == nil && FormatUUID(id) != strings.ToLower(text) || err != nil && (!errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 500) {
 			t.Errorf("%q is %v, %v, which is %s", text, id, err, FormatUUID(id))
 		}
 	})
@@ -110,8 +110,8 @@ func TestUUIDText(t *testing.T) {
 		}
 	}
 	for _, text := range uuids[:10] {
-		if id, err := ParseUUID(text); !errors.Is(err, ErrInvalidUUID) || id != (ID{}) || len(err.Error()) > 200 {
-			t.Errorf("%q is %v, %v, want ErrInvalidUUID", text, id, err)
+		if id, err := ParseUUID(text); !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 200 {
+			t.Errorf("%q is %v, %v, want ErrInvalidID", text, id, err)
 		}
 	}
 }
