@@ -21,9 +21,8 @@ const (
 	epoch    = v1.RANDFLAKE_EPOCH_OFFSET
 	maximum  = v1.RANDFLAKE_MAX_TIMESTAMP
 	capacity = v1.RANDFLAKE_MAX_SEQUENCE + 1 // IDs of one node in one second
-
-	start = epoch + 20_000_000 // a second within the leases of these tests
-	node  = 4711
+	start    = epoch + 20_000_000            // a second within the leases of these tests
+	node     = 4711
 )
 
 var secret = []byte("sixteen byte key")
