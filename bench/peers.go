@@ -85,7 +85,7 @@ func peers() []peer {
 		{name: "Snowflake randflake waiting", call: "randflake/snowflake, Generator.Wait, one worker", bits: 64, unpredictable: "no", sortable: "yes",
 			perSecond: snowflakePerSecond, waits: true, open: openOwnSnowflake(true)},
 		{name: "ULID randflake", call: "randflake/ulid, Generator.Generate", bits: 128, unpredictable: "yes, but the time shows: 32 random bits to the next one",
-			sortable: "yes, of one processor; by the millisecond among them", featured: true, open: openOwnULID},
+			sortable: "by the millisecond", featured: true, open: openOwnULID},
 
 		{name: "UUID v4", call: "github.com/google/uuid, NewRandom", bits: 128, unpredictable: "yes", sortable: "no", featured: true,
 			open: each(func() (high, low uint64, err error) { return ends(google.NewRandom()) })},

@@ -1,6 +1,6 @@
 // Package metrics is how generators, leases, stores and counters say how they fare, for any monitoring system. Module
 // metrics/prom passes its metrics to Prometheus, and metrics/telemetry to OpenTelemetry. For another system it takes a
-// loop. docs/metrics.md lists the metrics.
+// loop. docs/operations.md lists the metrics.
 package metrics
 
 import (

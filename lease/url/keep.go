@@ -22,7 +22,7 @@ type Keeper struct {
 
 // Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
 // in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. Where one of these is not
-// set, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE names a file that has it. It makes no space: randflake store init does.
+// set, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE names a file that has it, as [FromEnvironment] says. It makes no space: randflake store init does.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	store, err := FromEnvironment()
 	if err != nil {
@@ -75,7 +75,7 @@ func FromEnvironment() (string, error) {
 		err = errors.New("it is empty")
 	}
 	if err != nil {
-		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s: %w", file, err)
+		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s", Redact(err.Error())) // who takes it for the other variable puts a password there
 	}
 	return name, nil
 }

@@ -1,4 +1,4 @@
-// Package storeurl reads the URLs of engines, and keeps passwords out of messages.
+// Package storeurl reads the URLs of engines. Its errors show nothing of them.
 package storeurl
 
 import (

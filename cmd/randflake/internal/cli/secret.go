@@ -38,7 +38,7 @@ func (t *tool) secretNewCommand() *cobra.Command {
 func (t *tool) secretDeriveCommand() *cobra.Command {
 	var from secretSource
 	var file string
-	var version uint32
+	version := int64(1)
 	cmd := &cobra.Command{
 		Use:   "derive SPACE",
 		Short: "derive the secret of a space from a master secret",
@@ -47,17 +47,20 @@ or write it to a file. A space whose secret is to be changed takes the next
 version.`,
 		Example: "  randflake secret derive orders --secret-file master.secret -o orders.secret",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if version > math.MaxUint32 {
+				return wrong(cmd, "--version %d: want at most %d", version, math.MaxUint32)
+			}
 			master, err := from.named(cmd, "master secret")
 			if err != nil {
 				return err
 			}
-			return t.putSecret(master.Derive(args[0], version), file)
+			return t.putSecret(master.Derive(args[0], uint32(version)), file)
 		},
 	}
 	operands(cmd, "SPACE")
 	secretFlag(cmd, &from)
 	outputFlag(cmd, &file)
-	cmd.Flags().Uint32Var(&version, "version", 1, "of the secret")
+	numberFlag(cmd, &version, "version", "", "of the secret (default 1)")
 	return cmd
 }
 

@@ -54,6 +54,7 @@ func TestStores(t *testing.T) {
 		{"secret new -o other", 0, ""},
 		{"secret derive orders --secret-file other -o derived", 0, ""},
 		{"secret derive orders", 2, "--secret-file is missing"},
+		{"secret derive orders --version 0", 2, "want a whole number of 1 or more"},
 		{"store info ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --if-missing ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"new --store ids --secret-file derived", 1, "is it the secret of another environment?"},
