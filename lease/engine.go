@@ -84,7 +84,7 @@ var (
 	ErrInvalid   = errors.New("lease: invalid argument")                              // the error says what is wanted
 	ErrNoCounter = errors.New("lease: no such counter")                               // create it
 	ErrCounter   = errors.New("lease: where the counter goes on is not known")        // set it to a number that is beyond all that were taken
-	ErrEnd       = errors.New("lease: the counter has no number left")                // there is none
+	ErrEnd       = errors.New("lease: the counter has no number left")                // make another counter, or wait for the next period
 	errAgain     = errors.New("lease: the space changed meanwhile: look at it again") // never leaves the package
 )
 

@@ -1,7 +1,7 @@
 // Package mask keeps a sortable ID inside and shows an encrypted one outside.
 //
 // A table works best with keys that grow, as Snowflake IDs and the raw values of Randflake do. A URL should not reveal
-// when a row was made, by which machine, or how many rows there are. An [ID] serves both: the database reads and writes
+// when a row was made, by which machine, or how many rows the table has. An [ID] serves both: the database reads and writes
 // its inner value, a BIGINT, and everything else (JSON, text, XML, gob, templates, package fmt and slog) shows its
 // masked form, the text of a [randflake.Typed].
 //

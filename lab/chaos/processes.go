@@ -139,7 +139,7 @@ func countKilled(w *world) {
 	w.goOn(sleeper)
 }
 
-// next returns the first number of a counter that nobody has taken.
+// next returns the number that a counter gives next.
 func (w *world) next(name string) (next int64) {
 	w.counters(func(c *counter.Counters) error {
 		info, err := c.Counter(w.ctx, name)

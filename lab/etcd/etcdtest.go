@@ -172,8 +172,8 @@ const variable = "ETCDTEST_MEMBER"
 // readyLine is what a process says when its member serves clients.
 const readyLine = "etcdtest: ready"
 
-// Start runs this program again, as a process in which [Main] runs the member, and returns when that serves
-// clients, for which a majority must run. It does nothing when the member runs already.
+// Start runs this program again, in a process whose [Main] runs the member. It returns when the member serves clients,
+// which takes a majority of members. It does nothing when the member runs already.
 func (m *Member) Start() error {
 	exe, err := os.Executable()
 	if err != nil {

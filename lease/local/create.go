@@ -133,7 +133,7 @@ func Dir(name string) (string, error) {
 	return filepath.Join(home, "randflake", name), nil
 }
 
-// stateHome returns the directory in which programs keep their state, each in a directory of its own.
+// stateHome returns the directory in which each program has a directory for its state.
 func stateHome() (string, error) {
 	switch runtime.GOOS {
 	case "windows":

@@ -215,7 +215,7 @@ func TestCommit(t *testing.T) {
 	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = 'nobody'")
 	done, value := make(chan error, 1), ""
 	go func() {
-		for n, err := 1, error(nil); err == nil; n++ { // the checkpointer may not have seen the setting yet, and then nobody waits
+		for n, err := 1, error(nil); err == nil; n++ { // commits do not wait until the checkpointer has seen the setting
 			before := entry("a", value)
 			value = fmt.Sprint(n)
 			if _, err = e.Swap(t.Context(), before, entry("a", value)); err != nil {

@@ -163,8 +163,8 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 }
 
 // transact makes a transaction of a kind that the driver knows. After SQLITE_BUSY it starts again: another connection had a
-// lock for too long, and nothing was changed, not even by COMMIT. access is how it opens the file: rwc makes it if there is none,
-// rw does not.
+// lock for too long, and nothing was changed, not even by COMMIT. access is the mode in which
+// SQLite opens the file: rwc makes a missing file, rw does not.
 func (e *Engine) transact(ctx context.Context, what string, access string, kind string, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
 	var err error
 	for pause := 2 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {

@@ -21,8 +21,8 @@ type Keeper struct {
 }
 
 // Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
-// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. Where one of these is not
-// set, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE names a file that has it, as [FromEnvironment] says. It makes no space: randflake store init does.
+// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. In place of each variable, RANDFLAKE_STORE_FILE
+// or RANDFLAKE_SECRET_FILE may name a file that has it; to set both is an error. It makes no space: randflake store init does.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	store, err := FromEnvironment()
 	if err != nil {
@@ -81,14 +81,18 @@ func FromEnvironment() (string, error) {
 }
 
 func secretInEnvironment() (randflake.Secret, error) {
-	if text := os.Getenv("RANDFLAKE_SECRET"); text != "" {
+	text, file := os.Getenv("RANDFLAKE_SECRET"), os.Getenv("RANDFLAKE_SECRET_FILE")
+	switch {
+	case text != "" && file != "":
+		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: want one of them")
+	case text != "":
 		secret, err := randflake.ParseSecret(text)
 		if err != nil {
 			err = fmt.Errorf("RANDFLAKE_SECRET: %w", err)
 		}
 		return secret, err
 	}
-	secret, err := local.ReadSecret(os.Getenv("RANDFLAKE_SECRET_FILE"))
+	secret, err := local.ReadSecret(file)
 	if err != nil {
 		err = fmt.Errorf("RANDFLAKE_SECRET_FILE, without RANDFLAKE_SECRET: %w", err)
 	}

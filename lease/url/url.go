@@ -30,7 +30,7 @@ type kind struct {
 	connect func(ctx context.Context, where string) (lease.Engine, error)
 }
 
-// kinds are in the order in which people read them.
+// kinds have the order in which help and errors list them.
 var kinds = []kind{
 	{"file", func(string) error { return nil }, func(_ context.Context, dir string) (lease.Engine, error) { return file.New(dir) }},
 	{"sqlite", sqlite.Check, engine(sqlite.Connect)},

@@ -169,6 +169,7 @@ func TestKeep(t *testing.T) {
 		{"RANDFLAKE_STORE_FILE=" + dir + "/none", "RANDFLAKE_STORE_FILE"},
 		{"RANDFLAKE_STORE_FILE=" + dir + "/store RANDFLAKE_STORE=" + store, "are both set"},
 		{"RANDFLAKE_STORE=", "RANDFLAKE_STORE is empty"},
+		{"RANDFLAKE_STORE=" + store + " RANDFLAKE_SECRET=" + secret.Hex() + " RANDFLAKE_SECRET_FILE=" + dir + "/secret", "are both set"},
 		{"RANDFLAKE_STORE_FILE=redis://:pass-word@host", "RANDFLAKE_STORE_FILE: want a file that contains the name of a store: open redis://:xxxxx@host"},
 	} {
 		t.Run(tt.variables, func(t *testing.T) {

@@ -46,7 +46,7 @@ type Space struct {
 	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
 	Store      string `yaml:"store"`
 	StoreFile  string `yaml:"storeFile"`  // file with what store would say, which may have a password
-	SecretFile string `yaml:"secretFile"` // by which the service makes and opens IDs; without, generators alone have the secret
+	SecretFile string `yaml:"secretFile"` // with it the service makes and opens IDs; without it, only generators have the secret
 	Nodes      int    `yaml:"nodes"`      // of the lease by which the service itself makes IDs; 1 without
 	Limits     Limits `yaml:"limits"`
 

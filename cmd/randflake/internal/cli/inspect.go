@@ -275,7 +275,7 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	return r, err
 }
 
-// snowflakeReadings returns the readings of an ID in all preset layouts in which its time is after the epoch.
+// snowflakeReadings reads an ID in every preset layout, and returns the readings whose time is after the epoch of their layout.
 func snowflakeReadings(id snowflake.ID) (all []reading) {
 	for _, layout := range snowflake.Presets() {
 		if r, err := readSnowflake(layout, id); err == nil && r.time.After(layout.Epoch()) {

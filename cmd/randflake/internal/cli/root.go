@@ -168,8 +168,9 @@ definition: "NAME: time 41, worker 10, sequence 12; 1ms since
 
 Their worker numbers come from a store, and there is no secret. All programs
 that make IDs in one ID space must share one store. Without --store it is
-randflake/snowflake-1024 for layouts with 1024 workers, and so on. It knows no
-other programs: to make IDs beside those of a service, name the service's store.
+randflake/snowflake-1024 for layouts with 1024 workers, and so on. They share
+its worker numbers, so where they are few a call may have to wait a minute. It
+knows no other programs: to make IDs beside those of a service, name its store.
 
 Formats, one ID a line except binary:
 

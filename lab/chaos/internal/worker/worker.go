@@ -204,7 +204,7 @@ type Page struct {
 	End    atomic.Int64
 }
 
-// MapPage maps the page in the file at path, which it creates if there is none. The mapping stays until the process ends.
+// MapPage maps the page in the file at path, and makes the file first if it is missing. The mapping stays until the process ends.
 func MapPage(path string) (*Page, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
