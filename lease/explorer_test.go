@@ -411,11 +411,11 @@ func (w *world) rollBack(s state) {
 	if slices.ContainsFunc(w.processes, func(p *process) bool { return p.busy && !knows(p) }) {
 		return
 	}
-	w.late = nil // the server was stopped
+	w.processes = slices.DeleteFunc(w.processes, func(p *process) bool { return !knows(p) }) // of the data that is still there
+	w.late = nil                                                                             // the server was stopped
 	w.data.restore(s)
 	w.note("roll back to position %d", s.position)
 	w.hidden = m.ID
-	w.processes = slices.DeleteFunc(w.processes, func(p *process) bool { return !knows(p) })
 }
 
 func (p *process) clock() time.Time {
