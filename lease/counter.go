@@ -57,12 +57,12 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	if c.Start < 0 || c.Step < 1 || c.Start > c.End {
 		return fmt.Errorf("%w: counter %s from %d by %d to %d: want a start of 0 or more, an end that is not before it, and a step of 1 or more", ErrInvalid, c.Name, c.Start, c.Step, c.End)
 	}
-	return s.updateCounter(ctx, c.Name, func(v *view, found *Counter) error {
+	return s.updateCounter(ctx, c.Name, func(at *snapshot, found *Counter) error {
 		if found.Step > 0 {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
-		*found = Counter{Next: c.Start, Start: c.Start, Step: c.Step, End: c.End, ID: v.meta.ID}
-		if v.meta.Low > 0 {
+		*found = Counter{Next: c.Start, Start: c.Start, Step: c.Step, End: c.End, ID: at.meta.ID}
+		if at.meta.Low > 0 {
 			found.ID = "" // it may be one of those that were forgotten
 		}
 		return nil
@@ -76,11 +76,11 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
 	}
-	err = s.updateCounter(ctx, name, func(v *view, c *Counter) error {
-		m := v.meta
+	err = s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
+		m := at.meta
 		anew := period.Key > c.Period && (!c.Lost || !period.Begin.Before(m.start(m.Low)))
 		if anew {
-			if err := v.clockError(m); err != nil {
+			if err := at.clockError(m); err != nil {
 				return err
 			}
 		}
@@ -91,7 +91,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 			return fmt.Errorf("%w: counter %s of %s starts again with each period, and is in %s: want one", ErrInvalid, name, s, c.Period)
 		case period.Key < c.Period:
 			return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, name, s, c.Period, period.Key)
-		case anew && period.Begin.Sub(v.to) > m.MaxSkew:
+		case anew && period.Begin.Sub(at.to) > m.MaxSkew:
 			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
 			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
@@ -121,22 +121,23 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 // SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. It never lowers
 // one. If data are found to be lost just then, the counter is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
-	v, err := s.read(ctx, counterPrefix+name)
+	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {
 		return err
 	}
-	return s.updateCounter(ctx, name, func(now *view, c *Counter) error {
+	return s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
 		switch {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
-		case now.id() != v.id():
+		case at.id() != before.id():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken", ErrCounter, name, s)
 		case c.Next > c.End || c.Next < 0:
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case next < c.Next || next-c.Start < 0 || (next-c.Start)%c.Step != 0 || next > c.End:
 			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d", ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
-		c.Next, c.ID = next, now.id()
+		c.Next = next
+		c.ID = at.id()
 		return nil
 	})
 }
@@ -146,19 +147,19 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	if err := checkCounterName(name); err != nil {
 		return c, err
 	}
-	v, err := s.read(ctx, counterPrefix+name)
+	at, err := s.read(ctx, counterRecord(name))
 	if err != nil {
 		return c, err
 	}
-	if v.value == nil {
+	if at.value == nil {
 		return c, fmt.Errorf("%w: %s of %s", ErrNoCounter, name, s)
 	}
-	return decodeCounter(name, v.value, v.id())
+	return decodeCounter(name, at.value, at.id())
 }
 
 // Counters returns up to limit counters, 1 to 1,000, in the order of their names, which come after the name after.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
-	v, err := s.read(ctx, leasesEntry)
+	at, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 		return nil, s.failed("list", err)
 	}
 	for _, entry := range entries {
-		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, v.id())
+		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, at.id())
 		if err != nil {
 			return nil, err
 		}
@@ -178,16 +179,16 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 }
 
 // updateCounter changes a counter, which has no step if there is none.
-func (s *Space) updateCounter(ctx context.Context, name string, change func(v *view, c *Counter) error) error {
+func (s *Space) updateCounter(ctx context.Context, name string, change func(at *snapshot, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err
 	}
-	return s.update(ctx, counterPrefix+name, counterWentBack, func(v *view) ([]byte, error) {
-		c, err := decodeCounter(name, v.value, v.meta.ID)
-		if err == nil {
-			err = change(v, &c)
-		}
+	return s.update(ctx, counterRecord(name), func(at *snapshot) ([]byte, error) {
+		c, err := decodeCounter(name, at.value, at.meta.ID)
 		if err != nil {
+			return nil, err
+		}
+		if err := change(at, &c); err != nil {
 			return nil, err
 		}
 		return json.Marshal(c)
@@ -205,8 +206,17 @@ func decodeCounter(name string, value []byte, id string) (c Counter, err error) 
 	return c, nil
 }
 
-func counterWentBack(_ *meta, was, is []byte) bool {
+func counterRecord(name string) record { return record{counterPrefix + name, counterWentBack} }
+
+// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it was. A Next of -1 is beyond all.
+func counterWentBack(was, is []byte) bool {
 	before, err := decodeCounter("", was, "")
 	after, wrong := decodeCounter("", is, "")
-	return err == nil && wrong == nil && (after.Period < before.Period || after.Period == before.Period && uint64(after.Next) < uint64(before.Next)) // -1 is beyond all
+	if err != nil || wrong != nil {
+		return false // the next take returns ErrCorrupt
+	}
+	if after.Period != before.Period {
+		return after.Period < before.Period
+	}
+	return uint64(after.Next) < uint64(before.Next)
 }

@@ -41,7 +41,7 @@ var sets = []scenes{
 func TestExplore(t *testing.T) {
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
-			n, found := exploreFor(*explore, set, bug{}, cmp.Or(*first, rand.Uint64N(1e9)))
+			n, found := exploreFor(*explore, set, cmp.Or(*first, rand.Uint64N(1e9)))
 			if found != nil {
 				t.Fatal(found)
 			}
@@ -50,101 +50,10 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// A bug is planted into a process when it starts.
-type bug struct {
-	set   string
-	plant func(*process)
-}
-
-func floorIs(f func(m *meta, v *view) int64) func(*process) {
-	return func(p *process) { p.space.rules.floor = f }
-}
-
-var bugs = map[string]bug{
-	"no floor":              {"losses", floorIs(func(m *meta, _ *view) int64 { return m.Low })},
-	"a floor one too short": {"losses", floorIs(func(m *meta, v *view) int64 { return floor(m, v) - 1 })},
-	"a floor by the slow clock alone": {"losses", floorIs(func(m *meta, v *view) int64 {
-		slow := v.to
-		if !v.Time.IsZero() && v.Time.Before(slow) {
-			slow = v.Time
-		}
-		return m.WindowOf(slow) + m.Ahead + 1
-	})},
-	"low lowered": {"losses", func(p *process) {
-		p.space.rules.floor = func(m *meta, v *view) int64 {
-			present := floor(m, v)
-			if m.Losses%2 == 0 { // of a second loss at once, as if the first had no floor
-				present = m.WindowOf(v.to) + 1
-			}
-			return present
-		}
-		p.space.rules.raise = func(_, floor int64) int64 { return floor }
-	}},
-	"a loss by position and number ignored": {"losses", func(p *process) {
-		p.space.rules.loss = func(v *view, wentBack func(m *meta, was, is []byte) bool) string {
-			v.seen.position, v.known = 0, nil
-			if v.Swapped {
-				v.Position++
-			}
-			return lossIn(v, wentBack)
-		}
-	}},
-	"a number below the one seen ignored": {"losses without positions", func(p *process) {
-		p.space.rules.loss = func(v *view, _ func(m *meta, was, is []byte) bool) string {
-			return lossIn(v, func(*meta, []byte, []byte) bool { return false })
-		}
-	}},
-	"a take that does not expect the meta entry": {"losses", func(p *process) { p.careless = true }},
-	"merged windows made anew":                   {"wrong clocks", func(p *process) { p.space.rules.merge = func(a, b uint32) uint32 { return min(a, b) } }},
-	"beyond the limit ahead":                     {"losses", func(p *process) { p.space.rules.last = func(m *meta, v *view) int64 { return lastWindow(m, v) + 2 } }},
-	"a second outside the window": {"losses", func(p *process) {
-		p.space.rules.lease = func(m *meta, window int64, first, n uint32) randflake.Lease {
-			l := leaseOf(m, window, first, n)
-			l.End = l.End.Add(time.Second)
-			return l
-		}
-	}},
-	"used before the answer": {"losses", func(p *process) {
-		p.space.rules.lease = func(m *meta, window int64, first, n uint32) randflake.Lease {
-			l := leaseOf(m, window, first, n)
-			p.early = &held{l}
-			p.leases = append(p.leases, p.early)
-			return l
-		}
-	}},
-	"beyond the nodes of the space": {"losses", func(p *process) {
-		p.space.rules.room = func(m *meta, taken uint32) uint32 { return m.Nodes + 1 - taken }
-	}},
-	"an unknown outcome taken for a success": {"losses", func(p *process) {
-		p.space.rules.mine = func(err error) bool { return err == nil || errors.Is(err, ErrUnknown) }
-	}},
-	"an announced copy ignored":            {"copies, losses", func(p *process) { p.ignores = true }},
-	"the number of a counter after a loss": {"counters, losses", func(p *process) { p.guesses = true }},
-}
-
-// TestExploreFindsBugs is the negative control.
-func TestExploreFindsBugs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("may take a minute for each bug")
-	}
-	for _, name := range slices.Sorted(maps.Keys(bugs)) {
-		t.Run(name, func(t *testing.T) {
-			b, began := bugs[name], time.Now()
-			i := slices.IndexFunc(sets, func(s scenes) bool { return s.name == b.set })
-			n, found := exploreFor(time.Minute, sets[i], b, 0)
-			if found == nil {
-				t.Fatalf("not found in %d schedules", n)
-			}
-			text, _, _ := strings.Cut(found.Error(), "\n")
-			t.Logf("%v, %d schedules: %s", time.Since(began).Round(time.Millisecond), n, text)
-		})
-	}
-}
-
-func exploreFor(d time.Duration, set scenes, b bug, seed uint64) (schedules int, found error) {
+func exploreFor(d time.Duration, set scenes, seed uint64) (schedules int, found error) {
 	for began := time.Now(); time.Since(began) < d; {
 		schedules++
-		if found = play(seed+uint64(schedules)-1, set, b); found != nil {
+		if found = play(seed+uint64(schedules)-1, set); found != nil {
 			return schedules, found
 		}
 	}
@@ -161,7 +70,6 @@ var manyLimits = []Limits{
 type world struct {
 	scenes
 	*rand.Rand
-	bug
 	limits    Limits
 	now       int64
 	data      *memory
@@ -181,27 +89,23 @@ type world struct {
 
 // A process has a keeper, and a generator that makes IDs all the time.
 type process struct {
-	world    *world
-	name     int
-	off      int64
-	frozen   bool // the clock shows off, for ever
-	space    *Space
-	loop     *loop
-	leases   []*held
-	busy     bool // in a call
-	copied   bool // and the machine says so
-	early    *held
-	careless bool
-	ignores  bool
-	guesses  bool
+	world  *world
+	name   int
+	off    int64
+	frozen bool // the clock shows off, for ever
+	space  *Space
+	loop   *loop
+	leases []*held
+	busy   bool // in a call
+	copied bool // and the machine says so
 }
 
 // A held lease is one of a generator, or of a generator and its copies that nobody announced.
 type held struct{ randflake.Lease }
 
 // play plays one schedule.
-func play(seed uint64, set scenes, b bug) error {
-	w := &world{scenes: set, Rand: rand.New(rand.NewPCG(seed, 1)), bug: b, now: 1800000000, data: newMemory(), uses: map[[2]int64]*held{}, numbers: map[int64]bool{}}
+func play(seed uint64, set scenes) error {
+	w := &world{scenes: set, Rand: rand.New(rand.NewPCG(seed, 1)), now: 1800000000, data: newMemory(), uses: map[[2]int64]*held{}, numbers: map[int64]bool{}}
 	w.limits = manyLimits[w.IntN(2)]
 	if w.IntN(2) == 0 {
 		off := w.offset()
@@ -274,16 +178,10 @@ func (w *world) unknown() bool {
 // fit gives a process, or a copy, what is a schedule's.
 func (p *process) fit(s settings) {
 	p.space.pause = func(context.Context, time.Duration) error { return nil }
-	p.space.rules.steps = 6
+	p.space.maxSteps = 6
 	s.clock, s.logger, s.stale = p.clock, slog.New(slog.DiscardHandler), func() bool { return p.copied }
 	p.loop = newLoop(p.space, s)
 	p.loop.queue = p
-	if p.world.plant != nil {
-		p.world.plant(p)
-	}
-	if p.ignores {
-		p.copied = false
-	}
 }
 
 // id returns that of the space as it is stored.
@@ -387,12 +285,12 @@ func (w *world) rollBack(s state) {
 		return
 	}
 	knows := func(p *process) bool {
-		seen := p.space.seen
+		seen := p.space.known
 		if seen.meta.ID != w.id() {
 			return false
 		}
 		if seen.meta.ID == m.ID && w.blind {
-			return numbersWentBack(&m, seen.values[leasesEntry], []byte(s.data["s/leases"]))
+			return numbersWentBack(seen.values[leasesEntry], []byte(s.data["s/leases"]))
 		}
 		if seen.meta.ID == m.ID {
 			return seen.position > s.position
@@ -437,7 +335,7 @@ func (p *process) take() {
 	n := uint32(1 + w.IntN(2))
 	w.note("take %d of %d for window %d", n, p.name, window-w.window0())
 	p.in(func() {
-		if lease, err := p.space.Take(context.Background(), window, n); err == nil || lease.LastNode > 0 {
+		if lease, err := p.space.Take(context.Background(), window, n); err == nil {
 			p.Add(lease)
 		}
 	})
@@ -451,10 +349,6 @@ func (p *process) count() {
 		first, err := p.space.Next(context.Background(), "c", n)
 		if errors.Is(err, ErrCounter) || errors.Is(err, ErrNoCounter) {
 			next := w.top
-			if p.guesses {
-				c, _ := p.space.Counter(context.Background(), "c")
-				next = c.Next
-			}
 			w.depth += 10 // what a person says is of this moment
 			defer func() { w.depth -= 10 }()
 			err = p.space.Set(context.Background(), "c", next)
@@ -485,9 +379,6 @@ func (p *process) call(_ context.Context, c call) (Answer, error) {
 		w.note("(%d gets no connection)", p.name)
 		return Answer{}, errAway
 	}
-	if p.careless && c.put != nil && c.put[0].Name != "s/meta" {
-		c.expect = c.expect[1:]
-	}
 	if fault == 1 && c.put != nil {
 		w.note("(a swap of %d is delayed)", p.name)
 		w.late = append(w.late, c)
@@ -497,9 +388,6 @@ func (p *process) call(_ context.Context, c call) (Answer, error) {
 	if w.counter {
 		c, _ := decodeCounter("c", []byte(cmp.Or(w.data.data["s/c/c"], "{}")), "")
 		w.top = max(w.top, c.Next)
-	}
-	if p.careless && len(c.expect) == 1 && !a.Swapped {
-		a.Entries = slices.Insert(a.Entries, 0, w.data.do(call{expect: []Entry{{Name: "s/meta"}}}).Entries...)
 	}
 	if fault == 2 {
 		w.note("(an answer to %d is lost)", p.name)
@@ -526,9 +414,7 @@ func (w *world) meanwhile() {
 // Add implements Queue.
 func (p *process) Add(l randflake.Lease) error {
 	p.world.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, p.world.limits.WindowOf(l.Start)-p.world.window0())
-	if p.early == nil || p.early.Lease != l {
-		p.leases = append(p.leases, &held{l})
-	}
+	p.leases = append(p.leases, &held{l})
 	return nil
 }
 
@@ -580,11 +466,11 @@ func (p *process) useUp() {
 // copy makes a copy of a process with its memory, and the machine may say so.
 func (p *process) copy() {
 	q := *p
-	q.name, q.copied, q.early = len(p.world.log), p.copied || p.world.IntN(2) == 0, nil
+	q.name, q.copied = len(p.world.log), p.copied || p.world.IntN(2) == 0
 	p.world.note("copy %d as %d, announced: %v", p.name, q.name, q.copied)
 	q.space, _ = newSpace(conn{p.world.data, q.call}, Config{Name: "s", Clock: q.clock})
-	q.space.seen = p.space.seen
-	q.space.seen.values = maps.Clone(p.space.seen.values)
+	q.space.known = p.space.known
+	q.space.known.values = maps.Clone(p.space.known.values)
 	q.leases = slices.Clone(p.leases)
 	if q.copied { // what it has is the original's
 		for i, h := range q.leases {

@@ -182,7 +182,7 @@ func TestNumbers(t *testing.T) {
 			t.Fatalf("window %d went back from %d to %d", window, want[window], next)
 		}
 		want[window] = next
-		n.put(window, next, maxSteps, theRules.merge)
+		n.put(window, next, maxSteps)
 		if n, err = decodeNumbers(n.encode()); err != nil || len(n.encode()) > 2000 {
 			t.Fatalf("%d bytes, %v", len(n.encode()), err)
 		}

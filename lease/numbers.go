@@ -3,67 +3,11 @@ package lease
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"time"
-
-	"github.com/randflake/randflake"
 )
-
-// Take leases n nodes for the seconds of a window, for ever. It returns a WaitError of ErrFull, ErrLoss or ErrAhead where
-// waiting helps, and ErrUnknown where the nodes may have been taken, and are lost, by an engine that did not answer: take again.
-func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lease, error) {
-	var lease randflake.Lease
-	err := s.update(ctx, leasesEntry, numbersWentBack, func(v *view) ([]byte, error) {
-		m := v.meta
-		taken, err := decodeNumbers(v.value)
-		if err == nil {
-			err = v.clockError(m)
-		}
-		if err == nil && (n == 0 || window < 0) {
-			err = fmt.Errorf("%w: lease of %d nodes for window %d: want 1 or more, and 0 or later", ErrInvalid, n, window)
-		}
-		if err != nil {
-			return nil, err
-		}
-		first := taken.at(window)
-		switch last := s.rules.last(m, v); {
-		case window < m.Low:
-			return nil, &WaitError{ErrLoss, m.start(m.Low), fmt.Sprintf("%s: %s: forgotten leases may be in use", s, m.Why)}
-		case window > last:
-			return nil, &WaitError{ErrAhead, v.to.Add(m.Window * time.Duration(min(window-last, math.MaxInt64/int64(m.Window)))), fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
-		case n > m.Nodes:
-			return nil, fmt.Errorf("%w: lease of %d nodes: %s has %d", ErrInvalid, n, s, m.Nodes)
-		case n > s.rules.room(m, first):
-			return nil, &WaitError{ErrFull, m.start(window + 1), fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, first, m.Nodes, n)}
-		}
-		lease = s.rules.lease(m, window, first, n)
-		taken.put(window, first+n, s.rules.steps, s.rules.merge)
-		return taken.encode(), nil
-	})
-	if !s.rules.mine(err) {
-		return randflake.Lease{}, err
-	}
-	return lease, nil
-}
-
-// WindowOf returns the window of a time.
-func (l Limits) WindowOf(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
-
-// start returns the first second of a window.
-func (l Limits) start(window int64) time.Time {
-	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
-}
-
-// lastWindow returns the last window that may be taken.
-func lastWindow(m *meta, v *view) int64 { return m.WindowOf(v.from) + m.Ahead }
-
-func leaseOf(m *meta, window int64, first, n uint32) randflake.Lease {
-	return randflake.Lease{FirstNode: first, LastNode: first + n - 1, Start: m.start(window), End: m.start(window + 1)}
-}
 
 // numbers are those of all windows: how many nodes were taken. They are an upper bound, kept in at most maxSteps steps. A step holds
 // until the next one begins. The first begins at window 0, and the last has the windows that nobody took. When there are too
@@ -131,7 +75,7 @@ func (s *numbers) index(window int64) int {
 }
 
 // put sets the number of one window, and merges steps where there are more than most.
-func (s *numbers) put(window int64, next uint32, most int, merge func(a, b uint32) uint32) {
+func (s *numbers) put(window int64, next uint32, most int) {
 	s.Takes++
 	i := s.index(window)
 	rest := s.Steps[i]
@@ -146,18 +90,19 @@ func (s *numbers) put(window int64, next uint32, most int, merge func(a, b uint3
 	s.Steps[i] = step{window, next, s.Takes}
 	for i := len(s.Steps) - 2; i >= 0; i-- {
 		if s.Steps[i].Next == s.Steps[i+1].Next {
-			s.join(i, merge)
+			s.join(i)
 		}
 	}
 	for len(s.Steps) > most {
-		s.join(s.cheapest(), merge)
+		s.join(s.cheapest())
 	}
 }
 
 // join merges a step with the next one.
-func (s *numbers) join(i int, merge func(a, b uint32) uint32) {
+func (s *numbers) join(i int) {
 	a, b := &s.Steps[i], s.Steps[i+1]
-	a.Next, a.Take = merge(a.Next, b.Next), max(a.Take, b.Take)
+	a.Next = max(a.Next, b.Next)
+	a.Take = max(a.Take, b.Take)
 	s.Steps = slices.Delete(s.Steps, i+1, i+2)
 }
 
@@ -199,15 +144,15 @@ func (s *numbers) newest(limit int64) int64 {
 	return -1
 }
 
-// numbersWentBack reports whether the number of a window that may still be granted is lower than it was.
-func numbersWentBack(m *meta, was, is []byte) bool {
+// numbersWentBack reports whether the number of a window is lower than it was.
+func numbersWentBack(was, is []byte) bool {
 	before, err := decodeNumbers(was)
 	after, wrong := decodeNumbers(is)
 	if err != nil || wrong != nil {
 		return false // the next take returns ErrCorrupt
 	}
 	for _, step := range slices.Concat(before.Steps, after.Steps) {
-		if window := max(step.From, m.Low); after.at(window) < before.at(window) {
+		if after.at(step.From) < before.at(step.From) {
 			return true
 		}
 	}

@@ -1,0 +1,74 @@
+package lease
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// Limits are fixed when a space is created.
+type Limits struct {
+	Nodes   uint32        // of the layout: 131,072 for Randflake, 1,024 for Snowflake; every node number is below
+	Window  time.Duration // whole seconds, 60 by default
+	Ahead   int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
+	MaxSkew time.Duration // the most by which two clocks of the space may differ, those of processes or servers; 1 min by default
+}
+
+// maxAhead leaves room in the steps of numbers for the windows before.
+const maxAhead = 32
+
+// withDefaults replaces each zero value by its default.
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Nodes:   cmp.Or(l.Nodes, randflake.MaxNode+1),
+		Window:  cmp.Or(l.Window, time.Minute),
+		Ahead:   cmp.Or(l.Ahead, 5),
+		MaxSkew: cmp.Or(l.MaxSkew, time.Minute),
+	}
+}
+
+func (l Limits) check() error {
+	switch {
+	case l.Nodes < 1 || l.Nodes > randflake.MaxNode+1:
+		return fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalid, l.Nodes, randflake.MaxNode+1)
+	case !wholeSeconds(l.Window):
+		return fmt.Errorf("%w: window of %v: want whole seconds, 1s to 24h", ErrInvalid, l.Window)
+	case l.Ahead < 1 || l.Ahead > maxAhead:
+		return fmt.Errorf("%w: %d windows ahead: want 1 to %d", ErrInvalid, l.Ahead, maxAhead)
+	case !wholeSeconds(l.MaxSkew):
+		return fmt.Errorf("%w: max skew of %v: want whole seconds, 1s to 24h", ErrInvalid, l.MaxSkew)
+	}
+	return nil
+}
+
+// wholeSeconds reports whether d is a whole number of seconds, from one to a day.
+func wholeSeconds(d time.Duration) bool {
+	return d >= time.Second && d <= 24*time.Hour && d%time.Second == 0
+}
+
+// WindowOf returns the window of a time.
+func (l Limits) WindowOf(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
+
+// start returns the first second of a window.
+func (l Limits) start(window int64) time.Time {
+	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
+}
+
+// A Config says which space it is, and for Create what it is like. The zero value is the space "default", for any IDs.
+type Config struct {
+	Name   string           // 1 to 40 bytes of a-z, 0-9, "-", "_" and "."; "default" if empty
+	Clock  func() time.Time // the process's; nil for the system's
+	Limits Limits           // for Create: a zero value stands for the default
+
+	// Check is the check value of the secret whose IDs the leases are for, for Create: other secrets are refused. Zero for none.
+	Check [8]byte
+
+	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise Create lets no lease begin
+	// before all have ended that an earlier space of these limits can have granted.
+	New bool
+}
+
+var spaceName = regexp.MustCompile(`^[a-z0-9._-]{1,40}$`)

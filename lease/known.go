@@ -1,0 +1,86 @@
+package lease
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// known is what a handle has seen made durable: the space as of the newest swap that the handle made, with what others had
+// written by then. An answer that shows less proves a loss.
+type known struct {
+	meta     *meta
+	raw      []byte // of meta
+	position uint64
+	newest   int64             // window that was seen taken: a floor that another process sets must be later
+	values   map[string][]byte // of entries
+}
+
+// A wentBack reports whether the value is of an earlier time than one that was stored under the same name before.
+type wentBack func(was, is []byte) bool
+
+// loss says how an answer shows that data was lost, or returns "".
+//
+// If the ID changed, another process has noted a loss. That is fine if its floor is above every window that this handle saw taken.
+func (s *snapshot) loss() string {
+	before, m, least := s.known.meta, s.meta, s.known.position
+	if s.Swapped {
+		least++ // or the swap was made on an older copy, and brought it to the same position
+	}
+	switch {
+	case m == nil:
+		return "the space is gone"
+	case m.Lineage != s.Lineage:
+		return fmt.Sprintf("the data is another copy, %q in place of %q", s.Lineage, m.Lineage)
+	case m.ID != before.ID && s.floorCovers():
+		return ""
+	case m.ID != before.ID:
+		return "the space is older than the last loss, or was made anew"
+	case s.Position != 0 && s.Position < least:
+		return fmt.Sprintf("the data went back from position %d to %d", s.known.position, s.Position)
+	case s.older(s.known.values[s.record.name], s.value):
+		return s.record.name + " went back"
+	}
+	return ""
+}
+
+// floorCovers reports whether another process has noted a loss, with a floor above every window that this handle saw taken. A
+// window beyond the reach of right clocks doesn't count: this process's clock was fast.
+func (s *snapshot) floorCovers() bool {
+	newest := s.known.newest
+	return s.meta.Losses > s.known.meta.Losses && (s.meta.Low > newest || newest > s.reach(s.meta))
+}
+
+// older reports whether a value is older than one that was seen.
+func (s *snapshot) older(seen, found []byte) bool {
+	return seen != nil && !bytes.Equal(seen, found) && s.record.wentBack(seen, found)
+}
+
+// learn remembers what a swap of this handle has made durable, unless a later one did so before.
+func (s *Space) learn(after *snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := &s.known
+	if now.meta.ID != after.meta.ID && now.meta.Losses >= after.meta.Losses {
+		return // the floor was set meanwhile
+	}
+	if now.meta.ID != after.meta.ID || now.values == nil {
+		*now = known{values: map[string][]byte{}}
+	}
+
+	now.meta = after.meta
+	now.raw = after.raw
+	now.position = max(now.position, after.Position)
+
+	name := after.record.name
+	last := now.values[name]
+	if unchanged := bytes.Equal(last, after.known.values[name]); unchanged || !after.older(last, after.value) {
+		now.values[name] = after.value
+	}
+
+	now.newest = max(now.newest, after.meta.Low-1)
+	if name == leasesEntry {
+		if all, err := decodeNumbers(after.value); err == nil {
+			now.newest = max(now.newest, all.newest(after.reach(after.meta)+1))
+		}
+	}
+}

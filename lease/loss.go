@@ -1,0 +1,110 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	cryptorand "crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same lineage. From
+// now on nothing is granted before the floor.
+func (s *Space) ReportLoss(ctx context.Context, why string) error {
+	for {
+		now, err := s.read(ctx, leases)
+		if err != nil {
+			return err
+		}
+		if err := s.setFloor(ctx, now.id(), why); !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+}
+
+// floor returns the first window that may be granted after a loss: after every window that a clock that is right can have
+// taken by now.
+func (s *snapshot) floor(m *meta) int64 { return s.reach(m) + 1 }
+
+// reach returns the last window that a process can have taken by now whose clock is right.
+func (s *snapshot) reach(m *meta) int64 {
+	present := s.to
+	if s.Time.After(present) {
+		present = s.Time
+	}
+	return m.WindowOf(present.Add(m.MaxSkew)) + m.Ahead
+}
+
+// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it.
+func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
+	err := s.setFloor(ctx, seen.id(), why)
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	return err
+}
+
+// id returns the ID of the space, or "" if there is none.
+func (s *snapshot) id() string {
+	if s.meta == nil {
+		return ""
+	}
+	return s.meta.ID
+}
+
+// setFloor sets the floor, unless the space has another ID by now: then errAgain says to look again whether there is a loss.
+func (s *Space) setFloor(ctx context.Context, id, why string) error {
+	now, err := s.read(ctx, leases)
+	if err != nil {
+		return err
+	}
+	if now.id() != id {
+		return errAgain
+	}
+	m := *cmp.Or(now.meta, now.known.meta)
+	m.Why = why
+	m.Lineage = now.Lineage
+	if err := now.clockError(&m); err != nil {
+		s.leavePending(ctx, now, m)
+		return fmt.Errorf("%w: %s: %s", err, s, why)
+	}
+	m.ID = cryptorand.Text()
+	m.Losses = max(m.Losses, now.known.meta.Losses) + 1
+	m.Low = max(m.Low, now.known.meta.Low, now.floor(&m))
+	done, err := s.putMeta(ctx, now, &m)
+	if err != nil {
+		return err
+	}
+	if !done {
+		return errAgain
+	}
+	return nil
+}
+
+// leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets the floor too.
+func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
+	if now.meta != nil && now.meta.Lineage != pending {
+		m.Lineage = pending
+		s.putMeta(ctx, now, &m)
+	}
+}
+
+// putMeta replaces meta if it is still that of now. On success what was known before is void.
+func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta) (done bool, err error) {
+	value, err := json.Marshal(m)
+	if err != nil {
+		return false, err
+	}
+	after, err := s.swap(ctx, now, Entry{metaEntry, value})
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if !after.Swapped || after.Lineage != m.Lineage {
+		return false, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = known{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
+	return true, nil
+}
