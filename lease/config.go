@@ -15,22 +15,38 @@ type Limits struct {
 	Window  time.Duration // whole seconds, 60 by default
 	Ahead   int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 	MaxSkew time.Duration // the most by which two clocks of the space may differ, those of processes or servers; 1 min by default
+
+	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a loss of data: at most
+	// (Nodes-1)/64. By default it is 1,024 where there are more than 65,536 nodes, and otherwise 0.
+	Reserve uint32
 }
 
 // maxAhead leaves room in the steps of numbers for the windows before.
 const maxAhead = 32
 
-// withDefaults replaces each zero value by its default.
-func (l Limits) withDefaults() Limits {
-	return Limits{
-		Nodes:   cmp.Or(l.Nodes, randflake.MaxNode+1),
-		Window:  cmp.Or(l.Window, time.Minute),
-		Ahead:   cmp.Or(l.Ahead, 5),
-		MaxSkew: cmp.Or(l.MaxSkew, time.Minute),
+// defaultReserve is that of a space with more nodes than the slices have together.
+const defaultReserve = 1024
+
+// limits returns those of a new space, with defaults for zero values.
+func (c Config) limits() (Limits, error) {
+	l := Limits{
+		Nodes:   cmp.Or(c.Limits.Nodes, randflake.MaxNode+1),
+		Window:  cmp.Or(c.Limits.Window, time.Minute),
+		Ahead:   cmp.Or(c.Limits.Ahead, 5),
+		MaxSkew: cmp.Or(c.Limits.MaxSkew, time.Minute),
+		Reserve: c.Limits.Reserve,
 	}
+	if c.NoReserve && l.Reserve > 0 {
+		return l, fmt.Errorf("%w: a reserve of %d and NoReserve: want one of them", ErrInvalid, l.Reserve)
+	}
+	if l.Reserve == 0 && !c.NoReserve && l.Nodes > sliceCount*defaultReserve {
+		l.Reserve = defaultReserve
+	}
+	return l, l.check()
 }
 
 func (l Limits) check() error {
+	most := (max(l.Nodes, 1) - 1) / sliceCount
 	switch {
 	case l.Nodes < 1 || l.Nodes > randflake.MaxNode+1:
 		return fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalid, l.Nodes, randflake.MaxNode+1)
@@ -40,6 +56,9 @@ func (l Limits) check() error {
 		return fmt.Errorf("%w: %d windows ahead: want 1 to %d", ErrInvalid, l.Ahead, maxAhead)
 	case !wholeSeconds(l.MaxSkew):
 		return fmt.Errorf("%w: max skew of %v: want whole seconds, 1s to 24h", ErrInvalid, l.MaxSkew)
+	case l.Reserve > most:
+		return fmt.Errorf("%w: a reserve of %d: want at most %d, since %d times as many of the %d nodes are kept",
+			ErrInvalid, l.Reserve, most, sliceCount, l.Nodes)
 	}
 	return nil
 }
@@ -66,8 +85,11 @@ type Config struct {
 	// Check is the check value of the secret whose IDs the leases are for, for Create: other secrets are refused. Zero for none.
 	Check [8]byte
 
+	// NoReserve makes a space without a reserve, where Limits would have one by default.
+	NoReserve bool
+
 	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise Create lets no lease begin
-	// before all have ended that an earlier space of these limits can have granted.
+	// before all have ended that an earlier space of the same limits can have granted: give those that it had.
 	New bool
 }
 

@@ -79,6 +79,7 @@ var (
 	ErrUnsafe    = errors.New("lease: settings of the store are not safe")            // it may forget what it acknowledged: the error says which setting
 	ErrSecret    = errors.New("lease: space of another secret")                       // use the secret of this space, or make another space
 	ErrNoSpace   = errors.New("lease: no such space")                                 // create it
+	ErrRetired   = errors.New("lease: the space is retired")                          // use the space that took its place
 	ErrExists    = errors.New("lease: space exists")                                  // open it
 	ErrCorrupt   = errors.New("lease: data is corrupt")                               // nothing was changed: see what wrote it
 	ErrInvalid   = errors.New("lease: invalid argument")                              // the error says what is wanted

@@ -19,8 +19,8 @@ import (
 
 // A Source grants leases: a [Space], or a service in front of one. It is safe for concurrent use.
 type Source interface {
-	// Take leases nodes for the seconds of a window, as [Space.Take] does.
-	Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error)
+	// Take leases nodes for the seconds of the windows from to to, as [Space.Take] does.
+	Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error)
 
 	// Limits returns the limits of the space.
 	Limits() Limits

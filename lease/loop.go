@@ -14,7 +14,7 @@ import (
 	"github.com/randflake/randflake/internal/handover"
 )
 
-// A loop keeps a queue filled with leases.
+// A loop keeps a generator's queue filled with leases.
 type loop struct {
 	source Source
 	queue  handover.Queue[randflake.Lease]
@@ -23,83 +23,95 @@ type loop struct {
 	stop context.CancelFunc
 	done chan struct{}
 
-	// What follows belongs to the goroutine of run.
+	// Only the goroutine of run uses these.
 	started time.Time
-	settled map[int64]error // windows that need no take: nil if leased, or why there is no lease: full, or before the floor
-	end     time.Time       // of the last lease in use
-	stopped time.Time       // since when no ID can be made; zero while they can
+	asked   map[int64]outcome // windows that were asked for
+	end     time.Time         // of the last lease in use
+	stopped time.Time         // since when no ID can be made; zero while they can
+	failing bool              // the log has said that takes fail while IDs last
 	backoff time.Duration
 
 	mu     sync.Mutex
 	status Status // what a step found
 }
 
-func newLoop(source Source, settings settings) *loop {
-	return &loop{source: source, settings: settings, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		started: settings.clock(), settled: map[int64]error{}}
+// An outcome of a take is a lease where err is nil. Otherwise the window is asked for again at retry, or not at all if that is zero.
+type outcome struct {
+	err   error
+	retry time.Time
 }
 
-// start takes the first leases, and goes on in the background. It fails if there is none for this window nor the next. begin makes
-// the queue with the first lease.
-func (k *loop) start(ctx context.Context, begin func(randflake.Lease) (handover.Queue[randflake.Lease], error)) error {
-	k.queue = &opening{begin: begin, loop: k}
-	pause, err := k.step(ctx)
-	if f, unused := k.queue.(*opening); unused {
-		return fmt.Errorf("lease: keep: %w", cmp.Or(f.err, err))
+func newLoop(source Source, settings settings) *loop {
+	return &loop{
+		source:   source,
+		settings: settings,
+		wake:     make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		started:  settings.clock(),
+		asked:    map[int64]outcome{},
 	}
+}
+
+// start takes the first leases, makes the queue with the first of them by begin, and goes on in the background. It fails if there is
+// no lease for this window or the next.
+func (l *loop) start(ctx context.Context, begin func(randflake.Lease) (handover.Queue[randflake.Lease], error)) error {
+	for l.queue == nil {
+		present := l.source.Limits().WindowOf(l.clock())
+		leases, err := l.take(ctx, present, present+1)
+		if l.stale() {
+			l.count(func(s *Status) { s.Copies++ })
+			continue // the leases are the original's
+		}
+		if len(leases) == 0 {
+			return fmt.Errorf("lease: keep: %w", err)
+		}
+		l.queue, err = begin(leases[0])
+		if err != nil {
+			return fmt.Errorf("lease: keep: %w", err)
+		}
+		l.leased(leases[0])
+		for _, lease := range leases[1:] {
+			l.add(lease)
+		}
+	}
+	pause, _ := l.step(ctx)
 	background, stop := context.WithCancel(context.Background())
-	k.stop = stop
-	go k.run(background, pause)
+	l.stop = stop
+	go l.run(background, pause)
 	return nil
 }
 
-// An opening is the queue before there is a generator.
-type opening struct {
-	handover.Queue[randflake.Lease]
-	begin func(randflake.Lease) (handover.Queue[randflake.Lease], error)
-	loop  *loop
-	err   error
-}
-
-func (f *opening) Add(lease randflake.Lease) error {
-	queue, err := f.begin(lease)
-	if f.err = err; err == nil {
-		f.loop.queue = queue
-	}
-	return err
-}
-
-func (f *opening) Drop()        {}
-func (f *opening) Ready() error { return nil }
-
 // refused tells the loop that a caller got no ID for want of a lease. It returns at once and is safe for concurrent use.
-func (k *loop) refused() {
+func (l *loop) refused() {
 	select {
-	case k.wake <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (k *loop) close() { k.stop(); <-k.done }
+func (l *loop) close() {
+	l.stop()
+	<-l.done
+}
 
 const (
 	shortest = time.Second      // between two tries
-	longest  = 30 * time.Second // between two tries, and how long before the last lease ends things become urgent
-	urgent   = 2 * time.Second  // between two tries then,
-	limit    = 3 * time.Second  // and how long one may take: together 5 s
+	longest  = 30 * time.Second // between two tries, while there are leases for longer than this
+	urgent   = 2 * time.Second  // between two tries after that
+	limit    = 3 * time.Second  // of one try after that: with the pause 5 s
 )
 
 var errLate = errors.New("lease: windows ended while nodes of them were taken: this process was paused, or the store is slower than windows are long")
 
-func (k *loop) run(ctx context.Context, pause time.Duration) {
-	defer close(k.done)
-	for k.wait(ctx, pause) {
-		pause, _ = k.step(ctx)
+func (l *loop) run(ctx context.Context, pause time.Duration) {
+	defer close(l.done)
+	for l.wait(ctx, pause) {
+		pause, _ = l.step(ctx)
 	}
 }
 
 // wait returns after the pause, or when a caller was refused. Callers who are refused all the time cause a try a second.
-func (k *loop) wait(ctx context.Context, pause time.Duration) bool {
+func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(min(pause, shortest))
 	defer timer.Stop()
 	select {
@@ -110,156 +122,269 @@ func (k *loop) wait(ctx context.Context, pause time.Duration) bool {
 	timer.Reset(pause - min(pause, shortest))
 	select {
 	case <-timer.C:
-	case <-k.wake:
+	case <-l.wake:
 	case <-ctx.Done():
 	}
 	return ctx.Err() == nil
 }
 
 // step takes what is wanted now, tells the log, and returns for how long there is nothing to do.
-func (k *loop) step(ctx context.Context) (pause time.Duration, err error) {
-	full, err := k.fill(ctx)
-	limits, now := k.source.Limits(), k.clock()
-	window := limits.WindowOf(now)
-	if _, asked := k.settled[window]; err == nil && !asked {
+func (l *loop) step(ctx context.Context) (pause time.Duration, err error) {
+	missing, err := l.fill(ctx)
+	now := l.clock()
+	_, asked := l.asked[l.source.Limits().WindowOf(now)]
+	if err == nil && !asked {
 		err = errLate
 	}
-	k.report(cmp.Or(err, full))
-	left := k.covered()
-	if left <= 0 { // be there when the next window begins
-		left = limits.start(window + 1).Sub(now)
-	}
+	why := cmp.Or(err, missing)
+	l.report(now, why)
 	if err == nil {
-		k.backoff = 0
-		part := time.Duration(rand.Int64N(int64(limits.Window * 3 / 4))) // so that processes don't call at once
-		return min(left, limits.start(window+1).Sub(now)+part), full
+		l.backoff = 0
+		return l.next(now).Sub(now), why
 	}
-	k.backoff = min(max(2*k.backoff, shortest), k.pressed(longest, urgent))
-	return min(max(left, shortest/10), k.backoff/2+rand.N(k.backoff/2+1)), err
+	l.backoff = min(max(2*l.backoff, shortest), l.pressed(longest, urgent))
+	left := max(l.due(now).Sub(now), shortest/10)
+	return min(left, l.backoff/2+rand.N(l.backoff/2+1)), why
 }
 
-// fill takes leases for the windows that are wanted, the present one first. full says why it must do without some.
-func (k *loop) fill(ctx context.Context) (full, err error) {
-	now := k.clock()
-	present := k.source.Limits().WindowOf(now)
-	maps.DeleteFunc(k.settled, func(window int64, _ error) bool { return window < present })
-	if k.stale() {
-		k.drop()
-	} else if k.leased(present) {
-		switch err := k.queue.Ready(); {
+// fill takes leases for the windows that are wanted, the present one first. missing says why it must do without some.
+func (l *loop) fill(ctx context.Context) (missing, err error) {
+	now := l.clock()
+	present := l.source.Limits().WindowOf(now)
+	maps.DeleteFunc(l.asked, func(window int64, _ outcome) bool { return window < present })
+	if l.stale() {
+		l.drop()
+	}
+	if l.isLeased(present) {
+		switch err := l.queue.Ready(); {
 		case errors.Is(err, randflake.ErrLeaseNotStarted), errors.Is(err, randflake.ErrLeaseEnded), errors.Is(err, randflake.ErrClockBackward):
-			delete(k.settled, present) // the clock was set, so that the lease is of no use
+			delete(l.asked, present) // the clock was set, so that the lease is of no use
 		}
 	}
-	for window := present; window <= present+k.depth(now); window++ {
-		if why, ok := k.settled[window]; ok {
-			full = cmp.Or(full, why)
+	depth, _ := l.depth(now)
+	for {
+		from, to, found := l.wanted(now, present, present+depth)
+		if !found {
+			return l.missing(present), nil
+		}
+		leases, err := l.take(ctx, from, to)
+		if l.stale() { // asked last, because a generator made from these leases would count them as the copy's own
+			l.drop()
 			continue
 		}
-		lease, err := k.take(ctx, window)
-		var unfit error
-		if err == nil {
-			unfit = k.queue.Add(lease)
+		for _, lease := range leases {
+			l.add(lease)
 		}
-		switch {
-		case k.stale(): // checked last, because a generator made from this lease would count the lease as the copy's own
-			k.drop()
-			window = present - 1
-		case unfit != nil: // another take would get the same seconds
-			k.settled[window], full = unfit, cmp.Or(full, unfit)
-		case err == nil:
-			k.settled[window] = nil
-			k.count(func(s *Status) { s.Taken++ })
-			k.logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", k.label)
-		case errors.Is(err, ErrFull) || errors.Is(err, ErrLoss): // not tried again for this window
-			k.settled[window], full = err, cmp.Or(full, err)
-		case errors.Is(err, ErrAhead) && window > present+1:
-			return full, nil
-		default:
-			return full, err
+		if err != nil && !l.settle(from, to, err) {
+			if errors.Is(err, ErrAhead) && l.isLeased(present+1) {
+				err = nil
+			}
+			return l.missing(present), err
 		}
 	}
-	return full, nil
+}
+
+// wanted returns the first windows in a row, of first to last, that are to be asked for now.
+func (l *loop) wanted(now time.Time, first, last int64) (from, to int64, found bool) {
+	for window := first; window <= last; window++ {
+		o, asked := l.asked[window]
+		again := !o.retry.IsZero() && !now.Before(o.retry)
+		switch {
+		case asked && !again && found:
+			return from, to, true
+		case asked && !again:
+		case found:
+			to = window
+		default:
+			from, to, found = window, window, true
+		}
+	}
+	return from, to, found
+}
+
+// add gives the generator a lease.
+func (l *loop) add(lease randflake.Lease) {
+	if err := l.queue.Add(lease); err != nil { // another take would get the same seconds
+		l.asked[l.source.Limits().WindowOf(lease.Start)] = outcome{err: err}
+		return
+	}
+	l.leased(lease)
+}
+
+// leased notes a lease that the generator has.
+func (l *loop) leased(lease randflake.Lease) {
+	l.asked[l.source.Limits().WindowOf(lease.Start)] = outcome{}
+	l.count(func(s *Status) { s.Taken++ })
+	l.logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
+}
+
+// settle notes why windows that were asked for are not leased, and reports whether that settles them. A full one stays full. After
+// a loss they are asked for again when it is over, by processes that have leases left later than by those that have none.
+func (l *loop) settle(from, to int64, err error) bool {
+	var wait *WaitError
+	if !errors.As(err, &wait) || errors.Is(err, ErrAhead) {
+		return false
+	}
+	spread := shortest
+	if left := l.covered(l.clock()); left > 4*longest {
+		spread = longest
+	}
+	for window := from; window <= to; window++ {
+		if _, asked := l.asked[window]; asked && l.asked[window].retry.IsZero() {
+			continue
+		}
+		if errors.Is(err, ErrFull) {
+			l.asked[window] = outcome{err: err}
+			return true // of the others this is not known
+		}
+		l.asked[window] = outcome{err, wait.Until.Add(rand.N(spread))}
+	}
+	return true
+}
+
+// missing returns why there is no lease for the first window, from the present one on, that has none though it was asked for.
+func (l *loop) missing(present int64) error {
+	for window := present; ; window++ {
+		o, asked := l.asked[window]
+		if !asked || o.err != nil {
+			return o.err
+		}
+	}
 }
 
 // drop forgets what was leased before this machine became a copy of another one: it is the original's.
-func (k *loop) drop() {
-	clear(k.settled)
-	k.queue.Drop()
-	k.count(func(s *Status) { s.Copies++ })
-	k.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", k.label)
+func (l *loop) drop() {
+	clear(l.asked)
+	l.queue.Drop()
+	l.count(func(s *Status) { s.Copies++ })
+	l.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.label)
 }
 
 // take limits one call, so that a second try fits before IDs end.
-func (k *loop) take(ctx context.Context, window int64) (randflake.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.pressed(longest, limit))
+func (l *loop) take(ctx context.Context, from, to int64) ([]randflake.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.pressed(longest, limit))
 	defer cancel()
-	lease, err := k.source.Take(ctx, window, k.nodes)
+	leases, err := l.source.Take(ctx, from, to, l.nodes)
 	if err != nil {
-		k.count(func(s *Status) { s.Failed++ })
+		l.count(func(s *Status) { s.Failed++ })
 	}
-	return lease, err
+	return leases, err
 }
 
-// depth returns how many windows beyond the present one are wanted: enough that Outage is left just before the next step.
-// A process that crashes in its first window, again and again, takes one.
-func (k *loop) depth(now time.Time) int64 {
-	limits := k.source.Limits()
-	if now.Sub(k.started) < limits.Window {
-		return 1
+// depth returns how many windows beyond the present one are wanted, and how many are taken at once: two if the limits allow it.
+// There is enough that the outage is left just before the next take. A process that crashes in its first window, again and again,
+// takes one.
+func (l *loop) depth(now time.Time) (ahead, step int64) {
+	limits := l.source.Limits()
+	if now.Sub(l.started) < limits.Window {
+		return 1, 1
 	}
-	outage := max(k.outage, 0)
-	return min(int64((outage+limits.Window-1)/limits.Window)+1, limits.Ahead)
+	outage := max(l.outage, limits.afterLoss())
+	windows := int64((outage + limits.Window - 1) / limits.Window)
+	if windows+2 <= limits.Ahead {
+		return windows + 2, 2
+	}
+	return min(windows+1, limits.Ahead), 1
 }
 
-// leased reports whether there is a lease of a window.
-func (k *loop) leased(window int64) bool {
-	why, asked := k.settled[window]
-	return asked && why == nil
+// next returns when there is something to do again: when the next windows are taken, or asked for again.
+func (l *loop) next(now time.Time) time.Time {
+	limits := l.source.Limits()
+	next := l.due(now)
+	for _, o := range l.asked {
+		if !o.retry.IsZero() && o.retry.Before(next) {
+			next = o.retry
+		}
+	}
+	lived := l.started.Add(limits.Window)
+	if now.Before(lived) {
+		lived = lived.Add(rand.N(limits.Window / 2))
+		if lived.Before(next) {
+			next = lived
+		}
+	}
+	return next
 }
 
-// covered returns for how long there are leases from now on without a gap.
-func (k *loop) covered() (left time.Duration) {
-	now, limits := k.clock(), k.source.Limits()
+// due returns a random moment, so that processes don't call at once, of the window in which the next ones are taken; or the end of
+// the leases, if that is earlier.
+func (l *loop) due(now time.Time) time.Time {
+	limits := l.source.Limits()
 	window := limits.WindowOf(now)
-	for k.leased(window) {
-		window++
-		left = limits.start(window).Sub(now)
+	ahead, step := l.depth(now)
+	end := l.coveredUntil(now)
+	last := limits.WindowOf(end) - 1
+	take := max(window+1, last-ahead+step)
+	due := limits.start(take).Add(rand.N(limits.Window * 3 / 4))
+	if end.After(now) && end.Before(due) {
+		return end
 	}
-	return left
+	if !end.After(now) { // be there when the next window begins
+		return limits.start(window + 1)
+	}
+	return due
 }
+
+// isLeased reports whether there is a lease of a window.
+func (l *loop) isLeased(window int64) bool {
+	o, asked := l.asked[window]
+	return asked && o.err == nil
+}
+
+// coveredUntil returns until when there are leases without a gap, or now if there is none now.
+func (l *loop) coveredUntil(now time.Time) time.Time {
+	limits := l.source.Limits()
+	window := limits.WindowOf(now)
+	if !l.isLeased(window) {
+		return now
+	}
+	for l.isLeased(window) {
+		window++
+	}
+	return limits.start(window)
+}
+
+func (l *loop) covered(now time.Time) time.Duration { return l.coveredUntil(now).Sub(now) }
 
 // pressed returns the second duration if IDs have ended or are about to, and otherwise the first.
-func (k *loop) pressed(calm, pressed time.Duration) time.Duration {
-	if left := k.covered(); left < longest && !k.end.IsZero() {
+func (l *loop) pressed(calm, pressed time.Duration) time.Duration {
+	if !l.end.IsZero() && l.covered(l.clock()) < longest {
 		return pressed
 	}
 	return calm
 }
 
-// report writes a line when IDs stop, and one when they go on.
-func (k *loop) report(why error) {
-	now := k.clock()
-	left := k.covered()
+// report writes a line when takes begin to fail, when IDs stop, and when they go on.
+func (l *loop) report(now time.Time, why error) {
+	end := l.coveredUntil(now)
+	left := end.After(now)
 	switch {
-	case left <= 0 && k.stopped.IsZero():
-		if k.stopped = now; !k.end.IsZero() && k.end.Before(now) {
-			k.stopped = k.end
+	case !left && l.stopped.IsZero():
+		l.stopped = now
+		if !l.end.IsZero() && l.end.Before(now) {
+			l.stopped = l.end
 		}
-		k.logger.Error("randflake: no lease: no ID can be made", "since", k.stopped, "error", why, "space", k.source.String(), "label", k.label)
-	case left > 0 && !k.stopped.IsZero():
-		k.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(k.stopped), "label", k.label)
-		k.stopped = time.Time{}
+		l.logger.Error("randflake: no lease: no ID can be made", "since", l.stopped, "error", why, "space", l.source.String(), "label", l.label)
+	case left && !l.stopped.IsZero():
+		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(l.stopped), "label", l.label)
+		l.stopped = time.Time{}
+	case left && why != nil && !l.failing:
+		l.logger.Warn("randflake: no further lease: IDs go on until the last one ends", "until", end, "error", why, "space", l.source.String(), "label", l.label)
 	}
-	if left > 0 {
-		k.end = now.Add(left)
+	l.failing = why != nil
+	if left {
+		l.end = end
 	}
-	k.count(func(s *Status) { s.End, s.Err, s.Stopped = k.end, why, k.stopped })
+	l.count(func(s *Status) {
+		s.End = l.end
+		s.Err = why
+		s.Stopped = l.stopped
+	})
 }
 
 // count changes the status.
-func (k *loop) count(change func(*Status)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	change(&k.status)
+func (l *loop) count(change func(*Status)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(&l.status)
 }

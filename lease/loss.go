@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same lineage. From
-// now on nothing is granted before the floor.
+// now on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	for {
 		now, err := s.read(ctx, leases)
@@ -23,17 +23,21 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	}
 }
 
-// floor returns the first window that may be granted after a loss: after every window that a clock that is right can have
-// taken by now.
+// later returns the later of the process's time after the answer and the server's.
+func (s *snapshot) later() time.Time {
+	if s.Time.After(s.to) {
+		return s.Time
+	}
+	return s.to
+}
+
+// floor returns the first window that the main nodes may be leased for after a loss: after every window that a clock that is
+// right can have taken by now.
 func (s *snapshot) floor(m *meta) int64 { return s.reach(m) + 1 }
 
 // reach returns the last window that a process can have taken by now whose clock is right.
 func (s *snapshot) reach(m *meta) int64 {
-	present := s.to
-	if s.Time.After(present) {
-		present = s.Time
-	}
-	return m.WindowOf(present.Add(m.MaxSkew)) + m.Ahead
+	return m.WindowOf(s.later().Add(m.MaxSkew)) + m.Ahead
 }
 
 // noteLoss sets the floor for a loss that an answer shows, unless another process has just done it.
@@ -53,7 +57,8 @@ func (s *snapshot) id() string {
 	return s.meta.ID
 }
 
-// setFloor sets the floor, unless the space has another ID by now: then errAgain says to look again whether there is a loss.
+// setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then errAgain says to look
+// again whether there is a loss.
 func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	now, err := s.read(ctx, leases)
 	if err != nil {
@@ -62,17 +67,33 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	if now.id() != id {
 		return errAgain
 	}
-	m := *cmp.Or(now.meta, now.known.meta)
+	before := now.known.meta
+	m := *cmp.Or(now.meta, before)
 	m.Why = why
 	m.Lineage = now.Lineage
+	if m.Retired == "" {
+		m.Retired = before.Retired
+		m.Successor = before.Successor
+	}
 	if err := now.clockError(&m); err != nil {
 		s.leavePending(ctx, now, m)
 		return fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
-	m.Losses = max(m.Losses, now.known.meta.Losses) + 1
-	m.Low = max(m.Low, now.known.meta.Low, now.floor(&m))
-	done, err := s.putMeta(ctx, now, &m)
+	m.Losses = max(m.Losses, before.Losses) + 1
+	m.Begin = max(m.Begin, before.Begin)
+	m.Low = max(m.Low, before.Low, now.floor(&m))
+
+	var numbers []byte
+	if m.Reserve > 0 {
+		taken, err := decodeNumbers(now.value)
+		if err != nil {
+			return err
+		}
+		now.openReserve(&m, taken)
+		numbers = taken.encode()
+	}
+	done, err := s.putMeta(ctx, now, &m, numbers)
 	if err != nil {
 		return err
 	}
@@ -82,21 +103,34 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	return nil
 }
 
+// openReserve sets the tick of a loss, and makes the numbers of windows below the floor go on in the slice of that tick.
+func (s *snapshot) openReserve(m *meta, taken *numbers) {
+	m.Tick = m.tickOf(s.later())
+	taken.restart(m.Low, m.slice(m.Tick))
+}
+
 // leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets the floor too.
 func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
 	if now.meta != nil && now.meta.Lineage != pending {
 		m.Lineage = pending
-		s.putMeta(ctx, now, &m)
+		s.putMeta(ctx, now, &m, nil)
 	}
 }
 
-// putMeta replaces meta if it is still that of now. On success what was known before is void.
-func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta) (done bool, err error) {
-	value, err := json.Marshal(m)
+// putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of now. On success what was
+// known before is void.
+func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []byte) (done bool, err error) {
+	value, err := m.encode()
 	if err != nil {
 		return false, err
 	}
-	after, err := s.swap(ctx, now, Entry{metaEntry, value})
+	put := []Entry{{metaEntry, value}}
+	values := map[string][]byte{}
+	if numbers != nil {
+		put = append(put, Entry{leasesEntry, numbers})
+		values[leasesEntry] = numbers
+	}
+	after, err := s.swap(ctx, now, put...)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -105,6 +139,6 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta) (done bool,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = known{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
+	s.known = known{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: values}
 	return true, nil
 }

@@ -6,34 +6,53 @@ import (
 	"fmt"
 )
 
-// meta is the entry that every swap expects. It changes only when data was lost.
+// meta is the entry that every swap expects. It changes only when data was lost, or the space is retired.
 type meta struct {
 	Format int `json:"format"`
 	Limits
 	Check string `json:"check,omitempty"` // of the secret
 
-	ID      string `json:"id"`      // random, new with each loss: within one ID all else only grows
-	Losses  int    `json:"losses"`  // how often the floor was set
-	Low     int64  `json:"low"`     // the floor: no window before it is granted
-	Lineage string `json:"lineage"` // of the data
+	ID      string `json:"id"`              // random, new with each loss: within one ID all else only grows
+	Losses  int    `json:"losses"`          // how often the floor was set
+	Begin   int64  `json:"begin,omitempty"` // no window before it is ever granted: an earlier space may have done so
+	Low     int64  `json:"low"`             // the floor: no window before it is granted, but from the reserve
+	Tick    int64  `json:"tick,omitempty"`  // in which the floor was set, where windows before it are granted from the reserve
+	Lineage string `json:"lineage"`         // of the data
 	Why     string `json:"why,omitempty"`
+
+	Retired   string `json:"retired,omitempty"`   // a random word, once nothing is granted any more
+	Successor string `json:"successor,omitempty"` // the space that takes the place of the retired one
+	From      string `json:"from,omitempty"`      // Retired of the space whose place this one took
 }
 
-const format = 1
+// A program that knows plainFormat alone would drop the fields of the other, or grant what they forbid.
+const (
+	plainFormat   = 1
+	reserveFormat = 2
+)
 
-// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the clocks differ.
-const pending = "lost"
+// encode sets the format, too.
+func (m *meta) encode() ([]byte, error) {
+	m.Format = plainFormat
+	if m.Reserve > 0 || m.Retired != "" || m.From != "" {
+		m.Format = reserveFormat
+	}
+	return json.Marshal(m)
+}
 
 func decodeMeta(value []byte) (*meta, error) {
 	m := new(meta)
 	if err := json.Unmarshal(value, m); err != nil {
 		return nil, err
 	}
-	if m.Format != format {
-		return nil, fmt.Errorf("its format is %d, and this program knows %d", m.Format, format)
+	if m.Format != plainFormat && m.Format != reserveFormat {
+		return nil, fmt.Errorf("its format is %d, and this program knows up to %d", m.Format, reserveFormat)
 	}
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
 	return m, nil
 }
+
+// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the clocks differ.
+const pending = "lost"

@@ -74,8 +74,9 @@ func (s *numbers) index(window int64) int {
 	return i
 }
 
-// put sets the number of one window, and merges steps where there are more than most.
-func (s *numbers) put(window int64, next uint32, most int) {
+// put sets the number of one window, and merges steps where there are more than most, but never across the floor: below it are
+// nodes of the reserve.
+func (s *numbers) put(window int64, next uint32, most int, floor int64) {
 	s.Takes++
 	i := s.index(window)
 	rest := s.Steps[i]
@@ -89,12 +90,12 @@ func (s *numbers) put(window int64, next uint32, most int) {
 	}
 	s.Steps[i] = step{window, next, s.Takes}
 	for i := len(s.Steps) - 2; i >= 0; i-- {
-		if s.Steps[i].Next == s.Steps[i+1].Next {
+		if s.Steps[i].Next == s.Steps[i+1].Next && s.Steps[i+1].From != floor {
 			s.join(i)
 		}
 	}
 	for len(s.Steps) > most {
-		s.join(s.cheapest())
+		s.join(s.cheapest(floor))
 	}
 }
 
@@ -108,7 +109,7 @@ func (s *numbers) join(i int) {
 
 // cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes. That half of the
 // steps which was used last is spared, wherever it is, for nobody knows whose clock is right. The last step is never merged.
-func (s *numbers) cheapest() (best int) {
+func (s *numbers) cheapest(floor int64) (best int) {
 	var takes []int64
 	for _, step := range s.Steps {
 		takes = append(takes, step.Take)
@@ -117,6 +118,9 @@ func (s *numbers) cheapest() (best int) {
 	recent, least := takes[len(takes)/2], int64(math.MaxInt64)
 	for i, a := range s.Steps[:len(s.Steps)-2] {
 		b := s.Steps[i+1]
+		if b.From == floor {
+			continue
+		}
 		waste := (int64(a.Next) - int64(b.Next)) * (s.Steps[i+2].From - b.From)
 		if a.Next < b.Next {
 			waste = (int64(b.Next) - int64(a.Next)) * (b.From - a.From)
@@ -129,6 +133,19 @@ func (s *numbers) cheapest() (best int) {
 		}
 	}
 	return best
+}
+
+// restart sets the numbers of all windows before the floor to next, and leaves the others as they are.
+func (s *numbers) restart(floor int64, next uint32) {
+	at := s.Steps[s.index(floor)]
+	at.From = floor
+	steps := []step{{From: 0, Next: next, Take: s.Takes}, at}
+	for _, later := range s.Steps {
+		if later.From > floor {
+			steps = append(steps, later)
+		}
+	}
+	s.Steps = steps
 }
 
 // newest returns the last window before limit of which nodes were taken, or -1.

@@ -72,8 +72,8 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := config.Limits.withDefaults()
-	if err := limits.check(); err != nil {
+	limits, err := config.limits()
+	if err != nil {
 		return nil, err
 	}
 	if err := engine.Prepare(ctx); err != nil {
@@ -86,7 +86,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if now.meta != nil {
 		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
-	m := &meta{Format: format, Limits: limits, ID: cryptorand.Text(), Lineage: now.Lineage}
+	m := &meta{Limits: limits, ID: cryptorand.Text(), Lineage: now.Lineage}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
 	}
@@ -95,9 +95,10 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	}
 	if !config.New {
 		m.Low = now.floor(m)
+		m.Begin = m.Low
 		m.Why = "created for IDs that were in use"
 	}
-	done, err := s.putMeta(ctx, now, m)
+	done, err := s.putMeta(ctx, now, m, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +142,15 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Check  string    // value of the secret, in hexadecimal, or ""
-	Losses int       // how often a loss of data was noted
-	Low    time.Time // before which no lease begins, and
-	Why    string    // why
-	Taken  uint32    // how many nodes of the present window are taken
-	Time   time.Time // by the server's clock, or zero if it has none
+	Check   string    // value of the secret, in hexadecimal, or ""
+	Losses  int       // how often a loss of data was noted
+	Low     time.Time // the floor, before which no lease begins but those of the reserve
+	Why     string    // there is a floor
+	Opens   time.Time // when leases of the reserve begin to be granted; zero if there are none
+	Lost    string    // how the answer shows a loss of data that is not noted yet, or ""
+	Retired bool      // nothing is granted any more
+	Taken   uint32    // how many nodes of the present window are taken
+	Time    time.Time // by the server's clock, or zero if it has none
 }
 
 // Info reads the space. Its clock error is that of Take.
@@ -160,18 +164,23 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		return Info{}, fmt.Errorf("%w: %s", ErrNoSpace, s)
 	}
 	info := Info{
-		Limits: m.Limits,
-		Check:  m.Check,
-		Losses: m.Losses,
-		Low:    m.start(m.Low),
-		Why:    m.Why,
-		Time:   now.Time,
+		Limits:  m.Limits,
+		Check:   m.Check,
+		Losses:  m.Losses,
+		Low:     m.start(m.Low),
+		Why:     m.Why,
+		Time:    now.Time,
+		Lost:    now.loss(),
+		Retired: m.Retired != "",
+	}
+	if m.Tick > 0 {
+		info.Opens = m.opens(m.Tick)
 	}
 	taken, err := decodeNumbers(now.value)
 	if err != nil {
 		return info, err
 	}
-	info.Taken = taken.at(m.WindowOf(now.to))
+	info.Taken = m.taken(taken, m.WindowOf(now.to))
 	return info, now.clockError(m)
 }
 

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,54 +10,118 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// Take leases n nodes for the seconds of a window, for ever. It returns a WaitError of ErrFull, ErrLoss or ErrAhead where
-// waiting helps, and ErrUnknown where the nodes may have been taken, and are lost, by an engine that did not answer: take again.
-func (s *Space) Take(ctx context.Context, window int64, n uint32) (randflake.Lease, error) {
-	var lease randflake.Lease
+// maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
+const maxWindows = maxAhead + 1
+
+// Take leases n nodes for the seconds of each of the windows from to to, for ever, by one change of the space. It returns the
+// leases in the order of their windows, and if some are missing, why the first of these is: a WaitError of ErrFull, ErrLoss or
+// ErrAhead where waiting helps. After ErrUnknown the nodes may have been taken, and are lost, by an engine that did not answer:
+// take again.
+func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake.Lease, error) {
+	var granted []randflake.Lease
+	var missing error
 	err := s.update(ctx, leases, func(now *snapshot) ([]byte, error) {
 		taken, err := decodeNumbers(now.value)
 		if err != nil {
 			return nil, err
 		}
-		first := taken.at(max(window, 0))
-		if err := s.mayTake(now, window, first, n); err != nil {
+		if err := s.checkTake(now, from, to, n); err != nil {
 			return nil, err
 		}
-		lease = now.meta.lease(window, first, n)
-		taken.put(window, first+n, s.maxSteps)
+		granted, missing = nil, nil // of an earlier try
+		for window := from; window <= to; window++ {
+			first, err := s.mayTake(now, taken, window, n)
+			if err != nil {
+				missing = cmp.Or(missing, err)
+				continue
+			}
+			granted = append(granted, now.meta.lease(window, first, n))
+			taken.put(window, first+n, s.maxSteps, now.meta.Low)
+		}
+		if len(granted) == 0 {
+			return nil, missing
+		}
 		return taken.encode(), nil
 	})
 	if err != nil {
-		return randflake.Lease{}, err
+		return nil, err
 	}
-	return lease, nil
+	return granted, missing
 }
 
-// mayTake returns why n nodes from first on can't be leased for a window, or nil.
-func (s *Space) mayTake(now *snapshot, window int64, first, n uint32) error {
+// checkTake returns an error that is the same for all windows.
+func (s *Space) checkTake(now *snapshot, from, to int64, n uint32) error {
 	m := now.meta
 	if err := now.clockError(m); err != nil {
 		return err
 	}
-	last := m.WindowOf(now.from) + m.Ahead
 	switch {
-	case n == 0 || window < 0:
-		return fmt.Errorf("%w: lease of %d nodes for window %d: want 1 or more, and 0 or later", ErrInvalid, n, window)
-	case window < m.Low:
-		return &WaitError{ErrLoss, m.start(m.Low), fmt.Sprintf("%s: %s: forgotten leases may be in use", s, m.Why)}
-	case window > last:
-		beyond := min(window-last, math.MaxInt64/int64(m.Window))
-		return &WaitError{ErrAhead, now.to.Add(m.Window * time.Duration(beyond)), fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
-	case n > m.Nodes:
-		return fmt.Errorf("%w: lease of %d nodes: %s has %d", ErrInvalid, n, s, m.Nodes)
-	case n > m.room(first):
-		return &WaitError{ErrFull, m.start(window + 1), fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, first, m.Nodes, n)}
+	case from < 0 || to < from || to-from >= maxWindows:
+		return fmt.Errorf("%w: lease for windows %d to %d: want 0 or later, in order, and at most %d", ErrInvalid, from, to, maxWindows)
+	case n == 0 || n > m.mainNodes():
+		return fmt.Errorf("%w: lease of %d nodes: want 1 to %d, which %s has", ErrInvalid, n, m.mainNodes(), s)
 	}
 	return nil
 }
 
-// room returns how many nodes of a window are left.
-func (m *meta) room(taken uint32) uint32 { return m.Nodes - min(taken, m.Nodes) }
+// mayTake returns the first of n nodes for a window, or why there is no lease.
+func (s *Space) mayTake(now *snapshot, taken *numbers, window int64, n uint32) (first uint32, err error) {
+	m := now.meta
+	if window < m.Low {
+		if err := s.mayTakeReserve(now, window, n); err != nil {
+			return 0, err
+		}
+	}
+	if ahead := window - m.WindowOf(now.from); ahead > m.Ahead {
+		beyond := min(ahead-m.Ahead, math.MaxInt64/int64(m.Window))
+		until := now.to.Add(m.Window * time.Duration(beyond))
+		return 0, &WaitError{ErrAhead, until, fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
+	}
+	begin, end := m.nodesOf(window)
+	first = taken.at(window)
+	if first < begin {
+		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss", ErrCorrupt, s, first, window, begin)
+	}
+	if first > end || n > end-first {
+		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, min(first, end)-begin, end-begin, n)
+		return 0, &WaitError{ErrFull, m.start(window + 1), why}
+	}
+	return first, nil
+}
+
+// mayTakeReserve returns why a window below the floor can't be leased yet, or at all, or nil.
+func (s *Space) mayTakeReserve(now *snapshot, window int64, n uint32) error {
+	m := now.meta
+	floor := m.start(m.Low)
+	first, end := m.served(m.Tick)
+	opens := m.opens(m.Tick)
+	switch {
+	case m.Tick == 0 || window < m.Begin:
+		return &WaitError{ErrLoss, floor, fmt.Sprintf("%s: %s: forgotten leases may be in use", s, m.Why)}
+	case window < first || window >= end:
+		return &WaitError{ErrLoss, floor, fmt.Sprintf("%s: %s: the reserve is for windows %d to %d", s, m.Why, first, end-1)}
+	case n > m.Reserve:
+		return &WaitError{ErrLoss, floor, fmt.Sprintf("%s: %s: the reserve has %d nodes until then, and %d are wanted", s, m.Why, m.Reserve, n)}
+	case now.from.Before(opens):
+		return &WaitError{ErrLoss, opens, fmt.Sprintf("%s: %s: until the reserve opens", s, m.Why)}
+	}
+	return nil
+}
+
+// nodesOf returns the nodes that are leased for a window: from begin on, and before end.
+func (m *meta) nodesOf(window int64) (begin, end uint32) {
+	if window >= m.Low || m.Tick == 0 {
+		return 0, m.mainNodes()
+	}
+	begin = m.slice(m.Tick)
+	return begin, begin + m.Reserve
+}
+
+// taken returns how many nodes of a window are taken.
+func (m *meta) taken(numbers *numbers, window int64) uint32 {
+	begin, end := m.nodesOf(window)
+	return min(max(numbers.at(window), begin), end) - begin
+}
 
 func (m *meta) lease(window int64, first, n uint32) randflake.Lease {
 	return randflake.Lease{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -49,6 +50,9 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			}
 			now = nil
 			continue
+		}
+		if now.meta.Retired != "" {
+			return fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 		}
 
 		value, err := decide(now)
@@ -105,26 +109,35 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return now, now.open(s)
 }
 
-// swap puts an entry if it and the space are as in before, and returns what is there then.
-func (s *Space) swap(ctx context.Context, before *snapshot, put Entry) (*snapshot, error) {
+// swap puts entries of the space, meta or the record or both, if both are as in before, and returns what is there then.
+func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
 	after := s.question(before.record)
-	expect := []Entry{{s.entry(metaEntry), before.raw}, {s.entry(before.name), before.value}}
-	name := put.Name
-	put.Name = s.entry(name)
+	entries := []Entry{{s.entry(metaEntry), before.raw}, {s.entry(before.name), before.value}}
+	expect := slices.Clone(entries)
+	for i := range put {
+		put[i].Name = s.entry(put[i].Name)
+	}
 	var err error
-	after.Answer, err = s.engine.Swap(ctx, expect, []Entry{put})
+	after.Answer, err = s.engine.Swap(ctx, expect, put)
 	if err != nil {
 		return nil, s.failed("swap", err)
 	}
 	if after.Swapped {
-		after.Entries = expect
-		if name == metaEntry {
-			expect[0] = put
-		} else {
-			expect[1] = put
-		}
+		after.Entries = replaced(entries, put)
 	}
 	return after, after.open(s)
+}
+
+// replaced returns entries with the values of those that were put.
+func replaced(entries, put []Entry) []Entry {
+	for i := range entries {
+		for _, p := range put {
+			if p.Name == entries[i].Name {
+				entries[i].Value = p.Value
+			}
+		}
+	}
+	return entries
 }
 
 // question begins a snapshot: with the time before the call, and what is known by then.
