@@ -209,7 +209,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		return 200, encode(map[string]any{"windowSeconds": l.Window / time.Second, "nodes": l.Nodes, "ahead": l.Ahead,
 			"maxSkewSeconds": 60, "check": fmt.Sprintf("%x", s.secret.CheckValue())})
 	case "Take":
-		l, err := s.space.Take(ctx, q.Window, uint32(q.Nodes))
+		leases, err := s.space.Take(ctx, q.Window, q.Window, uint32(q.Nodes))
 		switch {
 		case errors.Is(err, lease.ErrFull):
 			return refusal("resource_exhausted", err.Error())
@@ -218,6 +218,7 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		case err != nil:
 			return refusal("invalid_argument", err.Error())
 		}
+		l := leases[0]
 		s.note(a.process, l)
 		a.mu.Lock()
 		c.lease = l

@@ -73,12 +73,12 @@ type noting struct {
 	note func(randflake.Lease)
 }
 
-func (n noting) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
-	l, err := n.Space.Take(ctx, window, nodes)
-	if err == nil {
+func (n noting) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	leases, err := n.Space.Take(ctx, from, to, nodes)
+	for _, l := range leases {
 		n.note(l)
 	}
-	return l, err
+	return leases, err
 }
 
 func (w *world) keep(t *testing.T, name string) {

@@ -30,9 +30,13 @@ func Test(t *testing.T, connect func() lease.Engine) {
 	for _, space := range spaces {
 		wg.Go(func() {
 			defer space.Close()
-			l, err := space.Take(t.Context(), window, 1)
-			if _, twice := nodes.LoadOrStore(l.FirstNode, true); twice || err != nil {
-				t.Errorf("%+v, %v", l, err)
+			leases, err := space.Take(t.Context(), window, window, 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, twice := nodes.LoadOrStore(leases[0].FirstNode, true); twice {
+				t.Errorf("%+v twice", leases[0])
 			}
 		})
 	}

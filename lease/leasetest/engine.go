@@ -342,8 +342,11 @@ func checkSpace(w *engineBed) {
 				return
 			}
 			for range 2 {
-				l, err := space.Take(w.Context(), window, 2)
-				wantErr(w, "Take", err, nil)
+				leases, err := space.Take(w.Context(), window, window, 2)
+				if wantErr(w, "Take", err, nil); err != nil {
+					return
+				}
+				l := leases[0]
 				run, err := space.TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
 				wantErr(w, "TakeNumbers", err, nil)
 				n := run.First
@@ -357,7 +360,7 @@ func checkSpace(w *engineBed) {
 		})
 	}
 	wg.Wait()
-	_, err = space.Take(w.Context(), window, 1)
+	_, err = space.Take(w.Context(), window, window, 1)
 	wantErr(w, "Take of a window that is full", err, lease.ErrFull)
 	if info, err := space.Info(w.Context()); err != nil || info.Losses > 0 || len(nodes) != 64 {
 		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)

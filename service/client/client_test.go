@@ -85,8 +85,8 @@ func TestReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := leases.Take(t.Context(), 30_000_000, 2)
-		if (err == nil) != tt.ok || tt.ok && (got.FirstNode != 3 || got.LastNode != 4) || tt.err != nil && !errors.Is(err, tt.err) {
+		got, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 2)
+		if (err == nil) != tt.ok || tt.ok && (got[0].FirstNode != 3 || got[0].LastNode != 4) || tt.err != nil && !errors.Is(err, tt.err) {
 			t.Errorf("%s: %+v, %v", what, got, err)
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +47,13 @@ func New(ctx context.Context, space string, addresses []string, options ...Optio
 		return nil, err
 	}
 	l.check = found.Check
-	l.limits = lease.Limits{Nodes: found.Nodes, Ahead: int64(found.Ahead), Window: time.Duration(found.WindowSeconds) * time.Second, MaxSkew: time.Duration(found.MaxSkewSeconds) * time.Second}
+	l.limits = lease.Limits{
+		Nodes:   found.Nodes,
+		Ahead:   int64(found.Ahead),
+		Window:  time.Duration(found.WindowSeconds) * time.Second,
+		MaxSkew: time.Duration(found.MaxSkewSeconds) * time.Second,
+		Reserve: found.Reserve,
+	}
 	if found.WindowSeconds == 0 || found.Nodes == 0 {
 		return nil, fmt.Errorf("client: limits: %+v: want a window of seconds, and nodes", l.limits)
 	}
@@ -68,20 +76,63 @@ func (l *Leases) CheckSecret(check [8]byte) error {
 	return nil
 }
 
-// Take implements lease.Source. When an answer is lost its nodes are lost for that window, so a call may be repeated.
-func (l *Leases) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
-	if nodes == 0 {
-		return randflake.Lease{}, fmt.Errorf("%w: lease of 0 nodes: want 1 or more", lease.ErrInvalid)
+// Take implements lease.Source. When an answer is lost its nodes are lost for these windows, so a call may be repeated.
+func (l *Leases) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	if nodes == 0 || from < 0 || to < from {
+		return nil, fmt.Errorf("%w: lease of %d nodes for windows %d to %d: want 1 or more, and windows in order", lease.ErrInvalid, nodes, from, to)
 	}
-	got, err := call(ctx, &l.service, "take", leaseClient.Take, &api.TakeRequest{Space: l.space, Window: window, Nodes: nodes, Label: l.label})
+	windows := min(to-from+1, math.MaxUint32) // the service knows the limit
+	got, err := l.take(ctx, from, uint32(windows), nodes)
 	if err != nil {
-		return randflake.Lease{}, err
+		return nil, err
 	}
-	granted := randflake.Lease{FirstNode: got.FirstNode, LastNode: got.LastNode, Start: time.Unix(got.Start, 0).UTC(), End: time.Unix(got.End, 0).UTC()}
-	if n := granted.LastNode - granted.FirstNode + 1; n != nodes || l.limits.WindowOf(granted.Start) != window || granted.End.Sub(granted.Start) != l.limits.Window {
-		return randflake.Lease{}, fmt.Errorf("client: take: %+v: want %d nodes for window %d", granted, nodes, window)
+	leases := []randflake.Lease{grantedLease(got)}
+	for _, more := range got.More {
+		leases = append(leases, grantedLease(more))
 	}
-	return granted, nil
+	missing := from // the first window without a lease
+	next := from
+	for _, granted := range leases {
+		window := l.limits.WindowOf(granted.Start)
+		n := granted.LastNode - granted.FirstNode + 1
+		if n != nodes || window < next || window > to || granted.End.Sub(granted.Start) != l.limits.Window {
+			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d", granted, nodes, next, to)
+		}
+		next = window + 1
+		if window == missing {
+			missing = next
+		}
+	}
+	if missing > to || len(leases) == 0 {
+		return leases, nil
+	}
+	one, err := l.take(ctx, missing, 1, nodes) // which says why, if it still is
+	if err != nil {
+		return leases, err
+	}
+	leases = append(leases, grantedLease(one))
+	slices.SortFunc(leases, func(a, b randflake.Lease) int { return a.Start.Compare(b.Start) })
+	return leases, nil
+}
+
+func (l *Leases) take(ctx context.Context, window int64, windows, nodes uint32) (*api.TakeResponse, error) {
+	request := &api.TakeRequest{Space: l.space, Window: window, Windows: windows, Nodes: nodes, Label: l.label}
+	return call(ctx, &l.service, "take", leaseClient.Take, request)
+}
+
+// grantedLease reads a lease of an answer.
+func grantedLease(l interface {
+	GetFirstNode() uint32
+	GetLastNode() uint32
+	GetStart() int64
+	GetEnd() int64
+}) randflake.Lease {
+	return randflake.Lease{
+		FirstNode: l.GetFirstNode(),
+		LastNode:  l.GetLastNode(),
+		Start:     time.Unix(l.GetStart(), 0).UTC(),
+		End:       time.Unix(l.GetEnd(), 0).UTC(),
+	}
 }
 
 // NewCounters returns the counters of a space. Calls go to addresses in the same way as

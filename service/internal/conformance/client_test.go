@@ -157,7 +157,8 @@ func TestLoss(t *testing.T) {
 		t.Errorf("another counter of that name: %v", err)
 	}
 	b.data.SetLineage("another copy")
-	_, err = leases.Take(t.Context(), leases.Limits().WindowOf(time.Now()), 1)
+	present := leases.Limits().WindowOf(time.Now())
+	_, err = leases.Take(t.Context(), present, present, 1)
 	if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) || wait.Err != lease.ErrLoss || time.Until(wait.Until) < time.Minute {
 		t.Errorf("%v", err)
 	}
@@ -186,11 +187,11 @@ func TestReplicaWithWrongClock(t *testing.T) {
 		b.data.SetClock(time.Now)
 		leases, window := b.leases(0), time.Now().Unix()/60
 		wrong.Store(true)
-		if _, err := leases.Take(t.Context(), window, 1); err != nil {
+		if _, err := leases.Take(t.Context(), window, window, 1); err != nil {
 			t.Errorf("%v off: %v", off, err)
 		}
 		b.addresses[1] = b.addresses[0]
-		if _, err := b.leases(0).Take(t.Context(), window, 1); !errors.Is(err, lease.ErrClock) {
+		if _, err := b.leases(0).Take(t.Context(), window, window, 1); !errors.Is(err, lease.ErrClock) {
 			t.Errorf("%v off, alone: error %v", off, err)
 		}
 	}

@@ -148,12 +148,35 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
 		return nil, s.over(c, "nodes", nodes, most)
 	}
-	l, err := c.state.Store.Take(ctx, m.Window, nodes)
-	if err != nil {
+	last := m.Window + int64(max(m.Windows, 1)) - 1
+	leases, err := c.state.Store.Take(ctx, m.Window, last, nodes)
+	if len(leases) == 0 {
 		return nil, err
 	}
-	s.auditTake(c.by, c.in, m.Window, l, cmp.Or(m.Label, c.who))
-	return connect.NewResponse(&api.TakeResponse{FirstNode: l.FirstNode, LastNode: l.LastNode, Start: l.Start.Unix(), End: l.End.Unix()}), nil
+	for _, l := range leases {
+		window := c.state.Store.Limits().WindowOf(l.Start)
+		s.auditTake(c.by, c.in, window, l, cmp.Or(m.Label, c.who))
+	}
+	return connect.NewResponse(takeResponse(leases)), nil
+}
+
+func takeResponse(leases []randflake.Lease) *api.TakeResponse {
+	first := leases[0]
+	r := &api.TakeResponse{
+		FirstNode: first.FirstNode,
+		LastNode:  first.LastNode,
+		Start:     first.Start.Unix(),
+		End:       first.End.Unix(),
+	}
+	for _, l := range leases[1:] {
+		r.More = append(r.More, &api.Lease{
+			FirstNode: l.FirstNode,
+			LastNode:  l.LastNode,
+			Start:     l.Start.Unix(),
+			End:       l.End.Unix(),
+		})
+	}
+	return r
 }
 
 // auditTake writes the line that says who makes the IDs of these nodes and seconds.
@@ -165,5 +188,5 @@ func (s service) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimits
 	state := callOf(ctx).state
 	l := state.Store.Limits()
 	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: uint32(l.Window / time.Second), Nodes: l.Nodes, Ahead: uint32(l.Ahead),
-		MaxSkewSeconds: uint32(l.MaxSkew / time.Second), Check: state.Check}), nil
+		MaxSkewSeconds: uint32(l.MaxSkew / time.Second), Reserve: l.Reserve, Check: state.Check}), nil
 }

@@ -62,12 +62,14 @@ type taking struct {
 	of *Space
 }
 
-func (t taking) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
-	l, err := t.Space.Take(ctx, window, nodes)
-	if err == nil && t.of.options.Taken != nil {
-		t.of.options.Taken(t.of, window, l)
+func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	leases, err := t.Space.Take(ctx, from, to, nodes)
+	if t.of.options.Taken != nil {
+		for _, l := range leases {
+			t.of.options.Taken(t.of, t.Limits().WindowOf(l.Start), l)
+		}
 	}
-	return l, err
+	return leases, err
 }
 
 // minter returns the Minter of a generator, which has a keeper or nil, and whose IDs, made by fill, have texts of a width, or of less. number is

@@ -223,11 +223,11 @@ type crowded struct {
 	most uint32
 }
 
-func (s crowded) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
+func (s crowded) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
 	if nodes > s.most {
-		return randflake.Lease{}, &lease.WaitError{Err: lease.ErrFull, Until: time.Now(), Why: "crowded"}
+		return nil, &lease.WaitError{Err: lease.ErrFull, Until: time.Now(), Why: "crowded"}
 	}
-	return s.Space.Take(ctx, window, nodes)
+	return s.Space.Take(ctx, from, to, nodes)
 }
 
 func TestKeepTakesWhatIsThere(t *testing.T) {

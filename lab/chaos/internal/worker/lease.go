@@ -64,45 +64,71 @@ type noted struct {
 	adopt []randflake.Lease // what Take returns without a call, in a copy of another process
 }
 
-func (n *noted) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
+func (n *noted) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	i := slices.IndexFunc(n.adopt, func(l randflake.Lease) bool { return n.Limits().WindowOf(l.Start) == window })
-	if i >= 0 {
-		return n.note(n.adopt[i], true)
+	if leases := n.adopted(from, to); leases != nil {
+		return leases, n.note(leases, true)
 	}
-	l, err := n.Source.Take(ctx, window, nodes)
+	leases, err := n.Source.Take(ctx, from, to, nodes)
 	switch {
-	case err == nil:
-		return n.note(l, false)
 	case errors.Is(err, lease.ErrLoss):
 		n.page.Lost.Add(1)
 	case KindOf(err) == Unreachable:
 		n.page.Unknown.Add(1)
 	}
-	return l, err
+	if failed := n.note(leases, false); failed != nil {
+		return nil, failed
+	}
+	return leases, err
 }
 
-func (n *noted) note(l randflake.Lease, adopted bool) (randflake.Lease, error) {
-	n.held = append(slices.DeleteFunc(n.held, func(l randflake.Lease) bool { return time.Until(l.End) < -time.Minute }), l)
-	state, err := json.Marshal(n.held)
-	if err == nil {
-		err = n.journal.Note(check.Event{Kind: check.Granted, Lease: fmt.Sprintf("%d-%d", l.Start.Unix(), l.FirstNode), FirstNode: l.FirstNode, LastNode: l.LastNode,
-			Start: l.Start.Unix(), End: l.End.Unix(), Adopted: adopted, State: state})
+// adopted returns the leases of the other process for some windows.
+func (n *noted) adopted(from, to int64) (leases []randflake.Lease) {
+	for _, l := range n.adopt {
+		window := n.Limits().WindowOf(l.Start)
+		if from <= window && window <= to {
+			leases = append(leases, l)
+		}
 	}
-	if err != nil {
-		return randflake.Lease{}, err
-	}
-	n.page.End.Store(l.End.Unix())
-	n.page.Grants.Add(1)
-	return l, nil
+	return leases
 }
+
+func (n *noted) note(leases []randflake.Lease, adopted bool) error {
+	for _, l := range leases {
+		n.held = append(slices.DeleteFunc(n.held, isOld), l)
+		state, err := json.Marshal(n.held)
+		if err != nil {
+			return err
+		}
+		event := check.Event{
+			Kind:      check.Granted,
+			Lease:     fmt.Sprintf("%d-%d", l.Start.Unix(), l.FirstNode),
+			FirstNode: l.FirstNode,
+			LastNode:  l.LastNode,
+			Start:     l.Start.Unix(),
+			End:       l.End.Unix(),
+			Adopted:   adopted,
+			State:     state,
+		}
+		if err := n.journal.Note(event); err != nil {
+			return err
+		}
+		n.page.End.Store(l.End.Unix())
+		n.page.Grants.Add(1)
+	}
+	return nil
+}
+
+func isOld(l randflake.Lease) bool { return time.Until(l.End) < -time.Minute }
 
 // outliving leases have the bug Outlive: they are used for a window longer.
 type outliving struct{ lease.Source }
 
-func (o outliving) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
-	l, err := o.Source.Take(ctx, window, nodes)
-	l.End = l.End.Add(o.Limits().Window)
-	return l, err
+func (o outliving) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	leases, err := o.Source.Take(ctx, from, to, nodes)
+	for i := range leases {
+		leases[i].End = leases[i].End.Add(o.Limits().Window)
+	}
+	return leases, err
 }

@@ -28,9 +28,10 @@ const (
 type TakeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
-	Window        int64                  `protobuf:"varint,2,opt,name=window,proto3" json:"window,omitempty"` // the Unix second, divided by the window's seconds and rounded down
-	Nodes         uint32                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`   // how many, side by side; 0 stands for 1
-	Label         string                 `protobuf:"bytes,4,opt,name=label,proto3" json:"label,omitempty"`    // who wants it, such as host and process, for the log; the principal if it is empty
+	Window        int64                  `protobuf:"varint,2,opt,name=window,proto3" json:"window,omitempty"`   // the Unix second, divided by the window's seconds and rounded down
+	Nodes         uint32                 `protobuf:"varint,3,opt,name=nodes,proto3" json:"nodes,omitempty"`     // how many, side by side; 0 stands for 1
+	Label         string                 `protobuf:"bytes,4,opt,name=label,proto3" json:"label,omitempty"`      // who wants it, such as host and process, for the log; the principal if it is empty
+	Windows       uint32                 `protobuf:"varint,5,opt,name=windows,proto3" json:"windows,omitempty"` // how many windows, from that one on; 0 stands for 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -93,12 +94,21 @@ func (x *TakeRequest) GetLabel() string {
 	return ""
 }
 
+func (x *TakeRequest) GetWindows() uint32 {
+	if x != nil {
+		return x.Windows
+	}
+	return 0
+}
+
+// The first lease, and those of later windows. Windows that have none are missing: to ask for one of them alone says why.
 type TakeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	FirstNode     uint32                 `protobuf:"varint,1,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
 	LastNode      uint32                 `protobuf:"varint,2,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // included
 	Start         int64                  `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`                       // the first Unix second of the lease
 	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`                           // the first one after it
+	More          []*Lease               `protobuf:"bytes,5,rep,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -161,6 +171,81 @@ func (x *TakeResponse) GetEnd() int64 {
 	return 0
 }
 
+func (x *TakeResponse) GetMore() []*Lease {
+	if x != nil {
+		return x.More
+	}
+	return nil
+}
+
+type Lease struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FirstNode     uint32                 `protobuf:"varint,1,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
+	LastNode      uint32                 `protobuf:"varint,2,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	Start         int64                  `protobuf:"varint,3,opt,name=start,proto3" json:"start,omitempty"`
+	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lease) Reset() {
+	*x = Lease{}
+	mi := &file_randflake_v1_randflake_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lease) ProtoMessage() {}
+
+func (x *Lease) ProtoReflect() protoreflect.Message {
+	mi := &file_randflake_v1_randflake_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lease.ProtoReflect.Descriptor instead.
+func (*Lease) Descriptor() ([]byte, []int) {
+	return file_randflake_v1_randflake_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Lease) GetFirstNode() uint32 {
+	if x != nil {
+		return x.FirstNode
+	}
+	return 0
+}
+
+func (x *Lease) GetLastNode() uint32 {
+	if x != nil {
+		return x.LastNode
+	}
+	return 0
+}
+
+func (x *Lease) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Lease) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
 type GetLimitsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
@@ -170,7 +255,7 @@ type GetLimitsRequest struct {
 
 func (x *GetLimitsRequest) Reset() {
 	*x = GetLimitsRequest{}
-	mi := &file_randflake_v1_randflake_proto_msgTypes[2]
+	mi := &file_randflake_v1_randflake_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -182,7 +267,7 @@ func (x *GetLimitsRequest) String() string {
 func (*GetLimitsRequest) ProtoMessage() {}
 
 func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_randflake_v1_randflake_proto_msgTypes[2]
+	mi := &file_randflake_v1_randflake_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -195,7 +280,7 @@ func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_randflake_v1_randflake_proto_rawDescGZIP(), []int{2}
+	return file_randflake_v1_randflake_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetLimitsRequest) GetSpace() string {
@@ -211,6 +296,7 @@ type GetLimitsResponse struct {
 	Nodes          uint32                 `protobuf:"varint,2,opt,name=nodes,proto3" json:"nodes,omitempty"`                                           // that the space has
 	Ahead          uint32                 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"`                                           // how many windows beyond the present one may be taken
 	MaxSkewSeconds uint32                 `protobuf:"varint,4,opt,name=max_skew_seconds,json=maxSkewSeconds,proto3" json:"max_skew_seconds,omitempty"` // the most by which two clocks of the space may differ
+	Reserve        uint32                 `protobuf:"varint,6,opt,name=reserve,proto3" json:"reserve,omitempty"`                                       // how many nodes are kept for each of 64 slices of the time after a loss of data
 	Check          string                 `protobuf:"bytes,5,opt,name=check,proto3" json:"check,omitempty"`                                            // check value of the secret that the space is for, 16 hexadecimal digits; empty for any
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -218,7 +304,7 @@ type GetLimitsResponse struct {
 
 func (x *GetLimitsResponse) Reset() {
 	*x = GetLimitsResponse{}
-	mi := &file_randflake_v1_randflake_proto_msgTypes[3]
+	mi := &file_randflake_v1_randflake_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -230,7 +316,7 @@ func (x *GetLimitsResponse) String() string {
 func (*GetLimitsResponse) ProtoMessage() {}
 
 func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_randflake_v1_randflake_proto_msgTypes[3]
+	mi := &file_randflake_v1_randflake_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -243,7 +329,7 @@ func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_randflake_v1_randflake_proto_rawDescGZIP(), []int{3}
+	return file_randflake_v1_randflake_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetLimitsResponse) GetWindowSeconds() uint32 {
@@ -274,6 +360,13 @@ func (x *GetLimitsResponse) GetMaxSkewSeconds() uint32 {
 	return 0
 }
 
+func (x *GetLimitsResponse) GetReserve() uint32 {
+	if x != nil {
+		return x.Reserve
+	}
+	return 0
+}
+
 func (x *GetLimitsResponse) GetCheck() string {
 	if x != nil {
 		return x.Check
@@ -285,25 +378,34 @@ var File_randflake_v1_randflake_proto protoreflect.FileDescriptor
 
 const file_randflake_v1_randflake_proto_rawDesc = "" +
 	"\n" +
-	"\x1crandflake/v1/randflake.proto\x12\frandflake.v1\"g\n" +
+	"\x1crandflake/v1/randflake.proto\x12\frandflake.v1\"\x81\x01\n" +
 	"\vTakeRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x16\n" +
 	"\x06window\x18\x02 \x01(\x03R\x06window\x12\x14\n" +
 	"\x05nodes\x18\x03 \x01(\rR\x05nodes\x12\x14\n" +
-	"\x05label\x18\x04 \x01(\tR\x05label\"r\n" +
+	"\x05label\x18\x04 \x01(\tR\x05label\x12\x18\n" +
+	"\awindows\x18\x05 \x01(\rR\awindows\"\x9b\x01\n" +
 	"\fTakeResponse\x12\x1d\n" +
+	"\n" +
+	"first_node\x18\x01 \x01(\rR\tfirstNode\x12\x1b\n" +
+	"\tlast_node\x18\x02 \x01(\rR\blastNode\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\x03R\x03end\x12'\n" +
+	"\x04more\x18\x05 \x03(\v2\x13.randflake.v1.LeaseR\x04more\"k\n" +
+	"\x05Lease\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x01 \x01(\rR\tfirstNode\x12\x1b\n" +
 	"\tlast_node\x18\x02 \x01(\rR\blastNode\x12\x14\n" +
 	"\x05start\x18\x03 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\"(\n" +
 	"\x10GetLimitsRequest\x12\x14\n" +
-	"\x05space\x18\x01 \x01(\tR\x05space\"\xa6\x01\n" +
+	"\x05space\x18\x01 \x01(\tR\x05space\"\xc0\x01\n" +
 	"\x11GetLimitsResponse\x12%\n" +
 	"\x0ewindow_seconds\x18\x01 \x01(\rR\rwindowSeconds\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\rR\x05nodes\x12\x14\n" +
 	"\x05ahead\x18\x03 \x01(\rR\x05ahead\x12(\n" +
-	"\x10max_skew_seconds\x18\x04 \x01(\rR\x0emaxSkewSeconds\x12\x14\n" +
+	"\x10max_skew_seconds\x18\x04 \x01(\rR\x0emaxSkewSeconds\x12\x18\n" +
+	"\areserve\x18\x06 \x01(\rR\areserve\x12\x14\n" +
 	"\x05check\x18\x05 \x01(\tR\x05check2\xa0\x01\n" +
 	"\fLeaseService\x12=\n" +
 	"\x04Take\x12\x19.randflake.v1.TakeRequest\x1a\x1a.randflake.v1.TakeResponse\x12Q\n" +
@@ -321,23 +423,25 @@ func file_randflake_v1_randflake_proto_rawDescGZIP() []byte {
 	return file_randflake_v1_randflake_proto_rawDescData
 }
 
-var file_randflake_v1_randflake_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_randflake_v1_randflake_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_randflake_v1_randflake_proto_goTypes = []any{
 	(*TakeRequest)(nil),       // 0: randflake.v1.TakeRequest
 	(*TakeResponse)(nil),      // 1: randflake.v1.TakeResponse
-	(*GetLimitsRequest)(nil),  // 2: randflake.v1.GetLimitsRequest
-	(*GetLimitsResponse)(nil), // 3: randflake.v1.GetLimitsResponse
+	(*Lease)(nil),             // 2: randflake.v1.Lease
+	(*GetLimitsRequest)(nil),  // 3: randflake.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil), // 4: randflake.v1.GetLimitsResponse
 }
 var file_randflake_v1_randflake_proto_depIdxs = []int32{
-	0, // 0: randflake.v1.LeaseService.Take:input_type -> randflake.v1.TakeRequest
-	2, // 1: randflake.v1.LeaseService.GetLimits:input_type -> randflake.v1.GetLimitsRequest
-	1, // 2: randflake.v1.LeaseService.Take:output_type -> randflake.v1.TakeResponse
-	3, // 3: randflake.v1.LeaseService.GetLimits:output_type -> randflake.v1.GetLimitsResponse
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	2, // 0: randflake.v1.TakeResponse.more:type_name -> randflake.v1.Lease
+	0, // 1: randflake.v1.LeaseService.Take:input_type -> randflake.v1.TakeRequest
+	3, // 2: randflake.v1.LeaseService.GetLimits:input_type -> randflake.v1.GetLimitsRequest
+	1, // 3: randflake.v1.LeaseService.Take:output_type -> randflake.v1.TakeResponse
+	4, // 4: randflake.v1.LeaseService.GetLimits:output_type -> randflake.v1.GetLimitsResponse
+	3, // [3:5] is the sub-list for method output_type
+	1, // [1:3] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_randflake_v1_randflake_proto_init() }
@@ -351,7 +455,7 @@ func file_randflake_v1_randflake_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_randflake_v1_randflake_proto_rawDesc), len(file_randflake_v1_randflake_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

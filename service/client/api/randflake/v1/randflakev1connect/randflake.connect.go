@@ -45,8 +45,8 @@ const (
 
 // LeaseServiceClient is a client for the randflake.v1.LeaseService service.
 type LeaseServiceClient interface {
-	// Take leases the next free nodes of a window, for the seconds of that window and for ever. When its answer is lost its
-	// nodes are lost for that window: take again.
+	// Take leases the next free nodes of a window, for the seconds of that window and for ever, or of several windows at once.
+	// When its answer is lost its nodes are lost for these windows: take again.
 	Take(context.Context, *connect.Request[v1.TakeRequest]) (*connect.Response[v1.TakeResponse], error)
 	// GetLimits returns what a space was created with, which never changes.
 	GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error)
@@ -97,8 +97,8 @@ func (c *leaseServiceClient) GetLimits(ctx context.Context, req *connect.Request
 
 // LeaseServiceHandler is an implementation of the randflake.v1.LeaseService service.
 type LeaseServiceHandler interface {
-	// Take leases the next free nodes of a window, for the seconds of that window and for ever. When its answer is lost its
-	// nodes are lost for that window: take again.
+	// Take leases the next free nodes of a window, for the seconds of that window and for ever, or of several windows at once.
+	// When its answer is lost its nodes are lost for these windows: take again.
 	Take(context.Context, *connect.Request[v1.TakeRequest]) (*connect.Response[v1.TakeResponse], error)
 	// GetLimits returns what a space was created with, which never changes.
 	GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error)
