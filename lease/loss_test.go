@@ -299,6 +299,7 @@ func TestCounterLoss(t *testing.T) {
 	for name, c := range map[string]struct{ kept, lost, next string }{
 		"its number went back":             {"", "", ""},
 		"its number went back in a period": {"2027-01-15", "2027-01-15", "2027-01-16"},
+		"its period went back":             {"2027-01-14", "2027-01-15", "2027-01-16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, true)
