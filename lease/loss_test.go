@@ -70,7 +70,7 @@ func (w *trial) must(err error) {
 // take takes n nodes of a window that is so many after the present one.
 func (w *trial) take(s *Space, window int64, n uint32) {
 	w.Helper()
-	_, err := takeWindow(w.T, s, w.present+window, n)
+	_, err := takeWindow(w.Context(), s, w.present+window, n)
 	w.must(err)
 }
 
@@ -227,7 +227,7 @@ func TestLossFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, c.blind)
 			c.story(w)
-			l, err := takeWindow(t, w.a, w.present+5, 1)
+			l, err := takeWindow(t.Context(), w.a, w.present+5, 1)
 			if !errors.Is(err, c.first) || l != (randflake.Lease{}) {
 				t.Errorf("the first take: %v, %v, want %v", l, err, c.first)
 			}
@@ -243,7 +243,7 @@ func (w *trial) wantFloor(losses int) {
 	floor := noon.Add(7 * time.Minute)
 	for _, s := range []*Space{w.a, w.b} {
 		var wait *WaitError
-		if l, err := takeWindow(w.T, s, w.present+5, 1); !errors.Is(err, ErrLoss) || !errors.As(err, &wait) || !wait.Until.Equal(floor) {
+		if l, err := takeWindow(w.Context(), s, w.present+5, 1); !errors.Is(err, ErrLoss) || !errors.As(err, &wait) || !wait.Until.Equal(floor) {
 			w.Errorf("before the floor: %v, %v, want a refusal until %v", l, err, floor)
 		}
 	}
@@ -371,11 +371,11 @@ func TestNotedByTwo(t *testing.T) {
 			w := newTrial(t, false)
 			w.data.lineage = "second"
 			w.moment = once(moment, func() {
-				if _, err := takeWindow(t, w.b, w.present, 1); !errors.Is(err, ErrLoss) {
+				if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
 					t.Errorf("the other one: %v, want ErrLoss", err)
 				}
 			})
-			if _, err := takeWindow(t, w.a, w.present+5, 1); !errors.Is(err, ErrLoss) {
+			if _, err := takeWindow(t.Context(), w.a, w.present+5, 1); !errors.Is(err, ErrLoss) {
 				t.Errorf("%v, want ErrLoss", err)
 			}
 			w.wantFloor(1)
@@ -411,7 +411,7 @@ func TestFloorFails(t *testing.T) {
 	for what, do := range map[string]func(s *Space) error{
 		"report": func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") },
 		"take": func(s *Space) error {
-			_, err := takeWindow(t, s, s.Limits().WindowOf(noon), 1)
+			_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
 			return err
 		},
 	} {
@@ -443,12 +443,12 @@ func TestLossWithoutClock(t *testing.T) {
 	w.data.restore(old)
 	w.now = noon.Add(time.Hour)
 	for range 2 {
-		if _, err := takeWindow(t, w.a, w.present, 1); !errors.Is(err, ErrClock) {
+		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) {
 			t.Errorf("a clock that is wrong: %v, want ErrClock", err)
 		}
 	}
 	w.now = noon
-	if _, err := takeWindow(t, w.b, w.present, 1); !errors.Is(err, ErrLoss) {
+	if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
 		t.Errorf("another process, which saw nothing: %v, want ErrLoss", err)
 	}
 	w.data.clock = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +20,8 @@ var noon = time.Unix(1800000000, 0)
 func atNoon() time.Time { return noon }
 
 // takeWindow takes n nodes of one window.
-func takeWindow(t *testing.T, s *Space, window int64, n uint32) (randflake.Lease, error) {
-	return s.Take(t.Context(), window, n)
+func takeWindow(ctx context.Context, s *Space, window int64, n uint32) (randflake.Lease, error) {
+	return s.Take(ctx, window, n)
 }
 
 // before returns an engine in which something happens before the first call that matches.
@@ -90,7 +91,7 @@ func TestTake(t *testing.T) {
 		if step.server != 0 {
 			data.clock = func() time.Time { return server }
 		}
-		l, err := takeWindow(t, s, present+step.window, step.n)
+		l, err := takeWindow(t.Context(), s, present+step.window, step.n)
 		var wait *WaitError
 		if !errors.Is(err, step.err) || errors.As(err, &wait) && !wait.Until.Equal(step.until) {
 			t.Errorf("%s: %v", step.name, err)
@@ -179,7 +180,7 @@ func TestCreateInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for window := range int64(6) {
-		if _, err := takeWindow(t, s, s.Limits().WindowOf(noon)+window, 1); !errors.Is(err, ErrLoss) {
+		if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1); !errors.Is(err, ErrLoss) {
 			t.Errorf("window %d: %v, want ErrLoss", window, err)
 		}
 	}
@@ -188,7 +189,7 @@ func TestCreateInUse(t *testing.T) {
 		t.Errorf("%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
 	}
 	now = info.Low
-	if _, err := takeWindow(t, s, s.Limits().WindowOf(now), 1); err != nil {
+	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err != nil {
 		t.Error(err)
 	}
 }
@@ -251,7 +252,7 @@ func TestOpen(t *testing.T) {
 		data.restore(good)
 		data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
 		wantOpen(change.open)
-		if l, err := takeWindow(t, s, s.Limits().WindowOf(noon), 1); !errors.Is(err, change.use) || l != (randflake.Lease{}) {
+		if l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, change.use) || l != (randflake.Lease{}) {
 			t.Errorf("%s: take: %v, %v, want %v", change.new, l, err, change.use)
 		}
 		if _, err := s.Info(t.Context()); change.use != ErrFull && !errors.Is(err, change.use) {
@@ -297,8 +298,8 @@ func TestInfo(t *testing.T) {
 	}
 	check("at first", nil)
 	present := s.Limits().WindowOf(noon)
-	_, err = takeWindow(t, s, present, 3)
-	if _, next := takeWindow(t, s, present+1, 9); err != nil || next != nil {
+	_, err = takeWindow(t.Context(), s, present, 3)
+	if _, next := takeWindow(t.Context(), s, present+1, 9); err != nil || next != nil {
 		t.Fatal(err, next)
 	}
 	want.Taken = 3
@@ -349,6 +350,134 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestMerge: an entry is full of steps, and a take needs two more. Those two pairs are merged that waste the fewest nodes, into
+// the higher number, but neither the newest half of the steps nor the last one.
+func TestMerge(t *testing.T) {
+	present := noon.Unix() / 60
+	start := present - 1000
+	rising := func(i int) uint32 { return uint32(1000 + 100*i) }
+	falling := func(i int) uint32 { return uint32(9000 - 100*i) }
+	for _, c := range []struct {
+		name    string
+		next    func(i int) uint32
+		change  func(steps []step) // of 64 steps, each of ten windows
+		window  int64              // that is taken
+		mergers []int              // first steps of pairs
+	}{
+		{"small differences, rising", rising, func(steps []step) {
+			steps[10].Next = steps[11].Next - 1
+			steps[20].Next = steps[21].Next - 2
+		}, present, []int{10, 20}},
+		{"small differences, falling", falling, func(steps []step) {
+			steps[11].Next = steps[10].Next - 1
+			steps[21].Next = steps[20].Next - 2
+		}, present, []int{10, 20}},
+		{"short steps, rising", rising, func(steps []step) {
+			steps[10].From += 8
+			steps[20].From += 7
+		}, present, []int{10, 20}},
+		{"short steps, falling", falling, func(steps []step) {
+			steps[11].From += 8
+			steps[21].From += 7
+		}, present, []int{10, 20}},
+		{"the first of a pair is new", rising, func(steps []step) {
+			steps[10].Next = steps[11].Next - 1
+			steps[10].Take = 100
+			steps[20].Next = steps[21].Next - 2
+			steps[30].Next = steps[31].Next - 3
+		}, present, []int{20, 30}},
+		{"the second of a pair is new", rising, func(steps []step) {
+			steps[10].Next = steps[11].Next - 1
+			steps[11].Take = 100
+			steps[20].Next = steps[21].Next - 2
+			steps[30].Next = steps[31].Next - 3
+		}, present, []int{20, 30}},
+		{"each pair is new", rising, func(steps []step) {
+			for i := range steps {
+				steps[i].Take = int64(100 * (i % 2))
+			}
+			steps[10].Next = steps[11].Next - 1
+			steps[20].Next = steps[21].Next - 2
+		}, present, []int{10, 20}},
+		{"the newest come first", rising, func(steps []step) {
+			for i := range steps {
+				steps[i].Take = int64(100 - i)
+			}
+			steps[10].Next = steps[11].Next - 1
+			steps[50].Next = steps[51].Next - 2
+			steps[60].Next = steps[61].Next - 3
+		}, present, []int{50, 60}},
+		{"the last but one", rising, func(steps []step) {
+			steps[20].Next = steps[21].Next - 2
+			steps[61].Next = steps[62].Next - 1
+			steps[61].Take, steps[62].Take = 0, 0
+		}, start + 405, []int{20, 61}},
+	} {
+		steps := make([]step, 64)
+		for i := range steps {
+			steps[i] = step{start + 10*int64(i), c.next(i), int64(i)}
+		}
+		c.change(steps)
+		steps[0].From, steps[63].Next = 0, 0
+		data := newMemory()
+		s := create(t, conn{memory: data}, Limits{}, atNoon)
+		data.data["s/leases"] = string((&numbers{1000, steps}).encode())
+		if _, err := takeWindow(t.Context(), s, c.window, 1); err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeNumbers([]byte(data.data["s/leases"]))
+		if err != nil || len(got.Steps) != 64 {
+			t.Fatalf("%s: %d steps, %v", c.name, len(got.Steps), err)
+		}
+		before := &numbers{1000, slices.Clone(steps)}
+		for _, i := range c.mergers {
+			higher := max(steps[i].Next, steps[i+1].Next)
+			before.Steps[i].Next, before.Steps[i+1].Next = higher, higher
+		}
+		for window := start - 10; window < present+10; window++ {
+			want := before.at(window)
+			if window == c.window {
+				want++
+			}
+			if got.at(window) != want {
+				t.Errorf("%s: number %d of window %d, want %d", c.name, got.at(window), window-start, want)
+			}
+		}
+	}
+}
+
+// TestContended: while others change the entry all the time, a take tries again after pauses of at most eight seconds, until its
+// context ends or the others leave.
+func TestContended(t *testing.T) {
+	for name, lasts := range map[string]time.Duration{"for ever": time.Hour, "for a minute": time.Minute} {
+		bubble(t, func(t *testing.T) {
+			data, began, swaps, last := newMemory(), time.Now(), 0, time.Now()
+			create(t, conn{memory: data}, Limits{}, nil)
+			s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+				if isSwap(c) && time.Since(began) < lasts {
+					swaps++
+					if pause := time.Since(last); pause > 8*time.Second {
+						t.Errorf("a pause of %v", pause)
+					}
+					last = time.Now()
+					return data.do(call{expect: c.expect}), nil
+				}
+				return data.do(c), nil
+			}}, nil)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
+			took := time.Since(began)
+			if name == "for ever" && (!errors.Is(err, context.DeadlineExceeded) || took != 10*time.Minute || swaps < 75 || swaps > 400) {
+				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
+			}
+			if name == "for a minute" && (err != nil || took > lasts+8*time.Second) {
+				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
+			}
+		})
+	}
+}
+
 // TestConcurrent: goroutines of several processes take at once.
 func TestConcurrent(t *testing.T) {
 	data := newMemory()
@@ -360,7 +489,7 @@ func TestConcurrent(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for range 20 {
-					l, err := takeWindow(t, s, s.Limits().WindowOf(noon), 1)
+					l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
 					mu.Lock()
 					if err != nil || nodes[l.FirstNode] {
 						t.Errorf("node %d, %v", l.FirstNode, err)
