@@ -186,7 +186,7 @@ func TestKeeperWhy(t *testing.T) {
 				}
 				return data.do(c), nil
 			}}, Limits{Nodes: 1}, nil)
-			if _, err := space.Take(t.Context(), space.Limits().WindowOf(time.Now())+1, 1); err != nil {
+			if _, err := takeWindow(t.Context(), space, space.Limits().WindowOf(time.Now())+1, 1); err != nil {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
