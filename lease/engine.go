@@ -86,6 +86,7 @@ var (
 	ErrNoCounter = errors.New("lease: no such counter")                               // create it
 	ErrCounter   = errors.New("lease: where the counter goes on is not known")        // set it to a number that is beyond all that were taken
 	ErrEnd       = errors.New("lease: the counter has no number left")                // make another counter, or wait for the next period
+	errBusy      = errors.New("lease: others changed it each time")                   // try again: they get on
 	errAgain     = errors.New("lease: the space changed meanwhile: look at it again") // never leaves the package
 )
 

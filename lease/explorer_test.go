@@ -64,6 +64,8 @@ func exploreFor(d time.Duration, set scenes, seed uint64) (schedules int, found 
 var manyLimits = []Limits{
 	{Nodes: 6, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second},
 	{Nodes: 6, Window: 3 * time.Second, Ahead: 1, MaxSkew: 2 * time.Second},
+	{Nodes: 4 + 64*3, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second, Reserve: 3},
+	{Nodes: 4 + 64*3, Window: 3 * time.Second, Ahead: 1, MaxSkew: 2 * time.Second, Reserve: 3},
 }
 
 // A world is the state of a schedule.
@@ -106,7 +108,7 @@ type held struct{ randflake.Lease }
 // play plays one schedule.
 func play(seed uint64, set scenes) error {
 	w := &world{scenes: set, Rand: rand.New(rand.NewPCG(seed, 1)), now: 1800000000, data: newMemory(), uses: map[[2]int64]*held{}, numbers: map[int64]bool{}}
-	w.limits = manyLimits[w.IntN(2)]
+	w.limits = manyLimits[w.IntN(len(manyLimits))]
 	if w.IntN(2) == 0 {
 		off := w.offset()
 		w.data.clock = func() time.Time { return time.Unix(w.now+off, 0) }
@@ -335,7 +337,9 @@ func (p *process) take() {
 	n := uint32(1 + w.IntN(2))
 	w.note("take %d of %d for window %d", n, p.name, window-w.window0())
 	p.in(func() {
-		if lease, err := p.space.Take(context.Background(), window, n); err == nil {
+		to := window + []int64{0, 0, 1, 3}[w.IntN(4)]
+		leases, _ := p.space.Take(context.Background(), window, to, n)
+		for _, lease := range leases {
 			p.Add(lease)
 		}
 	})
@@ -478,6 +482,6 @@ func (p *process) copy() {
 		}
 	}
 	q.fit(p.loop.settings)
-	q.loop.settled, q.loop.started = maps.Clone(p.loop.settled), p.loop.started
+	q.loop.asked, q.loop.started = maps.Clone(p.loop.asked), p.loop.started
 	p.world.processes = append(p.world.processes, &q)
 }

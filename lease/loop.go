@@ -30,6 +30,7 @@ type loop struct {
 	stopped time.Time         // since when no ID can be made; zero while they can
 	failing bool              // the log has said that takes fail while IDs last
 	backoff time.Duration
+	odd     int64 // 1 or 0, at random: see last
 
 	mu     sync.Mutex
 	status Status // what a step found
@@ -49,6 +50,7 @@ func newLoop(source Source, settings settings) *loop {
 		done:     make(chan struct{}),
 		started:  settings.clock(),
 		asked:    map[int64]outcome{},
+		odd:      rand.Int64N(2),
 	}
 }
 
@@ -58,6 +60,10 @@ func (l *loop) start(ctx context.Context, begin func(randflake.Lease) (handover.
 	for l.queue == nil {
 		present := l.source.Limits().WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
+		if errors.Is(err, errBusy) && ctx.Err() == nil {
+			l.logger.Info("randflake: waiting for the first lease", "error", err, "space", l.source.String(), "label", l.label)
+			continue
+		}
 		if l.stale() {
 			l.count(func(s *Status) { s.Copies++ })
 			continue // the leases are the original's
@@ -161,9 +167,9 @@ func (l *loop) fill(ctx context.Context) (missing, err error) {
 			delete(l.asked, present) // the clock was set, so that the lease is of no use
 		}
 	}
-	depth, _ := l.depth(now)
+	last := l.last(now)
 	for {
-		from, to, found := l.wanted(now, present, present+depth)
+		from, to, found := l.wanted(now, present, last)
 		if !found {
 			return l.missing(present), nil
 		}
@@ -287,6 +293,16 @@ func (l *loop) depth(now time.Time) (ahead, step int64) {
 	return min(windows+1, limits.Ahead), 1
 }
 
+// last returns the last window that is wanted. Where two are taken at once, one half of the processes does so in odd windows.
+func (l *loop) last(now time.Time) int64 {
+	ahead, step := l.depth(now)
+	last := l.source.Limits().WindowOf(now) + ahead
+	if step == 2 && last%2 != l.odd {
+		last--
+	}
+	return last
+}
+
 // next returns when there is something to do again: when the next windows are taken, or asked for again.
 func (l *loop) next(now time.Time) time.Time {
 	limits := l.source.Limits()
@@ -315,7 +331,11 @@ func (l *loop) due(now time.Time) time.Time {
 	end := l.coveredUntil(now)
 	last := limits.WindowOf(end) - 1
 	take := max(window+1, last-ahead+step)
-	due := limits.start(take).Add(rand.N(limits.Window * 3 / 4))
+	part := limits.Window * 3 / 4
+	if step == 2 {
+		part = limits.Window
+	}
+	due := limits.start(take).Add(rand.N(part))
 	if end.After(now) && end.Before(due) {
 		return end
 	}
@@ -369,7 +389,7 @@ func (l *loop) report(now time.Time, why error) {
 		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(l.stopped), "label", l.label)
 		l.stopped = time.Time{}
 	case left && why != nil && !l.failing:
-		l.logger.Warn("randflake: no further lease: IDs go on until the last one ends", "until", end, "error", why, "space", l.source.String(), "label", l.label)
+		l.logger.Warn("randflake: no further leases: IDs last until these end", "until", end, "error", why, "space", l.source.String(), "label", l.label)
 	}
 	l.failing = why != nil
 	if left {

@@ -21,7 +21,11 @@ func atNoon() time.Time { return noon }
 
 // takeWindow takes n nodes of one window.
 func takeWindow(ctx context.Context, s *Space, window int64, n uint32) (randflake.Lease, error) {
-	return s.Take(ctx, window, n)
+	leases, err := s.Take(ctx, window, window, n)
+	if err != nil {
+		return randflake.Lease{}, err
+	}
+	return leases[0], nil
 }
 
 // before returns an engine in which something happens before the first call that matches.
@@ -338,7 +342,7 @@ func TestNumbers(t *testing.T) {
 			t.Fatalf("window %d went back from %d to %d", window, want[window], next)
 		}
 		want[window] = next
-		n.put(window, next, maxSteps)
+		n.put(window, next, maxSteps, 0)
 		if n, err = decodeNumbers(n.encode()); err != nil || len(n.encode()) > 2000 {
 			t.Fatalf("%d bytes, %v", len(n.encode()), err)
 		}

@@ -41,7 +41,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if now == nil {
 			var err error
 			if now, err = s.read(ctx, r); err != nil {
-				return err
+				return afterLosing(try, err)
 			}
 		}
 		if loss := now.loss(); loss != "" {
@@ -62,7 +62,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		begun := time.Now()
 		after, err := s.swap(ctx, now, Entry{r.name, value})
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrUnknown, err)
+			return afterLosing(try, fmt.Errorf("%w: %w", ErrUnknown, err))
 		}
 		if after.Swapped {
 			return s.swapped(ctx, after)
@@ -73,10 +73,18 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			continue // at once, by what is there now
 		}
 		if err := s.pause(ctx, backoff(try, time.Since(begun))); err != nil {
-			return fmt.Errorf("lease: %s: changed each time that it was looked at: %w", s, err)
+			return afterLosing(try, fmt.Errorf("%s: %w", s, err))
 		}
 		now = nil // the record has probably changed again
 	}
+}
+
+// afterLosing marks an error of an update that was not the fastest: the store works, so that another try is worth it.
+func afterLosing(try int, err error) error {
+	if try == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errBusy, err)
 }
 
 // swapped ends an update. The swap doesn't count if it was made on what is left of the data.
@@ -94,7 +102,7 @@ func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 
 // backoff returns a random pause. Many want the same record: the longer a call took, the more they are.
 func backoff(try int, call time.Duration) time.Duration {
-	const shortest, longest = 5 * time.Millisecond, 8 * time.Second
+	const shortest, longest = 5 * time.Millisecond, 4 * time.Second
 	grown := max(call, shortest) << min(2*try, 12)
 	return rand.N(min(grown, longest))
 }
