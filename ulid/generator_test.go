@@ -2,6 +2,7 @@ package ulid
 
 import (
 	"bytes"
+	cryptorand "crypto/rand"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 var idsFlag = flag.Int("ids", 100_000, "IDs that the tests with many goroutines make")
@@ -253,6 +255,132 @@ func TestStateOverflows(t *testing.T) {
 			if id := s.newID(7); id.Compare(last) <= 0 || id.milliseconds() != last.milliseconds() {
 				t.Errorf("%s, hold %v: %v after %v", c.name, hold, id, last)
 			}
+		}
+	}
+}
+
+// Whatever clock and random numbers say, the IDs of one state grow within a millisecond, have the clock's time and never repeat; those
+// of a state that holds grow always.
+func TestStateGrows(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(1, 2))
+		s := newState(func(p []byte) {
+			for i := range p {
+				p[i] = byte(random.Uint32())
+			}
+		}, hold)
+		var last ID
+		ms, newest := int64(1000), int64(0)
+		seen := map[ID]bool{}
+		for range 100_000 {
+			ms = max(ms+[]int64{-1, 0, 0, 0, 1}[random.IntN(5)], 0)
+			newest = max(newest, ms)
+			want := ms
+			if hold {
+				want = newest
+			}
+
+			id := s.newID(ms)
+			if got := id.milliseconds(); got != want {
+				t.Fatalf("hold %v: the time is %d, want %d", hold, got, want)
+			}
+			if (hold || id.milliseconds() == last.milliseconds()) && id.Compare(last) <= 0 {
+				t.Fatalf("hold %v: %v after %v", hold, id, last)
+			}
+			if seen[id] {
+				t.Fatalf("hold %v: %v twice", hold, id)
+			}
+			seen[id], last = true, id
+		}
+	}
+}
+
+// IDs have the time of the clock, which goes on and steps back, be it by one call or by the next. With Strict they stay in the newest
+// millisecond.
+func TestTimeOfTheClock(t *testing.T) {
+	var ms int64
+	clock := WithClock(func() time.Time { return time.UnixMilli(ms) })
+	for name, options := range map[string][]Option{"default": {clock}, "strict": {clock, Strict()}} {
+		g := mustNew(options...)
+		newest := int64(0)
+		for _, ms = range []int64{5000, 5000, 5001, 6000, 5999, 5999, 5000, 0, 1, 6000, 6001, 10} {
+			newest = max(newest, ms)
+			want := ms
+			if name == "strict" {
+				want = newest
+			}
+			var one [1]ID
+			id, err := g.Generate()
+			_, fill := g.Fill(one[:])
+			if id.milliseconds() != want || one[0].milliseconds() != want || err != nil || fill != nil {
+				t.Errorf("%s: at %d: IDs of %d and %d, %v, %v, want %d", name, ms, id.milliseconds(), one[0].milliseconds(), err, fill, want)
+			}
+		}
+	}
+}
+
+// copyOf returns what a generator is in a copy of its machine. It is for one goroutine.
+func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
+	s := g.take()
+	defer g.put(s)
+	twin := *s
+	twin.machine = vmgen.Of(machine)
+	c := &Generator{now: g.now}
+	if g.strict != nil {
+		c.strict = &twin
+	}
+	c.states.New = func() any { return &twin }
+	return c
+}
+
+// A copy of the machine makes no ID that the original makes, be it copied before a call or within it.
+func TestCopiedMachine(t *testing.T) {
+	for name, options := range map[string][]Option{"default": nil, "strict": {Strict()}} {
+		for _, within := range []bool{false, true} {
+			var machine atomic.Uint64
+			g := mustNew(append(options, WithClock(frozen(1000)))...)
+			first, _ := g.Generate()
+			c := copyOf(g, &machine)
+			undo := vmgen.Pretend(&machine) // from now on this is the copy
+
+			made := map[ID]bool{}
+			ids := make([]ID, bufferSize)
+			g.Fill(ids)
+			for _, id := range ids {
+				made[id] = true
+			}
+			if id, _ := c.Generate(); !made[id] {
+				t.Errorf("%s: not copied yet, and %v is another ID than the original's", name, id)
+			}
+
+			if within {
+				s := c.take()
+				s.random = func(p []byte) {
+					machine.Store(1)
+					cryptorand.Read(p)
+				}
+				c.put(s)
+			} else {
+				machine.Add(1)
+			}
+			last := first
+			for range 3 {
+				n, err := c.Fill(ids)
+				id, err2 := c.Generate()
+				if n != len(ids) || err != nil || err2 != nil {
+					t.Errorf("%s: %d IDs, %v, %v", name, n, err, err2)
+				}
+				for _, id := range append(ids, id) {
+					if made[id] {
+						t.Fatalf("%s, copied within a call %v: %v is an ID of the original's, too", name, within, id)
+					}
+					if name == "strict" && id.Compare(last) <= 0 {
+						t.Fatalf("%v was made after %v", id, last)
+					}
+					made[id], last = true, id
+				}
+			}
+			undo()
 		}
 	}
 }
