@@ -163,15 +163,20 @@ func TestStepBackExhaustively(t *testing.T) {
 	}
 }
 
-// A plan that was made before another claim takes nothing.
+// A plan that was made before another claim takes nothing, and skips nothing.
 func TestStalePlan(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
 	b.startAt(10)
-	c := newCursor(&b, new(atomic.Uint64))
+	var skipped atomic.Uint64
+	c := newCursor(&b, &skipped)
 	p, _ := b.plan(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
-		if start, taken := c.take(b.base, p, 8); taken != want {
+		start, taken := c.take(b.base, p, 8)
+		if taken != want {
 			t.Errorf("%d values from %d, want %d", taken, start, want)
+		}
+		if n := skipped.Load(); n != (40-10)<<3 {
+			t.Errorf("skipped %d values, want %d", n, (40-10)<<3)
 		}
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -372,6 +374,92 @@ func TestClose(t *testing.T) {
 	unused := newBench(t)
 	if last, err := unused.Close(); !last.Equal(time.Unix(testStart-1, 0)) || err != nil {
 		t.Errorf("unused: Close = %s, %v", last, err)
+	}
+}
+
+// In a copy of the machine no call returns an ID, be it copied before the call or at any reading of the clock within it, from a unit
+// with IDs left or without, and with a clock that stands still or goes on.
+func TestCopiedMachine(t *testing.T) {
+	one := func(id ID, err error) (int, error) {
+		if id == 0 {
+			return 0, err
+		}
+		return 1, err
+	}
+	for name, call := range map[string]func(b *bench) (n int, err error){
+		"Generate": func(b *bench) (int, error) { return one(b.Generate()) },
+		"Wait":     func(b *bench) (int, error) { return one(b.Wait(b.Context())) },
+		"Fill":     func(b *bench) (int, error) { return b.Fill(make([]ID, 20)) },
+		"FillWait": func(b *bench) (int, error) { return b.FillWait(b.Context(), make([]ID, 20)) },
+	} {
+		for at := range 5 {
+			for _, used := range []int{0, 8} {
+				for _, step := range []int64{0, 1} {
+					synctest.Test(t, func(t *testing.T) {
+						var machine atomic.Uint64
+						defer vmgen.Pretend(&machine)()
+						var clock fakeClock
+						reads := 100
+						b := newBench(t, WithClock(func() time.Time {
+							if reads++; reads == at {
+								machine.Store(1)
+							}
+							now := clock.now()
+							clock.ms.Add(step)
+							return now
+						}))
+						begin := b.clock.ms.Load()
+						clock.ms.Store(begin)
+						if n, err := b.Fill(make([]ID, used)); n != used || err != nil {
+							t.Fatal(n, err)
+						}
+
+						reads = 0
+						clock.ms.Store(begin)
+						if at == 0 {
+							machine.Store(1)
+						}
+						n, err := call(b)
+						if machine.Load() == 0 {
+							return // it took fewer readings
+						}
+						late := err == errExhausted && at > 0 // which the call had found out before
+						if n > 0 || err != errCopied && !late {
+							t.Errorf("%s, copied at reading %d, %d used, clock by %d ms: %d IDs, %v", name, at, used, step, n, err)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// A copy goes on after it dropped the original's leases: more of them are of no use to it.
+func TestCopyGoesOn(t *testing.T) {
+	var machine atomic.Uint64
+	defer vmgen.Pretend(&machine)()
+	b := newBench(t)
+	b.want(3, 0)
+	machine.Add(1)
+	b.refuses(errCopied)
+	b.add(testLease(1, 60, 60))
+	for _, ms := range []int64{0, -100_000, 59_000, 200_000} {
+		b.clock.ms.Store(testStart*1000 + 1000 + ms)
+		b.refuses(errCopied)
+	}
+
+	b.clock.ms.Store(testStart*1000 + 1001)
+	b.add(randflake.Lease{}, testLease(2, 0, 60))
+	if p := b.want(8, 1); p.Static["worker"] != 2 {
+		t.Errorf("%+v, want worker 2", p)
+	}
+
+	machine.Add(1) // a copy of the copy
+	b.refuses(errCopied)
+	for _, want := range []error{errCopied, errClosed} {
+		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
+			t.Errorf("Close = %s, %v, want %v", last, err, want)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // What waits does so in a bubble, where sleeping is exact and takes no time. The clock is the bubble's,
@@ -239,5 +240,53 @@ func TestWaitEnds(t *testing.T) {
 			waiters.Wait()
 			w.waited(1050 * time.Millisecond)
 		})
+	}
+}
+
+// The machine is copied when an ID was made for a caller that waits, and before the caller runs: its context ended, so it waits for the
+// line to leave it, which is held while the next in line is served.
+func TestCopiedBeforeWake(t *testing.T) {
+	for name, wait := range map[string]func(g *Generator, ctx context.Context) (n int, err error){
+		"Wait": func(g *Generator, ctx context.Context) (int, error) {
+			id, err := g.Wait(ctx)
+			return min(int(id), 1), err
+		},
+		"FillWait": func(g *Generator, ctx context.Context) (int, error) { return g.FillWait(ctx, make([]ID, 1)) },
+	} {
+		var machine atomic.Uint64
+		undo := vmgen.Pretend(&machine)
+		var served atomic.Bool // from now on callers in line are served
+		var calls atomic.Int64
+		ctx, cancel := context.WithCancel(t.Context())
+		clock := WithClock(func() time.Time {
+			if served.Load() {
+				switch calls.Add(1) {
+				case 1:
+					cancel()
+				case 2:
+					machine.Add(1)
+				}
+			}
+			return time.Now()
+		})
+		inBubble(t, func(t *testing.T, w *waiting) {
+			ctx, stop := context.WithCancel(ctx)
+			defer stop()
+			w.Fill(make([]ID, 8))
+			go func() {
+				if n, err := wait(w.Generator, ctx); n != 0 || err != errCopied {
+					t.Errorf("%s: %d IDs, %v, want errCopied", name, n, err)
+				}
+			}()
+			synctest.Wait()
+			go w.Wait(t.Context())
+			synctest.Wait()
+			served.Store(true)
+			time.Sleep(time.Second)
+			if calls.Load() < 2 {
+				t.Errorf("%s: the clock was read %d times", name, calls.Load())
+			}
+		}, clock)
+		undo()
 	}
 }
