@@ -90,11 +90,9 @@ func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	return old > 0 && old+1 >= full
 }
 
-// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units.
+// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units. If there is none it is
+// the newest one under earlier leases.
 func (c *cursor) leave(b *bounds, next uint64) {
-	if next == b.base {
-		return
-	}
 	unit := b.newest(next)
 	for {
 		old := c.left.Load()

@@ -41,6 +41,11 @@ func reachable(b *bounds, next uint64) bool {
 func TestPlanExhaustively(t *testing.T) {
 	plans := 0
 	for b := range smallBounds {
+		for now := int64(-2); now <= 5; now++ {
+			if p, err := b.plan(frozen, 0, now); err != errFrozen {
+				t.Fatalf("%+v: plan of a frozen cursor at %d: %+v, %v", b, now, p, err)
+			}
+		}
 		for next := uint64(0); next <= 64; next++ {
 			if !reachable(&b, next) {
 				continue

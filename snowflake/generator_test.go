@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -346,12 +347,67 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, errInvalidOption) {
 		t.Errorf("pinned twice: %v", err)
 	}
-	defer func() {
-		if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
-			t.Errorf("the zero Generator: %s", text)
+}
+
+// A generator that nobody made says so.
+func TestZero(t *testing.T) {
+	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
+		for call, use := range map[string]func(){
+			"Generate": func() { g.Generate() },
+			"Fill":     func() { g.Fill(make([]ID, 1)) },
+			"Wait":     func() { g.Wait(t.Context()) },
+			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
+			"Close":    func() { g.Close() },
+			"Lease":    func() { g.Lease() },
+		} {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
+						t.Errorf("%s of a %s Generator: %q", call, name, text)
+					}
+				}()
+				use()
+			}()
 		}
-	}()
-	new(Generator).Generate()
+	}
+}
+
+// Units begin at the epoch and at multiples from there, before it too: a lease may begin there, and a clock may be behind it.
+func TestEpoch(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+		l := mustParse(t, "epoch: time 31, worker 2, sequence 3", unit, epoch2025)
+		lease := randflake.Lease{Start: epoch2025, End: epoch2025.Add(time.Hour)}
+		b := newBenchFor(t, l, lease)
+		b.clock.ms.Store(epoch2025.UnixMilli() - 1)
+		b.refuses(errLeaseNotStarted)
+		b.step(1)
+		id, err := b.Generate()
+		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(epoch2025) {
+			t.Errorf("unit %v: an ID of %v, %v, want one of the epoch", unit, p.Time, err)
+		}
+		for _, ms := range []int64{-1, 0, 1, unit.Milliseconds() - 1, unit.Milliseconds()} {
+			want := int64(math.Floor(float64(ms) / float64(unit.Milliseconds())))
+			if got := l.unitAt(epoch2025.UnixMilli() + ms); got != want {
+				t.Errorf("unit %v: %d ms after the epoch is unit %d, want %d", unit, ms, got, want)
+			}
+		}
+	}
+}
+
+// What is made in a bubble goes by its time.
+func TestInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(testStart, 0)))
+		g, err := New(smallLayout(t), testLease(1, 0, 60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1234 * time.Millisecond)
+		id, err := g.Generate()
+		if p, _ := g.layout.Inspect(id); err != nil || !p.Time.Equal(time.Now()) {
+			t.Errorf("an ID of %v, %v, want %v", p.Time, err, time.Now())
+		}
+	})
 }
 
 // Once it is closed, a generator makes nothing; Close tells the last second used.

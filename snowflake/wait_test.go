@@ -124,6 +124,9 @@ func TestGenerateGivesWay(t *testing.T) {
 			w.Wait(t.Context())
 		}()
 		synctest.Wait()
+		if issued, waited := w.Handover(handover.Key{}).Counts(); issued != 8 || waited != 1 {
+			t.Errorf("counted %d IDs and %d calls that wait, want 8 and 1", issued, waited)
+		}
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(errExhausted)
 		if err := w.ready(); err != errExhausted {
@@ -190,6 +193,24 @@ func TestWait(t *testing.T) {
 			t.Error("not told of errLeaseNotStarted")
 		}
 	})
+}
+
+// Of the leases that will begin, a call waits for the first one, to the moment.
+func TestWaitForTheFirstLease(t *testing.T) {
+	for _, leases := range [][]randflake.Lease{
+		{testLease(2, 30, 60), testLease(3, 40, 60)},
+		{testLease(3, 40, 60), testLease(2, 30, 60)},
+		{testLease(4, 50, 60), testLease(2, 30, 60), testLease(3, 40, 60)},
+	} {
+		inBubble(t, func(t *testing.T, w *waiting) {
+			w.add(append([]randflake.Lease{{}}, leases...)...)
+			time.Sleep(33_333 * time.Microsecond) // pauses don't end at the start by chance
+			if p := w.want(1, 29_000); p.Static["worker"] != 2 {
+				t.Errorf("%+v, want worker 2", p)
+			}
+			w.waited(29 * time.Second)
+		})
+	}
 }
 
 func TestWaitHeedsItsContext(t *testing.T) {
