@@ -87,7 +87,7 @@ func (c *cursor) raiseFull(full uint64) (old uint64) {
 func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	full := b.candidate(next).slot() + 1
 	old := c.raiseFull(full)
-	return old > 0 && old+1 >= full
+	return old+1 >= full
 }
 
 // leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units. If there is none it is

@@ -234,7 +234,13 @@ func TestOrderAcrossLeases(t *testing.T) {
 			t.Errorf("%d after %d", b.last, before)
 		}
 	}
-	b := newBench(t, RunAhead(5*time.Second)) // and within one second, after a drop
+
+	b := newBench(t) // a lease that was not used leaves the first unit to others
+	b.step(-1000)
+	b.add(randflake.Lease{}, testLease(0, 0, 60))
+	b.want(1, -1000)
+
+	b = newBench(t, RunAhead(5*time.Second)) // and within one second, after a drop
 	b.want(8, 0)
 	b.want(8, 1)
 	before := b.last

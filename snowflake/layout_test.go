@@ -53,6 +53,8 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"mine: time 41, sequence 12; 1ms since 10000-01-01T00:00:00Z":     "epoch",
 		"mine: time 41, sequence 12; 1ms since 1969-12-31T23:59:59Z":      "1970",
 		"mine: time 41, sequence 12; 1ms since 2025-01-01T00:00:00.0005Z": "whole millisecond",
+		"mine: time 41, sequence 12; x since 2025-01-01T00:00:00Z":        `unit "x"`,
+		"mine: time 41, sequence 12; 1ms since yesterday":                 `epoch "yesterday"`,
 		"mine: worker 10" + rest:                                          "first",
 		"mine: time 41, worker 10" + rest:                                 "part sequence",
 		"mine: sequence 12, time 41" + rest:                               "first",
@@ -70,6 +72,24 @@ func TestParseLayoutRefuses(t *testing.T) {
 	} {
 		if l, err := ParseLayout(text); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)
+		}
+	}
+}
+
+// The last unit of a layout ends in the year 9999 at the latest.
+func TestLastMillisecond(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, time.Second} {
+		const bits = 36
+		life := (1 << bits) * unit.Milliseconds()
+		for late, says := range map[int64]string{0: "", 1: "at most 35"} {
+			epoch := time.UnixMilli(latest.UnixMilli() - life + late).UTC()
+			l, err := ParseLayout(fmt.Sprintf("last: time %d, sequence 1; %s since %s", bits, unit, epoch.Format(time.RFC3339Nano)))
+			if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+				t.Errorf("unit %v, %d ms late: %v, %v", unit, late, l, err)
+			}
+			if err == nil && !l.Expires().Equal(latest) {
+				t.Errorf("%v expires at %v, want %v", l, l.Expires(), latest)
+			}
 		}
 	}
 }
