@@ -168,6 +168,28 @@ func TestStepBackExhaustively(t *testing.T) {
 	}
 }
 
+// What callers wait for, and the newest unit that was left, only grow, whoever comes late.
+func TestCursorOnlyGrows(t *testing.T) {
+	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
+	b.startAt(10)
+	c := newCursor(&b, new(atomic.Uint64))
+	newest := uint64(0)
+	for _, full := range []uint64{5, 3, 5, 7, 6} {
+		if old := c.raiseFull(full); old != newest {
+			t.Errorf("raiseFull(%d) = %d, want %d", full, old, newest)
+		}
+		newest = max(newest, full)
+	}
+	left := int64(0)
+	for _, unit := range []int64{20, 12, 20, 30, 29} {
+		c.leave(&b, uint64(unit)<<b.sequence+1)
+		left = max(left, unit)
+		if got := c.lastUsed(&b, b.base); got != left {
+			t.Errorf("left unit %d: the last one used is %d, want %d", unit, got, left)
+		}
+	}
+}
+
 // A plan that was made before another claim takes nothing, and skips nothing.
 func TestStalePlan(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}

@@ -260,6 +260,8 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	b.refuses(errClockBackward) // before the lease's start there is nothing to step back to
 	b.step(301)
 	b.want(1, -700)
+	b.step(-100)
+	b.want(1, -800) // which is back from an earlier unit than the newest
 	if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != nil {
 		t.Errorf("Close = %s, %v, want the second before the step", last, err)
 	}
@@ -326,7 +328,9 @@ func TestNewRefuses(t *testing.T) {
 		{small, span(time.Unix(-1<<61, 0), whole.End), RunAhead(0), errInvalidLease, "1970 to 9999"},
 		{small, span(whole.Start.Add(1), whole.End), RunAhead(0), errInvalidLease, "whole second"},
 		{small, span(whole.Start, whole.End.Add(1)), RunAhead(0), errInvalidLease, "whole second"},
+		{small, span(whole.Start, time.Unix(-1<<61, 0)), RunAhead(0), errInvalidLease, "want one after"},
 		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
+		{pairs, span(pairs.Expires(), pairs.Expires().Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
 		{small, randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}, RunAhead(0), errInvalidLease, "nodes 1 to 2"},
 		{small, testLease(128, 0, 60), RunAhead(0), errInvalidLease, "worker 128: want at most 127"},
 		{small, testLease(1, 0, 0), RunAhead(0), errInvalidLease, "want one after"},
@@ -543,7 +547,8 @@ func TestOnRefusal(t *testing.T) {
 	var told []error
 	b := newBench(t)
 	b.Handover(handover.Key{}).OnRefusal(func(err error, _ bool) { told = append(told, err) })
-	b.want(7, 0)
+	b.want(6, 0)
+	b.Fill(make([]ID, 1))
 	b.Fill(make([]ID, 2))
 	b.refuses(errExhausted)
 	b.step(-1)
