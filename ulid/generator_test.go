@@ -107,10 +107,21 @@ func TestFillHoldsUpNobody(t *testing.T) {
 	if g.put(s); n != len(ids) || err != nil || !slices.IsSortedFunc(ids, ID.Compare) {
 		t.Errorf("%d, %v: %v", n, err, ids)
 	}
-	readings := 0
-	strict := mustNew(Strict(), WithClock(func() time.Time { readings++; return time.UnixMilli(1) }))
-	if n, err := strict.Fill(make([]ID, 3*part+1)); n != 3*part+1 || err != nil || readings != 4 {
-		t.Errorf("%d, %v, %d parts", n, err, readings)
+
+	ids = make([]ID, 3*part+1)
+	for want, options := range map[int][]Option{1: nil, 4: {Strict()}} {
+		readings := 0 // of a clock that goes on with each
+		g := mustNew(append(options, WithClock(func() time.Time {
+			readings++
+			return time.UnixMilli(int64(readings))
+		}))...)
+		n, err := g.Fill(ids)
+		if n != len(ids) || err != nil || readings != want || !slices.IsSortedFunc(ids, ID.Compare) {
+			t.Errorf("%d, %v, %d parts, want %d", n, err, readings, want)
+		}
+		if last := ids[len(ids)-1].milliseconds(); last != int64(want) {
+			t.Errorf("%d parts, and the last ID is of millisecond %d", want, last)
+		}
 	}
 }
 
@@ -319,13 +330,14 @@ func TestTimeOfTheClock(t *testing.T) {
 	}
 }
 
-// copyOf returns what a generator is in a copy of its machine. From then on both have one state each, for one goroutine, which has read
-// random bytes ahead.
+// copyOf returns what a generator is in a copy of its machine. From then on both have one state each, for one goroutine.
 func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
 	s := g.take()
 	defer g.put(s)
 	g.states.New = func() any { return s }
-	s.newID(1000)
+	if s.ms == noTime {
+		s.newID(1000) // which reads random bytes ahead
+	}
 	twin := *s
 	twin.machine = vmgen.Of(machine)
 	c := &Generator{now: g.now}
@@ -336,53 +348,77 @@ func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
 	return c
 }
 
-// A copy of the machine makes no ID that the original makes, be it copied before a call or within it.
+// copyWithin has the machine of c copied when a call has used up the random bytes that were read ahead.
+func copyWithin(c *Generator, machine *atomic.Uint64) {
+	s := c.take()
+	defer c.put(s)
+	s.random = func(p []byte) {
+		machine.Store(1)
+		cryptorand.Read(p)
+	}
+}
+
+// A copy of the machine makes no ID that the original or another copy makes, be it copied before a call or within it.
 func TestCopiedMachine(t *testing.T) {
+	ids := make([]ID, bufferSize)
+	calls := map[string]func(g *Generator) ([]ID, error){
+		"Fill": func(g *Generator) ([]ID, error) {
+			n, err := g.Fill(ids)
+			return ids[:n], err
+		},
+		"Generate": func(g *Generator) ([]ID, error) {
+			n, err := idtest.One(g.Generate)(ids)
+			return ids[:n], err
+		},
+	}
 	for name, options := range map[string][]Option{"default": nil, "strict": {Strict()}} {
-		for _, within := range []bool{false, true} {
-			var machine atomic.Uint64
-			g := mustNew(append(options, WithClock(frozen(1000)))...)
-			c := copyOf(g, &machine)
-			undo := vmgen.Pretend(&machine) // from now on this is the copy
+		for how, call := range calls {
+			for _, within := range []bool{false, true} {
+				where := fmt.Sprintf("%s, %s, copied within a call %v", name, how, within)
+				g := mustNew(append(options, WithClock(frozen(1000)))...)
+				var machines [3]atomic.Uint64
+				var copies [3]*Generator
+				for i := range copies {
+					copies[i] = copyOf(g, &machines[i])
+				}
+				l := &idtest.Ledger[ID]{TB: t}
+				l.Take(ids, g.Fill)
+				made := ids[0]
+				if id, _ := copies[0].Generate(); id != made {
+					t.Errorf("%s: not copied yet, and %v is another ID than %v", where, id, made)
+				}
 
-			made := map[ID]bool{}
-			ids := make([]ID, bufferSize)
-			g.Fill(ids)
-			for _, id := range ids {
-				made[id] = true
-			}
-			if id, _ := c.Generate(); !made[id] {
-				t.Errorf("%s: not copied yet, and %v is another ID than the original's", name, id)
-			}
+				starts := map[[4]byte]bool{[4]byte(made[6:]): true}
+				for i, c := range copies[1:] {
+					undo := vmgen.Pretend(&machines[i+1])
+					if within {
+						copyWithin(c, &machines[i+1])
+						made, _ := call(c)
+						if how == "Fill" { // which makes all IDs anew; of other calls the first IDs are the original's
+							l.Add(made...)
+						}
+					}
+					machines[i+1].Store(1)
 
-			if within {
-				s := c.take()
-				s.random = func(p []byte) {
-					machine.Store(1)
-					cryptorand.Read(p)
-				}
-				c.put(s)
-			} else {
-				machine.Add(1)
-			}
-			var last ID
-			for range 3 {
-				n, err := c.Fill(ids)
-				id, err2 := c.Generate()
-				if n != len(ids) || err != nil || err2 != nil {
-					t.Errorf("%s: %d IDs, %v, %v", name, n, err, err2)
-				}
-				for _, id := range append(ids, id) {
-					if made[id] {
-						t.Fatalf("%s, copied within a call %v: %v is an ID of the original's, too", name, within, id)
+					own := &idtest.Ledger[ID]{TB: t}
+					if name == "strict" {
+						own.Compare = ID.Compare
 					}
-					if name == "strict" && id.Compare(last) <= 0 {
-						t.Fatalf("%v was made after %v", id, last)
+					for range 3 {
+						made, err := call(c)
+						if err != nil {
+							t.Errorf("%s: %v", where, err)
+						}
+						l.Add(made...)
+						own.Take(made, func([]ID) (int, error) { return len(made), nil })
+						starts[[4]byte(made[0][6:])] = true
 					}
-					made[id], last = true, id
+					undo()
+				}
+				if len(starts) < len(copies) { // by 32 bits, which steps don't reach
+					t.Errorf("%s: copies go on where the original was", where)
 				}
 			}
-			undo()
 		}
 	}
 }
