@@ -213,6 +213,17 @@ func TestLeasesAndClock(t *testing.T) {
 	}
 }
 
+// What is over by the time that another lease begins is kept no longer, and what is to come is.
+func TestEndedLeasesGo(t *testing.T) {
+	b := newBench(t)
+	b.want(1, 0)
+	b.add(testLease(2, 60, 60), testLease(3, 120, 60), testLease(4, 180, 60), testLease(5, 180, 120))
+	b.step(180_000)
+	if b.want(1, 180_000); len(b.next) != 1 || b.next[0].lease != testLease(5, 180, 120) {
+		t.Errorf("%d leases are left, want the one of worker 5", len(b.next))
+	}
+}
+
 // IDs of a lease begin above the newest of all leases before, one that was not used changes nothing, and neither do leases that
 // were dropped: worker 0 has lower IDs in the same unit than worker 1.
 func TestOrderAcrossLeases(t *testing.T) {
@@ -384,7 +395,7 @@ func TestZero(t *testing.T) {
 
 // Units begin at the epoch and at multiples from there, before it too: a lease may begin there, and a clock may be behind it.
 func TestEpoch(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+	for _, unit := range []time.Duration{time.Millisecond, 2 * time.Millisecond, 10 * time.Millisecond, time.Second} {
 		l := mustParse(t, "epoch: time 31, worker 2, sequence 3", unit, epoch2025)
 		lease := randflake.Lease{Start: epoch2025, End: epoch2025.Add(time.Hour)}
 		b := newBenchFor(t, l, lease)
@@ -566,7 +577,12 @@ func TestOnRefusal(t *testing.T) {
 // The policies, with a clock that stands still unless it is told to go on.
 
 func TestRunAhead(t *testing.T) {
-	b := newBench(t, RunAhead(3*time.Millisecond))
+	b := newBench(t, RunAhead(time.Millisecond)) // one unit, the least
+	b.want(8, 0)
+	b.want(8, 1)
+	b.refuses(errExhausted)
+
+	b = newBench(t, RunAhead(3*time.Millisecond))
 	for ms := range int64(4) {
 		b.want(8, ms)
 	}

@@ -78,17 +78,18 @@ func TestParseLayoutRefuses(t *testing.T) {
 
 // The last unit of a layout ends in the year 9999 at the latest.
 func TestLastMillisecond(t *testing.T) {
+	end := time.Date(9999, 12, 31, 24, 0, 0, 0, time.UTC)
 	for _, unit := range []time.Duration{time.Millisecond, time.Second} {
 		const bits = 36
 		life := (1 << bits) * unit.Milliseconds()
 		for late, says := range map[int64]string{0: "", 1: "at most 35"} {
-			epoch := time.UnixMilli(latest.UnixMilli() - life + late).UTC()
+			epoch := time.UnixMilli(end.UnixMilli() - life + late).UTC()
 			l, err := ParseLayout(fmt.Sprintf("last: time %d, sequence 1; %s since %s", bits, unit, epoch.Format(time.RFC3339Nano)))
 			if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
 				t.Errorf("unit %v, %d ms late: %v, %v", unit, late, l, err)
 			}
-			if err == nil && !l.Expires().Equal(latest) {
-				t.Errorf("%v expires at %v, want %v", l, l.Expires(), latest)
+			if err == nil && !l.Expires().Equal(end) {
+				t.Errorf("%v expires at %v, want %v", l, l.Expires(), end)
 			}
 		}
 	}
@@ -130,7 +131,7 @@ func TestFieldsRefused(t *testing.T) {
 		"sequence":                     static("sequence", 1),
 	} {
 		id, err := l.Compose(fields)
-		if !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, errEndOfLife) != (says == "ends at") {
+		if id != 0 || !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, errEndOfLife) != (says == "ends at") {
 			t.Errorf("%d, %v, want errInvalidID that says %q", id, err, says)
 		}
 	}
