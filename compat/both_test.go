@@ -292,6 +292,9 @@ func TestClock(t *testing.T) {
 				if n > 0 {
 					continue
 				}
+				if id, again := g.Generate(); again != err || id != 0 {
+					t.Errorf("%s: Generate = %d, %v", where, id, again)
+				}
 				if text, again := g.GenerateString(); again != err || text != "" {
 					t.Errorf("%s: GenerateString = %q, %v", where, text, again)
 				}

@@ -46,7 +46,7 @@ type Generator struct {
 	clock   Clock
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 
-	// newest is the latest second in the lease that the clock has returned. It only grows, and it is the clock of
+	// newest is the latest second in the lease that the clock has returned, or 0. It only grows, and it is the clock of
 	// inner. So the clock of inner never goes back, whatever the Clock does.
 	newest atomic.Int64
 
@@ -72,7 +72,6 @@ func New(config Config) (*Generator, error) {
 	}
 	g := &Generator{clock: config.Clock, machine: vmgen.Now()}
 	g.lease.Store(&lease)
-	g.newest.Store(int64(lease.Start))
 	inner, err := root.New(
 		anykey.Secret([16]byte(config.Secret)).(root.Secret),
 		root.Lease{FirstNode: lease.NodeID, LastNode: lease.NodeID, Start: lease.Start.time(), End: lease.EndExclusive.time()},
