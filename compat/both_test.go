@@ -195,6 +195,7 @@ func TestNew(t *testing.T) {
 		{1 << 32, start, start, secret, badNode},
 
 		{1, early, late, short, lease},
+		{1, early, start, secret, lease},
 		{1, math.MinInt64, start, secret, lease},
 		{0, 0, -1, secret, lease},
 
