@@ -156,17 +156,17 @@ func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64,
 // the lease. leaseEnd must be after the present end and at most RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as
 // it is. So it does in a copy of the machine, as the lease is the original's: make a new generator with another lease.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
-	if g.inner == nil || g.machine.Stale() || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
+	if g.inner == nil || g.machine.Stale() {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if leaseStart != g.lease.LeaseStart || leaseEnd <= g.lease.LeaseEnd {
+	if leaseStart != g.lease.LeaseStart {
 		return false
 	}
 	node := uint32(g.lease.NodeID)
 	added := root.Lease{FirstNode: node, LastNode: node, Start: endAfter(g.lease.LeaseEnd), End: endAfter(leaseEnd)}
-	if g.inner.Handover(handover.Key{}).Add(added) != nil {
+	if g.inner.Handover(handover.Key{}).Add(added) != nil { // not later, or too late
 		return false
 	}
 	g.lease.LeaseEnd = leaseEnd
