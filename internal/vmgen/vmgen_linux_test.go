@@ -2,6 +2,7 @@ package vmgen
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,12 +73,93 @@ func TestListenInBubble(t *testing.T) {
 		defer Listen()()
 		time.Sleep(time.Hour)
 	})
-	stop := Listen()
-	if listening.callers != 1 {
-		t.Error("nobody listens outside of a bubble")
+}
+
+// TestListenWhileAsked: there is one socket while at least one caller wants to know, what arrives there is counted, and it is closed when
+// the last one is through. Each stop counts once.
+func TestListenWhileAsked(t *testing.T) {
+	defer Pretend(&uevents)()
+	l := &listening
+	for range 2 {
+		first, second := Listen(), Listen()
+		if l.callers != 2 {
+			t.Errorf("%d callers, want 2", l.callers)
+		}
+		socket := l.socket
+		if socket == nil {
+			t.Skip("no socket for uevents here")
+		}
+
+		first()
+		first()
+		if l.callers != 1 {
+			t.Errorf("%d callers after one has stopped, want 1", l.callers)
+		}
+		before := uevents.Load()
+		if err := announce(socket); err != nil {
+			t.Log("can't send uevents here:", err)
+		} else {
+			for uevents.Load() == before {
+				time.Sleep(time.Millisecond)
+			}
+		}
+
+		second()
+		if _, err := socket.Read(make([]byte, 1)); l.callers != 0 || !errors.Is(err, os.ErrClosed) {
+			t.Errorf("all have stopped: %d callers, and the socket: %v", l.callers, err)
+		}
 	}
-	if stop(); listening.callers != 0 {
-		t.Error("somebody listens after stop")
+}
+
+// announce sends a socket what the kernel sends in a copy.
+func announce(to *os.File) error {
+	raw, err := to.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var address unix.Sockaddr
+	var named error
+	err = raw.Control(func(fd uintptr) { address, named = unix.Getsockname(int(fd)) })
+	if err = errors.Join(err, named); err != nil {
+		return err
+	}
+	receiver := address.(*unix.SockaddrNetlink).Pid
+
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	message := []byte("change@/devices/x\x00NEW_VMGENID=1\x00")
+	return unix.Sendto(fd, message, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: receiver})
+}
+
+// TestListenElsewhere: where uevents don't tell of copies, nobody listens.
+func TestListenElsewhere(t *testing.T) {
+	var counter atomic.Uint64
+	defer Pretend(&counter)()
+	if Listen()(); listening.callers != 0 {
+		t.Error("somebody listened")
+	}
+	stop := Listen()
+	defer stop()
+	if listening.callers != 0 {
+		t.Error("somebody listens")
+	}
+}
+
+// A machine without a device is never copied, and Pretend ends with undo.
+func TestNever(t *testing.T) {
+	never := Of(nil)
+	if never.Detects() || never.Stale() {
+		t.Error("a machine without a device detects copies, or is one")
+	}
+	var counter atomic.Uint64
+	undo := Pretend(&counter)
+	now := Now()
+	undo()
+	if counter.Add(1); !now.Stale() || !now.Detects() || Now().Stale() {
+		t.Error("the pretended machine was not copied, or the real one was")
 	}
 }
 
