@@ -46,13 +46,47 @@ func TestSuite(t *testing.T) {
 	})
 }
 
+// TestNew refuses a directory on a network file system, also before it is made, and one of which that can't be told.
+func TestNew(t *testing.T) {
+	parent, missing := t.TempDir(), fs.ErrNotExist
+	dir := filepath.Join(parent, "leases")
+	type found struct {
+		kind string
+		err  error
+	}
+	for name, tt := range map[string]struct {
+		dir         string
+		its, parent found
+		want        error
+	}{
+		"on a local disk":          {dir, found{}, found{"NFS", nil}, nil},
+		"on a network":             {dir, found{"NFS", nil}, found{}, lease.ErrUnsafe},
+		"not there, on a disk":     {dir, found{"", missing}, found{}, nil},
+		"not there, on a network":  {dir, found{"", missing}, found{"NFS", nil}, lease.ErrUnsafe},
+		"without a parent":         {dir, found{"", missing}, found{"", missing}, nil},
+		"on who knows what":        {dir, found{"", errFault}, found{}, errFault},
+		"not there, on a bad disk": {dir, found{"", missing}, found{"", errFault}, errFault},
+		"without a name":           {"", found{}, found{}, fs.ErrInvalid},
+	} {
+		e, err := newEngine(tt.dir, func(path string) (string, error) {
+			if path == parent {
+				return tt.parent.kind, tt.parent.err
+			}
+			return tt.its.kind, tt.its.err
+		})
+		if !errors.Is(err, tt.want) || (e != nil) != (tt.want == nil) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+}
+
 var errFault = errors.New("injected fault")
 
 // TestCrashes has each step of a swap fail, as in a crash before it: the swap took effect or did not, and swaps go on. The order of
 // the steps is what makes that true on a disk.
 func TestCrashes(t *testing.T) {
-	want := "write, rename, sync the directory"
-	for crash := range 4 {
+	want := "lock, write, rename, sync the directory"
+	for crash := range 5 {
 		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
 		var steps []string
 		e.before = func(step string) error {
@@ -71,7 +105,7 @@ func TestCrashes(t *testing.T) {
 		after, err := next.Read(t.Context(), "a", "b")
 		must(t, err)
 		done := after.Position == before.Position+1
-		if a, b := string(after.Entries[0].Value), string(after.Entries[1].Value); done != (a == "2") || done != (b == "2") || done != (crash == 0 || crash == 3) || after.Lineage != before.Lineage {
+		if a, b := string(after.Entries[0].Value), string(after.Entries[1].Value); done != (a == "2") || done != (b == "2") || done != (crash == 0 || crash == 4) || after.Lineage != before.Lineage {
 			t.Errorf("crash before step %d: %+v", crash, after)
 		}
 		if newer := put(t, next, "a", "3"); newer.Position != after.Position+1 {
@@ -82,7 +116,7 @@ func TestCrashes(t *testing.T) {
 
 // TestPrepareCrashes has each step of Prepare fail: there is no space until another Prepare succeeds.
 func TestPrepareCrashes(t *testing.T) {
-	for crash := 1; crash <= 6; crash++ {
+	for crash := 1; crash <= 7; crash++ {
 		e, steps := open(t, filepath.Join(t.TempDir(), "leases")), 0
 		e.before = func(string) error {
 			if steps++; steps == crash {
@@ -93,7 +127,7 @@ func TestPrepareCrashes(t *testing.T) {
 		if err := e.Prepare(t.Context()); !errors.Is(err, errFault) {
 			t.Fatal(err)
 		}
-		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 6 {
+		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 7 {
 			t.Errorf("after a crash before step %d: %v", crash, err)
 		}
 		must(t, e.Prepare(t.Context()))
@@ -141,6 +175,11 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// write writes entries with the right sum.
+func write(e *Engine, body string) error {
+	return os.WriteFile(e.path(entriesName), []byte(sumOf([]byte(body))+"\n"+body), 0o600)
+}
+
 // TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
 func TestDamage(t *testing.T) {
 	for name, damage := range map[string]struct {
@@ -149,6 +188,8 @@ func TestDamage(t *testing.T) {
 	}{
 		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, lease.ErrCorrupt},
 		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, lease.ErrCorrupt},
+		"without entries":  {func(e *Engine) error { return write(e, "{}") }, lease.ErrCorrupt},
+		"of other content": {func(e *Engine) error { return write(e, "entries") }, lease.ErrCorrupt},
 		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, lease.ErrCorrupt},
 		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, lease.ErrCorrupt},
 		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, lease.ErrNoSpace},

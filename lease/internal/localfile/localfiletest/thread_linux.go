@@ -1,0 +1,56 @@
+// Package localfiletest makes a test's system calls fail, or another user's.
+package localfiletest
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken disk. It does so by a filter
+// of system calls that the kernel keeps for this goroutine's thread, which ends with the test. Other goroutines sync as ever.
+func FailSyncs(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EIO)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Skipf("can't filter system calls: %v", err)
+	}
+	_, _, failed := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program)))
+	if failed != 0 {
+		t.Skipf("can't filter system calls: %v", failed)
+	}
+	if err := unix.Fsync(-1); err != unix.EIO {
+		t.Fatalf("a sync: %v, want EIO", err)
+	}
+}
+
+// Become makes the calling test another user's from now on, in a group besides the one with the user's number. It does so for
+// this goroutine's thread, which ends with the test. 0 is root, and changes nothing.
+func Become(t *testing.T, user, group int) {
+	t.Helper()
+	if user == 0 {
+		return
+	}
+	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
+	groups := []uint32{uint32(group)}
+	id := uintptr(user)
+	_, _, failed := unix.RawSyscall(unix.SYS_SETGROUPS, 1, uintptr(unsafe.Pointer(&groups[0])), 0)
+	if failed == 0 {
+		_, _, failed = unix.RawSyscall(unix.SYS_SETRESGID, id, id, id)
+	}
+	if failed == 0 {
+		_, _, failed = unix.RawSyscall(unix.SYS_SETRESUID, id, id, id)
+	}
+	if failed != 0 {
+		t.Skipf("can't become another user: %v", failed)
+	}
+}
