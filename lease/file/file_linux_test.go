@@ -240,11 +240,7 @@ func TestOwners(t *testing.T) {
 		{"a group with the rights of others", user, another, another, 0o777, user, user, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			parent, err := os.MkdirTemp("", "") // t.TempDir's are in one of mode 0700
-			must(t, err)
-			t.Cleanup(func() { os.RemoveAll(parent) })
-			must(t, os.Chmod(parent, 0o755))
-			e := prepared(t, filepath.Join(parent, "leases"))
+			e := prepared(t, filepath.Join(localfiletest.TempDir(t), "leases"))
 			for _, path := range []string{e.dir, e.path(lockName), e.path(lineageName), e.path(entriesName)} {
 				must(t, os.Chown(path, tt.owner, tt.its))
 				must(t, os.Chmod(path, tt.mode))

@@ -1,8 +1,11 @@
 package local
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +24,7 @@ func TestCreateRace(t *testing.T) {
 		"a symbolic link": func(dir string) error { return link(t.TempDir(), dir) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := isolate(t)
+			dir := filepath.Join(isolate(t), strings.Repeat("deep/", 40), "ids") // so that two are in each other's way somewhere
 			if err := prepare(dir); err != nil {
 				t.Skip(err)
 			}
@@ -48,6 +51,9 @@ func TestCreateRace(t *testing.T) {
 			}
 			if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
 				t.Errorf("left behind: %v, %v", around, err)
+			}
+			if info, err := os.Stat(filepath.Dir(dir)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+				t.Errorf("the directory above: %v, %v, want mode 0700", info, err)
 			}
 		})
 	}
@@ -93,6 +99,21 @@ func openSpace(t *testing.T, dir string) error {
 		_, err = lease.Open(t.Context(), engine, lease.Config{})
 	}
 	return err
+}
+
+// TestCreateFails: what can't be filled isn't made, and nothing is left behind.
+func TestCreateFails(t *testing.T) {
+	parent, failed := t.TempDir(), errors.New("no space left")
+	made, err := create(filepath.Join(parent, "shop"), func(dir string) error {
+		return errors.Join(failed, os.WriteFile(filepath.Join(dir, secretName), []byte("half"), 0o600))
+	})
+	left, readErr := os.ReadDir(parent)
+	if made || !errors.Is(err, failed) || len(left) > 0 || readErr != nil {
+		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
+	}
+	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after somebody removed it: %v, %v", made, err)
+	}
 }
 
 func TestCreateWhereNothingCanBe(t *testing.T) {

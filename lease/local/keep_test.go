@@ -51,6 +51,12 @@ func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	if err := errors.Join(err, keeper.Close()); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if _, err := keeper.space.Info(t.Context()); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("the space after Close: %v", err)
+	}
 	return id, keeper.Generator().Cipher()
 }
 
@@ -144,13 +150,21 @@ func TestDirRefuses(t *testing.T) {
 	}
 }
 
-// TestDirIgnoresRelativeNames: the XDG base directory specification wants it so.
-func TestDirIgnoresRelativeNames(t *testing.T) {
+// TestDir: names of 1 to 100 characters, in $XDG_STATE_HOME or ~/.local/state. Relative names there are ignored, as the XDG base
+// directory specification wants it.
+func TestDir(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		t.Skip("XDG base directories are for other systems")
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	for _, name := range []string{"a", "snowflake-1024", "_", strings.Repeat("a", 100)} {
+		if dir, err := Dir(name); err != nil || dir != filepath.Join(state, "randflake", name) {
+			t.Errorf("%s, %v", dir, err)
+		}
+	}
 	t.Setenv("XDG_STATE_HOME", "state")
 	if dir, err := Dir("shop"); err != nil || dir != filepath.Join(home, ".local", "state", "randflake", "shop") {
 		t.Errorf("%s, %v", dir, err)

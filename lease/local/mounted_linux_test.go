@@ -1,12 +1,15 @@
 package local
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"golang.org/x/sys/unix"
 )
 
@@ -96,6 +99,90 @@ func TestKeepWarns(t *testing.T) {
 			mount(t, kind, filepath.Dir(filepath.Dir(dir)), kind, 0, data)
 			if makeOne(t); !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "mount a volume") {
 				t.Error(log)
+			}
+		})
+	}
+}
+
+// TestReadPipe: a pipe belongs to the process, whatever its mode.
+func TestReadPipe(t *testing.T) {
+	file, want := filepath.Join(t.TempDir(), "pipe"), randflake.NewSecret()
+	if err := errors.Join(unix.Mkfifo(file, 0o600), os.Chmod(file, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	go os.WriteFile(file, []byte(want.Hex()), 0)
+	if got, err := ReadSecret(file); !got.Equal(want) || err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCreateOnAMountPoint: it can't be replaced, and the error says what to do.
+func TestCreateOnAMountPoint(t *testing.T) {
+	dir := t.TempDir()
+	mount(t, "tmpfs", dir, "tmpfs", 0, "")
+	if made, err := Create(dir); made || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "mount the directory above") {
+		t.Errorf("%v, %v", made, err)
+	}
+}
+
+// TestBrokenDisk: what can't be synced isn't made, and nothing is left behind.
+func TestBrokenDisk(t *testing.T) {
+	for name, do := range map[string]func(dir string) error{
+		"WriteSecret": func(dir string) error {
+			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
+		},
+		"without links": func(dir string) error {
+			return publishWithoutLinks(filepath.Join(dir, "s"), "one")
+		},
+		"Create": func(dir string) error {
+			_, err := Create(filepath.Join(dir, "shop"))
+			return err
+		},
+		"CreateSpace": func(dir string) error {
+			_, err := createSpace(filepath.Join(dir, "shop"))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			localfiletest.FailSyncs(t)
+			err := do(dir)
+			left, readErr := os.ReadDir(dir)
+			if !errors.Is(err, unix.EIO) || len(left) > 0 || readErr != nil {
+				t.Errorf("%v, left behind: %v, %v", err, left, readErr)
+			}
+		})
+	}
+}
+
+// TestUnsyncedDirectory: a directory that the user may not open can't be synced, so nothing new in it is durable.
+func TestUnsyncedDirectory(t *testing.T) {
+	const user = 1001
+	for name, do := range map[string]func(dir string) error{
+		"WriteSecret": func(dir string) error {
+			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
+		},
+		"Create": func(dir string) error {
+			_, err := Create(filepath.Join(dir, "shop"))
+			return err
+		},
+		"makeDirs": func(dir string) error {
+			return makeDirs(filepath.Join(dir, "a", "b"))
+		},
+	} {
+		dir := filepath.Join(localfiletest.TempDir(t), "dir")
+		if err := os.Mkdir(dir, 0o300); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			if os.Geteuid() == 0 {
+				if err := os.Chown(dir, user, user); err != nil {
+					t.Fatal(err)
+				}
+				localfiletest.Become(t, user, user)
+			}
+			if err := do(dir); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%v, want %v", err, fs.ErrPermission)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,7 +30,13 @@ func TestSecretFile(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	for _, text := range []string{strings.ToUpper(secret.Hex()), secret.Hex() + "\r\n", "\n " + secret.Hex(), "\ufeff" + secret.Hex()} {
+	for _, text := range []string{
+		strings.ToUpper(secret.Hex()),
+		secret.Hex() + "\r\n",
+		"\n " + secret.Hex(),
+		"\ufeff" + secret.Hex(),
+		fmt.Sprintf("%1024s", secret.Hex()),
+	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +48,14 @@ func TestSecretFile(t *testing.T) {
 
 func TestReadSecretRefuses(t *testing.T) {
 	const text = "000102030405060708090a0b0c0d0e0f"
-	for _, bad := range []string{"", text[:31], text + "00", text[:31] + "x", strings.Repeat("0", 32), strings.Repeat(" ", 20000) + text} {
+	for _, bad := range []string{
+		"",
+		text[:31],
+		text + "00",
+		text[:31] + "x",
+		strings.Repeat("0", 32),
+		fmt.Sprintf("%-1025s", text),
+	} {
 		file := filepath.Join(t.TempDir(), "s")
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
@@ -82,14 +96,18 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 // TestPublishWithoutLinks is for file systems that have no hard links.
 func TestPublishWithoutLinks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s")
-	if err := publishWithoutLinks(file, "one"); err != nil {
+	noLinks := func(string, string) error { return errors.ErrUnsupported }
+	if err := publish(file, "one", noLinks); err != nil {
 		t.Fatal(err)
 	}
-	if err := publishWithoutLinks(file, "two"); !errors.Is(err, fs.ErrExist) {
+	if err := publish(file, "two", noLinks); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
 		t.Errorf("%q, %v", content, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -99,12 +117,22 @@ func TestSecretForAFile(t *testing.T) {
 	if _, err := ReadSecret(secret.Hex()); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), secret.Hex()) {
 		t.Error(err)
 	}
+	t.Chdir(t.TempDir())
+	if err := WriteSecret(secret.Hex(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadSecret(secret.Hex()); !got.Equal(secret) || err != nil {
+		t.Errorf("from a file that is named so: %v", err)
+	}
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := WriteSecret(file, randflake.Secret{}); !errors.Is(err, randflake.ErrInvalidSecret) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file without a secret: %v", err)
+	}
+	if err := WriteSecret(filepath.Join(file, "secret"), secret); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make the directory "+file) {
+		t.Errorf("without a directory: %v", err)
 	}
 	if made, err := Create(""); made || err == nil {
 		t.Errorf("without a name: %v, %v", made, err)

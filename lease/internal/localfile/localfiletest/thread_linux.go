@@ -2,6 +2,7 @@
 package localfiletest
 
 import (
+	"os"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -53,4 +54,18 @@ func Become(t *testing.T, user, group int) {
 	if failed != 0 {
 		t.Skipf("can't become another user: %v", failed)
 	}
+}
+
+// TempDir is the test's TempDir, but in directories that are open to every user.
+func TempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
