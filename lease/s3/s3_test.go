@@ -24,12 +24,14 @@ type server struct {
 	objects map[string][]byte
 	age     time.Duration // of all objects
 	ignores string        // a header
+	refuses string        // a header
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Lock()
 	defer s.Unlock()
 	object, found := s.objects[r.URL.Path]
+	s.Stamp(w)
 	etag := fmt.Sprintf(`"%x"`, md5.Sum(object))
 	body, _ := io.ReadAll(r.Body)
 	put := func() {
@@ -38,6 +40,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {
+	case r.Header.Get(s.refuses) != "":
+		refuse(w, http.StatusNotImplemented, "NotImplemented")
 	case r.Method == "GET" && found:
 		w.Header().Set("ETag", etag)
 		w.Header().Set("Last-Modified", time.Now().Add(-s.age).UTC().Format(http.TimeFormat))
@@ -87,18 +91,29 @@ func TestFaults(t *testing.T) {
 	}, http.StatusConflict, http.StatusPreconditionFailed)
 }
 
-// TestConditionsIgnored: such a server is refused, whatever it is asked for, and nothing is put.
+func TestTime(t *testing.T) {
+	s, connect := start(t)
+	documenttest.Time(t, &s.Server, connect(t))
+}
+
+// TestConditionsIgnored: a server that ignores a condition, or doesn't know it, is refused, whatever it is asked for, and nothing
+// is put.
 func TestConditionsIgnored(t *testing.T) {
-	for _, header := range []string{"If-Match", "If-None-Match"} {
+	for _, tt := range []struct{ ignores, refuses string }{
+		{"If-Match", ""},
+		{"If-None-Match", ""},
+		{"", "If-Match"},
+		{"", "If-None-Match"},
+	} {
 		s, connect := start(t)
-		s.ignores = header
+		s.ignores, s.refuses = tt.ignores, tt.refuses
 		for range 2 {
 			e := connect(t)
 			_, readErr := e.Read(t.Context(), "a")
 			_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 			for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), header) || s.Puts > 0 {
-					t.Errorf("%s ignored: %v, %d puts", header, err, s.Puts)
+				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), tt.ignores+tt.refuses) || s.Puts > 0 {
+					t.Errorf("%+v: %v, %d puts", tt, err, s.Puts)
 				}
 			}
 		}
