@@ -17,13 +17,13 @@ type Server struct {
 	sync.Mutex
 	Puts  int // of the document
 	fault *fault
-	date  string // of answers, where the test sets it
+	date  []string // of answers, unless nil
 }
 
 // Stamp sets the date of an answer.
 func (s *Server) Stamp(w http.ResponseWriter) {
-	if s.date != "" {
-		w.Header().Set("Date", s.date)
+	if s.date != nil {
+		w.Header()["Date"] = s.date
 	}
 }
 
@@ -33,11 +33,11 @@ func Time(t *testing.T, s *Server, e lease.Engine) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		date string
+		date []string
 		want time.Time
 	}{
-		{"Sun, 22 Nov 2026 12:00:00 GMT", time.Date(2026, 11, 22, 12, 0, 1, 0, time.UTC)},
-		{"noon", time.Time{}},
+		{[]string{"Sun, 22 Nov 2026 12:00:00 GMT"}, time.Date(2026, 11, 22, 12, 0, 1, 0, time.UTC)},
+		{[]string{}, time.Time{}},
 	} {
 		s.Lock()
 		s.date = tt.date
