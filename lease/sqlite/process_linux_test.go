@@ -71,3 +71,23 @@ func TestMountedAlone(t *testing.T) {
 		t.Errorf("%v, want ErrUnsafe", err)
 	}
 }
+
+// TestOpenFiles: no file stays open after a call, successful or not.
+func TestOpenFiles(t *testing.T) {
+	e := prepared(t, filepath.Join(t.TempDir(), "app.db"))
+	count := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		must(t, err)
+		return len(files)
+	}
+	before := count()
+	put(t, e, "a", "2")
+	get(t, e, "a")
+	do(t, e.path, "DROP TABLE randflake_entries").Close()
+	if _, err := e.Swap(t.Context(), nil, entry("a", "3")); !errors.Is(err, lease.ErrNoSpace) {
+		t.Error(err)
+	}
+	if after := count(); after != before {
+		t.Errorf("%d files are open, and were %d", after, before)
+	}
+}
