@@ -111,6 +111,12 @@ func TestCreateFails(t *testing.T) {
 	if made || !errors.Is(err, failed) || len(left) > 0 || readErr != nil {
 		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
 	}
+	if err := os.WriteFile(filepath.Join(parent, secretName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := fillWithSecret(parent); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a space beside a secret that is not its own: %v", err)
+	}
 	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after somebody removed it: %v, %v", made, err)
 	}
@@ -124,5 +130,10 @@ func TestCreateWhereNothingCanBe(t *testing.T) {
 	dir := filepath.Join(file, "shop")
 	if made, err := Create(dir); made || err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("below a file: %v, %v", made, err)
+	}
+	t.Setenv("XDG_STATE_HOME", file)
+	t.Setenv("HOME", file)
+	if keeper, err := Keep("shop"); keeper != nil || err == nil {
+		t.Errorf("Keep below a file: %v, %v", keeper, err)
 	}
 }

@@ -62,6 +62,8 @@ func TestReadMountedSecret(t *testing.T) {
 		{"of another user", 0o644, true, true, 65534, false},
 		{"which the group may write", 0o664, true, true, 0, false},
 		{"which all may write", 0o666, true, true, 0, false},
+		{"which others may write", 0o646, true, true, 0, false},
+		{"which others may execute", 0o645, true, true, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, view := t.TempDir(), t.TempDir()
@@ -102,6 +104,17 @@ func TestKeepWarns(t *testing.T) {
 			}
 		})
 	}
+	t.Run("disk", func(t *testing.T) {
+		dir, log := isolate(t), logs(t)
+		var at unix.Statfs_t
+		err := unix.Statfs(filepath.Dir(filepath.Dir(dir)), &at)
+		if err != nil || at.Type != unix.EXT4_SUPER_MAGIC && at.Type != unix.XFS_SUPER_MAGIC && at.Type != unix.BTRFS_SUPER_MAGIC {
+			t.Skipf("the temporary directory is on no disk: %#x, %v", at.Type, err)
+		}
+		if makeOne(t); !strings.Contains(log.String(), "level=INFO ") {
+			t.Error(log)
+		}
+	})
 }
 
 // TestReadPipe: a pipe belongs to the process, whatever its mode.
@@ -152,6 +165,18 @@ func TestBrokenDisk(t *testing.T) {
 				t.Errorf("%v, left behind: %v, %v", err, left, readErr)
 			}
 		})
+	}
+}
+
+// TestCreateOnce: Create writes nothing where something is, not even beside it.
+func TestCreateOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shop")
+	if made, err := Create(dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	localfiletest.FailSyncs(t)
+	if made, err := Create(dir); made || err != nil {
+		t.Errorf("%v, %v", made, err)
 	}
 }
 

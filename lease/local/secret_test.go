@@ -81,7 +81,17 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 	if err := WriteSecret(file, randflake.NewSecret()); err != nil {
 		t.Fatal(err)
 	}
-	for mode, good := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o640: true, 0o440: true, 0o644: false, 0o660: false, 0o602: false, 0o604: false} {
+	for mode, good := range map[fs.FileMode]bool{
+		0o600: true,
+		0o400: true,
+		0o640: true,
+		0o440: true,
+		0o711: true,
+		0o644: false,
+		0o660: false,
+		0o602: false,
+		0o604: false,
+	} {
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +115,9 @@ func TestPublishWithoutLinks(t *testing.T) {
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
 		t.Errorf("%q, %v", content, err)
+	}
+	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v, %v, want mode 0600", info, err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
