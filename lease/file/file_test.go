@@ -85,12 +85,13 @@ var errFault = errors.New("injected fault")
 // TestCrashes has each step of a swap fail, as in a crash before it: the swap took effect or did not, and swaps go on. The order of
 // the steps is what makes that true on a disk.
 func TestCrashes(t *testing.T) {
-	want := "lock, write, rename, sync the directory"
+	const order = "lock, write, rename, sync the directory"
 	for crash := range 5 {
 		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
 		var steps []string
 		e.before = func(step string) error {
-			if steps = append(steps, step); len(steps) == crash {
+			steps = append(steps, step)
+			if len(steps) == crash {
 				return errFault
 			}
 			return nil
@@ -98,14 +99,19 @@ func TestCrashes(t *testing.T) {
 		before, err := e.Read(t.Context(), "a", "b")
 		must(t, err)
 		_, err = e.Swap(t.Context(), entry("a", "1"), append(entry("a", "2"), entry("b", "2")...))
-		if got := strings.Join(steps, ", "); got != want && crash == 0 || !strings.HasPrefix(want, got) || (err != nil) != (crash > 0) {
+		got := strings.Join(steps, ", ")
+		if got != order && crash == 0 || !strings.HasPrefix(order, got) || (err != nil) != (crash > 0) {
 			t.Errorf("steps: %s: %v", got, err)
 		}
 		next := open(t, e.dir)
 		after, err := next.Read(t.Context(), "a", "b")
 		must(t, err)
-		done := after.Position == before.Position+1
-		if a, b := string(after.Entries[0].Value), string(after.Entries[1].Value); done != (a == "2") || done != (b == "2") || done != (crash == 0 || crash == 4) || after.Lineage != before.Lineage {
+		want, position := "1", before.Position
+		if crash == 0 || crash == 4 {
+			want, position = "2", before.Position+1
+		}
+		a, b := string(after.Entries[0].Value), string(after.Entries[1].Value)
+		if a != want || (b == "2") != (a == "2") || after.Position != position || after.Lineage != before.Lineage {
 			t.Errorf("crash before step %d: %+v", crash, after)
 		}
 		if newer := put(t, next, "a", "3"); newer.Position != after.Position+1 {
@@ -117,9 +123,11 @@ func TestCrashes(t *testing.T) {
 // TestPrepareCrashes has each step of Prepare fail: there is no space until another Prepare succeeds.
 func TestPrepareCrashes(t *testing.T) {
 	for crash := 1; crash <= 7; crash++ {
-		e, steps := open(t, filepath.Join(t.TempDir(), "leases")), 0
+		e := open(t, filepath.Join(t.TempDir(), "leases"))
+		steps := 0
 		e.before = func(string) error {
-			if steps++; steps == crash {
+			steps++
+			if steps == crash {
 				return errFault
 			}
 			return nil
@@ -182,28 +190,57 @@ func write(e *Engine, body string) error {
 
 // TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
 func TestDamage(t *testing.T) {
-	for name, damage := range map[string]struct {
-		do   func(e *Engine) error
-		want error
+	for name, tt := range map[string]struct {
+		damage     func(e *Engine) error
+		read, swap error
 	}{
-		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, lease.ErrCorrupt},
-		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, lease.ErrCorrupt},
-		"without entries":  {func(e *Engine) error { return write(e, "{}") }, lease.ErrCorrupt},
-		"of other content": {func(e *Engine) error { return write(e, "entries") }, lease.ErrCorrupt},
-		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, lease.ErrCorrupt},
-		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, lease.ErrCorrupt},
-		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, lease.ErrNoSpace},
-		"emptied":          {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, lease.ErrNoSpace},
-		"without its lock": {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil},
+		"torn": {
+			func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"empty": {
+			func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"without entries": {
+			func(e *Engine) error { return write(e, "{}") },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"of other content": {
+			func(e *Engine) error { return write(e, "entries") },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"missing": {
+			func(e *Engine) error { return os.Remove(e.path(entriesName)) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"of another": {
+			func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"gone": {
+			func(e *Engine) error { return os.RemoveAll(e.dir) },
+			lease.ErrNoSpace, lease.ErrNoSpace,
+		},
+		"emptied": {
+			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) },
+			lease.ErrNoSpace, lease.ErrNoSpace,
+		},
+		"without its lock": {
+			func(e *Engine) error { return os.Remove(e.path(lockName)) },
+			nil, lease.ErrNoSpace,
+		},
 	} {
 		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
-		must(t, damage.do(e))
-		left, _ := os.ReadFile(e.path(entriesName))
+		must(t, tt.damage(e))
+		before, _ := os.ReadFile(e.path(entriesName))
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-		after, _ := os.ReadFile(e.path(entriesName))
-		if !errors.Is(readErr, damage.want) || damage.want != nil && !errors.Is(swapErr, damage.want) && !errors.Is(swapErr, lease.ErrNoSpace) || swapErr == nil || string(after) != string(left) {
-			t.Errorf("%s: %v, %v", name, readErr, swapErr)
+		if !errors.Is(readErr, tt.read) || !errors.Is(swapErr, tt.swap) {
+			t.Errorf("%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
+		}
+		if after, _ := os.ReadFile(e.path(entriesName)); string(after) != string(before) {
+			t.Errorf("%s: the entries were changed", name)
 		}
 	}
 	if err := open(t, filepath.Join(t.TempDir(), "no", "leases")).Prepare(t.Context()); !errors.Is(err, fs.ErrNotExist) {

@@ -75,6 +75,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Content-Type") != "application/json":
 		refuse(w, http.StatusUnsupportedMediaType)
 		return
+	case r.Method == "GET" && r.ContentLength != 0:
+		refuse(w, http.StatusBadRequest)
+		return
 	case !s.knows(r):
 		refuse(w, http.StatusUnauthorized)
 		return
@@ -302,7 +305,10 @@ func TestKubeconfig(t *testing.T) {
 		if err == nil {
 			err = e.Prepare(t.Context())
 		}
-		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")) {
+		if tt.want == "" && err == nil {
+			continue
+		}
+		if tt.want == "" || err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
 		}
 	}
@@ -334,7 +340,8 @@ func TestURL(t *testing.T) {
 func TestFindAccess(t *testing.T) {
 	home := t.TempDir()
 	config := func(path, server string) string {
-		const form = `{current-context: c, contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {server: "%s"}}]}`
+		const form = `{current-context: c, contexts: [{name: c, context: {cluster: c}}],
+			clusters: [{name: c, cluster: {server: "%s"}}]}`
 		path = filepath.Join(home, path)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		must(t, os.WriteFile(path, fmt.Appendf(nil, form, server), 0o600))
@@ -373,8 +380,13 @@ func TestInPod(t *testing.T) {
 			t.Errorf("%+v, %v, want %s", a, err, tt.want)
 		}
 	}
-	if _, err := inPod(t.TempDir(), "10.0.0.1", ""); !errors.Is(err, fs.ErrNotExist) {
+	must(t, os.Remove(filepath.Join(dir, "ca.crt")))
+	if _, err := inPod(dir, "10.0.0.1", ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a certificate authority: %v", err)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
+	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
+		t.Errorf("with another authority's file: %v", err)
 	}
 }
 

@@ -64,7 +64,8 @@ func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 func TestKeep(t *testing.T) {
 	dir, log := isolate(t), logs(t)
 	first, cipher := makeOne(t)
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "made a new secret") || !strings.Contains(text, filepath.Base(dir)) {
+	text := log.String()
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "made a new secret") || !strings.Contains(text, filepath.Base(dir)) {
 		t.Errorf("logged at first use: %q", text)
 	}
 	log.Reset()
@@ -104,9 +105,12 @@ func TestKeepRefuses(t *testing.T) {
 		want   error
 		said   string
 	}{
-		"no secret": {func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) }, fs.ErrNotExist, "put the secret back"},
-		"a secret that is none": {func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 7) },
-			randflake.ErrInvalidSecret, "secret file"},
+		"no secret": {func(dir string) error {
+			return os.Remove(filepath.Join(dir, "secret"))
+		}, fs.ErrNotExist, "put the secret back"},
+		"a secret that is none": {func(dir string) error {
+			return os.Truncate(filepath.Join(dir, "secret"), 7)
+		}, randflake.ErrInvalidSecret, "secret file"},
 		"another secret": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "secret"), []byte(randflake.NewSecret().Hex()), 0o600)
 		}, lease.ErrSecret, "secret"},

@@ -144,7 +144,8 @@ func TestSecretForAFile(t *testing.T) {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file without a secret: %v", err)
 	}
-	if err := WriteSecret(filepath.Join(file, "secret"), secret); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make the directory "+file) {
+	err := WriteSecret(filepath.Join(file, "secret"), secret)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make the directory "+file) {
 		t.Errorf("without a directory: %v", err)
 	}
 	if made, err := Create(""); made || err == nil {

@@ -81,7 +81,15 @@ func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
 
 // Faults tests that a request to put the document is sent once, unless the server says by one of some statuses that it changed nothing.
 func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unchanged ...int) {
-	faults := []fault{{status: 0}, {status: 0, effect: true}, {status: 500}, {status: 500, effect: true}, {status: 503}, {status: 504, effect: true}, {status: 200}}
+	faults := []fault{
+		{status: 0},
+		{status: 0, effect: true},
+		{status: 500},
+		{status: 500, effect: true},
+		{status: 503},
+		{status: 504, effect: true},
+		{status: 200},
+	}
 	for _, status := range unchanged {
 		faults = append(faults, fault{status: status, repeats: true})
 	}
