@@ -24,7 +24,7 @@ func TestCreateRace(t *testing.T) {
 		"a symbolic link": func(dir string) error { return link(t.TempDir(), dir) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(isolate(t), strings.Repeat("deep/", 40), "ids") // so that two are in each other's way somewhere
+			dir := filepath.Join(isolate(t), strings.Repeat("deep/", 12), "ids") // so that two are in each other's way somewhere
 			if err := prepare(dir); err != nil {
 				t.Skip(err)
 			}
