@@ -138,13 +138,15 @@ func (s *server) write(t *testing.T, name, content string) string {
 	return path
 }
 
-// connect returns an engine as in a pod.
-func (s *server) connect(t *testing.T) lease.Engine {
+// access returns that of a pod.
+func (s *server) access(t *testing.T) *access {
 	host, port, _ := strings.Cut(strings.TrimPrefix(s.http.URL, "https://"), ":")
 	a, err := inPod(s.dir, host, port)
 	must(t, err)
-	return newEngine(a, "shop", "ids")
+	return a
 }
+
+func (s *server) connect(t *testing.T) lease.Engine { return newEngine(s.access(t), "shop", "ids") }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -233,6 +235,14 @@ func TestRedirected(t *testing.T) {
 	}
 }
 
+// TestNoNamespace: without its namespace a ConfigMap can't be made, however often it is tried.
+func TestNoNamespace(t *testing.T) {
+	e := newEngine(start(t).access(t), "none", "ids")
+	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Error(err)
+	}
+}
+
 // TestFull: a ConfigMap that is nearly full takes no more entries, and its entries can change.
 func TestFull(t *testing.T) {
 	e := start(t).connect(t)
@@ -288,16 +298,21 @@ func TestKubeconfig(t *testing.T) {
 		{server + ", certificate-authority: ca.crt", "tokenFile: token", ""},
 		{data, "client-certificate: ca.crt, client-key: " + filepath.Join(s.dir, "key.pem"), ""},
 		{data, "client-certificate-data: " + encode([]byte(s.certificate())) + ", client-key-data: " + encode([]byte(s.key(t))), ""},
+		{data + ", certificate-authority: none.pem", "token: first", ""},
+		{data, "tokenFile: none", "none"},
 		{data, "token: hunter2", "401"},
 		{data, "", "401"},
 		{server, "token: first", "unknown authority"},
 		{server + ", certificate-authority: token", "token: first", "want certificates in PEM"},
 		{data, "exec: {command: aws}", "want a token or a client certificate"},
+		{data, "auth-provider: {name: gcp}", "want a token or a client certificate"},
 		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
 		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
 		{server + ", certificate-authority-data: '?'", "token: hunter2", "base64"},
 		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
 		{"server: 'https://me:hunter2@shop'", "token: first", "https://HOST:PORT"},
+		{"server: 'https://shop?token=hunter2'", "token: first", "https://HOST:PORT"},
+		{"server: 'https://shop:port'", "token: first", "https://HOST:PORT"},
 		{"", "token: first", "https://HOST:PORT"},
 	} {
 		path := s.write(t, "config", fmt.Sprintf(form, tt.cluster, tt.user))
@@ -333,6 +348,9 @@ func TestURL(t *testing.T) {
 	}
 	if _, err := Connect(t.Context(), "kubernetes:a/b?kubeconfig=/none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the kubeconfig file: %v", err)
+	}
+	if e, err := Connect(t.Context(), "kubernetes:ids"); e != nil || err == nil {
+		t.Errorf("a wrong URL: %v, %v", e, err)
 	}
 }
 
