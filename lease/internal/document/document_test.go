@@ -143,6 +143,9 @@ func TestChangedEachTime(t *testing.T) {
 func TestCopied(t *testing.T) {
 	m, e := prepared(t)
 	_, original := leasetest.Get(t, e, "a")
+	if original.Position != 1 {
+		t.Errorf("position %d after one swap", original.Position)
+	}
 	written := m.document.Made
 	for _, tt := range []struct {
 		age    time.Duration
@@ -163,6 +166,18 @@ func TestCopied(t *testing.T) {
 	}
 	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
 		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
+	}
+}
+
+// TestTime: the time is in the middle of the two seconds that a date may stand for, or zero without a date.
+func TestTime(t *testing.T) {
+	m, e := prepared(t)
+	date := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for date, want := range map[time.Time]time.Time{date: date.Add(time.Second), {}: {}} {
+		m.document.Date = date
+		if _, a := leasetest.Get(t, e, "a"); !a.Time.Equal(want) {
+			t.Errorf("date %v: time %v, want %v", date, a.Time, want)
+		}
 	}
 }
 
@@ -251,16 +266,19 @@ func TestDeadline(t *testing.T) {
 		m.fails = errors.New("the connection timed out")
 		for _, tt := range []struct {
 			deadline time.Duration
-			want     error
+			ended    bool
 		}{
-			{time.Hour, m.fails},
-			{0, context.DeadlineExceeded},
+			{time.Hour, false},
+			{0, true},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := e.Read(late{ctx, time.Now().Add(tt.deadline)}, "a")
-			if !errors.Is(err, m.fails) || !errors.Is(err, tt.want) || ctx.Err() != nil && tt.want == m.fails {
-				t.Errorf("%v before the deadline: %v, want %v", tt.deadline, err, tt.want)
+			if !errors.Is(err, m.fails) || strings.Contains(err.Error(), "%!") {
+				t.Errorf("%v before the deadline: %v", tt.deadline, err)
+			}
+			if errors.Is(err, context.DeadlineExceeded) != tt.ended {
+				t.Errorf("%v before the deadline: %v, want the end of the context: %t", tt.deadline, err, tt.ended)
 			}
 		}
 	})
