@@ -153,7 +153,9 @@ func TestOpenFiles(t *testing.T) {
 				return nil
 			}
 			replaced = true
-			return errors.Join(os.CopyFS(e.dir+"-new", os.DirFS(e.dir)), os.RemoveAll(e.dir), os.Rename(e.dir+"-new", e.dir))
+			must(t, os.CopyFS(e.dir+"-new", os.DirFS(e.dir)))
+			must(t, os.RemoveAll(e.dir))
+			return os.Rename(e.dir+"-new", e.dir)
 		},
 	} {
 		e.before = fails

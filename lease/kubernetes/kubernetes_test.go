@@ -251,7 +251,8 @@ func TestFull(t *testing.T) {
 	for i := range most / (lease.MaxValue * 4 / 3) { // in base64
 		leasetest.Put(t, e, fmt.Sprint(i), large)
 	}
-	if a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); err == nil || !strings.Contains(err.Error(), "full") {
+	a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
+	if err == nil || !strings.Contains(err.Error(), "full") {
 		t.Errorf("%+v, %v", a, err)
 	}
 	leasetest.Put(t, e, "0", "1")
@@ -292,12 +293,13 @@ func TestKubeconfig(t *testing.T) {
 		clusters: [{name: c, cluster: {%s}}], users: [{name: other, user: {}}, {name: u, user: {%s}}]}`
 	server := fmt.Sprintf("server: %q", s.http.URL)
 	encode := base64.StdEncoding.EncodeToString
+	pair := fmt.Sprintf("client-certificate-data: %s, client-key-data: %s", encode([]byte(s.certificate())), encode([]byte(s.key(t))))
 	data := server + ", certificate-authority-data: " + encode([]byte(s.certificate()))
 	for _, tt := range []struct{ cluster, user, want string }{
 		{data, "token: first", ""},
 		{server + ", certificate-authority: ca.crt", "tokenFile: token", ""},
 		{data, "client-certificate: ca.crt, client-key: " + filepath.Join(s.dir, "key.pem"), ""},
-		{data, "client-certificate-data: " + encode([]byte(s.certificate())) + ", client-key-data: " + encode([]byte(s.key(t))), ""},
+		{data, pair, ""},
 		{data + ", certificate-authority: none.pem", "token: first", ""},
 		{data, "tokenFile: none", "none"},
 		{data, "token: hunter2", "401"},

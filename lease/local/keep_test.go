@@ -133,8 +133,10 @@ func TestKeepRefuses(t *testing.T) {
 			}
 			before, _ := filepath.Glob(filepath.Join(dir, "*"))
 			keeper, err := Keep("shop", quiet())
-			if keeper != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), dir) {
-				t.Errorf("%v", err)
+			wantErr(t, "Keep", err, c.want, c.said)
+			wantErr(t, "Keep", err, c.want, dir)
+			if keeper != nil {
+				t.Error("there is a keeper")
 			}
 			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
 				t.Errorf("%v, then %v", before, after)

@@ -13,17 +13,22 @@ import (
 	"github.com/randflake/randflake"
 )
 
+// wantErr fails the test unless err is target and says something.
+func wantErr(t *testing.T, what string, err, target error, said string) {
+	t.Helper()
+	if !errors.Is(err, target) || !strings.Contains(err.Error(), said) {
+		t.Errorf("%s: %v, want %v, with %q", what, err, target, said)
+	}
+}
+
 func TestSecretFile(t *testing.T) {
 	file, secret := filepath.Join(t.TempDir(), "s"), randflake.NewSecret()
-	if _, err := ReadSecret(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), file) {
-		t.Errorf("no file: %v", err)
-	}
+	_, err := ReadSecret(file)
+	wantErr(t, "no file", err, fs.ErrNotExist, file)
 	if err := WriteSecret(file, secret); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteSecret(file, randflake.NewSecret()); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), file) {
-		t.Errorf("over another: %v", err)
-	}
+	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
 	if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
 		t.Errorf("not the secret that was written: %v", err)
 	}
@@ -61,13 +66,13 @@ func TestReadSecretRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := ReadSecret(file)
-		if !errors.Is(err, randflake.ErrInvalidSecret) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), text[:16]) {
+		wantErr(t, fmt.Sprintf("%d characters", len(bad)), err, randflake.ErrInvalidSecret, file)
+		if strings.Contains(err.Error(), text[:16]) {
 			t.Errorf("%d characters: %v", len(bad), err)
 		}
 	}
-	if _, err := ReadSecret(""); !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "its name is empty") {
-		t.Errorf("no name: %v", err)
-	}
+	_, err := ReadSecret("")
+	wantErr(t, "no name", err, fs.ErrInvalid, "its name is empty")
 	if _, err := ReadSecret(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a directory: %v", err)
 	}
@@ -124,30 +129,32 @@ func TestPublishWithoutLinks(t *testing.T) {
 	}
 }
 
-// TestSecretForAFile: a secret in place of a name is not repeated; and there is no file without a secret.
+// TestSecretForAFile: a secret in place of a name is not repeated, unless there is a file of that name.
 func TestSecretForAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
 	secret := randflake.NewSecret()
-	if _, err := ReadSecret(secret.Hex()); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), secret.Hex()) {
+	_, err := ReadSecret(secret.Hex())
+	wantErr(t, "no file", err, fs.ErrNotExist, "is a secret itself")
+	if strings.Contains(err.Error(), secret.Hex()) {
 		t.Error(err)
 	}
-	t.Chdir(t.TempDir())
 	if err := WriteSecret(secret.Hex(), secret); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := ReadSecret(secret.Hex()); !got.Equal(secret) || err != nil {
 		t.Errorf("from a file that is named so: %v", err)
 	}
+}
+
+// TestWriteSecretRefuses: there is no file without a secret, nor one without a directory.
+func TestWriteSecretRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := WriteSecret(file, randflake.Secret{}); !errors.Is(err, randflake.ErrInvalidSecret) {
-		t.Error(err)
-	}
+	wantErr(t, "no secret", WriteSecret(file, randflake.Secret{}), randflake.ErrInvalidSecret, "not set")
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file without a secret: %v", err)
 	}
-	err := WriteSecret(filepath.Join(file, "secret"), secret)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make the directory "+file) {
-		t.Errorf("without a directory: %v", err)
-	}
+	err := WriteSecret(filepath.Join(file, "secret"), randflake.NewSecret())
+	wantErr(t, "no directory", err, fs.ErrNotExist, "make the directory "+file)
 	if made, err := Create(""); made || err == nil {
 		t.Errorf("without a name: %v, %v", made, err)
 	}

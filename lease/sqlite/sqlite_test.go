@@ -91,7 +91,8 @@ func TestLocked(t *testing.T) {
 	must(t, err)
 	rows.Next()
 	time.AfterFunc(300*time.Millisecond, func() { rows.Close() })
-	if before, after := put(t, e, "a", "4"), put(t, e, "a", "5"); after.Position != before.Position+1 || before.Position != 3 {
+	before, after := put(t, e, "a", "4"), put(t, e, "a", "5")
+	if before.Position != 3 || after.Position != 4 {
 		t.Errorf("positions %d and %d, want 3 and 4", before.Position, after.Position)
 	}
 }
@@ -231,7 +232,9 @@ func TestRefused(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	e := prepared(t, path)
-	a, err := e.transact(t.Context(), "read", "rw", "deferred", func(*sql.Tx, *lease.Answer) error { return os.Remove(path) })
+	a, err := e.transact(t.Context(), "read", "rw", "deferred", func(*sql.Tx, *lease.Answer) error {
+		return os.Remove(path)
+	})
 	if !errors.Is(err, lease.ErrNoSpace) || a.Lineage != "" {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -250,7 +253,8 @@ func TestGone(t *testing.T) {
 			t.Errorf("%v, and the file: %v", err, found)
 		}
 	}
-	if err := open(t, path+"/x.db").Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "directory that is there") {
+	err := open(t, path+"/x.db").Prepare(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "directory that is there") {
 		t.Error(err)
 	}
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
