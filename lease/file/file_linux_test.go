@@ -228,7 +228,7 @@ func TestOwners(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		user       int // in group, besides the group of its number
-		owner, its int
+		owner, its int // the directory's user and group
 		mode       os.FileMode
 		wantOwner  int
 		want       int
@@ -247,16 +247,26 @@ func TestOwners(t *testing.T) {
 				must(t, os.Chown(path, tt.owner, tt.its))
 				must(t, os.Chmod(path, tt.mode))
 			}
-			t.Run("swap", func(t *testing.T) {
+			must(t, os.Remove(e.path(lockName)))
+			t.Run("calls", func(t *testing.T) {
 				localfiletest.Become(t, tt.user, group)
+				if err := e.Prepare(t.Context()); !errors.Is(err, tt.err) {
+					t.Errorf("Prepare: %v, want %v", err, tt.err)
+				}
 				if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, tt.err) {
-					t.Errorf("%v, want %v", err, tt.err)
+					t.Errorf("Swap: %v, want %v", err, tt.err)
 				}
 			})
-			var s syscall.Stat_t
-			must(t, syscall.Stat(e.path(entriesName), &s))
-			if int(s.Uid) != tt.wantOwner || int(s.Gid) != tt.want {
-				t.Errorf("the file is of user %d and group %d, want %d and %d", s.Uid, s.Gid, tt.wantOwner, tt.want)
+			names := []string{entriesName, lockName}
+			if tt.err != nil {
+				names = names[:1] // there is a lock, which only its maker can use
+			}
+			for _, name := range names {
+				var s syscall.Stat_t
+				must(t, syscall.Stat(e.path(name), &s))
+				if int(s.Uid) != tt.wantOwner || int(s.Gid) != tt.want {
+					t.Errorf("%s is of user %d and group %d, want %d and %d", name, s.Uid, s.Gid, tt.wantOwner, tt.want)
+				}
 			}
 		})
 	}
