@@ -43,6 +43,7 @@ func TestFailures(t *testing.T) {
 		want       error
 		found      string
 	}{
+		{"lock", "the lock", func(t *testing.T, e *Engine) { localfiletest.FailLocks(t) }, syscall.EIO, "1"},
 		{"write", "the file's sync", broken, syscall.EIO, "1"},
 		{"write", "the removal of a file that a crash left", func(t *testing.T, e *Engine) {
 			must(t, os.MkdirAll(filepath.Join(e.path(entriesName+".next"), "full"), 0o700))

@@ -210,6 +210,14 @@ func TestDamage(t *testing.T) {
 			func(e *Engine) error { return write(e, "entries") },
 			lease.ErrCorrupt, lease.ErrCorrupt,
 		},
+		"of another type": {
+			func(e *Engine) error {
+				content, err := os.ReadFile(e.path(entriesName))
+				_, body, _ := strings.Cut(string(content), "\n")
+				return errors.Join(err, write(e, strings.Replace(body, `"Position":1`, `"Position":-1`, 1)))
+			},
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
 		"missing": {
 			func(e *Engine) error { return os.Remove(e.path(entriesName)) },
 			lease.ErrCorrupt, lease.ErrCorrupt,
@@ -225,6 +233,10 @@ func TestDamage(t *testing.T) {
 		"emptied": {
 			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) },
 			lease.ErrNoSpace, lease.ErrNoSpace,
+		},
+		"gone, and the engine closed": {
+			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) },
+			fs.ErrClosed, fs.ErrClosed,
 		},
 		"without its lock": {
 			func(e *Engine) error { return os.Remove(e.path(lockName)) },

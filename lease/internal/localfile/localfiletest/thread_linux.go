@@ -10,14 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken disk. It does so by a filter
-// of system calls that the kernel keeps for this goroutine's thread, which ends with the test. Other goroutines sync as ever.
+// FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken disk.
 func FailSyncs(t *testing.T) {
+	t.Helper()
+	fail(t, unix.SYS_FSYNC)
+}
+
+// FailLocks makes every lock of a file that the calling test wants from now on fail with EIO.
+func FailLocks(t *testing.T) {
+	t.Helper()
+	fail(t, unix.SYS_FLOCK)
+}
+
+// fail makes a system call fail by a filter that the kernel keeps for this goroutine's thread, which ends with the test. Other
+// goroutines call as ever.
+func fail(t *testing.T, call uint32) {
 	t.Helper()
 	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EIO)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
@@ -29,8 +41,9 @@ func FailSyncs(t *testing.T) {
 	if failed != 0 {
 		t.Skipf("can't filter system calls: %v", failed)
 	}
-	if err := unix.Fsync(-1); err != unix.EIO {
-		t.Fatalf("a sync: %v, want EIO", err)
+	const noFile = ^uintptr(0)
+	if _, _, failed := unix.Syscall(uintptr(call), noFile, 0, 0); failed != unix.EIO {
+		t.Fatalf("a call that has to fail: %v, want EIO", failed)
 	}
 }
 
