@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -141,6 +142,12 @@ func TestReadPipe(t *testing.T) {
 	}
 }
 
+// TestReadFails: what can't be read is not taken for a secret that is none.
+func TestReadFails(t *testing.T) {
+	_, err := ReadSecret("/proc/self/mem") // nothing is mapped at its beginning
+	wantErr(t, "the process's memory", err, unix.EIO, "/proc/self/mem")
+}
+
 // TestCreateOnAMountPoint: it can't be replaced, and the error says what to do.
 func TestCreateOnAMountPoint(t *testing.T) {
 	dir := t.TempDir()
@@ -194,8 +201,9 @@ func TestCreateOnce(t *testing.T) {
 	}
 }
 
-// TestUnsyncedDirectory: a directory that the user may not open can't be synced, so nothing new in it is durable.
-func TestUnsyncedDirectory(t *testing.T) {
+// TestForbidden: a directory that the user may not open can't be synced, so nothing new in it is durable, and in one that the user
+// may not write nothing is made.
+func TestForbidden(t *testing.T) {
 	const user = 1001
 	for name, do := range map[string]func(dir string) error{
 		"WriteSecret": func(dir string) error {
@@ -209,20 +217,20 @@ func TestUnsyncedDirectory(t *testing.T) {
 			return makeDirs(filepath.Join(dir, "a", "b"))
 		},
 	} {
-		dir := filepath.Join(localfiletest.TempDir(t), "dir")
-		if err := os.Mkdir(dir, 0o300); err != nil {
-			t.Fatal(err)
-		}
-		t.Run(name, func(t *testing.T) {
-			if os.Geteuid() == 0 {
-				if err := os.Chown(dir, user, user); err != nil {
-					t.Fatal(err)
+		for _, mode := range []os.FileMode{0o300, 0o500} {
+			dir := filepath.Join(localfiletest.TempDir(t), "dir")
+			if err := os.Mkdir(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprintf("%s, %04o", name, mode), func(t *testing.T) {
+				if os.Geteuid() == 0 {
+					if err := os.Chown(dir, user, user); err != nil {
+						t.Fatal(err)
+					}
+					localfiletest.Become(t, user, user)
 				}
-				localfiletest.Become(t, user, user)
-			}
-			if err := do(dir); !errors.Is(err, fs.ErrPermission) {
-				t.Errorf("%v, want %v", err, fs.ErrPermission)
-			}
-		})
+				wantErr(t, name, do(dir), fs.ErrPermission, "permission")
+			})
+		}
 	}
 }
