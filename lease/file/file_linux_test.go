@@ -43,7 +43,13 @@ func TestFailures(t *testing.T) {
 		want       error
 		found      string
 	}{
-		{"lock", "the lock", func(t *testing.T, e *Engine) { localfiletest.FailLocks(t) }, syscall.EIO, "1"},
+		{"lock", "the lock", func(t *testing.T, e *Engine) {
+			localfiletest.Fail(t, syscall.SYS_FLOCK)
+		}, syscall.EIO, "1"},
+		{"write", "the change of the file's mode", func(t *testing.T, e *Engine) {
+			must(t, os.Chmod(e.dir, 0o770))
+			localfiletest.Fail(t, syscall.SYS_FCHMOD)
+		}, syscall.EIO, "1"},
 		{"write", "the file's sync", broken, syscall.EIO, "1"},
 		{"write", "the removal of a file that a crash left", func(t *testing.T, e *Engine) {
 			must(t, os.MkdirAll(filepath.Join(e.path(entriesName+".next"), "full"), 0o700))
@@ -267,6 +273,9 @@ func TestOwners(t *testing.T) {
 				must(t, syscall.Stat(e.path(name), &s))
 				if int(s.Uid) != tt.wantOwner || int(s.Gid) != tt.want {
 					t.Errorf("%s is of user %d and group %d, want %d and %d", name, s.Uid, s.Gid, tt.wantOwner, tt.want)
+				}
+				if mode := os.FileMode(s.Mode & 0o777); tt.err == nil && mode != tt.mode&0o666 {
+					t.Errorf("%s has mode %04o in a directory of mode %04o", name, mode, tt.mode)
 				}
 			}
 		})

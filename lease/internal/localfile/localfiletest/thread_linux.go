@@ -13,18 +13,12 @@ import (
 // FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken disk.
 func FailSyncs(t *testing.T) {
 	t.Helper()
-	fail(t, unix.SYS_FSYNC)
+	Fail(t, unix.SYS_FSYNC)
 }
 
-// FailLocks makes every lock of a file that the calling test wants from now on fail with EIO.
-func FailLocks(t *testing.T) {
-	t.Helper()
-	fail(t, unix.SYS_FLOCK)
-}
-
-// fail makes a system call fail by a filter that the kernel keeps for this goroutine's thread, which ends with the test. Other
-// goroutines call as ever.
-func fail(t *testing.T, call uint32) {
+// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on. The kernel has a filter for that
+// which it keeps for this goroutine's thread, and so until the test ends. Other goroutines call as ever.
+func Fail(t *testing.T, call uint32) {
 	t.Helper()
 	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
 	filter := []unix.SockFilter{
