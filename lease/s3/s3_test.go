@@ -285,6 +285,9 @@ func TestURL(t *testing.T) {
 		"s3://bucket/ids?endpoint=http://k:hunter2@host": "@ after the host",
 	} {
 		e, err := Connect(context.Background(), url)
+		if checked := Check(url); (checked == nil) != (want == "" || want == "AWS_REGION") {
+			t.Errorf("%s: checked: %v", url, checked)
+		}
 		if want == "" && err == nil {
 			continue
 		}
