@@ -203,7 +203,10 @@ func TestDamage(t *testing.T) {
 			lease.ErrCorrupt, lease.ErrCorrupt,
 		},
 		"without entries": {
-			func(e *Engine) error { return write(e, "{}") },
+			func(e *Engine) error {
+				token, err := os.ReadFile(e.path(lineageName))
+				return errors.Join(err, write(e, fmt.Sprintf(`{"Token": %q}`, strings.TrimSpace(string(token)))))
+			},
 			lease.ErrCorrupt, lease.ErrCorrupt,
 		},
 		"of other content": {
