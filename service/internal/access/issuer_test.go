@@ -394,6 +394,22 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
+// TestSlowIssuer: an issuer is waited for, but no longer than five seconds.
+func TestSlowIssuer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, keysURL)
+		s.delay = 4 * time.Second
+		s.good()
+		time.Sleep(2 * time.Hour)
+		s.delay = 6 * time.Second
+		began := time.Now()
+		s.bad("a key of an issuer that is too slow", "one")
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("it was waited for for %v", took)
+		}
+	})
+}
+
 // TestKeysAge: known keys are used while the issuer is away, for an hour; fetches back off; and once it is there again, its tokens are good.
 func TestKeysAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -30,9 +30,9 @@ import (
 type fake struct {
 	*Space
 	fails     atomic.Pointer[error]
-	meanwhile atomic.Pointer[func()] // is done once, before the next swap
-	attempts  atomic.Int64           // to open the store
-	stores    atomic.Int64           // that are open
+	meanwhile atomic.Pointer[func() error] // is done once, before the next swap, whose error it may be
+	attempts  atomic.Int64                 // to open the store
+	stores    atomic.Int64                 // that are open
 	log       bytes.Buffer
 	taken     []randflake.Lease // by the service itself
 }
@@ -93,7 +93,9 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 			}
 			if c.Swap {
 				if do := f.meanwhile.Swap(nil); do != nil {
-					(*do)()
+					if err := (*do)(); err != nil {
+						return lease.Answer{}, err
+					}
 				}
 			}
 			return c.On(ctx, e)
@@ -155,6 +157,9 @@ func (f *fake) logged(text string) int { return strings.Count(f.log.String(), te
 func TestBegun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := makeFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
+		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it is being opened") {
+			t.Errorf("at first: error %v, ready %v", err, f.Ready())
+		}
 		f.fail(errAway)
 		f.begin(t)
 		time.Sleep(30 * time.Second)
@@ -200,8 +205,13 @@ func TestStopped(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if ids, _, err := state.Minter(ctx, 3, true); len(ids) != 0 || err == nil {
+		if ids, _, err := state.Minter(ctx, 3, true); len(ids) != 0 || err == nil || !strings.Contains(err.Error(), "the service gets no lease from its store") {
 			t.Errorf("without a lease: %d IDs, error %v", len(ids), err)
+		}
+		for _, l := range f.taken {
+			if l.End.IsZero() {
+				t.Errorf("a lease that was not granted is told of: %+v", f.taken)
+			}
 		}
 		f.fail(nil)
 		time.Sleep(2 * time.Minute)
@@ -293,6 +303,9 @@ func TestMinters(t *testing.T) {
 			if want := checkOf(tt.space, secret); state.Check != want {
 				t.Errorf("%s: check value %q, want %q", tt.space.Kind, state.Check, want)
 			}
+			if stores := f.attempts.Load(); stores > 0 != (tt.space.Store != "") {
+				t.Errorf("%s: %d stores were opened", tt.space.Kind, stores)
+			}
 			if tt.opens == nil {
 				return
 			}
@@ -344,9 +357,10 @@ func TestFewer(t *testing.T) {
 // TestNoIDs: the service makes no IDs of a space whose secret it does not have.
 func TestNoIDs(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		state := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}).open(t)
-		if state.Minter != nil || state.Own != nil {
-			t.Error("it makes IDs")
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"})
+		state := f.open(t)
+		if state.Minter != nil || state.Own != nil || f.Ready() != nil {
+			t.Errorf("it makes IDs, or is not ready: %v", f.Ready())
 		}
 	})
 }
@@ -409,7 +423,7 @@ func TestPatterns(t *testing.T) {
 func TestCounters(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"},
-			config.Counter{Name: "plain"}, config.Counter{Name: "dear", Start: 1000, Step: 5, End: 2000}, config.Counter{Name: "orders/*"})
+			config.Counter{Name: "plain"}, config.Counter{Name: "dear", Start: 1000, Step: 5, End: 2000}, config.Counter{Name: "orders/*", Most: 2})
 		all := f.open(t).Counters
 		for name, want := range map[string]lease.Counter{
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
@@ -427,21 +441,23 @@ func TestCounters(t *testing.T) {
 			run, err := all.Take(t.Context(), "web", name, lease.Period{}, 1)
 			return run.First, err
 		}
-		other := func() {
+		other := func() error {
 			if n, err := take("orders/1"); n != 1 || err != nil {
 				t.Errorf("the other one: %d, error %v", n, err)
 			}
+			return nil
 		}
 		f.meanwhile.Store(&other)
 		if n, err := take("orders/1"); n != 2 || err != nil {
 			t.Errorf("another one was first: %d, error %v, want the second number", n, err)
 		}
-		fails := func() { f.fail(errAway) }
-		f.meanwhile.Store(&fails)
-		if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
-			t.Errorf("the store fails as a counter is made: error %v", err)
+		fails := func() error { return errAway }
+		for range 3 { // which count for nothing
+			f.meanwhile.Store(&fails)
+			if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
+				t.Errorf("the store fails as a counter is made: error %v", err)
+			}
 		}
-		f.fail(nil)
 		if n, err := take("orders/2"); n != 1 || err != nil {
 			t.Errorf("the store is back: %d, error %v", n, err)
 		}
@@ -499,7 +515,10 @@ func TestOpening(t *testing.T) {
 			t.Fatal(err)
 		}
 		held := make(chan struct{})
-		hold := func() { <-held }
+		hold := func() error {
+			<-held
+			return nil
+		}
 		f.meanwhile.Store(&hold)
 		impatient, hangUp := context.WithCancel(t.Context())
 		type result struct {
