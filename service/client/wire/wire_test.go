@@ -111,8 +111,11 @@ func TestOther(t *testing.T) {
 	if err := Received(fs.ErrClosed); err != fs.ErrClosed {
 		t.Errorf("an error of the client's own: %v", err)
 	}
-	info := &errdetails.ErrorInfo{Reason: "FULL", Domain: "example.org"}
-	for _, message := range []proto.Message{info, &errdetails.RetryInfo{}} {
+	for _, message := range []proto.Message{
+		&errdetails.ErrorInfo{Reason: "FULL", Domain: "example.org"},
+		&errdetails.ErrorInfo{Domain: domain},
+		&errdetails.RetryInfo{},
+	} {
 		other := connect.NewError(connect.CodeUnavailable, errors.New("of a proxy"))
 		made, err := connect.NewErrorDetail(message)
 		if err != nil {

@@ -506,6 +506,9 @@ func TestStoreFails(t *testing.T) {
 	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
 		t.Errorf("a store failed, and a list: %s", a.text)
 	}
+	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
+		t.Errorf("a store failed, and a counter: %s", a.text)
+	}
 	for w.usage.Call(config.Anyone, "*failures", 10, 100) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")
