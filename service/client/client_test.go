@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,12 +177,25 @@ func TestLimits(t *testing.T) {
 // TestWaiting: replicas that do not answer share the time that a call has, or have ten seconds each.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var began time.Time
-		var asked []time.Duration
+		began := time.Now()
+		var mu sync.Mutex
+		var all []time.Duration // since then
 		hangs := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			asked = append(asked, time.Since(began))
+			mu.Lock()
+			all = append(all, time.Since(began))
+			mu.Unlock()
 			<-r.Context().Done()
 		})
+		// asked returns when replicas were asked, since a time.
+		asked := func(since time.Time) (at []time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, d := range all {
+				at = append(at, d-since.Sub(began))
+			}
+			all = nil
+			return at
+		}
 		through := &http.Client{Transport: handled{"one": hangs, "two": hangs, "three": hangs}}
 		counters, err := client.NewCounters("demo", []string{"http://one", "http://two", "http://three"}, client.WithHTTPClient(through))
 		if err != nil {
@@ -196,18 +210,19 @@ func TestWaiting(t *testing.T) {
 			if timeout > 0 {
 				ctx, cancel = context.WithTimeout(ctx, timeout)
 			}
-			began, asked = time.Now(), nil
+			start := time.Now()
 			err := counters.SetCounter(ctx, "orders", 7)
-			if cancel(); err == nil || !slices.Equal(asked, want) {
-				t.Errorf("a call of %v asked after %v, error %v; want %v", timeout, asked, err, want)
+			cancel()
+			if at := asked(start); err == nil || !slices.Equal(at, want) {
+				t.Errorf("a call of %v asked after %v, error %v; want %v", timeout, at, err, want)
 			}
 		}
 		gone := errors.New("the caller has left")
 		ctx, leave := context.WithCancelCause(t.Context())
-		asked = nil
 		time.AfterFunc(time.Second, func() { leave(gone) })
-		if err := counters.SetCounter(ctx, "orders", 7); !errors.Is(err, gone) || len(asked) != 1 {
-			t.Errorf("error %v, %d asked; want why the caller left, and no more replicas", err, len(asked))
+		err = counters.SetCounter(ctx, "orders", 7)
+		if at := asked(time.Now()); !errors.Is(err, gone) || len(at) != 1 {
+			t.Errorf("error %v, %d asked; want why the caller left, and no more replicas", err, len(at))
 		}
 	})
 }

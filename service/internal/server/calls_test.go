@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -254,31 +256,40 @@ func TestLimits(t *testing.T) {
 
 // TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
 func TestNoRoom(t *testing.T) {
-	w := newTestbed(t, spaces)
-	var all []func()
-	for range 4 {
-		done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
-		if err != nil {
-			t.Fatal(err)
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		var all []func()
+		for range 4 {
+			done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, done)
 		}
-		all = append(all, done)
-	}
-	late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
-	many := `{"space":"ulid","count":1000}`
-	if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
-		t.Errorf("there is no room: %d %s", a.status, a.text)
-	}
-	if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
-		t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
-	}
-	for _, done := range all {
-		done()
-	}
-	for range 300 { // as each gives its room back
-		if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
-			t.Fatalf("there is room again: %d %s", a.status, a.text)
+		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
+		many := `{"space":"ulid","count":1000}`
+		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
+			t.Errorf("there is no room: %d %s", a.status, a.text)
 		}
-	}
+		gone, hangUp := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, hangUp)
+		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {
+			t.Errorf("the caller has left: %d %s", a.status, a.text)
+		}
+		if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
+			t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
+		}
+		for _, done := range all {
+			done()
+		}
+		for range 300 { // as each gives its room back
+			if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
+				t.Fatalf("there is room again: %d %s", a.status, a.text)
+			}
+		}
+	})
 }
 
 // TestBadInput: what can't be is refused with the code that says so, by each procedure.
@@ -500,7 +511,7 @@ func TestStoreFails(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.broken.Store(true)
 	a := w.take("none", "")
-	if a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
+	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
 	}
 	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
@@ -607,10 +618,19 @@ func TestFiles(t *testing.T) {
 	if configure(c, first) != nil || configure(c, second) != nil {
 		t.Fatal("a configuration does no more")
 	}
-	wrong := *c
-	wrong.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
-	if configure(&wrong, third) == nil {
-		t.Error("a secret that is not there")
+	for what, change := range map[string]func(*config.Config){
+		"secret": func(c *config.Config) {
+			c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
+		},
+		"authority": func(c *config.Config) {
+			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
+		},
+	} {
+		wrong := *c
+		change(&wrong)
+		if configure(&wrong, third) == nil {
+			t.Errorf("the file of the %s is not there: no error", what)
+		}
 	}
 	w.take("none", "")
 	if !first.closed.Load() || second.closed.Load() || third.closed.Load() {

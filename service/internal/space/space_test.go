@@ -149,8 +149,17 @@ func (f *fake) open(t *testing.T) *State {
 	return state
 }
 
-// logged returns how many lines of the log have a text.
-func (f *fake) logged(text string) int { return strings.Count(f.log.String(), text) }
+// logged returns how many lines of the log have a text, once all goroutines wait.
+func (f *fake) logged(text string) int {
+	synctest.Wait()
+	return strings.Count(f.log.String(), text)
+}
+
+// leases returns those that the service took itself, once all goroutines wait.
+func (f *fake) leases() []randflake.Lease {
+	synctest.Wait()
+	return f.taken
+}
 
 // TestBegun: a space whose store is away is not there yet, is tried again with growing pauses, opens once the store is back, and stays
 // begun when it goes away again.
@@ -174,6 +183,7 @@ func TestBegun(t *testing.T) {
 			t.Error("other spaces are waited for this one for longer than half a minute")
 		}
 		time.Sleep(29 * time.Second)
+		synctest.Wait()
 		if n := f.attempts.Load(); n != 12 || f.logged("can't be opened") != 1 {
 			t.Errorf("%d attempts in a minute, want 12, and one line about all:\n%s", n, &f.log)
 		}
@@ -208,7 +218,7 @@ func TestStopped(t *testing.T) {
 		if ids, _, err := state.Minter(ctx, 3, true); len(ids) != 0 || err == nil || !strings.Contains(err.Error(), "the service gets no lease from its store") {
 			t.Errorf("without a lease: %d IDs, error %v", len(ids), err)
 		}
-		for _, l := range f.taken {
+		for _, l := range f.leases() {
 			if l.End.IsZero() {
 				t.Errorf("a lease that was not granted is told of: %+v", f.taken)
 			}
@@ -297,8 +307,13 @@ func TestMinters(t *testing.T) {
 			if want := 100 + len(numbers); len(seen) != want || len(texts) != 100 {
 				t.Errorf("%s: %d texts and %d integers, %d of them different", tt.space.Kind, len(texts), len(numbers), len(seen))
 			}
-			if tt.nodes > 0 && f.taken[0].LastNode-f.taken[0].FirstNode+1 != tt.nodes {
-				t.Errorf("%s: lease %+v, want %d nodes", tt.space.Kind, f.taken[0], tt.nodes)
+			for _, l := range f.leases() {
+				if l.LastNode-l.FirstNode+1 != tt.nodes {
+					t.Errorf("%s: lease %+v, want %d nodes", tt.space.Kind, l, tt.nodes)
+				}
+			}
+			if len(f.taken) > 0 != (tt.nodes > 0) {
+				t.Errorf("%s: leases %+v, want %d nodes", tt.space.Kind, f.taken, tt.nodes)
 			}
 			if want := checkOf(tt.space, secret); state.Check != want {
 				t.Errorf("%s: check value %q, want %q", tt.space.Kind, state.Check, want)
