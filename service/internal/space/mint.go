@@ -64,7 +64,7 @@ type taking struct {
 
 func (t taking) Take(ctx context.Context, window int64, nodes uint32) (randflake.Lease, error) {
 	l, err := t.Space.Take(ctx, window, nodes)
-	if err == nil && t.of.options.Taken != nil {
+	if err == nil {
 		t.of.options.Taken(t.of, window, l)
 	}
 	return l, err
