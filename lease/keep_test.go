@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -300,8 +302,8 @@ func TestOutage(t *testing.T) {
 			deepest := int64(0)
 			for range 10 * 60 {
 				end, now := k.Status().End, time.Now()
-				if end.Sub(now) < c.least {
-					t.Fatalf("%+v: leases for %v", c, end.Sub(now))
+				if end.Sub(now) < c.least || !k.Status().Healthy {
+					t.Fatalf("%+v: leases for %v: %+v", c, end.Sub(now), k.Status())
 				}
 				deepest = max(deepest, s.Limits().WindowOf(end)-1-s.Limits().WindowOf(now))
 				time.Sleep(time.Second)
@@ -386,7 +388,11 @@ func TestKeepOptions(t *testing.T) {
 		if k != nil {
 			k.Close()
 		}
-		if c.err == ErrInvalid {
+		if c.err == ErrInvalid { // which needs no store
+			data, away := newMemory(), false
+			create(t, conn{memory: data}, Limits{Nodes: 1 << 17}, nil)
+			space := open(t, failing(data, func(call) bool { return away }), nil)
+			away = true
 			if k, err := new(queue).keep(t, space, c.option); k != nil || !errors.Is(err, c.err) {
 				t.Errorf("%s, for another kind: %v, %v, want %v", name, k, err, c.err)
 			}
@@ -418,7 +424,7 @@ func TestKeepLogs(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
 	bubble(t, func(t *testing.T) {
-		for want, options := range map[string][]Option{"lease.test": nil, "web-1": {WithLabel("web-1")}} {
+		for want, options := range map[string][]Option{"/" + filepath.Base(os.Args[0]): nil, "web-1": {WithLabel("web-1")}} {
 			log.Reset()
 			k, err := Keep(t.Context(), newSource(t, Limits{}), secret, options...)
 			if err != nil {
@@ -541,6 +547,10 @@ func TestUnfitLease(t *testing.T) {
 		info, err := s.Info(t.Context())
 		if status := k.Status(); err != nil || info.Taken != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
 			t.Errorf("%+v, %+v, %v", status, info, err)
+		}
+		k.Close()
+		if k.Status().Healthy {
+			t.Error("a keeper that is closed is healthy")
 		}
 	})
 }

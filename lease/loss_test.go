@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -308,8 +309,9 @@ func TestCounterLoss(t *testing.T) {
 			w.count(w.a, c.lost, 3)
 			w.data.restore(old)
 			for _, s := range []*Space{w.a, w.b} {
-				if run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1); run != (Run{}) || !errors.Is(err, ErrCounter) {
-					t.Errorf("%v, %v, want ErrCounter", run, err)
+				run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1)
+				if run != (Run{}) || !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": 4 is the highest number") {
+					t.Errorf("%v, %v, want ErrCounter, and the highest number that is left", run, err)
 				}
 			}
 			found, err := w.b.Counter(t.Context(), "c")
@@ -347,6 +349,10 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	}
 	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
 		t.Errorf("%+v, %v", c, err)
+	}
+	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
+	if _, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1); !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": no number is known") {
+		t.Errorf("a counter that may have been lost: %v, want ErrCounter", err)
 	}
 }
 

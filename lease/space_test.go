@@ -84,6 +84,7 @@ func TestTake(t *testing.T) {
 		{"clocks apart the other way", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
 		{"a clock of another age", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
 		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
+		{"the first window of all", 0, 0, -noon.Unix() / 60, 1, 0, nil, time.Time{}},
 		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
 		{"more than there are", 0, 0, 3, 17, 0, ErrInvalid, time.Time{}},
 	} {
@@ -248,6 +249,7 @@ func TestOpen(t *testing.T) {
 		{"s/leases", "", "1 0 4294967296 0", nil, ErrCorrupt},
 		{"s/leases", "", "9223372036854775807 0 0 0", nil, ErrCorrupt},
 		{"s/leases", "", "1 0 1025 0", nil, ErrFull},
+		{"s/leases", "", "1 0 4294967295 0", nil, ErrFull},
 	} {
 		data.restore(good)
 		data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
@@ -412,6 +414,12 @@ func TestMerge(t *testing.T) {
 			steps[61].Next = steps[62].Next - 1
 			steps[61].Take, steps[62].Take = 0, 0
 		}, start + 405, []int{20, 61}},
+		{"none, as the number becomes that of the windows after", rising, func(steps []step) {
+			steps[30].Next = steps[31].Next - 1
+		}, start + 309, nil},
+		{"none, as the number becomes that of the windows before", falling, func(steps []step) {
+			steps[0].Next = steps[1].Next + 1
+		}, start + 10, nil},
 	} {
 		steps := make([]step, 64)
 		for i := range steps {
@@ -428,6 +436,9 @@ func TestMerge(t *testing.T) {
 		got, err := decodeNumbers([]byte(data.data["s/leases"]))
 		if err != nil || len(got.Steps) != 64 {
 			t.Fatalf("%s: %d steps, %v", c.name, len(got.Steps), err)
+		}
+		if newest := got.Steps[got.index(c.window)].Take; newest != 1001 {
+			t.Errorf("%s: take %d, after 1000", c.name, newest)
 		}
 		before := &numbers{1000, slices.Clone(steps)}
 		for _, i := range c.mergers {
