@@ -356,6 +356,51 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	}
 }
 
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is not after all that
+// it took itself, as the other one's clock was wrong. What a fast clock took does not count.
+func TestFloorOfAnother(t *testing.T) {
+	const far = 600000
+	for _, c := range []struct {
+		fast   bool          // the clock of the other one was, and it took a window that is far away
+		takes  []int64       // windows after the present one
+		slow   time.Duration // by which the other one's clock is behind
+		losses int
+	}{
+		{false, nil, time.Hour, 1},
+		{false, []int64{0}, time.Minute, 1},
+		{false, []int64{0}, 6 * time.Minute, 1},
+		{false, []int64{0}, 7 * time.Minute, 2},
+		{false, []int64{0, far}, 6 * time.Minute, 1},
+		{true, []int64{0}, 6 * time.Minute, 1},
+		{true, []int64{0}, 7 * time.Minute, 2},
+		{false, []int64{5}, time.Minute, 1},
+		{false, []int64{5}, 2 * time.Minute, 2},
+		{false, []int64{0, 2}, 4 * time.Minute, 1},
+		{false, []int64{0, 2}, 5 * time.Minute, 2},
+		{false, []int64{2, 0}, 5 * time.Minute, 2},
+	} {
+		w := newTrial(t, false)
+		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
+		if c.fast {
+			w.slow = -far * time.Minute
+			w.take(w.b, far, 1)
+		}
+		for _, window := range c.takes {
+			if window == far {
+				w.now = noon.Add(far * time.Minute)
+			}
+			w.take(w.a, window, 1)
+			w.now = noon
+		}
+		w.slow = c.slow
+		w.report(w.b)
+		takeWindow(t.Context(), w.a, w.present, 1)
+		if info, err := w.a.Info(t.Context()); err != nil || info.Losses != c.losses {
+			t.Errorf("%+v: %+v, %v", c, info, err)
+		}
+	}
+}
+
 // second matches the second call that matches.
 func second(matches func(call) bool) func(call) bool {
 	n := 0

@@ -409,6 +409,19 @@ func TestMerge(t *testing.T) {
 			steps[50].Next = steps[51].Next - 2
 			steps[60].Next = steps[61].Next - 3
 		}, present, []int{50, 60}},
+		{"the newest are in the middle", rising, func(steps []step) {
+			for i := 30; i < 36; i++ {
+				steps[i].Take = 999
+			}
+			steps[50].Next = steps[51].Next - 1
+			steps[10].Next = steps[11].Next - 2
+			steps[20].Next = steps[21].Next - 3
+		}, present, []int{10, 20}},
+		{"the oldest of the newer half", rising, func(steps []step) {
+			steps[32].Next = steps[33].Next - 1
+			steps[10].Next = steps[11].Next - 2
+			steps[20].Next = steps[21].Next - 3
+		}, present, []int{10, 20}},
 		{"the last but one", rising, func(steps []step) {
 			steps[20].Next = steps[21].Next - 2
 			steps[61].Next = steps[62].Next - 1
