@@ -357,6 +357,47 @@ func TestHealth(t *testing.T) {
 	})
 }
 
+// TestStoppedSince: where the end of the leases was noticed late, as the process was paused, IDs stopped at the end.
+func TestStoppedSince(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var off atomic.Int64
+		now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+		s := newSource(t, Limits{})
+		k := keepOn(t, s, WithClock(now))
+		defer k.Close()
+		time.Sleep(5 * time.Minute)
+		s.set(true)
+		end := k.Status().End
+		off.Store(int64(time.Hour))
+		k.Generator().Generate()
+		time.Sleep(2 * time.Second)
+		if status := k.Status(); !status.Stopped.Equal(end) || !status.End.Equal(end) {
+			t.Errorf("%+v, want the end %v", status, end)
+		}
+	})
+}
+
+// TestAheadRefused: a source that grants fewer windows ahead than its limits say is no failure of the keeper.
+func TestAheadRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		s.refuse = func(window int64) error {
+			if window > s.Limits().WindowOf(time.Now())+1 {
+				return &WaitError{ErrAhead, time.Now().Add(time.Minute), "the next one only"}
+			}
+			return nil
+		}
+		k := keepOn(t, s)
+		defer k.Close()
+		for range 600 {
+			time.Sleep(time.Second)
+			if status := k.Status(); status.Err != nil || !status.Healthy {
+				t.Fatalf("%+v", status)
+			}
+		}
+	})
+}
+
 // TestKeepOptions has options that are refused, and those that others replace.
 func TestKeepOptions(t *testing.T) {
 	for name, c := range map[string]struct {

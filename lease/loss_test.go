@@ -506,6 +506,17 @@ func TestLossWithoutClock(t *testing.T) {
 	w.wantFloor(1)
 }
 
+// TestGoneWithoutClock: where nothing is left, a process whose clock may be wrong makes nothing.
+func TestGoneWithoutClock(t *testing.T) {
+	w := newTrial(t, false)
+	w.data.clock = atNoon
+	w.data.restore(state{map[string]string{}, "first", 0})
+	w.now = noon.Add(time.Hour)
+	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) || len(w.data.data) != 0 {
+		t.Errorf("%v, %v, want ErrClock, and nothing", err, w.data.data)
+	}
+}
+
 // TestFloor is that of the later clock, when the data were read.
 func TestFloor(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -263,6 +263,27 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestMadeAnewMeanwhile: a swap that failed shows what there is now, and what a read refuses is refused then too.
+func TestMadeAnewMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		err      error
+	}{
+		{`"format":1`, `"format":9`, ErrCorrupt},
+		{`"Window":60`, `"Window":10`, ErrNoSpace},
+	} {
+		data := newMemory()
+		create(t, conn{memory: data}, Limits{}, atNoon)
+		s := open(t, before(data, isSwap, func() {
+			data.data["s/meta"] = strings.Replace(data.data["s/meta"], c.old, c.new, 1)
+		}), atNoon)
+		l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+		if l != (randflake.Lease{}) || !errors.Is(err, c.err) || data.data["s/leases"] != "" {
+			t.Errorf("%s: %v, %v, want %v", c.new, l, err, c.err)
+		}
+	}
+}
+
 func TestCheckSecret(t *testing.T) {
 	for check, errs := range map[[8]byte][2]error{
 		{}:  {nil, nil}, // a space for any IDs
