@@ -256,6 +256,32 @@ func (w *trial) wantFloor(losses int) {
 	w.take(w.b, 7, 1)
 }
 
+// TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not hide what that took.
+func TestAnswerDuringSwap(t *testing.T) {
+	w := newTrial(t, true)
+	swapped, arrives, done := make(chan bool), make(chan bool), make(chan error)
+	w.arrives = once(isSwap, func() {
+		close(swapped)
+		<-arrives
+	})
+	go func() {
+		_, err := takeWindow(t.Context(), w.a, w.present, 1)
+		done <- err
+	}()
+	<-swapped
+	old := w.data.snapshot()
+	w.moment = once(isSwap, func() {
+		close(arrives)
+		w.must(<-done)
+	})
+	w.take(w.a, 0, 1)
+	w.data.restore(old)
+	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrLoss) {
+		t.Errorf("%v, want ErrLoss", err)
+	}
+	w.wantFloor(1)
+}
+
 // TestNoLoss has what is no loss.
 func TestNoLoss(t *testing.T) {
 	for name, c := range map[string]struct {
