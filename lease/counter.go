@@ -12,7 +12,8 @@ import (
 )
 
 // A Counter is one number that only grows, taken in the same way as nodes. Its numbers carry no time, so no floor helps after a
-// loss: then it grants nothing until a person sets it, unless it starts again in a period that is later than all that was lost.
+// loss: then it grants nothing until a person sets it, unless it starts again in a period that is later than all that was lost. A
+// period that may have begun before the loss goes on where the counter was set.
 type Counter struct {
 	Name   string `json:"-"`
 	Next   int64  `json:"next"`             // number that nobody has taken; beyond End if there is none
@@ -78,8 +79,9 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	}
 	err = s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
 		m := at.meta
-		anew := period.Key > c.Period && (!c.Lost || !period.Begin.Before(m.start(m.Low)))
-		if anew {
+		later := period.Key > c.Period
+		anew := later && !period.Begin.Before(m.start(m.Low)) // or some of its numbers may be among what was lost
+		if later {
 			if err := at.clockError(m); err != nil {
 				return err
 			}
@@ -91,10 +93,10 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 			return fmt.Errorf("%w: counter %s of %s starts again with each period, and is in %s: want one", ErrInvalid, name, s, c.Period)
 		case period.Key < c.Period:
 			return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, name, s, c.Period, period.Key)
-		case anew && period.Begin.Sub(at.to) > m.MaxSkew:
+		case later && period.Begin.Sub(at.to) > m.MaxSkew:
 			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
-			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
+			c.Next, c.ID = c.Start, m.ID
 		case c.Next > c.End || c.Next < 0:
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case c.Lost:
@@ -104,6 +106,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 			}
 			return fmt.Errorf("%w: %s of %s, after a loss of data: %s: set the counter beyond all that were", ErrCounter, name, s, known)
 		}
+		c.Period = period.Key
 		run = Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
 			c.Next = -1

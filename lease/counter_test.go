@@ -3,7 +3,9 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -113,5 +115,206 @@ func TestCounter(t *testing.T) {
 	all, err := s.Counters(t.Context(), "late", 10)
 	if c, one := s.Counter(t.Context(), "orders"); err != nil || one != nil || len(all) != 1 || all[0] != c || c.Next != 3 || c.Lost {
 		t.Errorf("%+v, %v, %+v, %v", all, err, c, one)
+	}
+}
+
+// TestCounterBounds has the smallest and largest of what a counter may be.
+func TestCounterBounds(t *testing.T) {
+	s := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
+	for _, c := range []struct {
+		Counter
+		err error
+		run Run // of all numbers
+	}{
+		{Counter{Name: ""}, ErrInvalid, Run{}},
+		{Counter{Name: "/a"}, ErrInvalid, Run{}},
+		{Counter{Name: "a/"}, ErrInvalid, Run{}},
+		{Counter{Name: "a b"}, ErrInvalid, Run{}},
+		{Counter{Name: strings.Repeat("n", 58)}, ErrInvalid, Run{}},
+		{Counter{Name: strings.Repeat("n", 57)}, nil, Run{0, math.MaxInt64, 1}}, // and one more
+		{Counter{Name: "negative", Start: -1}, ErrInvalid, Run{}},
+		{Counter{Name: "down", Step: -1}, ErrInvalid, Run{}},
+		{Counter{Name: "none", Start: 6, End: 5}, ErrInvalid, Run{}},
+		{Counter{Name: "one", Start: 5, End: 5}, nil, Run{5, 1, 1}},
+		{Counter{Name: "by-ten", Start: 3, Step: 10, End: 32}, nil, Run{3, 3, 10}},
+		{Counter{Name: "by-ten/to-33", Start: 3, Step: 10, End: 33}, nil, Run{3, 4, 10}},
+		{Counter{Name: "big-steps", Step: 1 << 62}, nil, Run{0, 2, 1 << 62}},
+		{Counter{Name: "last", Start: math.MaxInt64}, nil, Run{math.MaxInt64, 1, 1}},
+	} {
+		if err := s.CreateCounter(t.Context(), c.Counter); !errors.Is(err, c.err) {
+			t.Errorf("%+v: %v, want %v", c.Counter, err, c.err)
+		}
+		if c.err != nil {
+			continue
+		}
+		if err := s.SetCounter(t.Context(), c.Name, c.Start); err != nil {
+			t.Errorf("%+v: set to where it is: %v", c.Counter, err)
+		}
+		run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, math.MaxInt64)
+		if run != c.run || err != nil {
+			t.Errorf("%+v: %+v, %v, want %+v", c.Counter, run, err, c.run)
+		}
+		if c.Name[0] == 'n' {
+			run, err = s.TakeNumbers(t.Context(), c.Name, Period{}, 2)
+			if run != (Run{math.MaxInt64, 1, 1}) || err != nil {
+				t.Errorf("%+v: then %+v, %v", c.Counter, run, err)
+			}
+		}
+		if run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, 1); run != (Run{}) || !errors.Is(err, ErrEnd) {
+			t.Errorf("%+v: one more: %+v, %v, want ErrEnd", c.Counter, run, err)
+		}
+		if err := s.SetCounter(t.Context(), c.Name, math.MaxInt64); !errors.Is(err, ErrEnd) {
+			t.Errorf("%+v: set at the end: %v, want ErrEnd", c.Counter, err)
+		}
+	}
+}
+
+// TestPeriodBegins: by a clock that is right, no number of a period is taken earlier than MaxSkew before.
+func TestPeriodBegins(t *testing.T) {
+	for _, c := range []struct {
+		after, server time.Duration // of its begin, and how far the server's clock is ahead
+		err           error
+	}{
+		{-61 * time.Second, 0, ErrClock},
+		{-60 * time.Second, 0, nil},
+		{0, 60 * time.Second, nil},
+		{0, 61 * time.Second, ErrClock},
+		{0, -61 * time.Second, ErrClock},
+	} {
+		data := newMemory()
+		s := create(t, conn{memory: data}, Limits{}, atNoon)
+		data.clock = func() time.Time { return noon.Add(c.server) }
+		err := s.CreateCounter(t.Context(), Counter{Name: "c"})
+		if err == nil {
+			_, err = s.TakeNumbers(t.Context(), "c", Period{"now", noon.Add(-c.after)}, 1)
+		}
+		if !errors.Is(err, c.err) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestClockOfCounter: within a period, or without one, no clock matters.
+func TestClockOfCounter(t *testing.T) {
+	for _, period := range []Period{{}, {"now", noon}} {
+		now, data := noon, newMemory()
+		s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
+		if err := s.CreateCounter(t.Context(), Counter{Name: "c"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
+			now = noon.Add(off)
+			if _, err := s.TakeNumbers(t.Context(), "c", period, 1); err != nil {
+				t.Errorf("period %q, a clock at %v: %v", period.Key, off, err)
+			}
+			data.clock = atNoon
+		}
+	}
+}
+
+// TestCounters lists counters by pages.
+func TestCounters(t *testing.T) {
+	data := newMemory()
+	s := create(t, conn{memory: data}, Limits{}, atNoon)
+	for i := range 1001 {
+		if err := s.CreateCounter(t.Context(), Counter{Name: fmt.Sprintf("c%04d", i), Start: int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		after       string
+		limit       int
+		first, many int
+	}{
+		{"", -1, 0, 1},
+		{"", 0, 0, 1},
+		{"", 2, 0, 2},
+		{"", 1000, 0, 1000},
+		{"", 1001, 0, 1000},
+		{"c0998", 10, 999, 2},
+		{"c0999x", 10, 1000, 1},
+		{"c1000", 10, 1001, 0},
+	} {
+		found, err := s.Counters(t.Context(), c.after, c.limit)
+		if err != nil || len(found) != c.many {
+			t.Errorf("%+v: %d, %v", c, len(found), err)
+		}
+		for i, counter := range found {
+			n := c.first + i
+			if counter.Name != fmt.Sprintf("c%04d", n) || counter.Next != int64(n) || counter.Lost {
+				t.Errorf("%+v: %+v", c, counter)
+			}
+		}
+	}
+}
+
+// unlisted is an engine that can't list entries.
+type unlisted struct{ conn }
+
+func (unlisted) List(context.Context, string, string, int) ([]Entry, error) { return nil, errAway }
+
+// TestCounterFails: no call makes up for what it can't read, and none returns numbers with an error.
+func TestCounterFails(t *testing.T) {
+	for what, do := range map[string]func(s *Space) error{
+		"take": func(s *Space) error {
+			run, err := s.TakeNumbers(t.Context(), "c", Period{}, 1)
+			if run != (Run{}) {
+				t.Errorf("%+v, %v", run, err)
+			}
+			return err
+		},
+		"set":    func(s *Space) error { return s.SetCounter(t.Context(), "c", 9) },
+		"create": func(s *Space) error { return s.CreateCounter(t.Context(), Counter{Name: "c"}) },
+		"show": func(s *Space) error {
+			_, err := s.Counter(t.Context(), "c")
+			return err
+		},
+		"list": func(s *Space) error {
+			_, err := s.Counters(t.Context(), "", 10)
+			return err
+		},
+	} {
+		changes := what == "take" || what == "set"
+		for fault, c := range map[string]struct {
+			entry  string
+			fails  func(call) bool
+			err    error
+			always bool // or only for calls that change a counter
+		}{
+			"no read":          {"", isRead, errAway, true},
+			"no swap":          {"", isSwap, ErrUnknown, false},
+			"not JSON":         {"{", nil, ErrCorrupt, true},
+			"no number":        {`{"step":1,"next":"9"}`, nil, ErrCorrupt, true},
+			"a step of 0":      {`{"next":9,"start":1,"end":99}`, nil, ErrCorrupt, true},
+			"another's number": {`{"next":9,"start":1,"end":99,"step":-1}`, nil, ErrCorrupt, true},
+		} {
+			data, broken := newMemory(), false
+			create(t, conn{memory: data}, Limits{}, atNoon)
+			s := open(t, failing(data, func(call call) bool { return broken && c.fails != nil && c.fails(call) }), atNoon)
+			err := s.CreateCounter(t.Context(), Counter{Name: "c"})
+			if _, take := s.TakeNumbers(t.Context(), "c", Period{}, 1); err != nil || take != nil {
+				t.Fatal(err, take)
+			}
+			broken = true
+			if c.entry != "" {
+				data.data["s/c/c"] = c.entry
+			}
+			if err := do(s); (c.always || changes) && !errors.Is(err, c.err) {
+				t.Errorf("%s, %s: %v, want %v", fault, what, err, c.err)
+			}
+			if info, err := open(t, conn{memory: data}, atNoon).Info(t.Context()); err != nil || info.Losses != 0 {
+				t.Errorf("%s, %s: %+v, %v: no loss", fault, what, info, err)
+			}
+		}
+	}
+	s := create(t, unlisted{conn{memory: newMemory()}}, Limits{}, atNoon)
+	if _, err := s.Counters(t.Context(), "", 10); !errors.Is(err, errAway) {
+		t.Errorf("a list that fails: %v", err)
+	}
+	if _, err := s.Counter(t.Context(), "c"); !errors.Is(err, ErrNoCounter) {
+		t.Errorf("a counter that isn't there: %v", err)
+	}
+	if _, err := s.Counter(t.Context(), "C"); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a wrong name: %v", err)
 	}
 }

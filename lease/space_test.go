@@ -4,13 +4,56 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/randflake/randflake"
 )
 
 var noon = time.Unix(1800000000, 0)
+
+// atNoon is a clock that stands still.
+func atNoon() time.Time { return noon }
+
+// takeWindow takes n nodes of one window.
+func takeWindow(ctx context.Context, s *Space, window int64, n uint32) (randflake.Lease, error) {
+	return s.Take(ctx, window, n)
+}
+
+// before returns an engine in which something happens before the first call that matches.
+func before(data *memory, matches func(call) bool, happens func()) conn {
+	return conn{data, func(_ context.Context, c call) (Answer, error) {
+		if matches(c) && happens != nil {
+			once := happens
+			happens = nil
+			once()
+		}
+		return data.do(c), nil
+	}}
+}
+
+// failing returns an engine in which the first call that matches does not reach the data.
+func failing(data *memory, matches func(call) bool) conn {
+	failed := false
+	return conn{data, func(_ context.Context, c call) (Answer, error) {
+		if matches(c) && !failed {
+			failed = true
+			return Answer{}, errAway
+		}
+		return data.do(c), nil
+	}}
+}
+
+func isRead(c call) bool { return c.put == nil }
+
+func isSwap(c call) bool { return c.put != nil }
+
+// putsMeta reports whether a call makes a space, or notes a loss.
+func putsMeta(c call) bool { return c.put != nil && c.put[0].Name == "s/meta" }
 
 // TestTake has what a take refuses, and what the error says to do.
 func TestTake(t *testing.T) {
@@ -41,6 +84,7 @@ func TestTake(t *testing.T) {
 		{"clocks apart the other way", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
 		{"a clock of another age", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
 		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
+		{"the first window of all", 0, 0, -noon.Unix() / 60, 1, 0, nil, time.Time{}},
 		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
 		{"more than there are", 0, 0, 3, 17, 0, ErrInvalid, time.Time{}},
 	} {
@@ -48,7 +92,7 @@ func TestTake(t *testing.T) {
 		if step.server != 0 {
 			data.clock = func() time.Time { return server }
 		}
-		l, err := s.Take(t.Context(), present+step.window, step.n)
+		l, err := takeWindow(t.Context(), s, present+step.window, step.n)
 		var wait *WaitError
 		if !errors.Is(err, step.err) || errors.As(err, &wait) && !wait.Until.Equal(step.until) {
 			t.Errorf("%s: %v", step.name, err)
@@ -59,112 +103,247 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestLoss: after a loss nothing is granted before the floor, and counters wait for a person.
-func TestLoss(t *testing.T) {
-	for name, lose := range map[string]func(data *memory, s *Space, old state) error{
-		"another copy":      func(data *memory, s *Space, old state) error { data.lineage = "second"; return nil },
-		"an older position": func(data *memory, s *Space, old state) error { data.restore(old); return nil },
-		"everything is gone": func(data *memory, s *Space, old state) error {
-			data.restore(state{map[string]string{}, "first", 0})
-			return nil
-		},
-		"reported, after this clock was fast": func(data *memory, s *Space, old state) error {
-			clock := s.now
-			s.now = func() time.Time { return noon.Add(10000 * time.Hour) }
-			_, err := s.Take(context.Background(), s.Limits().WindowOf(s.now()), 1)
-			s.now = clock
-			return errors.Join(err, open(t, conn{memory: data}, clock).ReportLoss(context.Background(), "by hand"))
-		},
-		"reported": func(data *memory, s *Space, old state) error { return s.ReportLoss(context.Background(), "by hand") },
+// TestLimits has the limits at their bounds, and beyond.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		limits Limits
+		err    error
+	}{
+		{Limits{Nodes: 1}, nil},
+		{Limits{Nodes: 1 << 17}, nil},
+		{Limits{Nodes: 1<<17 + 1}, ErrInvalid},
+		{Limits{Window: time.Second}, nil},
+		{Limits{Window: 24 * time.Hour}, nil},
+		{Limits{Window: time.Second - 1}, ErrInvalid},
+		{Limits{Window: -time.Second}, ErrInvalid},
+		{Limits{Window: 1500 * time.Millisecond}, ErrInvalid},
+		{Limits{Window: 24*time.Hour + time.Second}, ErrInvalid},
+		{Limits{Ahead: 1}, nil},
+		{Limits{Ahead: 32}, nil},
+		{Limits{Ahead: -1}, ErrInvalid},
+		{Limits{Ahead: 33}, ErrInvalid},
+		{Limits{MaxSkew: time.Second}, nil},
+		{Limits{MaxSkew: 24 * time.Hour}, nil},
+		{Limits{MaxSkew: -time.Second}, ErrInvalid},
+		{Limits{MaxSkew: 1500 * time.Millisecond}, ErrInvalid},
+		{Limits{MaxSkew: 24*time.Hour + time.Second}, ErrInvalid},
 	} {
-		t.Run(name, func(t *testing.T) {
-			now, data := noon, newMemory()
-			s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
-			present := s.Limits().WindowOf(noon)
-			old := data.snapshot()
-			_, err := s.Take(t.Context(), present, 1)
-			if err := errors.Join(err, s.Set(t.Context(), "c", 7), lose(data, s, old)); err != nil {
-				t.Fatal(err)
-			}
-			var wait *WaitError
-			if _, err := s.Take(t.Context(), present+5, 1); !errors.Is(err, ErrLoss) || !errors.As(err, &wait) || !wait.Until.Equal(noon.Add(7*time.Minute)) {
-				t.Errorf("want a refusal for a minute of skew, five windows and one more: %v", err)
-			}
-			if _, err := s.Next(t.Context(), "c", 1); !errors.Is(err, ErrCounter) && !errors.Is(err, ErrNoCounter) {
-				t.Errorf("counter: %v", err)
-			}
-			now = wait.Until
-			if _, err := s.Take(t.Context(), present+7, 1); err != nil {
-				t.Error(err)
-			}
-			if err := s.Set(t.Context(), "c", 100); err != nil {
-				t.Error(err)
-			}
-			if n, err := s.Next(t.Context(), "c", 3); n != 100 || err != nil {
-				t.Errorf("counter: %d, %v", n, err)
-			}
-			if err := s.Set(t.Context(), "c", 102); !errors.Is(err, ErrInvalid) {
-				t.Errorf("a counter is lowered: %v", err)
+		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Clock: atNoon, New: true})
+		if !errors.Is(err, c.err) || (s == nil) != (err != nil) {
+			t.Errorf("%+v: %v, want %v", c.limits, err, c.err)
+		}
+	}
+}
+
+// unprepared is an engine that can't be prepared.
+type unprepared struct{ conn }
+
+func (unprepared) Prepare(context.Context) error { return errAway }
+
+// TestCreate has what goes wrong when a space is made: then there is no handle.
+func TestCreate(t *testing.T) {
+	taken := newMemory()
+	create(t, conn{memory: taken}, Limits{}, atNoon)
+	raced, moved, wrong, slow := newMemory(), newMemory(), newMemory(), newMemory()
+	wrong.clock = func() time.Time { return noon.Add(time.Hour) }
+	slow.clock = func() time.Time { return noon.Add(-time.Hour) }
+	for what, c := range map[string]struct {
+		engine Engine
+		name   string
+		err    error
+	}{
+		"a capital":                     {conn{memory: newMemory()}, "S", ErrInvalid},
+		"a long name":                   {conn{memory: newMemory()}, strings.Repeat("s", 41), ErrInvalid},
+		"there is one":                  {conn{memory: taken}, "s", ErrExists},
+		"no connection to prepare":      {unprepared{conn{memory: newMemory()}}, "s", errAway},
+		"no connection to read":         {failing(newMemory(), isRead), "s", errAway},
+		"no connection to swap":         {failing(newMemory(), isSwap), "s", ErrUnknown},
+		"a server's clock that is off":  {conn{memory: wrong}, "s", ErrClock},
+		"a server's clock that is late": {conn{memory: slow}, "s", ErrClock},
+		"another process is faster":     {before(raced, isSwap, func() { create(t, conn{memory: raced}, Limits{}, atNoon) }), "s", ErrExists},
+		"the data turn into others":     {before(moved, isSwap, func() { moved.lineage = "second" }), "s", ErrExists},
+	} {
+		s, err := Create(t.Context(), c.engine, Config{Name: c.name, Clock: atNoon, New: true})
+		if s != nil || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v, %v, want %v", what, s, err, c.err)
+		}
+	}
+	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, New: true}); err != nil {
+		t.Errorf("the longest name: %v, %v", s, err)
+	}
+}
+
+// TestCreateInUse: no lease begins before all have ended that an earlier space can have granted.
+func TestCreateInUse(t *testing.T) {
+	now := noon
+	s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: Limits{Nodes: 1024}, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for window := range int64(6) {
+		if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1); !errors.Is(err, ErrLoss) {
+			t.Errorf("window %d: %v, want ErrLoss", window, err)
+		}
+	}
+	info, err := s.Info(t.Context())
+	if err != nil || !info.Low.Equal(noon.Add(7*time.Minute)) || info.Why == "" || info.Losses != 0 {
+		t.Errorf("%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
+	}
+	now = info.Low
+	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSilentEngine: Open and Create wait ten seconds for an engine that doesn't answer.
+func TestSilentEngine(t *testing.T) {
+	silent := conn{newMemory(), func(ctx context.Context, _ call) (Answer, error) {
+		<-ctx.Done()
+		return Answer{}, ctx.Err()
+	}}
+	for name, do := range map[string]func(context.Context, Engine, Config) (*Space, error){"open": Open, "create": Create} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			s, err := do(t.Context(), silent, Config{Clock: atNoon})
+			if d := time.Since(began); s != nil || !errors.Is(err, context.DeadlineExceeded) || d != 10*time.Second {
+				t.Errorf("%s: %v, %v after %v", name, s, err, d)
 			}
 		})
 	}
 }
 
-// TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do.
-func TestLossWithoutClock(t *testing.T) {
-	now, data := noon, newMemory()
-	data.clock = func() time.Time { return noon }
-	s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
-	old := data.snapshot()
-	if _, err := s.Take(t.Context(), s.Limits().WindowOf(noon), 1); err != nil {
+// TestOpen has what Open refuses, and what a handle refuses when the entries are others by now.
+func TestOpen(t *testing.T) {
+	data := newMemory()
+	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, New: true}
+	wantOpen := func(want error) {
+		t.Helper()
+		if s, err := Open(t.Context(), conn{memory: data}, config); !errors.Is(err, want) || (s == nil) != (err != nil) {
+			t.Errorf("Open: %v, %v, want %v", s, err, want)
+		}
+	}
+	wantOpen(ErrNoSpace)
+	s, err := Create(t.Context(), conn{memory: data}, config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	data.restore(old)
-	now = noon.Add(time.Hour)
-	if _, err := s.Take(t.Context(), s.Limits().WindowOf(noon), 1); !errors.Is(err, ErrClock) {
-		t.Error(err)
-	}
-	other := open(t, conn{memory: data}, func() time.Time { return noon })
-	if _, err := other.Take(t.Context(), s.Limits().WindowOf(noon), 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("another process, which saw nothing: %v", err)
+	wantOpen(nil)
+	good := data.snapshot()
+	for _, change := range []struct {
+		entry, old, new string
+		open, use       error
+	}{
+		{"s/meta", `"Window":60`, `"Window":10`, nil, ErrNoSpace}, // made anew, with other limits
+		{"s/meta", `"check":"01`, `"check":"02`, nil, ErrNoSpace}, // and for another secret
+		{"s/meta", `"format":1`, `"format":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"Nodes":1024`, `"Nodes":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"Nodes":1024`, `"Nodes":1000000`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},
+		{"s/leases", "", "1 0 0", nil, ErrCorrupt},
+		{"s/leases", "", "1", nil, ErrCorrupt},
+		{"s/leases", "", "1 0 0 x", nil, ErrCorrupt},
+		{"s/leases", "", "1 1 0 0", nil, ErrCorrupt},
+		{"s/leases", "", "1 0 0 0 0 0 0", nil, ErrCorrupt},
+		{"s/leases", "", "1 0 0 0 9 0 0 9 0 0", nil, ErrCorrupt},
+		{"s/leases", "", "1 0 -1 0", nil, ErrCorrupt},
+		{"s/leases", "", "1 0 4294967296 0", nil, ErrCorrupt},
+		{"s/leases", "", "9223372036854775807 0 0 0", nil, ErrCorrupt},
+		{"s/leases", "", "1 0 1025 0", nil, ErrFull},
+		{"s/leases", "", "1 0 4294967295 0", nil, ErrFull},
+	} {
+		data.restore(good)
+		data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
+		wantOpen(change.open)
+		if l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, change.use) || l != (randflake.Lease{}) {
+			t.Errorf("%s: take: %v, %v, want %v", change.new, l, err, change.use)
+		}
+		if _, err := s.Info(t.Context()); change.use != ErrFull && !errors.Is(err, change.use) {
+			t.Errorf("%s: info: %v, want %v", change.new, err, change.use)
+		}
 	}
 }
 
-func TestOpen(t *testing.T) {
-	data, clock := newMemory(), func() time.Time { return noon }
-	_, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: clock})
-	want := func(want error) {
-		t.Helper()
-		if !errors.Is(err, want) {
-			t.Errorf("got %v, want %v", err, want)
+// TestMadeAnewMeanwhile: a swap that failed shows what there is now, and what a read refuses is refused then too.
+func TestMadeAnewMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		err      error
+	}{
+		{`"format":1`, `"format":9`, ErrCorrupt},
+		{`"Window":60`, `"Window":10`, ErrNoSpace},
+	} {
+		data := newMemory()
+		create(t, conn{memory: data}, Limits{}, atNoon)
+		s := open(t, before(data, isSwap, func() {
+			data.data["s/meta"] = strings.Replace(data.data["s/meta"], c.old, c.new, 1)
+		}), atNoon)
+		l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+		if l != (randflake.Lease{}) || !errors.Is(err, c.err) || data.data["s/leases"] != "" {
+			t.Errorf("%s: %v, %v, want %v", c.new, l, err, c.err)
 		}
 	}
-	want(ErrNoSpace)
-	for _, l := range []Limits{{Nodes: 1 << 18}, {Window: time.Millisecond}, {Ahead: 33}, {MaxSkew: -1}} {
-		_, err = Create(t.Context(), conn{memory: data}, Config{Name: "s", Limits: l, New: true, Clock: clock})
-		want(ErrInvalid)
+}
+
+func TestCheckSecret(t *testing.T) {
+	for check, errs := range map[[8]byte][2]error{
+		{}:  {nil, nil}, // a space for any IDs
+		{1}: {nil, ErrSecret},
+	} {
+		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, New: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range errs {
+			if err := s.CheckSecret([8]byte{byte(i + 1)}); !errors.Is(err, want) {
+				t.Errorf("space of %v, secret %d: %v, want %v", check, i+1, err, want)
+			}
+		}
 	}
-	s, err := Create(t.Context(), conn{memory: data}, Config{Name: "s", Check: [8]byte{1}, Clock: clock})
-	want(nil)
-	_, err = s.Take(t.Context(), s.Limits().WindowOf(noon), 1)
-	want(ErrLoss) // the secret was in use
-	_, err = Create(t.Context(), conn{memory: data}, Config{Name: "s", New: true, Clock: clock})
-	want(ErrExists)
-	err = s.CheckSecret([8]byte{2})
-	want(ErrSecret)
-	err = s.CheckSecret([8]byte{1})
-	want(nil)
-	data.data["s/leases"] = "1 0 0"
-	_, err = s.Take(t.Context(), s.Limits().WindowOf(noon)+100, 1)
-	want(ErrCorrupt)
-	data.data["s/meta"] = strings.Replace(data.data["s/meta"], `"Window":60`, `"Window":10`, 1)
-	_, err = s.Take(t.Context(), s.Limits().WindowOf(noon)+100, 1)
-	want(ErrNoSpace) // made anew
-	for _, meta := range []string{`{"format":2}`, `{"format":1}`} {
-		data.data["s/meta"] = meta
-		_, err = Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: clock})
-		want(ErrCorrupt)
+}
+
+// TestInfo compares what people are told with what happened.
+func TestInfo(t *testing.T) {
+	now, data := noon, newMemory()
+	data.clock = func() time.Time { return noon.Add(time.Second) }
+	away := false
+	engine := failing(data, func(call) bool { return away })
+	config := Config{Name: "s", Check: [8]byte{1, 2}, Limits: Limits{Nodes: 1024}, Clock: func() time.Time { return now }, New: true}
+	s, err := Create(t.Context(), engine, config)
+	if err != nil {
+		t.Fatal(err)
 	}
+	want := Info{Limits: s.Limits(), Check: "0102000000000000", Low: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	check := func(when string, wantErr error) {
+		t.Helper()
+		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
+			t.Errorf("%s: %+v, %v, want %+v, %v", when, info, err, want, wantErr)
+		}
+	}
+	check("at first", nil)
+	present := s.Limits().WindowOf(noon)
+	_, err = takeWindow(t.Context(), s, present, 3)
+	if _, next := takeWindow(t.Context(), s, present+1, 9); err != nil || next != nil {
+		t.Fatal(err, next)
+	}
+	want.Taken = 3
+	check("after a take", nil)
+	now = noon.Add(time.Minute)
+	want.Taken = 9
+	check("in the next window", nil)
+	now = noon.Add(time.Hour)
+	want.Taken = 0
+	check("with a clock that is wrong", ErrClock)
+	now = noon
+	if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	want.Taken, want.Losses, want.Why, want.Low = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
+	check("after a loss", nil)
+	data.restore(state{map[string]string{}, "first", 0})
+	want = Info{}
+	check("without a space", ErrNoSpace)
+	away = true
+	check("without a connection", errAway)
 }
 
 // TestNumbers: they only grow, whatever is taken, and stay small.
@@ -194,6 +373,156 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestMerge: an entry is full of steps, and a take needs two more. Those two pairs are merged that waste the fewest nodes, into
+// the higher number, but neither the newest half of the steps nor the last one.
+func TestMerge(t *testing.T) {
+	present := noon.Unix() / 60
+	start := present - 1000
+	rising := func(i int) uint32 { return uint32(1000 + 100*i) }
+	falling := func(i int) uint32 { return uint32(9000 - 100*i) }
+	for _, c := range []struct {
+		name    string
+		next    func(i int) uint32
+		change  func(steps []step) // of 64 steps, each of ten windows
+		window  int64              // that is taken
+		mergers []int              // first steps of pairs
+	}{
+		{"small differences, rising", rising, func(steps []step) {
+			steps[10].Next = steps[11].Next - 1
+			steps[20].Next = steps[21].Next - 2
+		}, present, []int{10, 20}},
+		{"small differences, falling", falling, func(steps []step) {
+			steps[11].Next = steps[10].Next - 1
+			steps[21].Next = steps[20].Next - 2
+		}, present, []int{10, 20}},
+		{"short steps, rising", rising, func(steps []step) {
+			steps[10].From += 8
+			steps[20].From += 7
+		}, present, []int{10, 20}},
+		{"short steps, falling", falling, func(steps []step) {
+			steps[11].From += 8
+			steps[21].From += 7
+		}, present, []int{10, 20}},
+		{"the first of a pair is new", rising, func(steps []step) {
+			steps[10].Next = steps[11].Next - 1
+			steps[10].Take = 100
+			steps[20].Next = steps[21].Next - 2
+			steps[30].Next = steps[31].Next - 3
+		}, present, []int{20, 30}},
+		{"the second of a pair is new", rising, func(steps []step) {
+			steps[10].Next = steps[11].Next - 1
+			steps[11].Take = 100
+			steps[20].Next = steps[21].Next - 2
+			steps[30].Next = steps[31].Next - 3
+		}, present, []int{20, 30}},
+		{"each pair is new", rising, func(steps []step) {
+			for i := range steps {
+				steps[i].Take = int64(100 * (i % 2))
+			}
+			steps[10].Next = steps[11].Next - 1
+			steps[20].Next = steps[21].Next - 2
+		}, present, []int{10, 20}},
+		{"the newest come first", rising, func(steps []step) {
+			for i := range steps {
+				steps[i].Take = int64(100 - i)
+			}
+			steps[10].Next = steps[11].Next - 1
+			steps[50].Next = steps[51].Next - 2
+			steps[60].Next = steps[61].Next - 3
+		}, present, []int{50, 60}},
+		{"the newest are in the middle", rising, func(steps []step) {
+			for i := 30; i < 36; i++ {
+				steps[i].Take = 999
+			}
+			steps[50].Next = steps[51].Next - 1
+			steps[10].Next = steps[11].Next - 2
+			steps[20].Next = steps[21].Next - 3
+		}, present, []int{10, 20}},
+		{"the oldest of the newer half", rising, func(steps []step) {
+			steps[32].Next = steps[33].Next - 1
+			steps[10].Next = steps[11].Next - 2
+			steps[20].Next = steps[21].Next - 3
+		}, present, []int{10, 20}},
+		{"the last but one", rising, func(steps []step) {
+			steps[20].Next = steps[21].Next - 2
+			steps[61].Next = steps[62].Next - 1
+			steps[61].Take, steps[62].Take = 0, 0
+		}, start + 405, []int{20, 61}},
+		{"none, as the number becomes that of the windows after", rising, func(steps []step) {
+			steps[30].Next = steps[31].Next - 1
+		}, start + 309, nil},
+		{"none, as the number becomes that of the windows before", falling, func(steps []step) {
+			steps[0].Next = steps[1].Next + 1
+		}, start + 10, nil},
+	} {
+		steps := make([]step, 64)
+		for i := range steps {
+			steps[i] = step{start + 10*int64(i), c.next(i), int64(i)}
+		}
+		c.change(steps)
+		steps[0].From, steps[63].Next = 0, 0
+		data := newMemory()
+		s := create(t, conn{memory: data}, Limits{}, atNoon)
+		data.data["s/leases"] = string((&numbers{1000, steps}).encode())
+		if _, err := takeWindow(t.Context(), s, c.window, 1); err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeNumbers([]byte(data.data["s/leases"]))
+		if err != nil || len(got.Steps) != 64 {
+			t.Fatalf("%s: %d steps, %v", c.name, len(got.Steps), err)
+		}
+		if newest := got.Steps[got.index(c.window)].Take; newest != 1001 {
+			t.Errorf("%s: take %d, after 1000", c.name, newest)
+		}
+		before := &numbers{1000, slices.Clone(steps)}
+		for _, i := range c.mergers {
+			higher := max(steps[i].Next, steps[i+1].Next)
+			before.Steps[i].Next, before.Steps[i+1].Next = higher, higher
+		}
+		for window := start - 10; window < present+10; window++ {
+			want := before.at(window)
+			if window == c.window {
+				want++
+			}
+			if got.at(window) != want {
+				t.Errorf("%s: number %d of window %d, want %d", c.name, got.at(window), window-start, want)
+			}
+		}
+	}
+}
+
+// TestContended: while others change the entry all the time, a take tries again after pauses of at most eight seconds, until its
+// context ends or the others leave.
+func TestContended(t *testing.T) {
+	for name, lasts := range map[string]time.Duration{"for ever": time.Hour, "for a minute": time.Minute} {
+		bubble(t, func(t *testing.T) {
+			data, began, swaps, last := newMemory(), time.Now(), 0, time.Now()
+			create(t, conn{memory: data}, Limits{}, nil)
+			s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+				if isSwap(c) && time.Since(began) < lasts {
+					swaps++
+					if pause := time.Since(last); pause > 8*time.Second {
+						t.Errorf("a pause of %v", pause)
+					}
+					last = time.Now()
+					return data.do(call{expect: c.expect}), nil
+				}
+				return data.do(c), nil
+			}}, nil)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
+			took := time.Since(began)
+			if name == "for ever" && (!errors.Is(err, context.DeadlineExceeded) || took != 10*time.Minute || swaps < 75 || swaps > 400) {
+				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
+			}
+			if name == "for a minute" && (err != nil || took > lasts+8*time.Second) {
+				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
+			}
+		})
+	}
+}
+
 // TestConcurrent: goroutines of several processes take at once.
 func TestConcurrent(t *testing.T) {
 	data := newMemory()
@@ -205,7 +534,7 @@ func TestConcurrent(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for range 20 {
-					l, err := s.Take(t.Context(), s.Limits().WindowOf(noon), 1)
+					l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
 					mu.Lock()
 					if err != nil || nodes[l.FirstNode] {
 						t.Errorf("node %d, %v", l.FirstNode, err)

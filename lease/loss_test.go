@@ -1,0 +1,567 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// A trial is a space that loses data, and two handles on it.
+type trial struct {
+	*testing.T
+	data    *memory
+	now     time.Time     // by the clock of a
+	slow    time.Duration // by which the clock of b is behind
+	blind   bool          // the engine has no positions
+	moment  func(c call)  // comes before each call of a, if it is not nil
+	arrives func(c call)  // comes before each answer to a, if it is not nil
+	a, b    *Space
+	present int64
+}
+
+func newTrial(t *testing.T, blind bool) *trial {
+	w := &trial{T: t, data: newMemory(), now: noon, blind: blind}
+	create(t, conn{memory: w.data}, Limits{Nodes: 1024}, atNoon)
+	answer := func(c call) Answer {
+		answer := w.data.do(c)
+		if w.blind {
+			answer.Position = 0
+		}
+		return answer
+	}
+	w.a = open(t, conn{w.data, func(_ context.Context, c call) (Answer, error) {
+		if w.moment != nil {
+			w.moment(c)
+		}
+		answer := answer(c)
+		if w.arrives != nil {
+			w.arrives(c)
+		}
+		return answer, nil
+	}}, func() time.Time { return w.now })
+	w.b = open(t, conn{w.data, func(_ context.Context, c call) (Answer, error) { return answer(c), nil }}, func() time.Time { return w.now.Add(-w.slow) })
+	w.present = w.a.Limits().WindowOf(noon)
+	return w
+}
+
+// once makes something happen at the first call that matches.
+func once(matches func(call) bool, happens func()) func(call) {
+	happened := false
+	return func(c call) {
+		if matches(c) && !happened {
+			happened = true
+			happens()
+		}
+	}
+}
+
+// must ends the test where a step of the story fails.
+func (w *trial) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// take takes n nodes of a window that is so many after the present one.
+func (w *trial) take(s *Space, window int64, n uint32) {
+	w.Helper()
+	_, err := takeWindow(w.Context(), s, w.present+window, n)
+	w.must(err)
+}
+
+// count takes n numbers of a counter, which it makes if there is none.
+func (w *trial) count(s *Space, period string, n int64) {
+	w.Helper()
+	if err := s.CreateCounter(w.Context(), Counter{Name: "c"}); !errors.Is(err, ErrExists) {
+		w.must(err)
+	}
+	_, err := s.TakeNumbers(w.Context(), "c", day(period), n)
+	w.must(err)
+}
+
+// day returns the period of a date, or all of time for "".
+func day(date string) Period {
+	begin, _ := time.Parse(time.DateOnly, date)
+	return Period{date, begin}
+}
+
+// report reports a loss.
+func (w *trial) report(s *Space) {
+	w.Helper()
+	w.must(s.ReportLoss(w.Context(), "by hand"))
+}
+
+// TestLossFound has losses by what alone shows them to a, which then takes nodes of the last window that it may: as data were
+// lost, that is refused. Every floor is after the present window, a minute of skew and five windows.
+func TestLossFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		blind  bool
+		story  func(w *trial)
+		first  error // of the first take
+		losses int
+	}{
+		"a number went back": {true, func(w *trial) {
+			w.take(w.a, 0, 1)
+			old := w.data.snapshot()
+			w.take(w.a, 0, 1)
+			w.data.restore(old)
+		}, ErrLoss, 1},
+		"a window was as full as the one before": {true, func(w *trial) {
+			w.take(w.a, 0, 5)
+			old := w.data.snapshot()
+			w.take(w.a, 1, 5)
+			w.data.restore(old)
+		}, ErrLoss, 1},
+		"a window is gone before a later one": {true, func(w *trial) {
+			w.take(w.a, 1, 5)
+			old := w.data.snapshot()
+			w.take(w.a, 0, 5)
+			w.data.restore(old)
+		}, ErrLoss, 1},
+		"by the position alone": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			old := w.data.snapshot()
+			w.count(w.a, "", 1)
+			w.data.restore(old)
+		}, ErrLoss, 1},
+		"all is gone": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			w.data.restore(state{map[string]string{}, "first", 0})
+		}, ErrLoss, 1},
+		"it was reported": {false, func(w *trial) { w.report(w.a) }, ErrLoss, 1},
+		"it was reported, when the clock of a had been fast": {false, func(w *trial) {
+			w.now = noon.Add(10000 * time.Hour)
+			w.take(w.a, 600000, 1)
+			w.now = noon
+			w.report(w.b)
+		}, ErrLoss, 1},
+		"another copy, with a higher position": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			w.data.lineage = "second"
+			w.data.position += 100
+		}, ErrLoss, 1},
+		"the swap reaches older data, and brings them to the same position": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			old := w.data.snapshot()
+			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
+			w.moment = once(isSwap, func() { w.data.restore(old) })
+		}, ErrUnknown, 1},
+		"the swap reaches another copy": {false, func(w *trial) {
+			w.moment = once(isSwap, func() { w.data.lineage = "second" })
+		}, ErrUnknown, 1},
+		"an older loss was noted, and then forgotten": {true, func(w *trial) {
+			old := w.data.snapshot()
+			w.report(w.a)
+			w.data.restore(old)
+		}, ErrLoss, 2},
+		"another handle noted a loss, which was then forgotten": {true, func(w *trial) {
+			old := w.data.snapshot()
+			w.report(w.b)
+			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
+			w.data.restore(old)
+		}, ErrLoss, 2},
+		"a loss was noted before the answer to an earlier take, and then forgotten": {true, func(w *trial) {
+			var old state
+			w.arrives = once(isSwap, func() {
+				old = w.data.snapshot()
+				w.report(w.a)
+			})
+			w.take(w.a, 0, 1)
+			w.data.restore(old)
+		}, ErrLoss, 2},
+		"an answer was late, and a later number went back": {true, func(w *trial) {
+			var old state
+			w.arrives = once(isSwap, func() {
+				old = w.data.snapshot()
+				w.take(w.a, 0, 1)
+			})
+			w.take(w.a, 0, 1)
+			w.data.restore(old)
+		}, ErrLoss, 1},
+		"an answer was late, and a later position went back": {false, func(w *trial) {
+			var old state
+			w.arrives = once(isSwap, func() {
+				old = w.data.snapshot()
+				w.count(w.a, "", 1)
+			})
+			w.take(w.a, 0, 1)
+			w.data.restore(old)
+		}, ErrLoss, 1},
+		"another one noted it": {false, func(w *trial) {
+			w.take(w.a, 5, 1)
+			w.report(w.b)
+		}, ErrLoss, 1},
+		"another one noted it by a slow clock": {false, func(w *trial) {
+			w.take(w.a, 5, 1)
+			w.slow = time.Hour
+			w.report(w.b)
+		}, ErrLoss, 2},
+		"another one noted it at the end of what a took": {false, func(w *trial) {
+			w.take(w.a, 5, 1)
+			w.slow = 2 * time.Minute
+			w.report(w.b)
+		}, ErrLoss, 2},
+		"a noted one, and others two of older data by a slow clock": {true, func(w *trial) {
+			old := w.data.snapshot()
+			w.report(w.a)
+			w.data.restore(old)
+			w.slow = time.Hour
+			w.report(w.b)
+			w.report(w.b)
+		}, ErrLoss, 3},
+		"a knows of one, and others noted two of older data by a slow clock": {true, func(w *trial) {
+			old := w.data.snapshot()
+			w.report(w.b)
+			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
+			w.data.restore(old)
+			other := open(w.T, conn{memory: w.data}, func() time.Time { return noon.Add(-time.Hour) })
+			w.report(other)
+			w.report(other)
+		}, ErrLoss, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, c.blind)
+			c.story(w)
+			l, err := takeWindow(t.Context(), w.a, w.present+5, 1)
+			if !errors.Is(err, c.first) || l != (randflake.Lease{}) {
+				t.Errorf("the first take: %v, %v, want %v", l, err, c.first)
+			}
+			w.wantFloor(c.losses)
+		})
+	}
+}
+
+// wantFloor checks that nothing is granted before the floor, and that everyone is granted what comes after it.
+func (w *trial) wantFloor(losses int) {
+	w.Helper()
+	w.moment, w.arrives, w.slow = nil, nil, 0
+	floor := noon.Add(7 * time.Minute)
+	for _, s := range []*Space{w.a, w.b} {
+		var wait *WaitError
+		if l, err := takeWindow(w.Context(), s, w.present+5, 1); !errors.Is(err, ErrLoss) || !errors.As(err, &wait) || !wait.Until.Equal(floor) {
+			w.Errorf("before the floor: %v, %v, want a refusal until %v", l, err, floor)
+		}
+	}
+	if info, err := w.a.Info(w.Context()); err != nil || info.Losses != losses || !info.Low.Equal(floor) || info.Why == "" {
+		w.Errorf("%+v, %v, want %d losses and the floor %v", info, err, losses, floor)
+	}
+	w.now = floor
+	w.take(w.a, 7, 1)
+	w.take(w.b, 7, 1)
+}
+
+// TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not hide what that took.
+func TestAnswerDuringSwap(t *testing.T) {
+	w := newTrial(t, true)
+	swapped, arrives, done := make(chan bool), make(chan bool), make(chan error)
+	w.arrives = once(isSwap, func() {
+		close(swapped)
+		<-arrives
+	})
+	go func() {
+		_, err := takeWindow(t.Context(), w.a, w.present, 1)
+		done <- err
+	}()
+	<-swapped
+	old := w.data.snapshot()
+	w.moment = once(isSwap, func() {
+		close(arrives)
+		w.must(<-done)
+	})
+	w.take(w.a, 0, 1)
+	w.data.restore(old)
+	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrLoss) {
+		t.Errorf("%v, want ErrLoss", err)
+	}
+	w.wantFloor(1)
+}
+
+// TestNoLoss has what is no loss.
+func TestNoLoss(t *testing.T) {
+	for name, c := range map[string]struct {
+		blind bool
+		story func(w *trial)
+	}{
+		"others take in between": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			w.take(w.b, 0, 1)
+			w.take(w.b, 1, 1)
+		}},
+		"another one takes before the swap": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			w.moment = once(isSwap, func() { w.take(w.b, 0, 1) })
+		}},
+		"a later answer comes first": {false, func(w *trial) {
+			w.arrives = once(isSwap, func() { w.take(w.a, 0, 1) })
+			w.take(w.a, 0, 1)
+		}},
+		"a position that stays": {false, func(w *trial) { w.take(w.a, 0, 1) }},
+		"no positions":          {true, func(w *trial) { w.take(w.a, 0, 1) }},
+		"another one made a counter, and began its next period": {true, func(w *trial) {
+			w.count(w.a, "2027-01-14", 5)
+			w.count(w.b, "2027-01-15", 1)
+			w.count(w.a, "2027-01-15", 1)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, c.blind)
+			c.story(w)
+			w.take(w.a, 5, 1)
+			if info, err := w.a.Info(t.Context()); err != nil || info.Losses != 0 {
+				t.Errorf("%+v, %v", info, err)
+			}
+		})
+	}
+}
+
+// TestCounterLoss has losses that only the counter shows. Then nobody takes numbers of it until it is set. A period that may
+// have begun before the loss goes on at that number, and does not begin at the start once more.
+func TestCounterLoss(t *testing.T) {
+	for name, c := range map[string]struct{ kept, lost, next string }{
+		"its number went back":             {"", "", ""},
+		"its number went back in a period": {"2027-01-15", "2027-01-15", "2027-01-16"},
+		"its period went back":             {"2027-01-14", "2027-01-15", "2027-01-16"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, true)
+			w.count(w.a, c.kept, 5)
+			old := w.data.snapshot()
+			w.count(w.a, c.lost, 3)
+			w.data.restore(old)
+			for _, s := range []*Space{w.a, w.b} {
+				run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1)
+				if run != (Run{}) || !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": 4 is the highest number") {
+					t.Errorf("%v, %v, want ErrCounter, and the highest number that is left", run, err)
+				}
+			}
+			found, err := w.b.Counter(t.Context(), "c")
+			if err != nil || !found.Lost || found.Next != 5 {
+				t.Errorf("%+v, %v", found, err)
+			}
+			w.wantFloor(1)
+			w.must(w.b.SetCounter(t.Context(), "c", 8))
+			if run, err := w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1); run != (Run{8, 1, 1}) || err != nil {
+				t.Errorf("%v, %v, want number 8", run, err)
+			}
+			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Period: c.lost}
+			found, err = w.a.Counter(t.Context(), "c")
+			if found.ID = ""; found != want || err != nil {
+				t.Errorf("%+v, %v, want %+v", found, err, want)
+			}
+			if c.next == "" {
+				return
+			}
+			w.now = day(c.next).Begin
+			if run, err := w.b.TakeNumbers(t.Context(), "c", day(c.next), 1); run != (Run{0, 1, 1}) || err != nil {
+				t.Errorf("%v, %v: want the next period to begin at the start", run, err)
+			}
+		})
+	}
+}
+
+// TestCounterSetDuringLoss: who set a counter did not know of the loss, and so of the numbers to be beyond.
+func TestCounterSetDuringLoss(t *testing.T) {
+	w := newTrial(t, false)
+	w.count(w.a, "", 5)
+	w.moment = once(isSwap, func() { w.report(w.b) })
+	if err := w.a.SetCounter(t.Context(), "c", 7); !errors.Is(err, ErrCounter) {
+		t.Errorf("%v, want ErrCounter", err)
+	}
+	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
+		t.Errorf("%+v, %v", c, err)
+	}
+	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
+	if _, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1); !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": no number is known") {
+		t.Errorf("a counter that may have been lost: %v, want ErrCounter", err)
+	}
+}
+
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is not after all that
+// it took itself, as the other one's clock was wrong. What a fast clock took does not count.
+func TestFloorOfAnother(t *testing.T) {
+	const far = 600000
+	for _, c := range []struct {
+		fast   bool          // the clock of the other one was, and it took a window that is far away
+		takes  []int64       // windows after the present one
+		slow   time.Duration // by which the other one's clock is behind
+		losses int
+	}{
+		{false, nil, time.Hour, 1},
+		{false, []int64{0}, time.Minute, 1},
+		{false, []int64{0}, 6 * time.Minute, 1},
+		{false, []int64{0}, 7 * time.Minute, 2},
+		{false, []int64{0, far}, 6 * time.Minute, 1},
+		{true, []int64{0}, 6 * time.Minute, 1},
+		{true, []int64{0}, 7 * time.Minute, 2},
+		{false, []int64{5}, time.Minute, 1},
+		{false, []int64{5}, 2 * time.Minute, 2},
+		{false, []int64{0, 2}, 4 * time.Minute, 1},
+		{false, []int64{0, 2}, 5 * time.Minute, 2},
+		{false, []int64{2, 0}, 5 * time.Minute, 2},
+	} {
+		w := newTrial(t, false)
+		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
+		if c.fast {
+			w.slow = -far * time.Minute
+			w.take(w.b, far, 1)
+		}
+		for _, window := range c.takes {
+			if window == far {
+				w.now = noon.Add(far * time.Minute)
+			}
+			w.take(w.a, window, 1)
+			w.now = noon
+		}
+		w.slow = c.slow
+		w.report(w.b)
+		takeWindow(t.Context(), w.a, w.present, 1)
+		if info, err := w.a.Info(t.Context()); err != nil || info.Losses != c.losses {
+			t.Errorf("%+v: %+v, %v", c, info, err)
+		}
+	}
+}
+
+// second matches the second call that matches.
+func second(matches func(call) bool) func(call) bool {
+	n := 0
+	return func(c call) bool {
+		if matches(c) {
+			n++
+		}
+		return n == 2
+	}
+}
+
+// TestNotedByTwo: two processes note one loss at the same time, and it is noted once.
+func TestNotedByTwo(t *testing.T) {
+	for name, moment := range map[string]func(call) bool{
+		"before the swap":        putsMeta,
+		"before the second read": second(isRead),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, false)
+			w.data.lineage = "second"
+			w.moment = once(moment, func() {
+				if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
+					t.Errorf("the other one: %v, want ErrLoss", err)
+				}
+			})
+			if _, err := takeWindow(t.Context(), w.a, w.present+5, 1); !errors.Is(err, ErrLoss) {
+				t.Errorf("%v, want ErrLoss", err)
+			}
+			w.wantFloor(1)
+		})
+	}
+}
+
+// TestReportLoss: when it returns nil the floor is set, whatever others do meanwhile.
+func TestReportLoss(t *testing.T) {
+	for name, c := range map[string]struct {
+		moment  func(call) bool
+		happens func(w *trial)
+		losses  int
+	}{
+		"alone":                       {isRead, func(*trial) {}, 1},
+		"there is nothing left":       {isRead, func(w *trial) { w.data.restore(state{map[string]string{}, "first", 0}) }, 1},
+		"another report, then a read": {second(isRead), func(w *trial) { w.report(w.b) }, 2},
+		"another report, then a swap": {putsMeta, func(w *trial) { w.report(w.b) }, 2},
+		"the data turn into others":   {putsMeta, func(w *trial) { w.data.lineage = "second" }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, false)
+			w.take(w.a, 5, 1)
+			w.moment = once(c.moment, func() { c.happens(w) })
+			w.report(w.a)
+			w.wantFloor(c.losses)
+		})
+	}
+}
+
+// TestFloorFails: who can't set the floor gets the reason.
+func TestFloorFails(t *testing.T) {
+	for what, do := range map[string]func(s *Space) error{
+		"report": func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") },
+		"take": func(s *Space) error {
+			_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+			return err
+		},
+	} {
+		for name, c := range map[string]struct {
+			fails func(call) bool
+			err   error // beside errAway
+		}{
+			"the swap":        {putsMeta, ErrUnknown},
+			"the first read":  {isRead, errAway},
+			"the second read": {second(isRead), errAway},
+		} {
+			data, lost := newMemory(), false
+			create(t, conn{memory: data}, Limits{Nodes: 1024}, atNoon)
+			s := open(t, failing(data, func(call call) bool { return lost && c.fails(call) }), atNoon)
+			lost, data.lineage = true, "second"
+			if err := do(s); !errors.Is(err, errAway) || !errors.Is(err, c.err) {
+				t.Errorf("%s, without %s: %v, want %v", what, name, err, c.err)
+			}
+		}
+	}
+}
+
+// TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do.
+func TestLossWithoutClock(t *testing.T) {
+	w := newTrial(t, false)
+	w.data.clock = atNoon
+	old := w.data.snapshot()
+	w.take(w.a, 0, 1)
+	w.data.restore(old)
+	w.now = noon.Add(time.Hour)
+	for range 2 {
+		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) {
+			t.Errorf("a clock that is wrong: %v, want ErrClock", err)
+		}
+	}
+	w.now = noon
+	if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
+		t.Errorf("another process, which saw nothing: %v, want ErrLoss", err)
+	}
+	w.data.clock = nil
+	w.wantFloor(1)
+}
+
+// TestGoneWithoutClock: where nothing is left, a process whose clock may be wrong makes nothing.
+func TestGoneWithoutClock(t *testing.T) {
+	w := newTrial(t, false)
+	w.data.clock = atNoon
+	w.data.restore(state{map[string]string{}, "first", 0})
+	w.now = noon.Add(time.Hour)
+	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) || len(w.data.data) != 0 {
+		t.Errorf("%v, %v, want ErrClock, and nothing", err, w.data.data)
+	}
+}
+
+// TestFloor is that of the later clock, when the data were read.
+func TestFloor(t *testing.T) {
+	for name, c := range map[string]struct {
+		server, slow time.Duration // how far the server's clock is ahead, and for how long a call takes
+		windows      time.Duration
+	}{
+		"both clocks alike":         {0, 0, 7},
+		"the server's is ahead":     {time.Minute, 0, 8},
+		"the server's is behind":    {-time.Minute, 0, 7},
+		"the answer comes late":     {0, 2 * time.Minute, 9},
+		"late, and a server behind": {-time.Minute, 2 * time.Minute, 9},
+	} {
+		w := newTrial(t, false)
+		w.data.clock = func() time.Time { return w.now.Add(c.server) }
+		w.arrives = once(second(isRead), func() { w.now = w.now.Add(c.slow) })
+		w.report(w.a)
+		w.now = noon
+		if info, err := w.b.Info(t.Context()); err != nil || !info.Low.Equal(noon.Add(c.windows*time.Minute)) {
+			t.Errorf("%s: floor %v, %v, want %v", name, info.Low, err, noon.Add(c.windows*time.Minute))
+		}
+	}
+}
