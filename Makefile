@@ -33,7 +33,7 @@ EMULATED   = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # test is what a contributor runs, check the same code elsewhere and under faults. REQUIRED names tests that must not be skipped.
 IN_test  = ordinary explore race clients
 IN_check = prove chaos-short race-all deploy $(EMULATED) $(CPUS) browser elsewise i386
-IN_lint  = fmt vet staticcheck tidy generate words budget
+IN_lint  = fmt vet staticcheck imports tidy generate words budget
 
 .PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages gotestsum
 
@@ -121,6 +121,9 @@ vet:
 	$(GO) vet $(EVERYTHING) && $(LAB) $(GO) vet ./...
 staticcheck:
 	$(STATICCHECK) $(EVERYTHING) && $(LAB) $(STATICCHECK) ./...
+# What users link with their unit tests starts no programs, and speaks to no database.
+imports:
+	@linked=$$($(GO) list -deps ./lease/randflaketest ./lease/leasetest) && ! echo "$$linked" | grep -xE 'os/exec|database/sql|.*/(gapless|servers)'
 tidy:
 	@set -e; for module in $$(git ls-files go.mod '*/go.mod'); do internal/tools/tidy.sh $$(dirname $$module); done
 words:
