@@ -173,6 +173,7 @@ func Main[E lease.Engine](m *testing.M, connect func(where string) (E, error)) {
 			if number > 0 {
 				expect = leasetest.Entry("counter", fmt.Sprint(number))
 			}
+			time.Sleep(time.Millisecond) // who waits for a lock seldom looks, and must find it free
 			var a lease.Answer
 			if a, err = e.Swap(context.Background(), expect, leasetest.Entry("counter", fmt.Sprint(number+1))); a.Swapped {
 				number++
