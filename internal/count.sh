@@ -2,7 +2,8 @@
 # Prints for each top folder: lines of code (without tests and what is generated), lines of tests, words of pages.
 # internal/count.sh -check fails where a number exceeds that of internal/budget.
 set -eu
-cd "$(git rev-parse --show-toplevel)"
+top=$(git rev-parse --show-toplevel)
+cd "$top"
 generated=$(git grep -lE '^// (Code generated|@generated)|DO NOT EDIT' -- '*.go' '*.py' '*.ts' '*.java' | tr '\n' ' ')
 counts=$(git ls-files -z | xargs -0 wc -lw 2>/dev/null | awk -v generated=" $generated" '
 	$NF == "total" || NF != 3 { next }
