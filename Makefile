@@ -66,7 +66,7 @@ explore: gotestsum
 # The service's clients in other languages: their own tests, and one suite for all.
 clients: gotestsum languages
 	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
-	cd service/clients/python && python3 -m unittest discover -q -t . -s tests
+	cd service/clients/python && python3 -m unittest -q tests.test_client
 	cd service/clients/typescript && $(NPM_CI) && npm run build && npm test
 	cd service/clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
 		javac --release 17 -cp build/classes -d build/test $$(find test -name '*.java') && \
