@@ -300,12 +300,12 @@ func TestLeasesAndClock(t *testing.T) {
 				if g.issued() != issued {
 					t.Errorf("%s, step %d: Issued() = %d, want %d", how, i, g.issued(), issued)
 				}
+				if t.Failed() {
+					return
+				}
 			}
 			if last, err := g.Close(); last.Unix() != testStart+newest || err != nil {
 				t.Errorf("%s: Close = %v, %v, want second %d", how, last, err, newest)
-			}
-			if t.Failed() {
-				return
 			}
 		}
 	}
