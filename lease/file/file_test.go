@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -143,11 +144,11 @@ func TestPrepareCrashes(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) { leasetest.Main(m, New) }
+func TestMain(m *testing.M) { enginetest.Main(m, New) }
 
 func TestKilled(t *testing.T) {
 	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
-	leasetest.RunKilled(t, e, e.dir)
+	enginetest.RunKilled(t, e, e.dir)
 }
 
 // TestCopy puts copies in the place of the directory, and an older file into it.

@@ -9,17 +9,17 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
-func TestMain(m *testing.M) { leasetest.Main(m, New) }
+func TestMain(m *testing.M) { enginetest.Main(m, New) }
 
 func TestKilled(t *testing.T) {
 	for _, mode := range []string{"DELETE", "WAL"} {
 		path := filepath.Join(t.TempDir(), "app.db")
 		do(t, path, "PRAGMA journal_mode = "+mode).Close()
-		leasetest.RunKilled(t, prepared(t, path), path)
+		enginetest.RunKilled(t, prepared(t, path), path)
 	}
 }
 
