@@ -31,6 +31,9 @@ func newTestFormat(t testing.TB, pattern string, options ...Option) *Format {
 	return f
 }
 
+// sixtyFour is an alphabet of the largest size.
+var sixtyFour = alphanumeric + "abcdefghijklmnopqrstuvwxyz+~"
+
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -57,6 +60,8 @@ func TestFormats(t *testing.T) {
 		{"{n:12:crockford}", nil, 1<<60 - 1, 1<<60 - 1, "ZZZZZZZZZZZZ", ""},
 		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
 		{"{n:2:abcdefghij}", nil, 12, 99, "bc", ""},
+		{"{n:2:~!34567890}", nil, 10, 99, "!~", ""},
+		{"{n:1:" + sixtyFour + "}", nil, 63, 63, "~", ""},
 		{"{n::0123456789abcdef}", nil, 255, math.MaxInt64, "ff", ""},
 		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
 	} {
@@ -99,6 +104,10 @@ func TestInvalidPatterns(t *testing.T) {
 		"{n:6:hex}":                       "10 to 64 characters",
 		"{n:6:0123456789a b}":             "printable ASCII",
 		"{n:6:01234567890}":               "once",
+		"{n:6:012345678}":                 "10 to 64 characters",
+		"{n:6:" + sixtyFour + "-}":        "10 to 64 characters",
+		"{n:6:012345678\x7f}":             "printable ASCII",
+		"{period:2006}{n:6}":              "want {period}, and WithPeriod",
 		"{date:}{n:6}":                    "want a year",
 		"{date:01}{n:6}":                  "want a year",
 		"{date:2006010206}{n:6}":          "each once",
@@ -241,15 +250,30 @@ func TestStrictParsing(t *testing.T) {
 	}
 }
 
-// Two digits for the year can't tell 2069 from 1969, so that there is no number for it.
+// A year has four digits, and two of them can't tell 2069 from 1969, so that there is no number for it.
 func TestYearsThatCannotBeTold(t *testing.T) {
-	for pattern, years := range map[string][2]int{"{date:06}-{n:3}": {2068, 2069}, "{date:2006}-{n:3}": {9999, 10000}} {
-		f := newTestFormat(t, pattern)
-		if _, err := f.Number(time.Date(years[0], 12, 31, 0, 0, 0, 0, time.UTC), 1); err != nil {
-			t.Error(err)
-		}
-		if n, err := f.Number(time.Date(years[1], 1, 1, 0, 0, 0, 0, time.UTC), 1); !errors.Is(err, ErrInvalidNumber) {
-			t.Errorf("%d is printed as %s, %v", years[1], n, err)
+	for _, c := range []struct {
+		pattern     string
+		period      Period
+		first, last int
+	}{
+		{"{date:06}-{n:3}", Year, 1969, 2068},
+		{"{date:2006}-{n:3}", Year, 0, 9999},
+		{"{period}-{n:3}", Year, 0, 9999},
+		{"{period}-{n:3}", Month, 0, 9999},
+		{"{period}-{n:3}", Quarter, 0, 9999},
+		{"{period}-{n:3}", Week, 0, 9999},
+		{"{period}-{n:3}", FiscalYear(time.January), 0, 9999},
+	} {
+		f := newTestFormat(t, c.pattern, WithPeriod(c.period))
+		for year, want := range map[int]error{c.first - 1: ErrInvalidNumber, c.first: nil, c.last: nil, c.last + 1: ErrInvalidNumber} {
+			n, err := f.Number(time.Date(year, 6, 30, 0, 0, 0, 0, time.UTC), 1)
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %d is printed as %s, %v, want %v", c.pattern, year, n, err, want)
+			}
+			if read, err := f.Parse(n.String()); want == nil && (read != n || err != nil) {
+				t.Errorf("%s: %s is read as %v, %v", c.pattern, n, read, err)
+			}
 		}
 	}
 }
@@ -329,6 +353,7 @@ func TestCheckSystems(t *testing.T) {
 		{"mod11-2", "0000-0002-1694-233", "X", "ORCID"},
 		{"mod37-2", "G123498654321", "H", "ISBT 128"},
 		{"mod97-10", "0794", "44", "ISO/IEC 7064"},
+		{"mod11-2", "A0B7-9Z4", "0", "the first one, as letters have no value there"},
 		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
 	} {
 		got := string(findCheckSystem(c.system).append([]byte(c.text)))
