@@ -167,26 +167,16 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 		}
 	}
 	var one [1]int64
-	_, err := c.fillInTurn(ctx, one[:])
+	_, err := c.FillWait(ctx, one[:])
 	return one[0], err
 }
 
 // FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
-	if c.line.Empty() {
-		if n, err = c.Fill(dst); !errors.Is(err, ErrPending) {
-			return n, err
-		}
-	}
-	more, err := c.fillInTurn(ctx, dst[n:])
-	return n + more, err
-}
-
-// fillInTurn is FillWait for a caller that has to queue.
-func (c *Counter) fillInTurn(ctx context.Context, dst []int64) (n int, err error) {
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
-		if n += more; errors.Is(err, ErrPending) {
+		n += more
+		if errors.Is(err, ErrPending) {
 			return time.Hour, err // until it is served
 		}
 		return 0, err

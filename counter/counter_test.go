@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -129,13 +130,82 @@ func TestEnd(t *testing.T) {
 	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	for _, options := range [][]Option{{OrCreate(Config{})}, {OrCreate(Config{Start: 3, Step: 5, End: 26})}, {WithRunLength(0, 1)}, {WithLogger(nil)}, {{}}} {
-		if _, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) && !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%v", err)
+}
+
+// TestOpen has counters that are there or not, and options that do not fit.
+func TestOpen(t *testing.T) {
+	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	must(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, End: 25}))
+	for _, c := range []struct {
+		name    string
+		options []Option
+		want    error
+	}{
+		{"orders", nil, nil},
+		{"tickets", nil, lease.ErrNoCounter},
+		{"tickets", []Option{quiet, {}}, lease.ErrInvalid},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25})}, nil},
+		{"orders", []Option{OrCreate(Config{Start: 8, Step: 5, End: 25})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, End: 25})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 26})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{})}, ErrMismatch},
+		{"bad name", []Option{OrCreate(Config{})}, lease.ErrInvalid},
+		{"tickets", []Option{OrCreate(Config{Start: -1})}, lease.ErrInvalid},
+		{"orders", []Option{WithRunLength(1, 1)}, nil},
+		{"orders", []Option{WithRunLength(0, 1)}, lease.ErrInvalid},
+		{"orders", []Option{WithRunLength(2, 1)}, lease.ErrInvalid},
+		{"orders", []Option{WithRunLength(1, 1e9)}, nil},
+		{"orders", []Option{WithRunLength(1, 1e9+1)}, lease.ErrInvalid},
+		{"orders", []Option{WithLogger(nil)}, lease.ErrInvalid},
+	} {
+		strict, err := counters.OpenStrict(t.Context(), c.name, c.options...)
+		if !errors.Is(err, c.want) || (strict == nil) != (c.want != nil) {
+			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
+		}
+		if c.want == nil {
+			continue
+		}
+		if _, err := counters.Open(t.Context(), c.name, c.options...); !errors.Is(err, c.want) {
+			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
 		}
 	}
-	if _, err := counters.Open(t.Context(), "tickets"); !errors.Is(err, lease.ErrNoCounter) {
+	if err := counters.Create(t.Context(), "orders", Config{}); !errors.Is(err, lease.ErrExists) {
 		t.Error(err)
+	}
+
+	c, err := counters.Open(t.Context(), "seats", OrCreate(Config{}))
+	must(t, err)
+	defer c.Close()
+	found, err := counters.Counter(t.Context(), "seats")
+	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
+		t.Errorf("by default: %+v, %v", found, err)
+	}
+}
+
+// A rival creates the counter just after a handle has found none.
+type rival struct{ Source }
+
+func (r rival) CreateCounter(ctx context.Context, c lease.Counter) error {
+	c.End = 25
+	if err := r.Source.CreateCounter(ctx, c); err != nil {
+		return err
+	}
+	return r.Source.CreateCounter(ctx, c)
+}
+
+// TestCreatedAtOnce: who loses against another process that creates the counter at the same time uses it, if it is the same.
+func TestCreatedAtOnce(t *testing.T) {
+	counters := From(rival{newSpace(t, leasetest.NewMemory(), nil)})
+	for name, c := range map[string]struct {
+		end  int64
+		want error
+	}{
+		"same":  {25, nil},
+		"other": {26, ErrMismatch},
+	} {
+		if _, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end})); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
 	}
 }
 

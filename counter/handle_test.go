@@ -110,6 +110,9 @@ func TestClose(t *testing.T) {
 		if _, err := c.Next(); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
+		if _, err := c.Wait(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
 		synctest.Wait()
 		if calls := s.calls(); calls != nil {
 			t.Errorf("a closed handle took %d", calls)
@@ -233,13 +236,6 @@ func TestInTurn(t *testing.T) {
 		go c.line.Wait(ctx, func() (time.Duration, error) { return time.Hour, ErrPending })
 		synctest.Wait()
 		if n, err := c.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%d, %v", n, err)
-		}
-		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		go c.line.Wait(ctx, func() (time.Duration, error) { return time.Hour, ErrPending })
-		synctest.Wait()
-		if n, err := c.FillWait(ctx, make([]int64, 1)); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%d, %v", n, err)
 		}
 	})
