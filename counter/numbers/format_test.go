@@ -160,15 +160,14 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
+// crossing is a format whose zone has days without midnight.
+func crossing(t *testing.T) *Format {
+	return newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:mod11-2}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
+}
+
+// TestStrictParsing: what is not exactly as it was printed is refused, with what was expected.
 func TestStrictParsing(t *testing.T) {
-	f := newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:mod11-2}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
-	good, err := f.Number(noon, 42)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if good.String() != "ORD-20261122-000042-1" {
-		t.Fatalf("%s", good)
-	}
+	f := crossing(t)
 	for text, want := range map[string]string{
 		"":                          "want 21 bytes",
 		"ORD-20261122-000042-":      "want 21 bytes",
@@ -191,12 +190,63 @@ func TestStrictParsing(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
 		}
 	}
-	for _, text := range []string{"ord 2026 1122 000042 1", "ORD20261122000042I", " ORD-20261122-OOOO421\n"[:21], "o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l"} {
+	// A day whose midnight does not exist in the zone is a day all the same.
+	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
+		t.Errorf("%v, %v", n, err)
+	}
+	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
+		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+	short := newTestFormat(t, "{date:06-01}#{n:3}")
+	for _, year := range []string{"+5", "-5", " 5", "5 "} {
+		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%q for a year: %#v, %v", year, n, err)
+		}
+	}
+}
+
+// TestWithoutWidth: a number without a width has no leading zeros, and is at most the largest int64.
+func TestWithoutWidth(t *testing.T) {
+	f := newTestFormat(t, "A{n}B")
+	for text, want := range map[string]string{
+		"AB":                      "at least 3 bytes",
+		"A0B":                     "no leading 0",
+		"A01B":                    "no leading 0",
+		"A9223372036854775808B":   "2^63-1",
+		"A99999999999999999999B":  "2^63-1",
+		"A1C":                     `want "B"`,
+		"A9223372036854775807":    `want "B"`,
+		"A92233720368547758070BB": "2^63-1",
+	} {
+		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
+		}
+	}
+}
+
+// TestParsingOfPeople: what people write is read where it is without doubt, and refused elsewhere.
+func TestParsingOfPeople(t *testing.T) {
+	f := crossing(t)
+	good, err := f.Number(noon, 42)
+	if err != nil || good.String() != "ORD-20261122-000042-1" {
+		t.Fatalf("%s, %v", good, err)
+	}
+	for _, text := range []string{
+		"ord 2026 1122 000042 1",
+		"ORD20261122000042I",
+		" ORD-20261122-OOOO421",
+		"o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l",
+	} {
 		if n, err := f.Parse(text); n != good || err != nil {
 			t.Errorf("%q: %v, %v", text, n, err)
 		}
 	}
-	for _, text := range []string{"ORD-20261122-000043-1", "ORD-20261122-000042-", "0RD-20261122-000042-1", "ORD-20261122-000042-1-1"} {
+	for _, text := range []string{
+		"ORD-20261122-000043-1",
+		"ORD-20261122-000042-",
+		"0RD-20261122-000042-1",
+		"ORD-20261122-000042-1-1",
+	} {
 		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
 			t.Errorf("%q: %v", text, n)
 		}
@@ -222,31 +272,12 @@ func TestStrictParsing(t *testing.T) {
 		}
 	}
 	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
-	if n, err := week.Number(noon, 0xbeef); err != nil {
-		t.Error(err)
-	} else if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
+	n, err := week.Number(noon, 0xbeef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
 		t.Errorf("%v is read as %v, %v", n, read, err)
-	}
-	// A day whose midnight does not exist in the zone is a day all the same.
-	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
-		t.Errorf("%v, %v", n, err)
-	}
-	free := newTestFormat(t, "A{n}B")
-	for text, want := range map[string]string{
-		"AB": "at least 3 bytes", "A0B": "no leading 0", "A01B": "no leading 0", "A9223372036854775808B": "2^63-1", "A99999999999999999999B": "2^63-1", "A1C": `want "B"`,
-	} {
-		if n, err := free.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
-		}
-	}
-	short := newTestFormat(t, "{date:06-01}#{n:3}")
-	for _, year := range []string{"+5", "-5", " 5", "5 "} {
-		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
-			t.Errorf("%q for a year: %#v, %v", year, n, err)
-		}
-	}
-	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
-		t.Errorf("the error has %d bytes", len(err.Error()))
 	}
 }
 
