@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -24,6 +25,7 @@ import (
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // formatNamed returns one of a kind's formats.
@@ -39,14 +41,22 @@ func formatNamed[ID any](t *testing.T, all []format[ID], name string) format[ID]
 // TestFormats has one ID of each kind in each form.
 func TestFormats(t *testing.T) {
 	for name, want := range map[string]string{
-		"text": "fvvvvvvvvvvvr\n", "json": "\"fvvvvvvvvvvvr\"\n", "int": "-5\n", "hex": "0xfffffffffffffffb\n", "binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
+		"text":   "fvvvvvvvvvvvr\n",
+		"json":   "\"fvvvvvvvvvvvr\"\n",
+		"int":    "-5\n",
+		"hex":    "0xfffffffffffffffb\n",
+		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
 		if got := string(formatNamed(t, randflakeFormats, name).append(nil, -5)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	for name, want := range map[string]string{
-		"text": "175928847299117063\n", "json": "\"175928847299117063\"\n", "binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
+		"text":   "175928847299117063\n",
+		"json":   "\"175928847299117063\"\n",
+		"int":    "175928847299117063\n",
+		"hex":    "0x0271065ac1020007\n",
+		"binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
 		if got := string(formatNamed(t, snowflakeFormats, name).append(nil, 175928847299117063)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -66,10 +76,14 @@ func TestNew(t *testing.T) {
 			if f := cipher.Inspect(id); !isNow(f.Time) || f.Node > 100 {
 				t.Fatalf("%v holds %+v", id, f)
 			}
+			if seen[id] {
+				t.Fatalf("-n %d: %v twice", n, id)
+			}
 			seen[id] = true
 		}
-		if want += n; len(out) > 0 || len(seen) != want {
-			t.Fatalf("-n %d: %d distinct IDs and %d bytes, want %d", n, len(seen), len(out), want)
+		want += n
+		if len(out) > 0 || len(seen) != want {
+			t.Fatalf("-n %d: %d IDs and %d bytes, want %d", n, len(seen), len(out), want)
 		}
 	}
 }
@@ -84,6 +98,67 @@ func cipherOf(t *testing.T, dir string) *randflake.Cipher {
 }
 
 func isNow(at time.Time) bool { return time.Since(at).Abs() < time.Minute }
+
+// TestNewULIDs makes ULIDs of now, in order, in each form.
+func TestNewULIDs(t *testing.T) {
+	isolate(t)
+	for form, read := range map[string]func(string) (ulid.ID, error){
+		"text": ulid.Parse,
+		"uuid": ulid.ParseUUID,
+		"json": func(text string) (ulid.ID, error) { return ulid.Parse(strings.Trim(text, `"`)) },
+	} {
+		lines := strings.Fields(succeed(t, "", "new", "--kind", "ulid", "-n", "100", "--format", form))
+		var last ulid.ID
+		for _, line := range lines {
+			id, err := read(line)
+			if err != nil || id.Compare(last) <= 0 || !isNow(ulid.Inspect(id).Time) {
+				t.Fatalf("%s: %s after %v: %v", form, line, last, err)
+			}
+			last = id
+		}
+		if len(lines) != 100 {
+			t.Errorf("%s: %d lines", form, len(lines))
+		}
+	}
+	if out := succeed(t, "", "new", "--kind", "ulid", "-n", "3", "--format", "binary"); len(out) != 3*16 {
+		t.Errorf("binary: %d bytes", len(out))
+	}
+}
+
+// TestProgress: on a terminal one line says how far a long run is, at most each quarter of a second.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen bytes.Buffer
+		m := newMinter(10, 1, formatNamed(t, randflakeFormats, "text"), nil)
+		m.out, m.screen = io.Discard, &screen
+		m.started, m.shown = time.Now(), time.Now()
+		for _, step := range []struct {
+			pause time.Duration
+			n     int64
+			want  string
+		}{
+			{progressPause - 1, 1, ""},
+			{1, 1, "\r 20%  2 of 10 IDs, 8 a second, 1s left"},
+			{progressPause - 1, 1, ""},
+			{1 + 3*progressPause, 1, "\r 40%  4 of 10 IDs, 3 a second, 2s left"},
+			{100*time.Second - 5*progressPause, 6, "\r100%  10 of 10 IDs, 0 a second, 0s left"},
+		} {
+			time.Sleep(step.pause)
+			if err := m.write(t.Context(), nil, step.n); err != nil {
+				t.Fatal(err)
+			}
+			if screen.String() != step.want {
+				t.Errorf("%q, want %q", &screen, step.want)
+			}
+			screen.Reset()
+		}
+		m.show("end")
+		m.show("")
+		if want := "\rend" + strings.Repeat(" ", len("100%  10 of 10 IDs, 0 a second, 0s left")-3) + "\r   "; screen.String() != want {
+			t.Errorf("%q, want %q", &screen, want)
+		}
+	})
+}
 
 // TestNewIntoInspect is what users do: inspect reads each form that has lines.
 func TestNewIntoInspect(t *testing.T) {
@@ -208,15 +283,6 @@ func TestMinterIsStopped(t *testing.T) {
 	}
 }
 
-func TestNewReportsFailedOutput(t *testing.T) {
-	dir := newHome(t)
-	var errs bytes.Buffer
-	code := (&tool{stdout: failingWriter{}, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir, "-n", "1000000"})
-	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
-		t.Errorf("exit status %d, %q", code, &errs)
-	}
-}
-
 // crowded is a space that has no more than some nodes.
 type crowded struct {
 	*lease.Space
@@ -269,8 +335,14 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("%q", &errs)
 	}
 	errs.Reset()
-	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", newHome(t), "--format", "binary"})
+	dir := newHome(t)
+	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir, "--format", "binary"})
 	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
+	errs.Reset()
+	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
+	if code != exitOK || errs.Len() > 0 {
+		t.Errorf("text for a terminal: exit status %d, %s", code, &errs)
+	}
 }
 
 // snowflakesIn reads IDs in their usual form.
