@@ -23,6 +23,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -264,6 +265,56 @@ func TestMinterWaitsForALease(t *testing.T) {
 	var out bytes.Buffer
 	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil || out.Len() != 800 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
+	}
+}
+
+// TestFillingWithoutALease: after the lease has ended, IDs wait ten seconds for the next one, or until the context ends.
+func TestFillingWithoutALease(t *testing.T) {
+	failed, enough := errors.New("no connection"), errors.New("enough")
+	for name, c := range map[string]struct {
+		back, stop time.Duration // when the store is back, and when the context ends
+		want       error
+		waited     time.Duration
+	}{
+		"the store stays away":   {time.Hour, time.Hour, failed, 10 * time.Second},
+		"the store comes back":   {3 * time.Second, time.Hour, nil, 3 * time.Second},
+		"the context ends first": {time.Hour, 2 * time.Second, enough, 2 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))) // leases refuse the clock that a bubble begins with
+			var away atomic.Bool
+			engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+				if away.Load() {
+					return lease.Answer{}, failed
+				}
+				return c.On(ctx, e)
+			})
+			space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer space.Close()
+			keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer keeper.Close()
+			away.Store(true)
+			time.Sleep(time.Hour)
+			began := time.Now()
+			time.AfterFunc(c.back, func() { away.Store(false) })
+			ctx, cancel := context.WithTimeoutCause(t.Context(), c.stop, enough)
+			defer cancel()
+			ids := make([]randflake.ID, 3)
+			n, err := filling(keeper)(ctx, ids)
+			if !errors.Is(err, c.want) || (n == len(ids)) != (c.want == nil) {
+				t.Errorf("%s: %d, %v, want %v", name, n, err, c.want)
+			}
+			const late = 10 * time.Second // until the keeper asks the store again
+			if waited := time.Since(began); waited < c.waited || waited > c.waited+late {
+				t.Errorf("%s: waited %v, want %v", name, waited, c.waited)
+			}
+		})
 	}
 }
 
