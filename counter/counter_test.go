@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/lease/metrics"
 )
 
 // newSpace returns a space in memory, whose calls go through intercept, or nil.
@@ -179,6 +181,76 @@ func TestOpen(t *testing.T) {
 	found, err := counters.Counter(t.Context(), "seats")
 	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
 		t.Errorf("by default: %+v, %v", found, err)
+	}
+}
+
+// TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a later one.
+func TestOfPeriod(t *testing.T) {
+	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	of := func(key string, begins time.Duration) Option {
+		return OfPeriod(lease.Period{Key: key, Begin: time.Now().Add(begins)})
+	}
+	config := OrCreate(Config{Start: 3, Step: 5})
+	today, err := counters.Open(t.Context(), "orders", config, of("monday", -time.Hour), WithRunLength(2, 2), quiet)
+	must(t, err)
+	defer today.Close()
+	strict, err := counters.OpenStrict(t.Context(), "orders", of("monday", -time.Hour))
+	must(t, err)
+	if n, err := today.Next(); n != 3 || err != nil {
+		t.Errorf("today: %d, %v", n, err)
+	}
+	if n, err := strict.Next(t.Context()); n != 13 || err != nil {
+		t.Errorf("after a run of two: %d, %v", n, err)
+	}
+	if c, err := counters.Open(t.Context(), "orders", of("tuesday", time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
+		t.Errorf("a day that has not begun: %v", err)
+	}
+	tomorrow, err := counters.Open(t.Context(), "orders", config, of("tuesday", 0), quiet)
+	must(t, err)
+	defer tomorrow.Close()
+	if n, err := tomorrow.Next(); n != 3 || err != nil {
+		t.Errorf("tomorrow: %d, %v", n, err)
+	}
+	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrClock) {
+		t.Errorf("on a day that is over: %d, %v", n, err)
+	}
+	if c, err := counters.Open(t.Context(), "orders", of("monday", -time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
+		t.Errorf("on a day that is over: %v", err)
+	}
+}
+
+// TestMetrics: both kinds of handles report what their status says, under the name of the counter.
+func TestMetrics(t *testing.T) {
+	c := &Counter{name: "orders", taken: 30, past: 20, why: errAway}
+	c.current.Store(new(run))
+	for _, tt := range []struct {
+		of   metrics.Reporter
+		held float64
+	}{
+		{c, 10},
+		{&Strict{name: "orders", taken: 30, issued: 20, why: errAway}, 0},
+	} {
+		want := map[string]float64{
+			"randflake_counter_taken_total":  30,
+			"randflake_counter_issued_total": 20,
+			"randflake_counter_held":         tt.held,
+			"randflake_counter_failing":      1,
+		}
+		all := tt.of.Metrics()
+		if len(all) != len(want) {
+			t.Errorf("%T: %d metrics", tt.of, len(all))
+		}
+		for _, m := range all {
+			value, known := want[m.Name]
+			if !known || m.Value != value || m.Labels["counter"] != "orders" || m.Counter != strings.HasSuffix(m.Name, "_total") {
+				t.Errorf("%T: %+v, want %v", tt.of, m, value)
+			}
+		}
+	}
+	for _, m := range (Status{}).Metrics("orders") {
+		if m.Value != 0 {
+			t.Errorf("%+v of an unused handle", m)
+		}
 	}
 }
 

@@ -420,6 +420,10 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), nil, "orders", dated); !errors.Is(err, ErrInvalidOption) {
 		t.Errorf("no counters: %v", err)
 	}
+	far := WithClock(func() time.Time { return time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) })
+	if _, err := Open(t.Context(), counters, "orders", dated, far); !errors.Is(err, ErrInvalidNumber) {
+		t.Errorf("in the year 10000: %v", err)
+	}
 	for _, c := range []struct {
 		pattern string
 		config  counter.Config
