@@ -47,10 +47,12 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("Peek(%q) and NextOrCreate: %v, %v, want ErrInvalidName", name, err, orCreate)
 		}
 	}
+	var listed []error
 	for _, err := range tx.List(t.Context(), "a'") {
-		if !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("List: %v, want ErrInvalidName", err)
-		}
+		listed = append(listed, err)
+	}
+	if len(listed) != 1 || !errors.Is(listed[0], gapless.ErrInvalidName) {
+		t.Errorf("List: %v, want ErrInvalidName", listed)
 	}
 	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
 		if err := tx.Create(t.Context(), "a", limits[0], limits[1]); !errors.Is(err, gapless.ErrInvalidRange) {

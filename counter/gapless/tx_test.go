@@ -16,20 +16,24 @@ import (
 type answering struct {
 	made        bool
 	taken, last sql.NullInt64
-	rows        []row // the counters, in order
-	err         error // after the rows
-	pages       int   // that were read
+	rows        []row  // the counters, in order
+	err         error  // after the rows
+	pages       int    // that were read
+	asked       string // by the last call
 }
 
-func (a *answering) create(context.Context, string, int64, int64) (bool, error) {
+func (a *answering) create(_ context.Context, name string, taken, last int64) (bool, error) {
+	a.asked = fmt.Sprintf("create %s after %d to %d", name, taken, last)
 	return a.made, a.err
 }
 
-func (a *answering) take(context.Context, string, int64) (taken, last sql.NullInt64, err error) {
+func (a *answering) take(_ context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
+	a.asked = fmt.Sprintf("take %d of %s", n, name)
 	return a.taken, a.last, a.err
 }
 
-func (a *answering) takeOrCreate(context.Context, string, int64, int64) (taken, end sql.NullInt64, err error) {
+func (a *answering) takeOrCreate(_ context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
+	a.asked = fmt.Sprintf("take or create %s from %d to %d", name, first, last)
 	return a.taken, a.last, a.err
 }
 
@@ -49,7 +53,7 @@ func (a *answering) list(_ context.Context, prefix, after string, limit int) (pa
 // TestErrors: an error of the transaction comes out of every call, with the counter's name.
 func TestErrors(t *testing.T) {
 	failed := errors.New("the connection broke")
-	tx := Tx{&answering{made: true, err: failed}}
+	tx := Tx{&answering{err: failed}}
 	for call, do := range map[string]func() error{
 		"Create": func() error {
 			return tx.Create(t.Context(), "books", 1, 9)
@@ -100,15 +104,30 @@ func TestAnswers(t *testing.T) {
 		{none, number(9), 1, 0, ErrEnd, ErrEnd},
 		{none, none, 1, 0, ErrNoCounter, ErrEnd},
 	} {
-		tx := Tx{&answering{taken: c.taken, last: c.last}}
+		a := &answering{taken: c.taken, last: c.last}
+		tx := Tx{a}
 		first, err := tx.NextN(t.Context(), "books", c.n)
 		if first != c.first || !errors.Is(err, c.err) {
 			t.Errorf("NextN, %+v: %d, %v", c, first, err)
+		}
+		if want := fmt.Sprintf("take %d of books", c.n); a.asked != want {
+			t.Errorf("%q, want %q", a.asked, want)
 		}
 		taken, err := tx.NextOrCreate(t.Context(), "books", 1, 9)
 		if taken != c.taken.Int64 || !errors.Is(err, c.orCreate) {
 			t.Errorf("NextOrCreate, %+v: %d, %v", c, taken, err)
 		}
+		if want := "take or create books from 1 to 9"; a.asked != want {
+			t.Errorf("%q, want %q", a.asked, want)
+		}
+	}
+	a := &answering{taken: number(7)}
+	if n, err := (Tx{a}).Next(t.Context(), "books"); n != 7 || err != nil || a.asked != "take 1 of books" {
+		t.Errorf("%d, %v, by %q", n, err, a.asked)
+	}
+	a = &answering{made: true}
+	if err := (Tx{a}).Create(t.Context(), "books", 1, 9); err != nil || a.asked != "create books after 0 to 9" {
+		t.Errorf("%v, by %q", err, a.asked)
 	}
 	if err := (Tx{&answering{made: false}}).Create(t.Context(), "books", 1, 9); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a counter that is there: %v", err)

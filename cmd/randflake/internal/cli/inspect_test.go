@@ -163,6 +163,13 @@ func TestHeldBack(t *testing.T) {
 			t.Errorf("%s: held back is %v, want %v", texts, held, want)
 		}
 	}
+	for kind, want := range map[string]bool{"": true, kindRandflake: true, kindSnowflake: false, kindULID: false} {
+		in := at(time.Now())
+		in.kind = kind
+		if held := !in.learn([]string{"12"}); held != want {
+			t.Errorf("--kind %s: held back is %v, want %v", kind, held, want)
+		}
+	}
 }
 
 // TestInspectGoesOn has bad lines among good ones.
@@ -223,6 +230,34 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 	ask.Close()
 	if code := <-done; code != exitOK {
 		t.Errorf("exit status %d", code)
+	}
+}
+
+// A late reader has what a function returns once it is read.
+type late struct {
+	text func() string
+	r    io.Reader
+}
+
+func (l *late) Read(b []byte) (int, error) {
+	if l.r == nil {
+		l.r = strings.NewReader(l.text())
+	}
+	return l.r.Read(b)
+}
+
+// TestNewPipedIntoInspect: the first new makes the secret while inspect already waits for its output.
+func TestNewPipedIntoInspect(t *testing.T) {
+	isolate(t)
+	var id string
+	pipe := &late{text: func() string {
+		id = call(t, "", "new").out
+		return id
+	}}
+	var out, errs bytes.Buffer
+	code := (&tool{stdin: pipe, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect"})
+	if code != exitOK || !strings.HasPrefix(out.String(), strings.TrimSpace(id)+" ") {
+		t.Errorf("exit status %d, %s%s", code, &out, &errs)
 	}
 }
 

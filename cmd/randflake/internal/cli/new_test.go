@@ -334,6 +334,25 @@ func TestMinterIsStopped(t *testing.T) {
 	}
 }
 
+// TestStoppedAtTheEnd: a signal that comes when all is written stops nothing.
+func TestStoppedAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	fill := func(_ context.Context, ids []randflake.ID) (int, error) { return len(ids), nil }
+	m := newMinter(5, 1, formatNamed(t, randflakeFormats, "text"), fill)
+	if err := m.mint(ctx, &tool{stdout: ending{cancel}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An ending writer ends a context once something was written.
+type ending struct{ cancel context.CancelFunc }
+
+func (w ending) Write(b []byte) (int, error) {
+	w.cancel()
+	return len(b), nil
+}
+
 // crowded is a space that has no more than some nodes.
 type crowded struct {
 	*lease.Space

@@ -59,6 +59,7 @@ func TestStores(t *testing.T) {
 		{"counter set orders 10 --store ids", 0, "its next number is 10"},
 		{"store report-loss ids", 0, "leases begin at "},
 		{"store info ids", 1, "wrong  3 counters give no number until they are set, as data was lost: a/b, last, orders"},
+		{"store info ids", 1, "ok     data was lost 1 times, at last: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
 		{"next orders --store ids", 1, "9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
 		{"counter set orders 12 --store ids", 0, ""},
@@ -71,7 +72,7 @@ func TestStores(t *testing.T) {
 		{"store info ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --if-missing ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"new --store ids --secret-file derived", 1, "is it the secret of another environment?"},
-		{"store init late --secret-file other", 0, "leases begin at "},
+		{"store init late --secret-file other", 0, "leases begin at 20"},
 		{"store info late --secret-file other", 1, "wrong  nothing is leased before "},
 		{"store init --new --window 10s --ahead 3 --max-skew 5s --nodes 16 few", 0, "leases begin at once"},
 		{"store info few", 0, "has 16 nodes, in windows of 10s, of which 3 may be leased ahead; clocks may differ by 5s\n"},
@@ -100,15 +101,32 @@ func TestStores(t *testing.T) {
 		{"store ddl postgres://h/d?schema=a%00b", 1, "want up to 63 letters"},
 		{"store ddl redis://h", 1, "want postgres://"},
 		{"inspect ord_7", 1, "no such file"},
+		{"store init --new", 0, "made a new secret in "},
+		{"store init", 1, "never replaced"},
 		{"convert ord_dqi0vcvoqd1fq", 0, "ord_dqi0vcvoqd1fq  -"},
 		{"convert ord_dqi0vcvoqd1fq --to hex", 0, "0x"},
 		{"convert a_dqi0vcvoqd1fq z_dqi0vcvoqd1fq", 0, "a_dqi0vcvoqd1fq  -"},
+		{"convert ord_", 1, "want 1 to 13 base32hex digits"},
 		{"convert 1p --to int", 0, "57\n"},
 		{"convert Ord_7", 1, "invalid ID"},
 	} {
 		r := call(t, "", strings.Fields(step.args)...)
 		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
 			t.Errorf("step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
+		}
+	}
+}
+
+// TestModes: what a store contains is for its owner alone.
+func TestModes(t *testing.T) {
+	dir := newHome(t)
+	for path, want := range map[string]os.FileMode{
+		dir:                          0o700,
+		filepath.Join(dir, "secret"): 0o600,
+	} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
 		}
 	}
 }
@@ -143,6 +161,9 @@ func TestInfoOfDamagedSpace(t *testing.T) {
 		if r.code != exitFailed || r.err != "" || !strings.Contains(r.out, want) || !strings.Contains(r.out, "ok     the secret is that of the space\n") {
 			t.Errorf("%s: %+v, want %s", entry, r, want)
 		}
+		if entry == "default/c/orders" {
+			wantFailure(t, call(t, "", "counter", "list", "--store", dir), exitFailed, "counter orders")
+		}
 	}
 	dir := newHome(t)
 	damage(t, dir, "default/meta", "sand")
@@ -166,7 +187,7 @@ func TestInfoOfCrowdedSpace(t *testing.T) {
 		}
 		r := call(t, "", "store", "info", dir)
 		want := fmt.Sprintf("ok     %d nodes of the present window are leased\n", taken)
-		if crowded := strings.Contains(r.out, "wrong  10 of 10 nodes are leased"); !strings.Contains(r.out, want) || crowded != (taken == 10) || (r.code == exitOK) == crowded {
+		if crowded := strings.Contains(r.out, "wrong  10 of 10 nodes are leased"); !strings.Contains(r.out, want) || strings.Contains(r.out, "data was lost") || crowded != (taken == 10) || (r.code == exitOK) == crowded {
 			t.Errorf("%d taken: %+v", taken, r)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -178,8 +179,16 @@ func TestSecretInTheEnvironment(t *testing.T) {
 	}
 	t.Setenv(secretVariable, secret.Hex())
 	t.Setenv(secretFileVariable, "secret")
-	for _, args := range [][]string{{"mask", "5"}, {"new"}, {"inspect", "v"}, {"store", "info"}} {
-		wantFailure(t, call(t, "", args...), exitFailed, "RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set")
+	for _, args := range []string{"mask 5", "new", "next a", "inspect v", "store info", "store init sqlite:ids.db"} {
+		wantFailure(t, call(t, "", strings.Fields(args)...), exitFailed, "RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set")
+	}
+}
+
+// TestNoStateDirectory: where the state directory can't be made, nothing is.
+func TestNoStateDirectory(t *testing.T) {
+	write(t, filepath.Dir(isolate(t)), "in the way")
+	for _, args := range []string{"new", "new --kind snowflake", "next a"} {
+		wantFailure(t, call(t, "", strings.Fields(args)...), exitFailed, "not a directory")
 	}
 }
 
