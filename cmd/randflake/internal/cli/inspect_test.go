@@ -465,7 +465,12 @@ func TestInspectULID(t *testing.T) {
 		"01arz3ndektsv4rrffq69g5fav": `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`,
 		"00000000000000000000000000": `{"kind":"ulid","id":"00000000000000000000000000","time":"1970-01-01T00:00:00.000Z","entropy":"00000000000000000000","plausible":true}`,
 	} {
-		for _, args := range [][]string{{text}, {"--kind", "ulid", text}, {"--from", "text", text}} {
+		for _, args := range [][]string{
+			{text},
+			{"--kind", "ulid", text},
+			{"--from", "text", text},
+			{"--kind", "ulid", "--from", "text", text},
+		} {
 			if got := succeed(t, "", append([]string{"inspect", "--json"}, args...)...); got != want+"\n" || !json.Valid([]byte(got)) {
 				t.Errorf("inspect %q: %q, want %q", args, got, want)
 			}
@@ -499,6 +504,7 @@ func TestKindOf(t *testing.T) {
 		{"hex", "12345678901234", ""},
 		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindULID},
 		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
+		{"auto", "as_long_as_a_uuid_is_b_3vgoe12ccb8gh", kindRandflake},
 		{"auto", "3vgoe12ccb8gh", kindRandflake},
 		{"auto", "", kindRandflake},
 	} {
@@ -637,7 +643,7 @@ func TestRange(t *testing.T) {
 	for args, want := range map[string]string{
 		"--layout discord 2024-01-01 2024-02-01":                          "1191168914227200000\n1202402938060799999\n",
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z":           "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
-		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie",
+		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie from 2024-01-01T00:00:00.0001Z to before 2024-01-01T00:00:00.0002Z",
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:00.001Z":       "01HK153X000000000000000000\n01HK153X00ZZZZZZZZZZZZZZZZ\n",
 		"--kind ulid 1969-12-31 1970-01-02":                               "00000000000000000000000000\n00002JCPZZZZZZZZZZZZZZZZZZ\n",
 		"--kind ulid 1969-12-30 1969-12-31":                               "want 1970 to 10889",

@@ -534,7 +534,9 @@ func TestCheckLifetime(t *testing.T) {
 		fails, says bool
 	}{
 		{end.AddDate(-6, 0, 0), false, false},
-		{end.AddDate(-1, 0, 0), false, true},
+		{end.AddDate(-5, 0, -1), false, false},
+		{end.AddDate(-5, 0, 0), false, true},
+		{end.AddDate(0, 0, -1), false, true},
 		{end, true, false},
 	} {
 		var notes bytes.Buffer

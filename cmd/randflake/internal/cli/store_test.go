@@ -225,6 +225,8 @@ func TestOutput(t *testing.T) {
 		"many lines":     {"convert", many},
 		"a wrong line":   {"convert", "v\n!\n"},
 		"number":         {"next orders", ""},
+		"counter":        {"counter create seats", ""},
+		"next number":    {"counter set orders 100", ""},
 		"new secret":     {"secret new", ""},
 		"range":          {"range --layout discord 2024-01-01 2024-02-01", ""},
 		"range of ULIDs": {"range --kind ulid 2024-01-01 2024-02-01", ""},
@@ -243,6 +245,7 @@ func TestOutput(t *testing.T) {
 		} {
 			isolate(t)
 			call(t, "", "new")
+			succeed(t, "", "next", "orders")
 			var errs bytes.Buffer
 			tl := &tool{stdin: strings.NewReader(c.input), stdout: failing{err}, stderr: &errs}
 			code := tl.run(t.Context(), strings.Fields(c.args))
