@@ -367,8 +367,8 @@ func TestStuck(t *testing.T) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
-		take(t, c, 2)
 		s.calls()
+		take(t, c, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), 9999*time.Millisecond)
 		defer cancel()
 		if _, err := c.Wait(ctx); !errors.Is(err, ErrPending) || c.Status().Err != nil {
