@@ -300,6 +300,9 @@ func TestLeasesAndClock(t *testing.T) {
 				if g.issued() != issued {
 					t.Errorf("%s, step %d: Issued() = %d, want %d", how, i, g.issued(), issued)
 				}
+				if t.Failed() {
+					return
+				}
 			}
 			if last, err := g.Close(); last.Unix() != testStart+newest || err != nil {
 				t.Errorf("%s: Close = %v, %v, want second %d", how, last, err, newest)
@@ -384,6 +387,9 @@ func TestStalledAfterReadingTheClock(t *testing.T) {
 		switch err := <-done; {
 		case later == 0 && err != ErrExhausted, later > 0 && err != ErrClockBackward:
 			t.Errorf("stalled for %d s and all used up: %v", later, err)
+		}
+		if t.Failed() {
+			return
 		}
 	}
 }
@@ -539,6 +545,46 @@ func TestIssued(t *testing.T) {
 				t.Fatalf("Issued() = %d after %d IDs, %v", n, made, err)
 			}
 		}
+	}
+}
+
+// A call that finds no shard for its processor makes more of them, unless the state was replaced meanwhile: what another call has done,
+// such as Close, stays.
+func TestGrowComesTooLate(t *testing.T) {
+	for name, replace := range map[string]func(g *Generator){
+		"Close": func(g *Generator) { g.Close() },
+		"Drop":  func(g *Generator) { leasesOf(g).Drop() },
+		"another lease": func(g *Generator) {
+			leasesOf(g).Add(testLease(2, 2, testStart+10, 10))
+			leasesOf(g).Ready()
+		},
+		"grow": func(g *Generator) { g.grow(g.state.Load()) },
+	} {
+		clock := newFakeClock(testStart)
+		g := newGenerator(t, testLease(1, 1, testStart, 10), WithClock(clock.now))
+		if _, err := g.Generate(); err != nil {
+			t.Fatal(err)
+		}
+		clock.second.Add(10)
+
+		st := g.state.Load()
+		replace(g)
+		replaced := g.state.Load()
+		g.grow(st)
+		if replaced == st || g.state.Load() != replaced {
+			t.Errorf("%s was undone", name)
+		}
+		if n := g.issued(); n != 1 {
+			t.Errorf("%s: issued %d, want 1", name, n)
+		}
+	}
+
+	g := newGenerator(t, systemLease(1, 1))
+	before := g.state.Load()
+	leasesOf(g).Drop()
+	g.grow(g.state.Load())
+	if st := g.state.Load(); st == before || !st.dropped || st.shards.count() <= before.shards.count() || leasesOf(g).Ready() != ErrLeaseEnded {
+		t.Errorf("a dropped lease came back with %d shards, of %d", st.shards.count(), before.shards.count())
 	}
 }
 

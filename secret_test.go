@@ -109,23 +109,28 @@ func TestDumpShowsNoSecret(t *testing.T) {
 	}
 }
 
+// The second secret has each of the digits in which the alphabets of base64 differ.
 func TestParseSecret(t *testing.T) {
-	secret := NewSecret()
-	for _, text := range []string{
-		hex.EncodeToString(secret.bytes()[:]),
-		strings.ToUpper(hex.EncodeToString(secret.bytes()[:])),
-		base64.StdEncoding.EncodeToString(secret.bytes()[:]),
-		base64.RawStdEncoding.EncodeToString(secret.bytes()[:]),
-		base64.URLEncoding.EncodeToString(secret.bytes()[:]),
-		base64.RawURLEncoding.EncodeToString(secret.bytes()[:]),
-		secret.Hex() + "\n", secret.Hex() + "\r\n",
-	} {
-		if got, err := ParseSecret(text); !got.Equal(secret) || err != nil {
-			t.Errorf("ParseSecret of %d characters: %v", len(text), err)
-		}
-		var config struct{ Secret Secret }
-		if err := json.Unmarshal([]byte(`{"Secret":`+strconv.Quote(text)+`}`), &config); err != nil || !config.Secret.Equal(secret) {
-			t.Errorf("from JSON, %d characters: %v", len(text), err)
+	for _, secret := range []Secret{NewSecret(), secretOf([16]byte{0xfb, 0xef, 0xbe, 0xff, 0xff, 0xff, 15: 1})} {
+		key := secret.bytes()[:]
+		for _, text := range []string{
+			hex.EncodeToString(key),
+			strings.ToUpper(hex.EncodeToString(key)),
+			base64.StdEncoding.EncodeToString(key),
+			base64.RawStdEncoding.EncodeToString(key),
+			base64.URLEncoding.EncodeToString(key),
+			base64.RawURLEncoding.EncodeToString(key),
+			secret.Hex() + "\n",
+			secret.Hex() + "\r\n",
+		} {
+			if got, err := ParseSecret(text); !got.Equal(secret) || err != nil {
+				t.Errorf("ParseSecret of %d characters: %v", len(text), err)
+			}
+			var config struct{ Secret Secret }
+			err := json.Unmarshal([]byte(`{"Secret":`+strconv.Quote(text)+`}`), &config)
+			if err != nil || !config.Secret.Equal(secret) {
+				t.Errorf("from JSON, %d characters: %v", len(text), err)
+			}
 		}
 	}
 }

@@ -17,8 +17,9 @@ const (
 
 var (
 	_, _ = []v2.UnixSeconds{v2.Epoch, v2.MaxTimestamp}, []uint32{v2.MaxNodeID, v2.MaxSequence}
-	_    = struct{ NodeID, LeaseStart, LeaseEnd int64 }(v1.LeaseInfo{})
-	_    = struct {
+
+	_ = struct{ NodeID, LeaseStart, LeaseEnd int64 }(v1.LeaseInfo{})
+	_ = struct {
 		Lease  v2.Lease
 		Secret []byte
 		Clock  v2.Clock

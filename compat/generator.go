@@ -8,12 +8,14 @@ import (
 	root "github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/anykey"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied. Use
 // NewGenerator to make one: the zero Generator has neither a lease nor a secret.
 type Generator struct {
-	inner *root.Generator
+	inner   *root.Generator
+	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 
 	mu    sync.Mutex
 	lease LeaseInfo // guarded by mu, but for LeaseStart, which never changes
@@ -59,7 +61,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		Start:     time.Unix(leaseStart, 0),
 		End:       endAfter(leaseEnd),
 	}
-	g := &Generator{lease: LeaseInfo{nodeID, leaseStart, leaseEnd}}
+	g := &Generator{machine: vmgen.Now(), lease: LeaseInfo{nodeID, leaseStart, leaseEnd}}
 	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and each second has all
 	// its 131,072 IDs. Without these two options Generate would be several times faster, but making all IDs of a node's
 	// second takes only milliseconds anyway.
@@ -84,7 +86,7 @@ func (g *Generator) now() time.Time {
 
 // Generate returns a new ID. It never waits: if it can't make an ID that is certainly unique, it returns one of
 //
-//   - ErrInvalidLease: the clock is before the lease's start or after its end;
+//   - ErrInvalidLease: the clock is before the lease's start or after its end, or this machine was copied since NewGenerator;
 //   - ErrResourceExhausted: all 131,072 IDs of the current second are used up;
 //   - ErrConsistencyViolation: the clock is within the lease, but behind the newest ID by more than
 //     10 seconds, or by less while that ID's second is used up;
@@ -152,19 +154,19 @@ func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64,
 
 // UpdateLease moves the end of the lease to a later time, and reports whether it did. leaseStart must be the start of
 // the lease. leaseEnd must be after the present end and at most RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as
-// it is.
+// it is. So it does in a copy of the machine, as the lease is the original's: make a new generator with another lease.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
-	if g.inner == nil || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
+	if g.inner == nil || g.machine.Stale() {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if leaseStart != g.lease.LeaseStart || leaseEnd <= g.lease.LeaseEnd {
+	if leaseStart != g.lease.LeaseStart {
 		return false
 	}
 	node := uint32(g.lease.NodeID)
 	added := root.Lease{FirstNode: node, LastNode: node, Start: endAfter(g.lease.LeaseEnd), End: endAfter(leaseEnd)}
-	if g.inner.Handover(handover.Key{}).Add(added) != nil {
+	if g.inner.Handover(handover.Key{}).Add(added) != nil { // not later, or too late
 		return false
 	}
 	g.lease.LeaseEnd = leaseEnd

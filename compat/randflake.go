@@ -82,8 +82,8 @@ var (
 	// ErrInvalidSecret says that a secret is not 16 bytes long.
 	ErrInvalidSecret = errors.New("randflake: invalid secret: want 16 bytes")
 
-	// ErrInvalidLease says that a lease ends before it starts or starts before the epoch, or that the clock is outside
-	// the lease: take a new one.
+	// ErrInvalidLease says that a lease ends before it starts or starts before the epoch, that the clock is outside the
+	// lease, or that the lease is that of the machine of which this one is a copy: take a new one.
 	ErrInvalidLease = errors.New("randflake: invalid lease, or the clock is outside it: take a new one")
 
 	// ErrInvalidNode says that a node is not in the range of 0 to RANDFLAKE_MAX_NODE.

@@ -54,11 +54,17 @@ func (b *run) number(i uint64) int64 { return b.first + int64(i)*b.step }
 // issued returns how many of the run's numbers were given.
 func (b *run) issued() uint64 { return min(b.given.Load(), b.count) }
 
+// closed is what given is set to in a run that gives no more numbers. It is beyond the count of every run.
+const closed = 1 << 62
+
+// close makes the run give no more numbers, and returns how many were given.
+func (b *run) close() uint64 {
+	given := b.given.Swap(closed)
+	return min(given, b.count)
+}
+
 // take fills dst with numbers of the run. It returns how many there were, and whether the one at the low mark was among them.
 func (b *run) take(dst []int64) (n int, low bool) {
-	if len(dst) == 0 {
-		return 0, false
-	}
 	end := b.given.Add(uint64(len(dst)))
 	first := end - uint64(len(dst))
 	end = min(end, b.count)
@@ -92,14 +98,14 @@ func (c *Counter) Next() (int64, error) {
 	b := c.current.Load()
 	i := b.given.Add(1) - 1
 	if i < b.low {
-		return b.first + int64(i)*b.step, nil
+		return b.number(i), nil
 	}
 	return c.nextSlowly(b, i)
 }
 
 // nextSlowly does what Next does if the number i of the run is at b.low, where the next run is fetched, or after it, or past the end.
 func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
-	if i == b.low && i < b.count {
+	if i == b.low {
 		c.mu.Lock()
 		c.fetch()
 		c.mu.Unlock()
@@ -118,7 +124,8 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 	defer c.mu.Unlock()
 	for {
 		more, low := c.current.Load().take(dst[n:])
-		if n += more; low || n < len(dst) {
+		n += more
+		if low || n < len(dst) {
 			c.fetch()
 		}
 		switch {
@@ -131,7 +138,7 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 			c.current.Store(c.next)
 			c.next, c.refused = nil, false
 		case c.why == nil:
-			c.refused = c.current.Load().count > 0
+			c.refused = true
 			return n, ErrPending
 		case final(c.why):
 			return n, c.why
@@ -160,26 +167,16 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 		}
 	}
 	var one [1]int64
-	_, err := c.fillInTurn(ctx, one[:])
+	_, err := c.FillWait(ctx, one[:])
 	return one[0], err
 }
 
 // FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
-	if c.line.Empty() {
-		if n, err = c.Fill(dst); !errors.Is(err, ErrPending) {
-			return n, err
-		}
-	}
-	more, err := c.fillInTurn(ctx, dst[n:])
-	return n + more, err
-}
-
-// fillInTurn is FillWait for a caller that has to queue.
-func (c *Counter) fillInTurn(ctx context.Context, dst []int64) (n int, err error) {
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
-		if n += more; errors.Is(err, ErrPending) {
+		n += more
+		if errors.Is(err, ErrPending) {
 			return time.Hour, err // until it is served
 		}
 		return 0, err
@@ -192,11 +189,8 @@ func (c *Counter) Close() error {
 	defer c.line.Serve()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed = true; c.retry != nil {
-		c.retry.Stop()
-	}
-	b := c.current.Load()
-	c.past += min(b.given.Add(1<<62)-1<<62, b.count)
+	c.closed = true
+	c.past += c.current.Load().close()
 	c.current.Store(new(run))
 	c.next = nil
 	return nil
@@ -231,19 +225,19 @@ func (c *Counter) settle(got lease.Run, err error) {
 		c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, append(more, "counter", c.name)...)
 	}
 	if err != nil {
-		if c.why = err; c.failed == 0 {
+		c.why = err
+		if c.failed == 0 {
 			log(slog.LevelWarn, "gets no more numbers", "error", err)
 		}
 		c.failed++
-		if !c.closed {
-			c.retry = time.AfterFunc(rest(c.failed), func() {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				if c.retry = nil; !final(err) { // which callers find out about when they ask
-					c.fetch()
-				}
-			})
-		}
+		c.retry = time.AfterFunc(rest(c.failed), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.retry = nil
+			if !final(err) { // which callers find out about when they ask
+				c.fetch()
+			}
+		})
 		return
 	}
 	if c.failed > 0 {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/lease/metrics"
 )
 
 // newSpace returns a space in memory, whose calls go through intercept, or nil.
@@ -110,7 +113,7 @@ func TestEverybody(t *testing.T) {
 // TestEnd: the last numbers are given, and then there are none.
 func TestEnd(t *testing.T) {
 	counters := On(newSpace(t, leasetest.NewMemory(), nil))
-	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, End: 25}), WithRunLength(2, 2), quiet)
+	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, End: 25}), WithRunLength(4, 4), quiet)
 	must(t, err)
 	var got []int64
 	for {
@@ -129,13 +132,152 @@ func TestEnd(t *testing.T) {
 	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	for _, options := range [][]Option{{OrCreate(Config{})}, {OrCreate(Config{Start: 3, Step: 5, End: 26})}, {WithRunLength(0, 1)}, {WithLogger(nil)}, {{}}} {
-		if _, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) && !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%v", err)
+}
+
+// TestOpen has counters that are there or not, and options that do not fit.
+func TestOpen(t *testing.T) {
+	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	must(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, End: 25}))
+	for _, c := range []struct {
+		name    string
+		options []Option
+		want    error
+	}{
+		{"orders", nil, nil},
+		{"tickets", nil, lease.ErrNoCounter},
+		{"tickets", []Option{quiet, {}}, lease.ErrInvalid},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25})}, nil},
+		{"orders", []Option{OrCreate(Config{Start: 8, Step: 5, End: 25})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, End: 25})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 26})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{})}, ErrMismatch},
+		{"bad name", []Option{OrCreate(Config{})}, lease.ErrInvalid},
+		{"tickets", []Option{OrCreate(Config{Start: -1})}, lease.ErrInvalid},
+		{"orders", []Option{WithRunLength(1, 1)}, nil},
+		{"orders", []Option{WithRunLength(0, 1)}, lease.ErrInvalid},
+		{"orders", []Option{WithRunLength(2, 1)}, lease.ErrInvalid},
+		{"orders", []Option{WithRunLength(1, 1e9)}, nil},
+		{"orders", []Option{WithRunLength(1, 1e9+1)}, lease.ErrInvalid},
+		{"orders", []Option{WithLogger(nil)}, lease.ErrInvalid},
+	} {
+		strict, err := counters.OpenStrict(t.Context(), c.name, c.options...)
+		if !errors.Is(err, c.want) || (strict == nil) != (c.want != nil) {
+			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
+		}
+		if c.want == nil {
+			continue
+		}
+		if _, err := counters.Open(t.Context(), c.name, c.options...); !errors.Is(err, c.want) {
+			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
 		}
 	}
-	if _, err := counters.Open(t.Context(), "tickets"); !errors.Is(err, lease.ErrNoCounter) {
+	if err := counters.Create(t.Context(), "orders", Config{}); !errors.Is(err, lease.ErrExists) {
 		t.Error(err)
+	}
+
+	c, err := counters.Open(t.Context(), "seats", OrCreate(Config{}))
+	must(t, err)
+	defer c.Close()
+	found, err := counters.Counter(t.Context(), "seats")
+	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
+		t.Errorf("by default: %+v, %v", found, err)
+	}
+}
+
+// TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a later one.
+func TestOfPeriod(t *testing.T) {
+	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	of := func(key string, begins time.Duration) Option {
+		return OfPeriod(lease.Period{Key: key, Begin: time.Now().Add(begins)})
+	}
+	config := OrCreate(Config{Start: 3, Step: 5})
+	today, err := counters.Open(t.Context(), "orders", config, of("monday", -time.Hour), WithRunLength(2, 2), quiet)
+	must(t, err)
+	defer today.Close()
+	strict, err := counters.OpenStrict(t.Context(), "orders", of("monday", -time.Hour))
+	must(t, err)
+	if n, err := today.Next(); n != 3 || err != nil {
+		t.Errorf("today: %d, %v", n, err)
+	}
+	if n, err := strict.Next(t.Context()); n != 13 || err != nil {
+		t.Errorf("after a run of two: %d, %v", n, err)
+	}
+	if c, err := counters.Open(t.Context(), "orders", of("tuesday", time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
+		t.Errorf("a day that has not begun: %v", err)
+	}
+	tomorrow, err := counters.Open(t.Context(), "orders", config, of("tuesday", 0), quiet)
+	must(t, err)
+	defer tomorrow.Close()
+	if n, err := tomorrow.Next(); n != 3 || err != nil {
+		t.Errorf("tomorrow: %d, %v", n, err)
+	}
+	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrClock) {
+		t.Errorf("on a day that is over: %d, %v", n, err)
+	}
+	if c, err := counters.Open(t.Context(), "orders", of("monday", -time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
+		t.Errorf("on a day that is over: %v", err)
+	}
+}
+
+// TestMetrics: both kinds of handles report what their status says, under the name of the counter.
+func TestMetrics(t *testing.T) {
+	c := &Counter{name: "orders", taken: 30, past: 20, why: errAway}
+	c.current.Store(new(run))
+	for _, tt := range []struct {
+		of   metrics.Reporter
+		held float64
+	}{
+		{c, 10},
+		{&Strict{name: "orders", taken: 30, issued: 20, why: errAway}, 0},
+	} {
+		want := map[string]float64{
+			"randflake_counter_taken_total":  30,
+			"randflake_counter_issued_total": 20,
+			"randflake_counter_held":         tt.held,
+			"randflake_counter_failing":      1,
+		}
+		all := tt.of.Metrics()
+		if len(all) != len(want) {
+			t.Errorf("%T: %d metrics", tt.of, len(all))
+		}
+		for _, m := range all {
+			value, known := want[m.Name]
+			if !known || m.Value != value || m.Labels["counter"] != "orders" || m.Counter != strings.HasSuffix(m.Name, "_total") {
+				t.Errorf("%T: %+v, want %v", tt.of, m, value)
+			}
+		}
+	}
+	for _, m := range (Status{}).Metrics("orders") {
+		if m.Value != 0 {
+			t.Errorf("%+v of an unused handle", m)
+		}
+	}
+}
+
+// A rival creates the counter just after a handle has found none.
+type rival struct{ Source }
+
+func (r rival) CreateCounter(ctx context.Context, c lease.Counter) error {
+	c.End = 25
+	if err := r.Source.CreateCounter(ctx, c); err != nil {
+		return err
+	}
+	return r.Source.CreateCounter(ctx, c)
+}
+
+// TestCreatedAtOnce: who loses against another process that creates the counter at the same time uses it, if it is the same.
+func TestCreatedAtOnce(t *testing.T) {
+	counters := From(rival{newSpace(t, leasetest.NewMemory(), nil)})
+	for name, c := range map[string]struct {
+		end  int64
+		want error
+	}{
+		"same":  {25, nil},
+		"other": {26, ErrMismatch},
+	} {
+		if _, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end})); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
 	}
 }
 
@@ -215,34 +357,6 @@ func TestLoss(t *testing.T) {
 			break
 		}
 		time.Sleep(time.Millisecond)
-	}
-}
-
-// TestStrictGone: a caller whose context ends loses a number, and harms nobody.
-func TestStrictGone(t *testing.T) {
-	hold := make(chan struct{})
-	data := leasetest.NewMemory()
-	must(t, On(newSpace(t, data, nil)).Create(t.Context(), "orders", Config{}))
-	space := newSpace(t, data, func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
-		if c.Swap {
-			<-hold
-		}
-		return c.On(ctx, engine)
-	})
-	strict, err := On(space).OpenStrict(t.Context(), "orders")
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
-	if n, err := strict.Next(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%d, %v", n, err)
-	}
-	close(hold)
-	if n, err := strict.Next(t.Context()); n > 2 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	must(t, strict.Close())
-	if _, err := strict.Next(t.Context()); !errors.Is(err, ErrClosed) {
-		t.Error(err)
 	}
 }
 

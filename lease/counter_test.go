@@ -136,8 +136,8 @@ func TestCounterBounds(t *testing.T) {
 		{Counter{Name: "down", Step: -1}, ErrInvalid, Run{}},
 		{Counter{Name: "none", Start: 6, End: 5}, ErrInvalid, Run{}},
 		{Counter{Name: "one", Start: 5, End: 5}, nil, Run{5, 1, 1}},
-		{Counter{Name: "by-ten", Start: 5, Step: 10, End: 34}, nil, Run{5, 3, 10}},
-		{Counter{Name: "by-ten/to-35", Start: 5, Step: 10, End: 35}, nil, Run{5, 4, 10}},
+		{Counter{Name: "by-ten", Start: 3, Step: 10, End: 32}, nil, Run{3, 3, 10}},
+		{Counter{Name: "by-ten/to-33", Start: 3, Step: 10, End: 33}, nil, Run{3, 4, 10}},
 		{Counter{Name: "big-steps", Step: 1 << 62}, nil, Run{0, 2, 1 << 62}},
 		{Counter{Name: "last", Start: math.MaxInt64}, nil, Run{math.MaxInt64, 1, 1}},
 	} {
@@ -146,6 +146,9 @@ func TestCounterBounds(t *testing.T) {
 		}
 		if c.err != nil {
 			continue
+		}
+		if err := s.SetCounter(t.Context(), c.Name, c.Start); err != nil {
+			t.Errorf("%+v: set to where it is: %v", c.Counter, err)
 		}
 		run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, math.MaxInt64)
 		if run != c.run || err != nil {
@@ -187,6 +190,24 @@ func TestPeriodBegins(t *testing.T) {
 		}
 		if !errors.Is(err, c.err) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestClockOfCounter: within a period, or without one, no clock matters.
+func TestClockOfCounter(t *testing.T) {
+	for _, period := range []Period{{}, {"now", noon}} {
+		now, data := noon, newMemory()
+		s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
+		if err := s.CreateCounter(t.Context(), Counter{Name: "c"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
+			now = noon.Add(off)
+			if _, err := s.TakeNumbers(t.Context(), "c", period, 1); err != nil {
+				t.Errorf("period %q, a clock at %v: %v", period.Key, off, err)
+			}
+			data.clock = atNoon
 		}
 	}
 }
@@ -263,6 +284,7 @@ func TestCounterFails(t *testing.T) {
 			"no read":          {"", isRead, errAway, true},
 			"no swap":          {"", isSwap, ErrUnknown, false},
 			"not JSON":         {"{", nil, ErrCorrupt, true},
+			"no number":        {`{"step":1,"next":"9"}`, nil, ErrCorrupt, true},
 			"a step of 0":      {`{"next":9,"start":1,"end":99}`, nil, ErrCorrupt, true},
 			"another's number": {`{"next":9,"start":1,"end":99,"step":-1}`, nil, ErrCorrupt, true},
 		} {

@@ -22,11 +22,15 @@ import (
 type queue struct {
 	mu     sync.Mutex
 	leases []randflake.Lease
+	unfit  error // what Add returns, if it is not nil
 }
 
 func (q *queue) Add(l randflake.Lease) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.unfit != nil {
+		return q.unfit
+	}
 	if len(q.leases) > 40 {
 		q.leases = q.leases[20:]
 	}
@@ -326,7 +330,7 @@ func TestYear(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	data := newMemory()
 	c := &crew{now: time.Unix(1800000000, 0)}
-	create(t, conn{memory: data}, Limits{Nodes: 32, Window: time.Hour}, func() time.Time { return c.now })
+	create(t, conn{memory: data}, Limits{Nodes: 32, Window: 4 * time.Hour}, func() time.Time { return c.now })
 	for range 12 {
 		m := &member{due: c.now}
 		c.start(t, data, m)
@@ -349,6 +353,11 @@ func TestYear(t *testing.T) {
 			c.start(t, data, m)
 			m.due = c.now
 			heap.Fix(c, 0)
+		}
+	}
+	for _, m := range c.members {
+		if n := len(m.loop.asked); n > 7 { // the present window, five ahead, and one that has just ended
+			t.Errorf("a keeper remembers %d windows", n)
 		}
 	}
 	t.Logf("%d calls, %d restarts; the store had %d bytes after a day, and has %d", data.calls, restarts, dayOne, data.size())

@@ -85,7 +85,7 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 		var wait *WaitError
 		switch {
 		case l.stale():
-			l.count(func(s *Status) { s.Copies++ }) // the leases are the original's
+			l.copied() // the leases are the original's
 		case len(leases) > 0:
 			return leases, nil
 		case errors.Is(err, errBusy) && ctx.Err() == nil:
@@ -277,6 +277,10 @@ func (l *loop) missing(present int64) error {
 func (l *loop) drop() {
 	clear(l.asked)
 	l.queue.Drop()
+	l.copied()
+}
+
+func (l *loop) copied() {
 	l.count(func(s *Status) { s.Copies++ })
 	l.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.label)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -255,6 +256,32 @@ func (w *trial) wantFloor(losses int) {
 	w.take(w.b, 7, 1)
 }
 
+// TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not hide what that took.
+func TestAnswerDuringSwap(t *testing.T) {
+	w := newTrial(t, true)
+	swapped, arrives, done := make(chan bool), make(chan bool), make(chan error)
+	w.arrives = once(isSwap, func() {
+		close(swapped)
+		<-arrives
+	})
+	go func() {
+		_, err := takeWindow(t.Context(), w.a, w.present, 1)
+		done <- err
+	}()
+	<-swapped
+	old := w.data.snapshot()
+	w.moment = once(isSwap, func() {
+		close(arrives)
+		w.must(<-done)
+	})
+	w.take(w.a, 0, 1)
+	w.data.restore(old)
+	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrLoss) {
+		t.Errorf("%v, want ErrLoss", err)
+	}
+	w.wantFloor(1)
+}
+
 // TestNoLoss has what is no loss.
 func TestNoLoss(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -308,8 +335,9 @@ func TestCounterLoss(t *testing.T) {
 			w.count(w.a, c.lost, 3)
 			w.data.restore(old)
 			for _, s := range []*Space{w.a, w.b} {
-				if run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1); run != (Run{}) || !errors.Is(err, ErrCounter) {
-					t.Errorf("%v, %v, want ErrCounter", run, err)
+				run, err := s.TakeNumbers(t.Context(), "c", day(c.lost), 1)
+				if run != (Run{}) || !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": 4 is the highest number") {
+					t.Errorf("%v, %v, want ErrCounter, and the highest number that is left", run, err)
 				}
 			}
 			found, err := w.b.Counter(t.Context(), "c")
@@ -347,6 +375,55 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	}
 	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
 		t.Errorf("%+v, %v", c, err)
+	}
+	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
+	if _, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1); !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": no number is known") {
+		t.Errorf("a counter that may have been lost: %v, want ErrCounter", err)
+	}
+}
+
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is not after all that
+// it took itself, as the other one's clock was wrong. What a fast clock took does not count.
+func TestFloorOfAnother(t *testing.T) {
+	const far = 600000
+	for _, c := range []struct {
+		fast   bool          // the clock of the other one was, and it took a window that is far away
+		takes  []int64       // windows after the present one
+		slow   time.Duration // by which the other one's clock is behind
+		losses int
+	}{
+		{false, nil, time.Hour, 1},
+		{false, []int64{0}, time.Minute, 1},
+		{false, []int64{0}, 6 * time.Minute, 1},
+		{false, []int64{0}, 7 * time.Minute, 2},
+		{false, []int64{0, far}, 6 * time.Minute, 1},
+		{true, []int64{0}, 6 * time.Minute, 1},
+		{true, []int64{0}, 7 * time.Minute, 2},
+		{false, []int64{5}, time.Minute, 1},
+		{false, []int64{5}, 2 * time.Minute, 2},
+		{false, []int64{0, 2}, 4 * time.Minute, 1},
+		{false, []int64{0, 2}, 5 * time.Minute, 2},
+		{false, []int64{2, 0}, 5 * time.Minute, 2},
+	} {
+		w := newTrial(t, false)
+		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
+		if c.fast {
+			w.slow = -far * time.Minute
+			w.take(w.b, far, 1)
+		}
+		for _, window := range c.takes {
+			if window == far {
+				w.now = noon.Add(far * time.Minute)
+			}
+			w.take(w.a, window, 1)
+			w.now = noon
+		}
+		w.slow = c.slow
+		w.report(w.b)
+		takeWindow(t.Context(), w.a, w.present, 1)
+		if info, err := w.a.Info(t.Context()); err != nil || info.Losses != c.losses {
+			t.Errorf("%+v: %+v, %v", c, info, err)
+		}
 	}
 }
 
@@ -453,6 +530,17 @@ func TestLossWithoutClock(t *testing.T) {
 	}
 	w.data.clock = nil
 	w.wantFloor(1)
+}
+
+// TestGoneWithoutClock: where nothing is left, a process whose clock may be wrong makes nothing.
+func TestGoneWithoutClock(t *testing.T) {
+	w := newTrial(t, false)
+	w.data.clock = atNoon
+	w.data.restore(state{map[string]string{}, "first", 0})
+	w.now = noon.Add(time.Hour)
+	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) || len(w.data.data) != 0 {
+		t.Errorf("%v, %v, want ErrClock, and nothing", err, w.data.data)
+	}
 }
 
 // TestFloor is that of the later clock, when the data were read.

@@ -88,6 +88,7 @@ func TestTake(t *testing.T) {
 		{"clocks apart the other way", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
 		{"a clock of another age", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
 		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
+		{"the first window of all", 0, 0, -noon.Unix() / 60, 1, 0, nil, time.Time{}},
 		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
 		{"more than there are", 0, 0, 3, 17, 0, ErrInvalid, time.Time{}},
 	} {
@@ -252,6 +253,7 @@ func TestOpen(t *testing.T) {
 		{"s/leases", "", "1 0 4294967296 0", nil, ErrCorrupt},
 		{"s/leases", "", "9223372036854775807 0 0 0", nil, ErrCorrupt},
 		{"s/leases", "", "1 0 1025 0", nil, ErrFull},
+		{"s/leases", "", "1 0 4294967295 0", nil, ErrFull},
 	} {
 		data.restore(good)
 		data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
@@ -261,6 +263,27 @@ func TestOpen(t *testing.T) {
 		}
 		if _, err := s.Info(t.Context()); change.use != ErrFull && !errors.Is(err, change.use) {
 			t.Errorf("%s: info: %v, want %v", change.new, err, change.use)
+		}
+	}
+}
+
+// TestMadeAnewMeanwhile: a swap that failed shows what there is now, and what a read refuses is refused then too.
+func TestMadeAnewMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		err      error
+	}{
+		{`"format":2`, `"format":9`, ErrCorrupt},
+		{`"Window":60`, `"Window":10`, ErrNoSpace},
+	} {
+		data := newMemory()
+		create(t, conn{memory: data}, Limits{}, atNoon)
+		s := open(t, before(data, isSwap, func() {
+			data.data["s/meta"] = strings.Replace(data.data["s/meta"], c.old, c.new, 1)
+		}), atNoon)
+		l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+		if l != (randflake.Lease{}) || !errors.Is(err, c.err) || data.data["s/leases"] != "" {
+			t.Errorf("%s: %v, %v, want %v", c.new, l, err, c.err)
 		}
 	}
 }
@@ -411,11 +434,30 @@ func TestMerge(t *testing.T) {
 			steps[50].Next = steps[51].Next - 2
 			steps[60].Next = steps[61].Next - 3
 		}, present, []int{50, 60}},
+		{"the newest are in the middle", rising, func(steps []step) {
+			for i := 30; i < 36; i++ {
+				steps[i].Take = 999
+			}
+			steps[50].Next = steps[51].Next - 1
+			steps[10].Next = steps[11].Next - 2
+			steps[20].Next = steps[21].Next - 3
+		}, present, []int{10, 20}},
+		{"the oldest of the newer half", rising, func(steps []step) {
+			steps[32].Next = steps[33].Next - 1
+			steps[10].Next = steps[11].Next - 2
+			steps[20].Next = steps[21].Next - 3
+		}, present, []int{10, 20}},
 		{"the last but one", rising, func(steps []step) {
 			steps[20].Next = steps[21].Next - 2
 			steps[61].Next = steps[62].Next - 1
 			steps[61].Take, steps[62].Take = 0, 0
 		}, start + 405, []int{20, 61}},
+		{"none, as the number becomes that of the windows after", rising, func(steps []step) {
+			steps[30].Next = steps[31].Next - 1
+		}, start + 309, nil},
+		{"none, as the number becomes that of the windows before", falling, func(steps []step) {
+			steps[0].Next = steps[1].Next + 1
+		}, start + 10, nil},
 	} {
 		steps := make([]step, 64)
 		for i := range steps {
@@ -432,6 +474,9 @@ func TestMerge(t *testing.T) {
 		got, err := decodeNumbers([]byte(data.data["s/leases"]))
 		if err != nil || len(got.Steps) != 64 {
 			t.Fatalf("%s: %d steps, %v", c.name, len(got.Steps), err)
+		}
+		if newest := got.Steps[got.index(c.window)].Take; newest != 1001 {
+			t.Errorf("%s: take %d, after 1000", c.name, newest)
 		}
 		before := &numbers{1000, slices.Clone(steps)}
 		for _, i := range c.mergers {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -51,44 +52,76 @@ func Example() {
 // digits are base32hex of 65 bits.
 func digits(value uint64) string { return fmt.Sprintf("%013s", randflake.ID(value).String()) }
 
-// read reads a text in both ways: what is not the one text of an ID or of its link is refused, by errors that don't contain it.
+// form is that of a link's text: twice 64 bits.
+var form = regexp.MustCompile(`^([0-9a-f][0-9a-v]{12}){2}$`)
+
+// read reads a text by Parse and by Verify. What is not the one text of an ID or of its link is refused, by errors that don't contain
+// it. Only what has the form of a link is called forged.
 func read(t *testing.T, s *link.Signer, text string) (id randflake.ID, verified bool, err error) {
 	t.Helper()
 	id, verified, err = s.Parse(text)
 	strict, strictErr := s.Verify(text)
+
+	forged := form.MatchString(text) && text != s.Text(strict)
+	if errors.Is(err, link.ErrForged) != forged || errors.Is(strictErr, link.ErrForged) != forged {
+		t.Errorf("%q is forged: %t; Parse: %v; Verify: %v", text, forged, err, strictErr)
+	}
+
 	switch {
-	case err != nil && (id != 0 || verified || !errors.Is(err, randflake.ErrInvalidID)),
-		err == nil && !verified && id.String() != text, verified && (s.Text(id) != text || strict != id || strictErr != nil):
-		t.Errorf("Parse(%q) = %v, %t, %v; Verify: %v, %v", text, id, verified, err, strict, strictErr)
-	case !verified && (strict != 0 || !errors.Is(strictErr, randflake.ErrInvalidID) || errors.Is(strictErr, link.ErrForged) != errors.Is(err, link.ErrForged)):
-		t.Errorf("Verify(%q) = %v, %v; Parse: %v", text, strict, strictErr, err)
-	case len(text) > 13 && strings.Contains(fmt.Sprint(err, strictErr), text[:13]):
+	case err != nil:
+		if id != 0 || verified || !errors.Is(err, randflake.ErrInvalidID) {
+			t.Errorf("Parse(%q) = %v, %t, %v, want ErrInvalidID alone", text, id, verified, err)
+		}
+	case verified:
+		if s.Text(id) != text || strict != id || strictErr != nil {
+			t.Errorf("Parse(%q) = %v, whose link is %s; Verify: %v, %v", text, id, s.Text(id), strict, strictErr)
+		}
+	case id.String() != text:
+		t.Errorf("Parse(%q) = %v, which is another text", text, id)
+	}
+	if !verified && (strict != 0 || !errors.Is(strictErr, randflake.ErrInvalidID)) {
+		t.Errorf("Verify(%q) = %v, %v, want ErrInvalidID alone", text, strict, strictErr)
+	}
+
+	if len(text) > 13 && strings.Contains(fmt.Sprint(err, strictErr), text[:13]) {
 		t.Errorf("%q is in the error: %v, %v", text, err, strictErr)
 	}
 	return id, verified, err
 }
 
-// The format is as the package comment has it, by other code. Every change of one character or of one or two bits of the MAC is refused, and so is every link of another purpose, secret or ID.
-func TestParse(t *testing.T) {
+// The format is as the package comment has it, by other code.
+func TestFormat(t *testing.T) {
 	master, _ := hex.DecodeString(secret.Hex())
 	key, _ := hkdf.Key(sha256.New, master, nil, "randflake space key \x00\x00\x00\x01link\x00receipt", 16)
 	for _, id := range []randflake.ID{0, 1, -1, 31, 32, math.MaxInt64, math.MinInt64, 4594531474933654033} {
 		mac := hmac.New(sha256.New, key)
 		mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
 		text := digits(uint64(id)) + digits(binary.BigEndian.Uint64(mac.Sum(nil)))
-		got, verified, err := read(t, signer, text)
-		plain, bare, none := read(t, signer, id.String())
-		if signer.Text(id) != text || len(text) != link.Length || got != id || !verified || err != nil || plain != id || bare || none != nil {
-			t.Errorf("the link of %v is %s, want %s, which is %v, %t, %v; without a MAC %v, %t, %v", id, signer.Text(id), text, got, verified, err, plain, bare, none)
+
+		if got := signer.Text(id); got != text || len(got) != link.Length {
+			t.Errorf("the link of %v is %s, want %s", id, got, text)
+		}
+		if got, verified, err := read(t, signer, text); got != id || !verified || err != nil {
+			t.Errorf("%s is %v, %t, %v, want %v", text, got, verified, err, id)
+		}
+		if got, verified, err := read(t, signer, id.String()); got != id || verified || err != nil {
+			t.Errorf("%v alone is %v, %t, %v", id, got, verified, err)
 		}
 	}
+}
+
+// Every change of one character or of one or two bits of the MAC is refused, and so is every link of another purpose, secret or ID.
+func TestParse(t *testing.T) {
 	good := signer.Text(4594531474933654033)
 	for i := range good {
 		for c := range 256 {
 			read(t, signer, good[:i]+string([]byte{byte(c)})+good[i+1:])
 		}
+		read(t, signer, good[:i])
 		read(t, signer, good[:i]+good[i+1:])
 	}
+	read(t, signer, good+"0")
+
 	mac := uint64(randflake.MustParse(strings.TrimLeft(good[13:], "0")))
 	for i := range 64 * 64 {
 		forged := digits(mac ^ (1<<(i/64) | 1<<(i%64)))
@@ -96,9 +129,42 @@ func TestParse(t *testing.T) {
 			t.Errorf("forged: %v", err)
 		}
 	}
-	for _, other := range []*link.Signer{link.New(secret, "invitation"), link.New(secret, ""), link.New(randflake.NewSecret(), "receipt")} {
+
+	for name, other := range map[string]*link.Signer{
+		"purpose":    link.New(secret, "invitation"),
+		"no purpose": link.New(secret, ""),
+		"secret":     link.New(randflake.NewSecret(), "receipt"),
+	} {
 		if _, _, err := read(t, other, good); !errors.Is(err, link.ErrForged) {
-			t.Errorf("of another purpose or secret: %v", err)
+			t.Errorf("another %s: %v", name, err)
+		}
+	}
+}
+
+// A text that is neither an ID nor a link is an error and no ID. Only the right form with the wrong MAC is a forgery: who counts
+// forgeries would lock out a client for a typo.
+func TestParseRefuses(t *testing.T) {
+	const half = "3vgoe12ccb8gh"
+	for text, forged := range map[string]bool{
+		"":                           false,
+		"!":                          false,
+		"00":                         false,
+		"=":                          false,
+		"3vgoe12ccb8g!":              false,
+		"vvvvvvvvvvvvv":              false, // 65 bits
+		half + "0":                   false,
+		half + half[1:]:              false,
+		half + half:                  true,
+		half + half + "0":            false,
+		half + "wwwwwwwwwwwww":       false,
+		"wwwwwwwwwwwww" + half:       false,
+		strings.Repeat("z", 26):      false,
+		strings.Repeat("0", 26):      true,
+		strings.Repeat("v", 26):      false,
+		strings.ToUpper(half) + half: false,
+	} {
+		if id, verified, err := read(t, signer, text); err == nil || errors.Is(err, link.ErrForged) != forged {
+			t.Errorf("Parse(%q) = %v, %t, %v; want an error, forged: %t", text, id, verified, err, forged)
 		}
 	}
 }
@@ -106,24 +172,52 @@ func TestParse(t *testing.T) {
 // Nothing that prints or encodes a Signer shows a key.
 func TestNothingShowsAKey(t *testing.T) {
 	for name, got := range leaktest.Output(signer) {
-		for _, shown := range []string{secret.Derive("link\x00receipt", 1).Hex(), secret.Hex()} {
-			if b, _ := hex.DecodeString(shown); leaktest.Find(got, b) != "" {
+		for _, key := range []randflake.Secret{secret, secret.Derive("link\x00receipt", 1)} {
+			b, _ := hex.DecodeString(key.Hex())
+			if leaktest.Find(got, b) != "" {
 				t.Errorf("%s shows a key: %s", name, got)
 			}
 		}
 	}
-	defer func() {
-		if !strings.Contains(fmt.Sprint(recover()), "secret") {
-			t.Error("New takes the zero Secret")
-		}
-	}()
-	link.New(randflake.Secret{}, "x")
+}
+
+func TestZero(t *testing.T) {
+	const noSigner = "link: no Signer, or the zero one"
+	text := signer.Text(1)
+	for name, tt := range map[string]struct {
+		use  func()
+		says string
+	}{
+		"zero Secret":         {func() { link.New(randflake.Secret{}, "x") }, "secret"},
+		"zero Signer, Text":   {func() { new(link.Signer).Text(1) }, noSigner},
+		"zero Signer, Verify": {func() { new(link.Signer).Verify(text) }, noSigner},
+		"nil Signer, Parse":   {func() { (*link.Signer)(nil).Parse(text) }, noSigner},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, tt.says) {
+					t.Errorf("%s: it panics with %s, want %s", name, got, tt.says)
+				}
+			}()
+			tt.use()
+		}()
+	}
 }
 
 func FuzzRead(f *testing.F) {
 	fixed, _ := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5")
 	s := link.New(fixed, "receipt")
-	for _, text := range []string{s.Text(0), s.Text(-1), "10", "3vgoe12ccb8gh-6ir7vlf49ddm", "00000000000000000000000000", "3VGOE12CCB8GH6IR7VLF49DDMP", "g0000000000000000000000000", "3vgoe12ccb8gh6ir7vlf49ddmp"} {
+	for _, text := range []string{
+		s.Text(0),
+		s.Text(-1),
+		"10",
+		"!",
+		"3vgoe12ccb8gh-6ir7vlf49ddm",
+		"00000000000000000000000000",
+		"3VGOE12CCB8GH6IR7VLF49DDMP",
+		"g0000000000000000000000000",
+		"3vgoe12ccb8gh6ir7vlf49ddmp",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { read(t, s, text) })

@@ -87,14 +87,12 @@ func (c *cursor) raiseFull(full uint64) (old uint64) {
 func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	full := b.candidate(next).slot() + 1
 	old := c.raiseFull(full)
-	return old > 0 && old+1 >= full
+	return old+1 >= full
 }
 
-// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units.
+// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units. If there is none it is
+// the newest one under earlier leases.
 func (c *cursor) leave(b *bounds, next uint64) {
-	if next == b.base {
-		return
-	}
 	unit := b.newest(next)
 	for {
 		old := c.left.Load()
@@ -140,9 +138,9 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	switch {
 	case lease.FirstNode != lease.LastNode:
 		return invalid("nodes %d to %d: want one, the worker", lease.FirstNode, lease.LastNode)
-	case start.Before(earliest), !start.Before(latest):
+	case start.Before(earliest):
 		return invalid("start in Unix second %d: want the years 1970 to 9999", start.Unix())
-	case end.Before(earliest), !end.Before(latest):
+	case !end.Before(latest):
 		return invalid("end in Unix second %d: want the years 1970 to 9999", end.Unix())
 	case start.Nanosecond() != 0:
 		return invalid("start %s: want a whole second", start.Format(time.RFC3339Nano))

@@ -41,6 +41,11 @@ func reachable(b *bounds, next uint64) bool {
 func TestPlanExhaustively(t *testing.T) {
 	plans := 0
 	for b := range smallBounds {
+		for now := int64(-2); now <= 5; now++ {
+			if p, err := b.plan(frozen, 0, now); err != errFrozen {
+				t.Fatalf("%+v: plan of a frozen cursor at %d: %+v, %v", b, now, p, err)
+			}
+		}
 		for next := uint64(0); next <= 64; next++ {
 			if !reachable(&b, next) {
 				continue
@@ -163,15 +168,42 @@ func TestStepBackExhaustively(t *testing.T) {
 	}
 }
 
-// A plan that was made before another claim takes nothing.
-func TestStalePlan(t *testing.T) {
+// What callers wait for, and the newest unit that was left, only grow, whoever comes late.
+func TestCursorOnlyGrows(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
 	b.startAt(10)
 	c := newCursor(&b, new(atomic.Uint64))
+	newest := uint64(0)
+	for _, full := range []uint64{5, 3, 5, 7, 6} {
+		if old := c.raiseFull(full); old != newest {
+			t.Errorf("raiseFull(%d) = %d, want %d", full, old, newest)
+		}
+		newest = max(newest, full)
+	}
+	left := int64(0)
+	for _, unit := range []int64{20, 12, 20, 30, 29} {
+		c.leave(&b, uint64(unit)<<b.sequence+1)
+		left = max(left, unit)
+		if got := c.lastUsed(&b, b.base); got != left {
+			t.Errorf("left unit %d: the last one used is %d, want %d", unit, got, left)
+		}
+	}
+}
+
+// A plan that was made before another claim takes nothing, and skips nothing.
+func TestStalePlan(t *testing.T) {
+	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
+	b.startAt(10)
+	var skipped atomic.Uint64
+	c := newCursor(&b, &skipped)
 	p, _ := b.plan(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
-		if start, taken := c.take(b.base, p, 8); taken != want {
+		start, taken := c.take(b.base, p, 8)
+		if taken != want {
 			t.Errorf("%d values from %d, want %d", taken, start, want)
+		}
+		if n := skipped.Load(); n != (40-10)<<3 {
+			t.Errorf("skipped %d values, want %d", n, (40-10)<<3)
 		}
 	}
 }

@@ -205,7 +205,7 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 		next := st.cursor.next.Load()
 		now := g.layout.unitAt(g.read()) // after next was loaded: see planAhead
 		p, err := st.plan(next, st.cursor.full.Load(), now)
-		if err == errClockBackward && st.steps > 0 {
+		if err == errClockBackward {
 			st.cursor.leave(&st.bounds, next)
 			p, err = st.stepBack(next, now)
 		}

@@ -2,14 +2,17 @@ package snowflake
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -210,6 +213,17 @@ func TestLeasesAndClock(t *testing.T) {
 	}
 }
 
+// What is over by the time that another lease begins is kept no longer, and what is to come is.
+func TestEndedLeasesGo(t *testing.T) {
+	b := newBench(t)
+	b.want(1, 0)
+	b.add(testLease(2, 60, 60), testLease(3, 120, 60), testLease(4, 180, 60), testLease(5, 180, 120))
+	b.step(180_000)
+	if b.want(1, 180_000); len(b.next) != 1 || b.next[0].lease != testLease(5, 180, 120) {
+		t.Errorf("%d leases are left, want the one of worker 5", len(b.next))
+	}
+}
+
 // IDs of a lease begin above the newest of all leases before, one that was not used changes nothing, and neither do leases that
 // were dropped: worker 0 has lower IDs in the same unit than worker 1.
 func TestOrderAcrossLeases(t *testing.T) {
@@ -231,7 +245,13 @@ func TestOrderAcrossLeases(t *testing.T) {
 			t.Errorf("%d after %d", b.last, before)
 		}
 	}
-	b := newBench(t, RunAhead(5*time.Second)) // and within one second, after a drop
+
+	b := newBench(t) // a lease that was not used leaves the first unit to others
+	b.step(-1000)
+	b.add(randflake.Lease{}, testLease(0, 0, 60))
+	b.want(1, -1000)
+
+	b = newBench(t, RunAhead(5*time.Second)) // and within one second, after a drop
 	b.want(8, 0)
 	b.want(8, 1)
 	before := b.last
@@ -251,6 +271,8 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	b.refuses(errClockBackward) // before the lease's start there is nothing to step back to
 	b.step(301)
 	b.want(1, -700)
+	b.step(-100)
+	b.want(1, -800) // which is back from an earlier unit than the newest
 	if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != nil {
 		t.Errorf("Close = %s, %v, want the second before the step", last, err)
 	}
@@ -317,7 +339,9 @@ func TestNewRefuses(t *testing.T) {
 		{small, span(time.Unix(-1<<61, 0), whole.End), RunAhead(0), errInvalidLease, "1970 to 9999"},
 		{small, span(whole.Start.Add(1), whole.End), RunAhead(0), errInvalidLease, "whole second"},
 		{small, span(whole.Start, whole.End.Add(1)), RunAhead(0), errInvalidLease, "whole second"},
+		{small, span(whole.Start, time.Unix(-1<<61, 0)), RunAhead(0), errInvalidLease, "want one after"},
 		{small, span(end.Add(time.Second), end.Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
+		{pairs, span(pairs.Expires(), pairs.Expires().Add(time.Minute)), RunAhead(0), errEndOfLife, "ends at"},
 		{small, randflake.Lease{FirstNode: 1, LastNode: 2, Start: whole.Start, End: whole.End}, RunAhead(0), errInvalidLease, "nodes 1 to 2"},
 		{small, testLease(128, 0, 60), RunAhead(0), errInvalidLease, "worker 128: want at most 127"},
 		{small, testLease(1, 0, 0), RunAhead(0), errInvalidLease, "want one after"},
@@ -344,12 +368,67 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, errInvalidOption) {
 		t.Errorf("pinned twice: %v", err)
 	}
-	defer func() {
-		if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
-			t.Errorf("the zero Generator: %s", text)
+}
+
+// A generator that nobody made says so.
+func TestZero(t *testing.T) {
+	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
+		for call, use := range map[string]func(){
+			"Generate": func() { g.Generate() },
+			"Fill":     func() { g.Fill(make([]ID, 1)) },
+			"Wait":     func() { g.Wait(t.Context()) },
+			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
+			"Close":    func() { g.Close() },
+			"Lease":    func() { g.Lease() },
+		} {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
+						t.Errorf("%s of a %s Generator: %q", call, name, text)
+					}
+				}()
+				use()
+			}()
 		}
-	}()
-	new(Generator).Generate()
+	}
+}
+
+// Units begin at the epoch and at multiples from there, before it too: a lease may begin there, and a clock may be behind it.
+func TestEpoch(t *testing.T) {
+	for _, unit := range []time.Duration{time.Millisecond, 2 * time.Millisecond, 10 * time.Millisecond, time.Second} {
+		l := mustParse(t, "epoch: time 31, worker 2, sequence 3", unit, epoch2025)
+		lease := randflake.Lease{Start: epoch2025, End: epoch2025.Add(time.Hour)}
+		b := newBenchFor(t, l, lease)
+		b.clock.ms.Store(epoch2025.UnixMilli() - 1)
+		b.refuses(errLeaseNotStarted)
+		b.step(1)
+		id, err := b.Generate()
+		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(epoch2025) {
+			t.Errorf("unit %v: an ID of %v, %v, want one of the epoch", unit, p.Time, err)
+		}
+		for _, ms := range []int64{-1, 0, 1, unit.Milliseconds() - 1, unit.Milliseconds()} {
+			want := int64(math.Floor(float64(ms) / float64(unit.Milliseconds())))
+			if got := l.unitAt(epoch2025.UnixMilli() + ms); got != want {
+				t.Errorf("unit %v: %d ms after the epoch is unit %d, want %d", unit, ms, got, want)
+			}
+		}
+	}
+}
+
+// What is made in a bubble goes by its time.
+func TestInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(testStart, 0)))
+		g, err := New(smallLayout(t), testLease(1, 0, 60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1234 * time.Millisecond)
+		id, err := g.Generate()
+		if p, _ := g.layout.Inspect(id); err != nil || !p.Time.Equal(time.Now()) {
+			t.Errorf("an ID of %v, %v, want %v", p.Time, err, time.Now())
+		}
+	})
 }
 
 // Once it is closed, a generator makes nothing; Close tells the last second used.
@@ -375,6 +454,92 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// In a copy of the machine no call returns an ID, be it copied before the call or at any reading of the clock within it, from a unit
+// with IDs left or without, and with a clock that stands still or goes on.
+func TestCopiedMachine(t *testing.T) {
+	one := func(id ID, err error) (int, error) {
+		if id == 0 {
+			return 0, err
+		}
+		return 1, err
+	}
+	for name, call := range map[string]func(b *bench) (n int, err error){
+		"Generate": func(b *bench) (int, error) { return one(b.Generate()) },
+		"Wait":     func(b *bench) (int, error) { return one(b.Wait(b.Context())) },
+		"Fill":     func(b *bench) (int, error) { return b.Fill(make([]ID, 20)) },
+		"FillWait": func(b *bench) (int, error) { return b.FillWait(b.Context(), make([]ID, 20)) },
+	} {
+		for at := range 5 {
+			for _, used := range []int{0, 8} {
+				for _, step := range []int64{0, 1} {
+					synctest.Test(t, func(t *testing.T) {
+						var machine atomic.Uint64
+						defer vmgen.Pretend(&machine)()
+						var clock fakeClock
+						reads := 100
+						b := newBench(t, WithClock(func() time.Time {
+							if reads++; reads == at {
+								machine.Store(1)
+							}
+							now := clock.now()
+							clock.ms.Add(step)
+							return now
+						}))
+						begin := b.clock.ms.Load()
+						clock.ms.Store(begin)
+						if n, err := b.Fill(make([]ID, used)); n != used || err != nil {
+							t.Fatal(n, err)
+						}
+
+						reads = 0
+						clock.ms.Store(begin)
+						if at == 0 {
+							machine.Store(1)
+						}
+						n, err := call(b)
+						if machine.Load() == 0 {
+							return // it took fewer readings
+						}
+						late := err == errExhausted && at > 0 // which the call had found out before
+						if n > 0 || err != errCopied && !late {
+							t.Errorf("%s, copied at reading %d, %d used, clock by %d ms: %d IDs, %v", name, at, used, step, n, err)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// A copy goes on after it dropped the original's leases: more of them are of no use to it.
+func TestCopyGoesOn(t *testing.T) {
+	var machine atomic.Uint64
+	defer vmgen.Pretend(&machine)()
+	b := newBench(t)
+	b.want(3, 0)
+	machine.Add(1)
+	b.refuses(errCopied)
+	b.add(testLease(1, 60, 60))
+	for _, ms := range []int64{0, -100_000, 59_000, 200_000} {
+		b.clock.ms.Store(testStart*1000 + 1000 + ms)
+		b.refuses(errCopied)
+	}
+
+	b.clock.ms.Store(testStart*1000 + 1001)
+	b.add(randflake.Lease{}, testLease(2, 0, 60))
+	if p := b.want(8, 1); p.Static["worker"] != 2 {
+		t.Errorf("%+v, want worker 2", p)
+	}
+
+	machine.Add(1) // a copy of the copy
+	b.refuses(errCopied)
+	for _, want := range []error{errCopied, errClosed} {
+		if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != want {
+			t.Errorf("Close = %s, %v, want %v", last, err, want)
+		}
+	}
+}
+
 func TestPin(t *testing.T) {
 	b := newBenchFor(t, smallLayout(t), testLease(5, 0, 60), Pin("datacenter", 3))
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
@@ -393,7 +558,8 @@ func TestOnRefusal(t *testing.T) {
 	var told []error
 	b := newBench(t)
 	b.Handover(handover.Key{}).OnRefusal(func(err error, _ bool) { told = append(told, err) })
-	b.want(7, 0)
+	b.want(6, 0)
+	b.Fill(make([]ID, 1))
 	b.Fill(make([]ID, 2))
 	b.refuses(errExhausted)
 	b.step(-1)
@@ -411,7 +577,12 @@ func TestOnRefusal(t *testing.T) {
 // The policies, with a clock that stands still unless it is told to go on.
 
 func TestRunAhead(t *testing.T) {
-	b := newBench(t, RunAhead(3*time.Millisecond))
+	b := newBench(t, RunAhead(time.Millisecond)) // one unit, the least
+	b.want(8, 0)
+	b.want(8, 1)
+	b.refuses(errExhausted)
+
+	b = newBench(t, RunAhead(3*time.Millisecond))
 	for ms := range int64(4) {
 		b.want(8, ms)
 	}

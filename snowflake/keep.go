@@ -121,8 +121,15 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if now+next.ahead < last { // the clock stepped back
 		next.startAt(next.first)
 	}
-	next.cursor, next.past, next.last, next.machine = newCursor(&next.bounds, &g.skipped), past, last, st.machine
-	g.state.Store(next)
+	g.state.Store(&state{
+		bounds:  next.bounds,
+		cursor:  newCursor(&next.bounds, &g.skipped),
+		static:  next.static,
+		lease:   next.lease,
+		machine: st.machine,
+		past:    past,
+		last:    last,
+	})
 	return nil
 }
 
@@ -152,10 +159,17 @@ func (l *leases) Drop() {
 	if st.closed {
 		return
 	}
-	over := *st
-	over.past, over.last, _ = g.end(st)
-	over.dropped, over.machine = true, vmgen.Now()
-	g.state.Store(&over)
+	past, last, _ := g.end(st)
+	g.state.Store(&state{
+		bounds:  st.bounds,
+		cursor:  st.cursor,
+		static:  st.static,
+		lease:   st.lease,
+		machine: vmgen.Now(),
+		dropped: true,
+		past:    past,
+		last:    last,
+	})
 }
 
 func (l *leases) Ready() error {

@@ -148,10 +148,10 @@ func ParseLayout(text string) (*Layout, error) {
 const form = "worker10: time 41, worker 10, sequence 12; 1ms since 2010-11-04T01:42:54.657Z"
 
 func parseLayout(text string) (*Layout, error) {
-	name, rest, ok1 := strings.Cut(text, ": ")
-	list, rest, ok2 := strings.Cut(rest, "; ")
-	length, moment, ok3 := strings.Cut(rest, " since ")
-	if !ok1 || !ok2 || !ok3 {
+	name, rest, _ := strings.Cut(text, ": ")
+	list, rest, _ := strings.Cut(rest, "; ")
+	length, moment, ok := strings.Cut(rest, " since ") // not without what comes before
+	if !ok {
 		return nil, fmt.Errorf("%w: text %q: want a form like %q", ErrInvalidLayout, text, form)
 	}
 	var parts []Part

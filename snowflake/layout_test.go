@@ -39,12 +39,22 @@ func TestParseLayoutRefuses(t *testing.T) {
 		": time 41, sequence 12" + rest:                                   `name ""`,
 		"Mine: time 41, sequence 12" + rest:                               "lower-case",
 		"8node: time 41, sequence 12" + rest:                              `"8node"`,
+		"`node: time 41, sequence 12" + rest:                              "lower-case",
+		"{node: time 41, sequence 12" + rest:                              "lower-case",
+		"-node: time 41, sequence 12" + rest:                              "lower-case",
+		"no/de: time 41, sequence 12" + rest:                              "lower-case",
+		"no:de: time 41, sequence 12" + rest:                              "lower-case",
+		"no.de: time 41, sequence 12" + rest:                              "lower-case",
+		"mine: time 41, a`, sequence 12" + rest:                           "number of bits",
+		"mine: time 41, a` 1, sequence 12" + rest:                         "lower-case",
 		"mine: time 41, sequence 12; 0s since 2025-01-01T00:00:00Z":       "unit 0s",
 		"mine: time 41, sequence 12; -1ms since 2025-01-01T00:00:00Z":     "unit -1ms",
 		"mine: time 41, sequence 12; 1.5ms since 2025-01-01T00:00:00Z":    "whole milliseconds",
 		"mine: time 41, sequence 12; 1ms since 10000-01-01T00:00:00Z":     "epoch",
 		"mine: time 41, sequence 12; 1ms since 1969-12-31T23:59:59Z":      "1970",
 		"mine: time 41, sequence 12; 1ms since 2025-01-01T00:00:00.0005Z": "whole millisecond",
+		"mine: time 41, sequence 12; x since 2025-01-01T00:00:00Z":        `unit "x"`,
+		"mine: time 41, sequence 12; 1ms since yesterday":                 `epoch "yesterday"`,
 		"mine: worker 10" + rest:                                          "first",
 		"mine: time 41, worker 10" + rest:                                 "part sequence",
 		"mine: sequence 12, time 41" + rest:                               "first",
@@ -62,6 +72,25 @@ func TestParseLayoutRefuses(t *testing.T) {
 	} {
 		if l, err := ParseLayout(text); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)
+		}
+	}
+}
+
+// The last unit of a layout ends in the year 9999 at the latest.
+func TestLastMillisecond(t *testing.T) {
+	end := time.Date(9999, 12, 31, 24, 0, 0, 0, time.UTC)
+	for _, unit := range []time.Duration{time.Millisecond, time.Second} {
+		const bits = 36
+		life := (1 << bits) * unit.Milliseconds()
+		for late, says := range map[int64]string{0: "", 1: "at most 35"} {
+			epoch := time.UnixMilli(end.UnixMilli() - life + late).UTC()
+			l, err := ParseLayout(fmt.Sprintf("last: time %d, sequence 1; %s since %s", bits, unit, epoch.Format(time.RFC3339Nano)))
+			if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+				t.Errorf("unit %v, %d ms late: %v, %v", unit, late, l, err)
+			}
+			if err == nil && !l.Expires().Equal(end) {
+				t.Errorf("%v expires at %v, want %v", l, l.Expires(), end)
+			}
 		}
 	}
 }
@@ -102,7 +131,7 @@ func TestFieldsRefused(t *testing.T) {
 		"sequence":                     static("sequence", 1),
 	} {
 		id, err := l.Compose(fields)
-		if !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, errEndOfLife) != (says == "ends at") {
+		if id != 0 || !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, errEndOfLife) != (says == "ends at") {
 			t.Errorf("%d, %v, want errInvalidID that says %q", id, err, says)
 		}
 	}
@@ -238,7 +267,7 @@ func TestFieldsRoundTrip(t *testing.T) {
 }
 
 func TestParseLayout(t *testing.T) {
-	const text = "mine: time 22, region 3, sequence 10, rollback 2, worker-90_b 4; 1h30m1.5s since 2020-02-29T00:02:03.004Z"
+	const text = "mine: time 22, region 3, sequence 10, rollback 2, wo-90_baz 4; 1h30m1.5s since 2020-02-29T00:02:03.004Z"
 	l, err := ParseLayout(text)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +305,7 @@ func TestRangesExhaustively(t *testing.T) {
 					}
 				}
 				first, last, err := l.Range(from, to)
-				if len(want) == 0 && !errors.Is(err, errInvalidID) || len(want) > 0 && (err != nil || first != want[0] || last != want[len(want)-1]) {
+				if len(want) == 0 && (!errors.Is(err, errInvalidID) || first != 0 || last != 0) || len(want) > 0 && (err != nil || first != want[0] || last != want[len(want)-1]) {
 					t.Fatalf("%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, want)
 				}
 			}

@@ -89,8 +89,6 @@ func checkParts(parts []Part) error {
 		total += p.Bits
 	}
 	switch {
-	case !seen[timeName]:
-		return fmt.Errorf("%w: part time: missing: want it first", ErrInvalidLayout)
 	case !seen[sequenceName]:
 		return fmt.Errorf("%w: part sequence: missing: want one", ErrInvalidLayout)
 	case total > maxBits:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // What waits does so in a bubble, where sleeping is exact and takes no time. The clock is the bubble's,
@@ -123,6 +124,9 @@ func TestGenerateGivesWay(t *testing.T) {
 			w.Wait(t.Context())
 		}()
 		synctest.Wait()
+		if issued, waited := w.Handover(handover.Key{}).Counts(); issued != 8 || waited != 1 {
+			t.Errorf("counted %d IDs and %d calls that wait, want 8 and 1", issued, waited)
+		}
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(errExhausted)
 		if err := w.ready(); err != errExhausted {
@@ -191,6 +195,24 @@ func TestWait(t *testing.T) {
 	})
 }
 
+// Of the leases that will begin, a call waits for the first one, to the moment.
+func TestWaitForTheFirstLease(t *testing.T) {
+	for _, leases := range [][]randflake.Lease{
+		{testLease(2, 30, 60), testLease(3, 40, 60)},
+		{testLease(3, 40, 60), testLease(2, 30, 60)},
+		{testLease(4, 50, 60), testLease(2, 30, 60), testLease(3, 40, 60)},
+	} {
+		inBubble(t, func(t *testing.T, w *waiting) {
+			w.add(append([]randflake.Lease{{}}, leases...)...)
+			time.Sleep(33_333 * time.Microsecond) // pauses don't end at the start by chance
+			if p := w.want(1, 29_000); p.Static["worker"] != 2 {
+				t.Errorf("%+v, want worker 2", p)
+			}
+			w.waited(29 * time.Second)
+		})
+	}
+}
+
 func TestWaitHeedsItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	inBubble(t, func(t *testing.T, w *waiting) {
@@ -239,5 +261,53 @@ func TestWaitEnds(t *testing.T) {
 			waiters.Wait()
 			w.waited(1050 * time.Millisecond)
 		})
+	}
+}
+
+// The machine is copied when an ID was made for a caller that waits, and before the caller runs: its context ended, so it waits for the
+// line to leave it, which is held while the next in line is served.
+func TestCopiedBeforeWake(t *testing.T) {
+	for name, wait := range map[string]func(g *Generator, ctx context.Context) (n int, err error){
+		"Wait": func(g *Generator, ctx context.Context) (int, error) {
+			id, err := g.Wait(ctx)
+			return min(int(id), 1), err
+		},
+		"FillWait": func(g *Generator, ctx context.Context) (int, error) { return g.FillWait(ctx, make([]ID, 1)) },
+	} {
+		var machine atomic.Uint64
+		undo := vmgen.Pretend(&machine)
+		var served atomic.Bool // from now on callers in line are served
+		var calls atomic.Int64
+		ctx, cancel := context.WithCancel(t.Context())
+		clock := WithClock(func() time.Time {
+			if served.Load() {
+				switch calls.Add(1) {
+				case 1:
+					cancel()
+				case 2:
+					machine.Add(1)
+				}
+			}
+			return time.Now()
+		})
+		inBubble(t, func(t *testing.T, w *waiting) {
+			ctx, stop := context.WithCancel(ctx)
+			defer stop()
+			w.Fill(make([]ID, 8))
+			go func() {
+				if n, err := wait(w.Generator, ctx); n != 0 || err != errCopied {
+					t.Errorf("%s: %d IDs, %v, want errCopied", name, n, err)
+				}
+			}()
+			synctest.Wait()
+			go w.Wait(t.Context())
+			synctest.Wait()
+			served.Store(true)
+			time.Sleep(time.Second)
+			if calls.Load() < 2 {
+				t.Errorf("%s: the clock was read %d times", name, calls.Load())
+			}
+		}, clock)
+		undo()
 	}
 }

@@ -50,8 +50,9 @@ var (
 // Unique: IDs of one state differ because they grow within a millisecond, or because their times differ. Two IDs of the
 // same millisecond but from different starts are equal with probability 2^-80, as starts are random and independent. So
 // among n IDs of a millisecond, in any number of processes, the probability of a repeat is below n²/2^81. At ten
-// million IDs a second for a year, that adds up to one in 760,000. But a clone of a running virtual machine has the
-// same random bytes as the original, so both may make the same IDs until these bytes are used up.
+// million IDs a second for a year, that adds up to one in 760,000. A clone of a running virtual machine has the random
+// bytes that the original read ahead. If it has a VMClock device (/dev/vmclock0, readable for this process), it drops
+// them and starts again; otherwise both may make the same IDs until these bytes are used up.
 //
 // A state has no room left above its newest ID with a probability of n/2^49 after n IDs of a millisecond, which is
 // 2^-36 for 10,000 IDs. (With Strict, n counts all IDs while the clock is behind the newest millisecond.) It then
@@ -139,6 +140,9 @@ func (g *Generator) Generate() (id ID, err error) {
 	}
 	s := g.take()
 	s.next(ms, &id)
+	for s.copied() {
+		s.next(ms, &id)
+	}
 	g.states.Put(s)
 	return id, nil
 }
@@ -190,8 +194,9 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range dst {
-		s.next(ms, &dst[i])
+	s.fill(ms, dst)
+	for s.copied() {
+		s.fill(ms, dst)
 	}
 	return len(dst), nil
 }

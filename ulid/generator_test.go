@@ -2,6 +2,7 @@ package ulid
 
 import (
 	"bytes"
+	cryptorand "crypto/rand"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 var idsFlag = flag.Int("ids", 100_000, "IDs that the tests with many goroutines make")
@@ -105,10 +107,21 @@ func TestFillHoldsUpNobody(t *testing.T) {
 	if g.put(s); n != len(ids) || err != nil || !slices.IsSortedFunc(ids, ID.Compare) {
 		t.Errorf("%d, %v: %v", n, err, ids)
 	}
-	readings := 0
-	strict := mustNew(Strict(), WithClock(func() time.Time { readings++; return time.UnixMilli(1) }))
-	if n, err := strict.Fill(make([]ID, 3*part+1)); n != 3*part+1 || err != nil || readings != 4 {
-		t.Errorf("%d, %v, %d parts", n, err, readings)
+
+	ids = make([]ID, 3*part+1)
+	for want, options := range map[int][]Option{1: nil, 4: {Strict()}} {
+		readings := 0 // of a clock that goes on with each
+		g := mustNew(append(options, WithClock(func() time.Time {
+			readings++
+			return time.UnixMilli(int64(readings))
+		}))...)
+		n, err := g.Fill(ids)
+		if n != len(ids) || err != nil || readings != want || !slices.IsSortedFunc(ids, ID.Compare) {
+			t.Errorf("%d, %v, %d parts, want %d", n, err, readings, want)
+		}
+		if last := ids[len(ids)-1].milliseconds(); last != int64(want) {
+			t.Errorf("%d parts, and the last ID is of millisecond %d", want, last)
+		}
 	}
 }
 
@@ -252,6 +265,159 @@ func TestStateOverflows(t *testing.T) {
 			}
 			if id := s.newID(7); id.Compare(last) <= 0 || id.milliseconds() != last.milliseconds() {
 				t.Errorf("%s, hold %v: %v after %v", c.name, hold, id, last)
+			}
+		}
+	}
+}
+
+// Whatever clock and random numbers say, the IDs of one state grow within a millisecond, have the clock's time and never repeat; those
+// of a state that holds grow always.
+func TestStateGrows(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(1, 2))
+		s := newState(func(p []byte) {
+			for i := range p {
+				p[i] = byte(random.Uint32())
+			}
+		}, hold)
+		var last ID
+		ms, newest := int64(1000), int64(0)
+		seen := map[ID]bool{}
+		for range 100_000 {
+			ms = max(ms+[]int64{-1, 0, 0, 0, 1}[random.IntN(5)], 0)
+			newest = max(newest, ms)
+			want := ms
+			if hold {
+				want = newest
+			}
+
+			id := s.newID(ms)
+			if got := id.milliseconds(); got != want {
+				t.Fatalf("hold %v: the time is %d, want %d", hold, got, want)
+			}
+			if (hold || id.milliseconds() == last.milliseconds()) && id.Compare(last) <= 0 {
+				t.Fatalf("hold %v: %v after %v", hold, id, last)
+			}
+			if seen[id] {
+				t.Fatalf("hold %v: %v twice", hold, id)
+			}
+			seen[id], last = true, id
+		}
+	}
+}
+
+// IDs have the time of the clock, which goes on and steps back, be it by one call or by the next. With Strict they stay in the newest
+// millisecond.
+func TestTimeOfTheClock(t *testing.T) {
+	var ms int64
+	clock := WithClock(func() time.Time { return time.UnixMilli(ms) })
+	for name, options := range map[string][]Option{"default": {clock}, "strict": {clock, Strict()}} {
+		g := mustNew(options...)
+		newest := int64(0)
+		for _, ms = range []int64{5000, 5000, 5001, 6000, 5999, 5999, 5000, 0, 1, 6000, 6001, 10} {
+			newest = max(newest, ms)
+			want := ms
+			if name == "strict" {
+				want = newest
+			}
+			var one [1]ID
+			id, err := g.Generate()
+			_, fill := g.Fill(one[:])
+			if id.milliseconds() != want || one[0].milliseconds() != want || err != nil || fill != nil {
+				t.Errorf("%s: at %d: IDs of %d and %d, %v, %v, want %d", name, ms, id.milliseconds(), one[0].milliseconds(), err, fill, want)
+			}
+		}
+	}
+}
+
+// copyOf returns what a generator is in a copy of its machine. From then on both have one state each, for one goroutine.
+func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
+	s := g.take()
+	defer g.put(s)
+	g.states.New = func() any { return s }
+	if s.ms == noTime {
+		s.newID(1000) // which reads random bytes ahead
+	}
+	twin := *s
+	twin.machine = vmgen.Of(machine)
+	c := &Generator{now: g.now}
+	if g.strict != nil {
+		c.strict = &twin
+	}
+	c.states.New = func() any { return &twin }
+	return c
+}
+
+// copyWithin has the machine of c copied when a call has used up the random bytes that were read ahead.
+func copyWithin(c *Generator, machine *atomic.Uint64) {
+	s := c.take()
+	defer c.put(s)
+	s.random = func(p []byte) {
+		machine.Store(1)
+		cryptorand.Read(p)
+	}
+}
+
+// A copy of the machine makes no ID that the original or another copy makes, be it copied before a call or within it.
+func TestCopiedMachine(t *testing.T) {
+	ids := make([]ID, bufferSize)
+	calls := map[string]func(g *Generator) ([]ID, error){
+		"Fill": func(g *Generator) ([]ID, error) {
+			n, err := g.Fill(ids)
+			return ids[:n], err
+		},
+		"Generate": func(g *Generator) ([]ID, error) {
+			n, err := idtest.One(g.Generate)(ids)
+			return ids[:n], err
+		},
+	}
+	for name, options := range map[string][]Option{"default": nil, "strict": {Strict()}} {
+		for how, call := range calls {
+			for _, within := range []bool{false, true} {
+				where := fmt.Sprintf("%s, %s, copied within a call %v", name, how, within)
+				g := mustNew(append(options, WithClock(frozen(1000)))...)
+				var machines [3]atomic.Uint64
+				var copies [3]*Generator
+				for i := range copies {
+					copies[i] = copyOf(g, &machines[i])
+				}
+				l := &idtest.Ledger[ID]{TB: t}
+				l.Take(ids, g.Fill)
+				made := ids[0]
+				if id, _ := copies[0].Generate(); id != made {
+					t.Errorf("%s: not copied yet, and %v is another ID than %v", where, id, made)
+				}
+
+				starts := map[[4]byte]bool{[4]byte(made[6:]): true}
+				for i, c := range copies[1:] {
+					undo := vmgen.Pretend(&machines[i+1])
+					if within {
+						copyWithin(c, &machines[i+1])
+						made, _ := call(c)
+						if how == "Fill" { // which makes all IDs anew; of other calls the first IDs are the original's
+							l.Add(made...)
+						}
+					}
+					machines[i+1].Store(1)
+
+					own := &idtest.Ledger[ID]{TB: t}
+					if name == "strict" {
+						own.Compare = ID.Compare
+					}
+					for range 3 {
+						made, err := call(c)
+						if err != nil {
+							t.Errorf("%s: %v", where, err)
+						}
+						l.Add(made...)
+						own.Take(made, func([]ID) (int, error) { return len(made), nil })
+						starts[[4]byte(made[0][6:])] = true
+					}
+					undo()
+				}
+				if len(starts) < len(copies) { // by 32 bits, which steps don't reach
+					t.Errorf("%s: copies go on where the original was", where)
+				}
 			}
 		}
 	}

@@ -83,35 +83,72 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-var uuids = []string{
-	"", "017f22e279b07cc398c4dc0c0c07398f", "{017f22e2-79b0-7cc3-98c4-dc0c0c07398f}", "urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
-	"017f22e2-79b0-7cc3-98c4-dc0c0c07398", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g", "017f22e2-79b0-7cc3-98c4-dc0c0c-7398f",
-	"017f22e27-9b0-7cc3-98c4-dc0c0c07398f", "017f22e2-79b0-7cc3_98c4-dc0c0c07398f", strings.Repeat("0", 1000), // none of which is one
-	"00000000-0000-0000-0000-000000000000", "FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
-}
+const goodUUID = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"
+
+// badUUIDs are none, and uuids are, with their texts as ULIDs.
+var (
+	badUUIDs = []string{
+		"",
+		"017f22e279b07cc398c4dc0c0c07398f",
+		"{017f22e2-79b0-7cc3-98c4-dc0c0c07398f}",
+		"urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c-7398f",
+		"017f22e27-9b0-7cc3-98c4-dc0c0c07398f",
+		"017f22e2_79b0-7cc3-98c4-dc0c0c07398f",
+		"017f22e2-79b007cc3-98c4-dc0c0c07398f",
+		"017f22e2-79b0-7cc3_98c4-dc0c0c07398f",
+		"017f22e2-79b0-7cc3-98c4.dc0c0c07398f",
+		strings.Repeat("0", 36),
+		strings.Repeat("0", 1000),
+	}
+	uuids = map[string]string{
+		"00000000-0000-0000-0000-000000000000": "00000000000000000000000000",
+		"FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF": "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+		"017F22E2-79B0-7CC3-98C4-DC0C0C07398F": "01FWHE4YDGFK1SHH6W1G60EECF", // RFC 9562's, appendix A.6
+	}
+)
 
 func FuzzParseUUID(f *testing.F) {
-	for _, text := range uuids {
+	for _, text := range badUUIDs {
+		f.Add(text)
+	}
+	for text := range uuids {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		id, err := ParseUUID(text)
-		if err == nil && FormatUUID(id) != strings.ToLower(text) || err != nil && (!errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 500) {
-			t.Errorf("%q is %v, %v, which is %s", text, id, err, FormatUUID(id))
+		switch {
+		case err != nil:
+			if !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 500 {
+				t.Errorf("%q is %v, %v", text, id, err)
+			}
+		case FormatUUID(id) != strings.ToLower(text):
+			t.Errorf("%q is %v, which is %s", text, id, FormatUUID(id))
 		}
 	})
 }
 
 func TestUUIDText(t *testing.T) {
-	for i, want := range []string{"00000000000000000000000000", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "01FWHE4YDGFK1SHH6W1G60EECF"} { // the last is RFC 9562's, appendix A.6
-		text := uuids[10+i]
-		if id, err := ParseUUID(text); err != nil || id.String() != want || FormatUUID(id) != strings.ToLower(text) {
+	for text, want := range uuids {
+		id, err := ParseUUID(text)
+		if err != nil || id.String() != want || FormatUUID(id) != strings.ToLower(text) {
 			t.Errorf("%s is %v, %v, want %s", text, id, err, want)
 		}
 	}
-	for _, text := range uuids[:10] {
-		if id, err := ParseUUID(text); !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 200 {
+	for _, text := range badUUIDs {
+		id, err := ParseUUID(text)
+		if !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 200 {
 			t.Errorf("%q is %v, %v, want ErrInvalidID", text, id, err)
+		}
+	}
+	for i := range goodUUID { // any other character, at each place
+		text := []byte(goodUUID)
+		for _, text[i] = range []byte{'g', 'G', '_', ' ', 0, '/', ':', '@', 0x80} {
+			if id, err := ParseUUID(string(text)); !errors.Is(err, ErrInvalidID) || id != (ID{}) {
+				t.Errorf("%q is %v, %v, want ErrInvalidID", text, id, err)
+			}
 		}
 	}
 }

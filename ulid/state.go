@@ -3,6 +3,8 @@ package ulid
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // noTime is the time of a state that has made no ID yet.
@@ -15,15 +17,29 @@ type state struct {
 	hi, lo uint64 // the newest ID, as 128 bits
 	hold   bool   // whether to stay in ms when the clock steps back behind it
 	random func([]byte)
-	left   uint // random bytes not used yet, a multiple of 4: buffer[:left]
-	buffer [bufferSize]byte
+
+	machine vmgen.Generation // stale in a copy of the machine, where all of this is the original's, too
+	left    uint             // random bytes not used yet, a multiple of 4: buffer[:left]
+	buffer  [bufferSize]byte
 }
 
 // bufferSize is how many random bytes a state reads at once.
 const bufferSize = 512
 
 func newState(random func([]byte), hold bool) *state {
-	return &state{ms: noTime, random: random, hold: hold}
+	return &state{ms: noTime, random: random, hold: hold, machine: vmgen.Now()}
+}
+
+// copied reports whether the machine was copied since the random bytes were read. Then the original may make the same IDs as this
+// machine, and the state starts again with other bytes: make them anew.
+func (s *state) copied() bool {
+	if !s.machine.Stale() {
+		return false
+	}
+	s.machine = vmgen.Now()
+	s.left = 0
+	s.restart()
+	return true
 }
 
 // next sets id to a new ID for the millisecond ms, which must be in range. If the last ID has the same millisecond, the
@@ -39,6 +55,13 @@ func (s *state) next(ms int64, id *ID) {
 	binary.BigEndian.PutUint64(id[8:], s.lo)
 }
 
+// fill sets each ID of dst by next.
+func (s *state) fill(ms int64, dst []ID) {
+	for i := range dst {
+		s.next(ms, &dst[i])
+	}
+}
+
 // begin moves to a random value of a millisecond.
 func (s *state) begin(ms int64) {
 	s.ms = ms
@@ -50,13 +73,19 @@ func (s *state) begin(ms int64) {
 func (s *state) step() {
 	lo, carry := bits.Add64(s.lo, 1+s.word(), 0)
 	if carry == 1 && s.hi&0xffff == 0xffff {
-		if s.hold {
-			s.ms++ // so that all IDs grow, but after the last millisecond of 48 bits
-		}
-		s.begin(s.ms)
+		s.restart()
 		return
 	}
 	s.hi, s.lo = s.hi+carry, lo
+}
+
+// restart moves to another random value of the millisecond, or of the next one if all IDs have to grow. They don't after the last
+// millisecond of 48 bits.
+func (s *state) restart() {
+	if s.hold {
+		s.ms++
+	}
+	s.begin(s.ms)
 }
 
 // word returns 32 random bits and erases them from the buffer, so each bit is used in one ID only.

@@ -32,19 +32,30 @@ func TestVectors(t *testing.T) {
 	for i, v := range file.Vectors {
 		s := sparx64.NewSparx64(v.Key)
 		clear(v.Key) // it was copied
-		apart, over := make([]byte, 8), append(bytes.Clone(v.Plaintext), 1, 2, 3)
+
+		apart := make([]byte, 8)
 		s.Encrypt(apart, v.Plaintext)
-		s.Encrypt(over[3:], over[:8]) // the other package lets blocks overlap in any way
-		encrypted := bytes.Clone(over[3:])
-		if s.Decrypt(over[:8], over[3:]); !bytes.Equal(apart, v.Ciphertext) || !bytes.Equal(encrypted, apart) || !bytes.Equal(over[:8], v.Plaintext) {
-			t.Errorf("vector %d: %+v is encrypted to %x, %x where blocks overlap, and decrypted to %x", i, v, apart, encrypted, over[:8])
+		if !bytes.Equal(apart, v.Ciphertext) {
+			t.Errorf("vector %d: %+v is encrypted to %x", i, v, apart)
+		}
+
+		over := append(bytes.Clone(v.Plaintext), 1, 2, 3) // the other package lets blocks overlap in any way
+		s.Encrypt(over[3:], over[:8])
+		if !bytes.Equal(over[3:], v.Ciphertext) {
+			t.Errorf("vector %d: %+v is encrypted to %x where blocks overlap", i, v, over[3:])
+		}
+		s.Decrypt(over[:8], over[3:])
+		if !bytes.Equal(over[:8], v.Plaintext) {
+			t.Errorf("vector %d: %+v is decrypted to %x where blocks overlap", i, v, over[:8])
 		}
 	}
 }
 
 func TestPanics(t *testing.T) {
-	destroyed, s := sparx64.NewSparx64([]byte("super-secret-key")), sparx64.NewSparx64([]byte("super-secret-key"))
+	s := sparx64.NewSparx64([]byte("super-secret-key"))
+	destroyed := sparx64.NewSparx64([]byte("super-secret-key"))
 	destroyed.Destroy()
+
 	block := make([]byte, 8)
 	for name, f := range map[string]func(){
 		"short key":    func() { sparx64.NewSparx64(make([]byte, 15)) },
@@ -59,7 +70,11 @@ func TestPanics(t *testing.T) {
 			t.Errorf("%s: no panic", name)
 		}()
 	}
-	if n := testing.AllocsPerRun(100, func() { s.Encrypt(block, block) }); n != 0 || s.BlockSize() != 8 {
-		t.Errorf("%v allocations, blocks of %d bytes", n, s.BlockSize())
+
+	if n := testing.AllocsPerRun(100, func() { s.Encrypt(block, block) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if s.BlockSize() != 8 {
+		t.Errorf("blocks of %d bytes, want 8", s.BlockSize())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	root "github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/anykey"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Clock returns the present second, or an error, which [Generator.Generate] returns unchanged. It must be safe for
@@ -41,10 +42,11 @@ type Config struct {
 // A Generator makes IDs for one node under a lease. New makes one; the zero Generator makes no IDs. It is safe for
 // concurrent use and must not be copied.
 type Generator struct {
-	inner *root.Generator
-	clock Clock
+	inner   *root.Generator
+	clock   Clock
+	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 
-	// newest is the latest second in the lease that the clock has returned. It only grows, and it is the clock of
+	// newest is the latest second in the lease that the clock has returned, or 0. It only grows, and it is the clock of
 	// inner. So the clock of inner never goes back, whatever the Clock does.
 	newest atomic.Int64
 
@@ -68,9 +70,8 @@ func New(config Config) (*Generator, error) {
 	if len(config.Secret) != 16 {
 		return nil, ErrInvalidSecret
 	}
-	g := &Generator{clock: config.Clock}
+	g := &Generator{clock: config.Clock, machine: vmgen.Now()}
 	g.lease.Store(&lease)
-	g.newest.Store(int64(lease.Start))
 	inner, err := root.New(
 		anykey.Secret([16]byte(config.Secret)).(root.Secret),
 		root.Lease{FirstNode: lease.NodeID, LastNode: lease.NodeID, Start: lease.Start.time(), End: lease.EndExclusive.time()},
@@ -89,7 +90,7 @@ func (s UnixSeconds) time() time.Time { return time.Unix(int64(s), 0) }
 // Generate returns a new ID. It never waits. If it can't make an ID, it returns the first of these errors that applies:
 //
 //   - the error of the Clock;
-//   - ErrInvalidLease: the clock is outside the lease;
+//   - ErrInvalidLease: the clock is outside the lease, or this machine was copied since New;
 //   - ErrConsistencyViolation: the clock went back;
 //   - ErrResourceExhausted: the node's 131,072 IDs of this second are used up.
 func (g *Generator) Generate() (int64, error) {
@@ -100,6 +101,8 @@ func (g *Generator) Generate() (int64, error) {
 		var id [1]root.ID
 		_, err := g.inner.Fill(id[:])
 		switch {
+		case g.machine.Stale():
+			return 0, ErrInvalidLease
 		case err == nil:
 			return int64(id[0]), nil
 		case errors.Is(err, root.ErrExhausted):
@@ -150,12 +153,16 @@ func (g *Generator) GenerateString() (string, error) {
 }
 
 // ExtendLease moves the end of the lease to the end of next, which must be a valid lease with the same NodeID and
-// Start; otherwise it returns ErrInvalidLease. If the end of next is not later, it changes nothing and returns nil.
+// Start; otherwise it returns ErrInvalidLease. If the end of next is not later, it changes nothing and returns nil. In a copy of the
+// machine it returns ErrInvalidLease, as the lease is the original's: make a new generator with another lease.
 func (g *Generator) ExtendLease(next Lease) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	lease := g.Lease()
 	if err := next.check(); err != nil || next.NodeID != lease.NodeID || next.Start != lease.Start {
+		return ErrInvalidLease
+	}
+	if g.machine.Stale() {
 		return ErrInvalidLease
 	}
 	if next.EndExclusive <= lease.EndExclusive {

@@ -19,39 +19,62 @@ func TestHeldUp(t *testing.T) {
 		ids         int         // that the others make
 		want        error
 	}{
-		{false, 0, 1, 1, nil}, {false, 100, 1, 1, nil}, {false, 100, 10, 1, nil}, {false, 100, 11, 1, nil}, {false, 100, 99, 1, nil}, {false, 100, 1, all, ErrResourceExhausted},
-		{true, 0, 1, 1, nil}, {true, 0, 1, all, ErrResourceExhausted}, {true, 0, 11, 1, nil}, {true, 0, 11, all, ErrResourceExhausted},
+		{false, 0, 1, 1, nil},
+		{false, 100, 1, 1, nil},
+		{false, 100, 10, 1, nil},
+		{false, 100, 11, 1, nil},
+		{false, 100, 99, 1, nil},
+		{false, 100, 1, all, ErrResourceExhausted},
+
+		{true, 0, 1, 1, nil},
+		{true, 0, 1, all, ErrResourceExhausted},
+		{true, 0, 11, 1, nil},
+		{true, 0, 11, all, ErrResourceExhausted},
 	} {
 		var g *Generator
-		now, held, broken := UnixSeconds(start), false, error(nil)
+		var broken error
+		now, held := UnixSeconds(start), false
 		others := func(here bool) {
 			if !held || !here {
 				return
 			}
-			held, now = false, now+tt.ahead
+			held = false
+			now += tt.ahead
 			for range tt.ids {
 				if _, err := g.Generate(); err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		g, _ = New(Config{Lease{1, start, start + 300}, make([]byte, 16), func() (UnixSeconds, error) {
-			read := now
-			others(!tt.inside)
-			return read, broken
-		}})
-		g.inner, _ = root.New(anykey.Secret([16]byte{}).(root.Secret), g.inner.Lease(), root.Strict(), root.WithClock(func() time.Time {
+		g, _ = New(Config{
+			Lease:  Lease{1, start, start + 300},
+			Secret: make([]byte, 16),
+			Clock: func() (UnixSeconds, error) {
+				read := now
+				others(!tt.inside)
+				return read, broken
+			},
+		})
+		inner := root.WithClock(func() time.Time {
 			read := g.newest.Load()
 			others(tt.inside)
 			return time.Unix(read, 0)
-		}))
+		})
+		g.inner, _ = root.New(anykey.Secret([16]byte{}).(root.Secret), g.inner.Lease(), root.Strict(), inner)
+
 		g.Generate()
-		held, now = true, now+tt.step
+		held = true
+		now += tt.step
 		for range 2 { // the first time they come in between
-			if id, err := g.Generate(); err != tt.want || err == nil && g.Inspect(id).Timestamp != now || now != start+tt.step+tt.ahead {
-				t.Errorf("%+v: second %d, %v, want %d", tt, g.Inspect(id).Timestamp-start, err, now-start)
+			id, err := g.Generate()
+			if err != tt.want || now != start+tt.step+tt.ahead {
+				t.Errorf("%+v: %v, at second %d", tt, err, now-start)
+			}
+			if second := g.Inspect(id).Timestamp; err == nil && second != now {
+				t.Errorf("%+v: second %d, want %d", tt, second-start, now-start)
 			}
 		}
+
 		broken = errors.New("no clock")
 		if id, err := g.Generate(); id != 0 || err != broken {
 			t.Errorf("without a clock: %d, %v", id, err)

@@ -35,7 +35,7 @@ var (
 	ErrInvalidSecret = errors.New("randflake: invalid secret: want 16 bytes")
 
 	// ErrInvalidLease says that a lease is empty or outside the format's seconds, that it does not extend the present
-	// one, or that the clock is outside the lease.
+	// one, that the clock is outside the lease, or that the lease is that of the machine of which this one is a copy.
 	ErrInvalidLease = errors.New("randflake: invalid lease, or the clock is outside it: take a new one")
 
 	// ErrInvalidNode says that a node is above MaxNodeID.

@@ -36,21 +36,25 @@ func Example() {
 func TestInvalid(t *testing.T) {
 	var tx gapless.Tx
 	for _, name := range []string{"", "A", "-a", "a/", "a'b", `a\`, "a b", "ä", "a\n", strings.Repeat("a", 51)} {
-		if _, err := tx.Next(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("Next(%q): %v, want ErrInvalidName", name, err)
+		if n, err := tx.Next(t.Context(), name); n != 0 || !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Next(%q): %d, %v, want ErrInvalidName", name, n, err)
 		}
 		if err := tx.Create(t.Context(), name, 1, 2); !errors.Is(err, gapless.ErrInvalidName) {
 			t.Errorf("Create(%q): %v, want ErrInvalidName", name, err)
 		}
-		_, orCreate := tx.NextOrCreate(t.Context(), name, 1, 2)
-		if _, err := tx.Peek(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) || !errors.Is(orCreate, gapless.ErrInvalidName) {
-			t.Errorf("Peek(%q) and NextOrCreate: %v, %v, want ErrInvalidName", name, err, orCreate)
+		if n, err := tx.NextOrCreate(t.Context(), name, 1, 2); n != 0 || !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("NextOrCreate(%q): %d, %v, want ErrInvalidName", name, n, err)
+		}
+		if _, err := tx.Peek(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Peek(%q): %v, want ErrInvalidName", name, err)
 		}
 	}
+	var listed []error
 	for _, err := range tx.List(t.Context(), "a'") {
-		if !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("List: %v, want ErrInvalidName", err)
-		}
+		listed = append(listed, err)
+	}
+	if len(listed) != 1 || !errors.Is(listed[0], gapless.ErrInvalidName) {
+		t.Errorf("List: %v, want ErrInvalidName", listed)
 	}
 	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
 		if err := tx.Create(t.Context(), "a", limits[0], limits[1]); !errors.Is(err, gapless.ErrInvalidRange) {
@@ -58,8 +62,8 @@ func TestInvalid(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, -1, math.MinInt} {
-		if _, err := tx.NextN(t.Context(), "a", n); !errors.Is(err, gapless.ErrInvalidRange) {
-			t.Errorf("NextN(%d): %v, want ErrInvalidRange", n, err)
+		if first, err := tx.NextN(t.Context(), "a", n); first != 0 || !errors.Is(err, gapless.ErrInvalidRange) {
+			t.Errorf("NextN(%d): %d, %v, want ErrInvalidRange", n, first, err)
 		}
 	}
 }

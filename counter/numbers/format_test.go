@@ -31,6 +31,9 @@ func newTestFormat(t testing.TB, pattern string, options ...Option) *Format {
 	return f
 }
 
+// sixtyFour is an alphabet of the largest size.
+var sixtyFour = alphanumeric + "abcdefghijklmnopqrstuvwxyz+~"
+
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -57,6 +60,8 @@ func TestFormats(t *testing.T) {
 		{"{n:12:crockford}", nil, 1<<60 - 1, 1<<60 - 1, "ZZZZZZZZZZZZ", ""},
 		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
 		{"{n:2:abcdefghij}", nil, 12, 99, "bc", ""},
+		{"{n:2:~!34567890}", nil, 10, 99, "!~", ""},
+		{"{n:1:" + sixtyFour + "}", nil, 63, 63, "~", ""},
 		{"{n::0123456789abcdef}", nil, 255, math.MaxInt64, "ff", ""},
 		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
 	} {
@@ -99,6 +104,10 @@ func TestInvalidPatterns(t *testing.T) {
 		"{n:6:hex}":                       "10 to 64 characters",
 		"{n:6:0123456789a b}":             "printable ASCII",
 		"{n:6:01234567890}":               "once",
+		"{n:6:012345678}":                 "10 to 64 characters",
+		"{n:6:" + sixtyFour + "-}":        "10 to 64 characters",
+		"{n:6:012345678\x7f}":             "printable ASCII",
+		"{period:2006}{n:6}":              "want {period}, and WithPeriod",
 		"{date:}{n:6}":                    "want a year",
 		"{date:01}{n:6}":                  "want a year",
 		"{date:2006010206}{n:6}":          "each once",
@@ -135,9 +144,10 @@ func TestInvalidOptions(t *testing.T) {
 		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
 		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
 		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), ErrInvalidOption},
-		"finer than shown":     {"orders", "{date:2006}{n:6}", WithPeriod(Month), ErrInvalidPattern},
 		"month 13":             {"orders", "{n}", WithPeriod(FiscalYear(13)), ErrInvalidOption},
 		"period, but which":    {"orders", "{period}{n}", WithPeriod(Forever), ErrInvalidPattern},
+		"day by month":         {"orders", "{date:200601}{n}", WithPeriod(Day), ErrInvalidPattern},
+		"month by year":        {"orders", "{date:2006}{n}", WithPeriod(Month), ErrInvalidPattern},
 		"week by month":        {"orders", "{date:200601}{n}", WithPeriod(Week), ErrInvalidPattern},
 		"fiscal year by year":  {"orders", "{date:2006}{n}", WithPeriod(FiscalYear(time.April)), ErrInvalidPattern},
 		"day, nothing shown":   {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
@@ -151,15 +161,14 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
+// crossing is a format whose zone has days without midnight.
+func crossing(t *testing.T) *Format {
+	return newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:mod11-2}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
+}
+
+// TestStrictParsing: what is not exactly as it was printed is refused, with what was expected.
 func TestStrictParsing(t *testing.T) {
-	f := newTestFormat(t, "ORD-{date:20060102}-{n:6}-{check:mod11-2}", WithLocation(zoneOf(t, "America/Sao_Paulo")))
-	good, err := f.Number(noon, 42)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if good.String() != "ORD-20261122-000042-1" {
-		t.Fatalf("%s", good)
-	}
+	f := crossing(t)
 	for text, want := range map[string]string{
 		"":                          "want 21 bytes",
 		"ORD-20261122-000042-":      "want 21 bytes",
@@ -182,12 +191,63 @@ func TestStrictParsing(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
 		}
 	}
-	for _, text := range []string{"ord 2026 1122 000042 1", "ORD20261122000042I", " ORD-20261122-OOOO421\n"[:21], "o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l"} {
+	// A day whose midnight does not exist in the zone is a day all the same.
+	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
+		t.Errorf("%v, %v", n, err)
+	}
+	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
+		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+	short := newTestFormat(t, "{date:06-01}#{n:3}")
+	for _, year := range []string{"+5", "-5", " 5", "5 "} {
+		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
+			t.Errorf("%q for a year: %#v, %v", year, n, err)
+		}
+	}
+}
+
+// TestWithoutWidth: a number without a width has no leading zeros, and is at most the largest int64.
+func TestWithoutWidth(t *testing.T) {
+	f := newTestFormat(t, "A{n}B")
+	for text, want := range map[string]string{
+		"AB":                      "at least 3 bytes",
+		"A0B":                     "no leading 0",
+		"A01B":                    "no leading 0",
+		"A9223372036854775808B":   "2^63-1",
+		"A99999999999999999999B":  "2^63-1",
+		"A1C":                     `want "B"`,
+		"A9223372036854775807":    `want "B"`,
+		"A92233720368547758070BB": "2^63-1",
+	} {
+		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
+		}
+	}
+}
+
+// TestParsingOfPeople: what people write is read where it is without doubt, and refused elsewhere.
+func TestParsingOfPeople(t *testing.T) {
+	f := crossing(t)
+	good, err := f.Number(noon, 42)
+	if err != nil || good.String() != "ORD-20261122-000042-1" {
+		t.Fatalf("%s, %v", good, err)
+	}
+	for _, text := range []string{
+		"ord 2026 1122 000042 1",
+		"ORD20261122000042I",
+		" ORD-20261122-OOOO421",
+		"o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l",
+	} {
 		if n, err := f.Parse(text); n != good || err != nil {
 			t.Errorf("%q: %v, %v", text, n, err)
 		}
 	}
-	for _, text := range []string{"ORD-20261122-000043-1", "ORD-20261122-000042-", "0RD-20261122-000042-1", "ORD-20261122-000042-1-1"} {
+	for _, text := range []string{
+		"ORD-20261122-000043-1",
+		"ORD-20261122-000042-",
+		"0RD-20261122-000042-1",
+		"ORD-20261122-000042-1-1",
+	} {
 		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
 			t.Errorf("%q: %v", text, n)
 		}
@@ -201,6 +261,7 @@ func TestStrictParsing(t *testing.T) {
 		{"{period}-{n:4}", Day, "2026-11-22 0007", "2026-11-22-0007"},
 		{"{period}-{n:4}", Day, "", ""},
 		{"{period}-{n:4}", FiscalYear(time.April), "fy2027 0007", "FY2027-0007"},
+		{"INV {date:2006 01}-{n:4}", Month, "inv2026-11 0007", "INV 2026 11-0007"},
 		{"{date:2006-01}-{n}", Month, "2026-1-15", ""},
 		{"{date:2006}/{n}", Year, "26/1234", ""},
 		{"X{n}{check:mod11-2}", Forever, "X5669410684/9", ""},
@@ -213,43 +274,39 @@ func TestStrictParsing(t *testing.T) {
 		}
 	}
 	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
-	if n, err := week.Number(noon, 0xbeef); err != nil {
-		t.Error(err)
-	} else if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
+	n, err := week.Number(noon, 0xbeef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
 		t.Errorf("%v is read as %v, %v", n, read, err)
-	}
-	// A day whose midnight does not exist in the zone is a day all the same.
-	if n, err := f.Parse("ORD-20181104-000042-4"); err != nil || n.Period != "2018-11-04" {
-		t.Errorf("%v, %v", n, err)
-	}
-	free := newTestFormat(t, "A{n}B")
-	for text, want := range map[string]string{
-		"AB": "at least 3 bytes", "A0B": "no leading 0", "A01B": "no leading 0", "A9223372036854775808B": "2^63-1", "A99999999999999999999B": "2^63-1", "A1C": `want "B"`,
-	} {
-		if n, err := free.Parse(text); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v; want %q", text, n, err, want)
-		}
-	}
-	short := newTestFormat(t, "{date:06-01}#{n:3}")
-	for _, year := range []string{"+5", "-5", " 5", "5 "} {
-		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
-			t.Errorf("%q for a year: %#v, %v", year, n, err)
-		}
-	}
-	if _, err := f.Parse(strings.Repeat("x", 1<<20)); len(err.Error()) > 300 {
-		t.Errorf("the error has %d bytes", len(err.Error()))
 	}
 }
 
-// Two digits for the year can't tell 2069 from 1969, so that there is no number for it.
+// A year has four digits, and two of them can't tell 2069 from 1969, so that there is no number for it.
 func TestYearsThatCannotBeTold(t *testing.T) {
-	for pattern, years := range map[string][2]int{"{date:06}-{n:3}": {2068, 2069}, "{date:2006}-{n:3}": {9999, 10000}} {
-		f := newTestFormat(t, pattern)
-		if _, err := f.Number(time.Date(years[0], 12, 31, 0, 0, 0, 0, time.UTC), 1); err != nil {
-			t.Error(err)
-		}
-		if n, err := f.Number(time.Date(years[1], 1, 1, 0, 0, 0, 0, time.UTC), 1); !errors.Is(err, ErrInvalidNumber) {
-			t.Errorf("%d is printed as %s, %v", years[1], n, err)
+	for _, c := range []struct {
+		pattern     string
+		period      Period
+		first, last int
+	}{
+		{"{date:06}-{n:3}", Year, 1969, 2068},
+		{"{date:2006}-{n:3}", Year, 0, 9999},
+		{"{period}-{n:3}", Year, 0, 9999},
+		{"{period}-{n:3}", Month, 0, 9999},
+		{"{period}-{n:3}", Quarter, 0, 9999},
+		{"{period}-{n:3}", Week, 0, 9999},
+		{"{period}-{n:3}", FiscalYear(time.January), 0, 9999},
+	} {
+		f := newTestFormat(t, c.pattern, WithPeriod(c.period))
+		for year, want := range map[int]error{c.first - 1: ErrInvalidNumber, c.first: nil, c.last: nil, c.last + 1: ErrInvalidNumber} {
+			n, err := f.Number(time.Date(year, 6, 30, 0, 0, 0, 0, time.UTC), 1)
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %d is printed as %s, %v, want %v", c.pattern, year, n, err, want)
+			}
+			if read, err := f.Parse(n.String()); want == nil && (read != n || err != nil) {
+				t.Errorf("%s: %s is read as %v, %v", c.pattern, n, read, err)
+			}
 		}
 	}
 }
@@ -329,6 +386,7 @@ func TestCheckSystems(t *testing.T) {
 		{"mod11-2", "0000-0002-1694-233", "X", "ORCID"},
 		{"mod37-2", "G123498654321", "H", "ISBT 128"},
 		{"mod97-10", "0794", "44", "ISO/IEC 7064"},
+		{"mod11-2", "A0B7-9Z4", "0", "the first one, as letters have no value there"},
 		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
 	} {
 		got := string(findCheckSystem(c.system).append([]byte(c.text)))

@@ -58,9 +58,6 @@ func parsePattern(text string) (*pattern, error) {
 }
 
 func (p *pattern) addLiteral(literal string) error {
-	if literal == "" {
-		return nil
-	}
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) || r == '}' }
 	if !utf8.ValidString(literal) || strings.ContainsFunc(literal, unprintable) {
 		return fmt.Errorf("literal %+q: want printable characters, and { and } around fields alone", literal)
@@ -284,12 +281,13 @@ func (p *pattern) tidied(text string) string {
 
 // fold returns the character that one stands for.
 func (a *alphabet) fold(c byte) byte {
-	switch found := a.cased(c); {
+	found := a.cased(c)
+	switch {
 	case strings.IndexByte(a.characters, found) >= 0:
 		return found
-	case strings.IndexByte("oO", c) >= 0 && strings.IndexByte(a.characters, '0') >= 0:
+	case c == 'o' || c == 'O':
 		return '0'
-	case strings.IndexByte("iIlL", c) >= 0 && strings.IndexByte(a.characters, '1') >= 0:
+	case strings.IndexByte("iIlL", c) >= 0:
 		return '1'
 	}
 	return c

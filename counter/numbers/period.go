@@ -118,7 +118,7 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 }
 
 // begin returns the time when the period that contains date begins in the zone. Near a change of the clocks, where
-// midnight may occur twice or not at all, the result may be up to an hour or so earlier.
+// midnight may occur twice or not at all, the result may be up to two hours earlier.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := p.firstDay(date)
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)

@@ -3,6 +3,7 @@ package numbers
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -63,11 +64,44 @@ func TestFirstSeconds(t *testing.T) {
 		}
 	}
 	for period, texts := range map[Period][]string{
-		Week: {"2026-w47-007", "2025-W53-007", "2026-W00-007", "2026-W1 -007", "2026-W+1-007"}, Quarter: {"2026-Q0-007", "2026-Q5-007"}, FiscalYear(time.April): {"FY-001-007", "Fy2026-007"},
+		Week:                   {"2026-w47-007", "2025-W53-007", "2026-W00-007", "2026-W1 -007", "2026-W+1-007"},
+		Quarter:                {"2026-Q0-007", "2026-Q5-007"},
+		FiscalYear(time.April): {"FY-001-007", "Fy2026-007"},
 	} {
 		for _, text := range texts {
 			if n, err := newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text); !errors.Is(err, ErrInvalidNumber) {
 				t.Errorf("%s is read as %#v, %v", text, n, err)
+			}
+		}
+	}
+}
+
+// TestBegin: at random times, and around changes of the clocks, no time of a period is before its begin, its first time is at
+// most two hours after that, and its name stands for a day of it.
+func TestBegin(t *testing.T) {
+	const seconds = 4e9 // from 1970 to 2096
+	random := rand.New(rand.NewPCG(1, 2))
+	periods := []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.April), FiscalYear(time.December)}
+	for _, name := range []string{
+		"UTC", "Europe/Berlin", "America/Sao_Paulo", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia",
+	} {
+		zone := zoneOf(t, name)
+		for i := range 1000 {
+			at := time.Unix(random.Int64N(seconds), 0).In(zone)
+			if _, change := at.ZoneBounds(); i%2 == 0 && !change.IsZero() {
+				at = change.Add(time.Duration(random.Int64N(72)-36) * time.Hour)
+			}
+			for _, p := range periods {
+				key, begin := p.key(at), p.begin(at, zone)
+				if at.Before(begin) || p.key(begin.Add(-time.Second).In(zone)) == key {
+					t.Fatalf("%v is before %v, the begin of %s", at, begin.In(zone), key)
+				}
+				if p.key(begin.Add(2*time.Hour).In(zone)) != key {
+					t.Fatalf("%s begins more than two hours after %v", key, begin.In(zone))
+				}
+				if day, ok := p.parse(key); !ok || p.key(day) != key {
+					t.Fatalf("%s is read as %v, %v", key, day, ok)
+				}
 			}
 		}
 	}

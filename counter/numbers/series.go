@@ -79,7 +79,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	for {
 		m, now := s.present.Load(), s.second()
 		var err error
-		if m.second != now || s.closed.Load() {
+		if m.second != now {
 			m, err = s.turn(ctx)
 		}
 		var n int64
@@ -123,9 +123,6 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 		return nil, counter.ErrClosed
 	}
 	m := &moment{second: s.second()}
-	if s.why != nil && s.failed == m.second {
-		return nil, s.why
-	}
 	var err error
 	if m.date, err = s.dateOf(time.Unix(m.second, 0)); err != nil {
 		return nil, err
@@ -133,27 +130,32 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 	last := s.present.Load()
 	if last != nil && last.date.period == m.date.period {
 		m.counter, m.permutation = last.counter, last.permutation
-		s.present.Store(m)
-		return m, nil
-	}
-	if m.permutation, err = s.permutation(m.date.period); err != nil {
+	} else if err := s.beginPeriod(ctx, m); err != nil {
 		return nil, err
 	}
-	if m.counter, err = s.begin(ctx, m.date); err != nil {
-		if ctx.Err() == nil {
-			s.failed, s.why = m.second, err
-		}
-		return nil, err
-	}
-	s.why = nil
 	s.present.Store(m)
 	if s.closed.Load() {
 		return nil, cmp.Or(m.counter.Close(), counter.ErrClosed)
 	}
-	if last != nil {
+	if last != nil && last.counter != m.counter {
 		last.counter.Close()
 	}
 	return m, nil
+}
+
+// beginPeriod gives a moment what belongs to its period. In a second in which that failed it does not ask the store again.
+func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
+	if s.why != nil && s.failed == m.second {
+		return s.why
+	}
+	if m.permutation, err = s.permutation(m.date.period); err != nil {
+		return err
+	}
+	m.counter, err = s.begin(ctx, m.date)
+	if err != nil && ctx.Err() == nil {
+		s.failed, s.why = m.second, err
+	}
+	return err
 }
 
 // begin returns a handle for the period of a date.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/counter"
@@ -24,6 +25,7 @@ var (
 	midnight = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	quiet    = counter.WithLogger(slog.New(slog.DiscardHandler))
 	oneByOne = WithCounter(counter.Config{}, quiet, counter.WithRunLength(1, 1))
+	hundreds = WithCounter(counter.Config{}, quiet, counter.WithRunLength(100, 100)) // so that tests with few numbers fetch nothing in the background
 )
 
 // A testbed has a store, a clock of all processes, and a list of all numbers that were made.
@@ -139,6 +141,108 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// TestPeriodOfMoreDates: where the date shows more than the period, the numbers go on over many dates.
+func TestPeriodOfMoreDates(t *testing.T) {
+	w := newTestbed(midnight.AddDate(0, 0, 37))
+	s := w.series(t, dated, WithPeriod(Year))
+	for _, want := range []string{"2026-12-30#000001", "2026-12-31#000002", "2027-01-01#000001", "2027-01-02#000002"} {
+		if n := w.next(t, s); n.String() != want {
+			t.Errorf("%s, want %s", n, want)
+		}
+		w.set(w.now().AddDate(0, 0, 1))
+	}
+}
+
+// TestBubble: in a bubble of testing/synctest, where only its time moves, a series goes by that.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(midnight)) // leases refuse the clock that a bubble begins with
+		w := newTestbed(midnight)
+		s, err := Open(t.Context(), w.counters(t), "orders", dated, oneByOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for _, want := range []string{"2026-11-23#000001", "2026-11-24#000001", "2026-11-25#000001"} {
+			if n := w.next(t, s); n.String() != want {
+				t.Errorf("%s, want %s", n, want)
+			}
+			time.Sleep(24 * time.Hour)
+			w.set(time.Now())
+		}
+	})
+}
+
+// meanwhile is a clock that does something while a call looks at it: what is first in do.
+func (w *testbed) meanwhile(do *[]func()) Option {
+	return WithClock(func() time.Time {
+		now := w.now()
+		if len(*do) > 0 {
+			first := (*do)[0]
+			*do = (*do)[1:]
+			first()
+		}
+		return now
+	})
+}
+
+// TestCallThatStalls: a call that found the day before, which has ended meanwhile, takes a number of the present day.
+func TestCallThatStalls(t *testing.T) {
+	var do []func()
+	w := newTestbed(midnight.Add(-time.Second))
+	s := w.series(t, dated, hundreds, w.meanwhile(&do))
+	w.next(t, s)
+	do = []func(){func() {
+		w.set(midnight)
+		w.next(t, s)
+	}}
+	if n := w.next(t, s); n.String() != "2026-11-23#000002" {
+		t.Error(n)
+	}
+}
+
+// TestCloseMeanwhile: a series that is closed while a call begins a period leaves no open counter, and later begins none.
+func TestCloseMeanwhile(t *testing.T) {
+	var do []func()
+	w := newTestbed(midnight.Add(-time.Second))
+	s := w.series(t, dated, hundreds, w.meanwhile(&do))
+	w.set(midnight)
+	do = []func(){
+		func() {},
+		func() { s.Close() },
+	}
+	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n, err := s.present.Load().counter.Next(); !errors.Is(err, counter.ErrClosed) {
+		t.Errorf("the counter of the new day gives %d, %v", n, err)
+	}
+	w.away.Store(true)
+	w.set(midnight.AddDate(0, 0, 1))
+	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
+		t.Errorf("on the next day: %v, %v", n, err)
+	}
+}
+
+// TestCallerLeaves: whose context ends while it begins a day fails alone.
+func TestCallerLeaves(t *testing.T) {
+	var do []func()
+	w := newTestbed(midnight.Add(-time.Second))
+	s := w.series(t, dated, hundreds, w.meanwhile(&do))
+	w.set(midnight)
+	ctx, cancel := context.WithCancel(t.Context())
+	do = []func(){
+		func() {},
+		cancel,
+	}
+	if n, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", n, err)
+	}
+	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
+		t.Error(n)
+	}
+}
+
 // TestWaitsForMidnight: where another process is in the next day already, one waits for it in the last minute, whichever look at
 // the clock finds that it has begun.
 func TestWaitsForMidnight(t *testing.T) {
@@ -155,6 +259,37 @@ func TestWaitsForMidnight(t *testing.T) {
 		for w.next(t, s).Period != "2026-11-23" {
 		}
 	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			left time.Duration // until midnight
+			wait time.Duration // of a caller whose context ends after an hour
+		}{
+			{time.Second, time.Hour},
+			{time.Minute, time.Hour},
+			{time.Minute + time.Second, 0},
+		} {
+			w := newTestbed(midnight.Add(-c.left))
+			s := w.series(t, dated, hundreds)
+			w.set(midnight)
+			ahead := w.series(t, dated)
+			w.set(midnight.Add(-c.left))
+			for range 100 {
+				w.next(t, s)
+			}
+			began := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			n, err := s.Next(ctx)
+			if waited := time.Since(began).Round(time.Minute); waited != c.wait || !errors.Is(err, lease.ErrClock) {
+				t.Errorf("%v before midnight: %v, %v after %v, want %v", c.left, n, err, waited, c.wait)
+			}
+			if errors.Is(err, context.DeadlineExceeded) != (c.wait > 0) {
+				t.Error(err)
+			}
+			s.Close()
+			ahead.Close()
+		}
+	})
 }
 
 // TestEnd: the numbers of a period end where its pattern has no room for more, and those of the next one begin.
@@ -203,7 +338,6 @@ func TestAtOnce(t *testing.T) {
 // TestAfterLoss: after a loss of data the present day's numbers are refused until the next day begins, or they are set.
 func TestAfterLoss(t *testing.T) {
 	w := newTestbed(midnight.Add(-3 * time.Hour))
-	hundreds := WithCounter(counter.Config{}, quiet, counter.WithRunLength(100, 100)) // so nothing is fetched in the background
 	again := func() (*Series, error) {
 		return Open(t.Context(), w.counters(t), "orders", dated, WithClock(w.now), hundreds)
 	}
@@ -252,6 +386,9 @@ func TestStoreAway(t *testing.T) {
 	w := newTestbed(midnight.Add(-time.Second))
 	s := w.series(t, dated)
 	w.next(t, s)
+	s.turning <- struct{}{} // somebody else is about to begin a day
+	w.next(t, s)            // which callers in the same second need not wait for
+	<-s.turning
 	w.away.Store(true)
 	w.set(midnight)
 	for range 10 {
@@ -282,6 +419,10 @@ func TestOpenRefuses(t *testing.T) {
 	counters := w.counters(t)
 	if _, err := Open(t.Context(), nil, "orders", dated); !errors.Is(err, ErrInvalidOption) {
 		t.Errorf("no counters: %v", err)
+	}
+	far := WithClock(func() time.Time { return time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) })
+	if _, err := Open(t.Context(), counters, "orders", dated, far); !errors.Is(err, ErrInvalidNumber) {
+		t.Errorf("in the year 10000: %v", err)
 	}
 	for _, c := range []struct {
 		pattern string

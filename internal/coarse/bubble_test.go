@@ -57,3 +57,14 @@ func TestOfBubble(t *testing.T) {
 		}
 	})
 }
+
+// The system's time in a bubble is to the microsecond what it is outside.
+func TestSystemTime(t *testing.T) {
+	for range 100 {
+		before := time.Now().Truncate(time.Microsecond)
+		now := systemTime()
+		if after := time.Now(); now.Before(before) || now.After(after) {
+			t.Fatalf("the system's time is %v, between %v and %v", now, before, after)
+		}
+	}
+}

@@ -67,10 +67,62 @@ func TestClockIsSetRightByReaders(t *testing.T) {
 				t.Fatalf("read says %d and publishes %d, want %d", got, c.now.Load(), want)
 			}
 		}
+		time.Sleep(unit)
+		synctest.Wait()
+		if got, want := c.now.Load(), now(); got != want {
+			t.Errorf("in use, it publishes %d, want %d: a second timer has stopped it", got, want)
+		}
 		time.Sleep(unit * 5 / 2)
 		synctest.Wait()
 		if got := c.now.Load(); got != 0 {
 			t.Errorf("the timer is still running, and published %d", got)
+		}
+	})
+}
+
+// The clocks of the process say what their names do, and publish it.
+func TestClocksOfTheProcess(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		clock *Clock
+		units func(time.Time) int64
+	}{
+		{"Seconds", &Seconds, time.Time.Unix},
+		{"Milliseconds", &Milliseconds, time.Time.UnixMilli},
+	} {
+		published := false
+		for range 100 { // at times the clock stops in between, on a slow machine
+			before := time.Now()
+			got := tt.clock.Read()
+			if after := time.Now(); got < tt.units(before) || got > tt.units(after) {
+				t.Fatalf("%s says %d, want %d to %d", tt.name, got, tt.units(before), tt.units(after))
+			}
+			published = published || tt.clock.Published() > 0
+		}
+		if !published {
+			t.Errorf("%s publishes nothing", tt.name)
+		}
+	}
+}
+
+// Readers that looked at the clock before it was started start no second timer, and readers that were held up don't turn it back.
+func TestReadersAtOnce(t *testing.T) {
+	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
+		early := time.Now()
+		for range 3 {
+			c.publish(0, early)
+		}
+		for range 3 {
+			c.MarkUsed()
+			time.Sleep(unit)
+			synctest.Wait()
+			if got, want := c.Published(), now(); got != want {
+				t.Fatalf("published %d, want %d: a second timer has stopped the clock, or none goes on", got, want)
+			}
+		}
+		c.publish(c.units(early), early)
+		if got, want := c.Published(), now(); got != want {
+			t.Fatalf("a reader that was held up turned the clock to %d, want %d", got, want)
 		}
 	})
 }

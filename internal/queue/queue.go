@@ -104,7 +104,7 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 	return c.try()
 }
 
-// rest has the line served after a pause, which takes the element of an earlier one. It is called with mu held.
+// rest schedules another serve after a pause, replacing an earlier timer. It is called with mu held.
 func (q *Queue) rest(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.timer != nil {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +133,81 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A function that does not return leaves nothing behind, neither a timer of a bubble, which nothing outside may stop.
+func TestLoneFunctionThatPanics(t *testing.T) {
+	q := New("test")
+	synctest.Test(t, func(t *testing.T) {
+		defer func() { recover() }()
+		q.Wait(t.Context(), func() (time.Duration, error) { panic("oh") })
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := q.Wait(ctx, func() (time.Duration, error) { return time.Hour, errNone }); !errors.Is(err, errNone) {
+		t.Error(err)
+	}
+}
+
+// A call whose context ends while it is being served gets what it was served with.
+func TestServedAtTheEnd(t *testing.T) {
+	over := errors.New("over")
+	synctest.Test(t, func(t *testing.T) {
+		q, tries := New("test"), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 1)
+		go func() {
+			got <- q.Wait(ctx, func() (time.Duration, error) {
+				if tries++; tries == 1 {
+					return time.Hour, errNone
+				}
+				cancel() // and now it waits for the line, to leave it
+				return 0, over
+			})
+		}()
+		synctest.Wait()
+		q.Serve()
+		if err := <-got; err != over || !q.Empty() {
+			t.Errorf("Wait = %v, want %v", err, over)
+		}
+	})
+}
+
+// There is one timer, however often the line is served and whoever leaves it: each call tries when it comes, when the line is served,
+// and when its own pause is over.
+func TestOneTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New("test")
+		var tries atomic.Int64
+		try := func() (time.Duration, error) {
+			tries.Add(1)
+			return time.Hour, errNone
+		}
+		want := func(n int64, after time.Duration) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			if got := tries.Load(); got != n {
+				t.Errorf("%d tries, want %d", got, n)
+			}
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		go q.Wait(ctx, try)
+		want(1, time.Minute)
+		for range 100 {
+			q.Serve()
+		}
+		want(101, 59*time.Minute)
+		want(102, time.Minute)
+		want(102, 30*time.Minute)
+
+		cancel()
+		synctest.Wait()
+		go q.Wait(t.Context(), try)
+		want(103, 59*time.Minute)
+		want(104, time.Minute)
+	})
 }
 
 // Waiting does not help against every error.

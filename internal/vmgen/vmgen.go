@@ -53,3 +53,18 @@ func Pretend(c *atomic.Uint64) (undo func()) {
 	pretend.Store(c)
 	return func() { pretend.Store(nil) }
 }
+
+var listeners atomic.Int64
+
+// Listen makes sure that uevents are counted, where those are what tells of copies, until all callers have called stop.
+func Listen() (stop func()) {
+	listeners.Add(1)
+	unlisten := listen()
+	return sync.OnceFunc(func() {
+		unlisten()
+		listeners.Add(-1)
+	})
+}
+
+// Listeners returns how many callers of Listen have not called stop. It is for tests.
+func Listeners() int { return int(listeners.Load()) }

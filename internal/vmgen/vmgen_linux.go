@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -62,33 +63,47 @@ func mapped(path string) *atomic.Uint64 {
 // uevents counts what the driver of VMGENID announces.
 var uevents atomic.Uint64
 
-var listening struct {
-	sync.Mutex
+// listen counts uevents, where VMGENID is what tells of copies. In a testing/synctest bubble it does nothing, as time would stand
+// still there while a goroutine waits for the kernel.
+func listen() (stop func()) {
+	if counter() != &uevents || coarse.InBubble(time.Now()) {
+		return func() {}
+	}
+	return kernel.listen()
+}
+
+var kernel = listener{dial: dial, copies: &uevents}
+
+// A listener has a socket while somebody listens.
+type listener struct {
+	dial   func() *os.File // returns nil where that is not allowed
+	copies *atomic.Uint64
+
+	mu      sync.Mutex
 	callers int
 	socket  *os.File
 }
 
-// Listen counts uevents, where VMGENID is what tells of copies, until all callers have called stop. In a testing/synctest
-// bubble it does nothing, as time would stand still there while a goroutine waits for the kernel.
-func Listen() (stop func()) {
-	if counter() != &uevents || coarse.InBubble(time.Now()) {
-		return func() {}
-	}
-	l := &listening
-	l.Lock()
-	defer l.Unlock()
-	if l.callers++; l.callers == 1 {
-		if l.socket = dial(); l.socket != nil {
-			go listen(l.socket, &uevents)
+func (l *listener) listen() (stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.callers++
+	if l.callers == 1 {
+		l.socket = l.dial()
+		if l.socket != nil {
+			go count(l.socket, l.copies)
 		}
 	}
-	return sync.OnceFunc(func() {
-		l.Lock()
-		defer l.Unlock()
-		if l.callers--; l.callers == 0 && l.socket != nil {
-			l.socket.Close()
-		}
-	})
+	return l.stop
+}
+
+func (l *listener) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.callers--
+	if l.callers == 0 && l.socket != nil {
+		l.socket.Close()
+	}
 }
 
 // dial opens a socket for uevents of the kernel, or returns nil where that is not allowed.
@@ -104,8 +119,8 @@ func dial() *os.File {
 	return os.NewFile(uintptr(fd), "uevents")
 }
 
-// listen counts copies until the socket is closed. Messages that did not fit into its buffer may have told of one.
-func listen(socket *os.File, copies *atomic.Uint64) {
+// count counts copies until the socket is closed. Messages that did not fit into its buffer may have told of one.
+func count(socket io.Reader, copies *atomic.Uint64) {
 	message := make([]byte, 16<<10)
 	for {
 		n, err := socket.Read(message)

@@ -3,6 +3,7 @@ package vmgen
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -18,7 +19,7 @@ func page(t *testing.T, change func(page []byte)) (path string) {
 	p := make([]byte, os.Getpagesize())
 	word := binary.LittleEndian
 	word.PutUint32(p, pageMagic)
-	word.PutUint32(p[atSize:], uint32(len(p)))
+	word.PutUint32(p[atSize:], atCounter+sizeOfCounter)
 	word.PutUint64(p[atFlags:], counterThere)
 	word.PutUint64(p[atCounter:], 7)
 	change(p)
@@ -53,7 +54,7 @@ func TestMapped(t *testing.T) {
 	}
 	for name, change := range map[string]func([]byte){
 		"another magic": func(p []byte) { p[0]++ },
-		"shorter":       func(p []byte) { binary.LittleEndian.PutUint32(p[atSize:], atCounter) },
+		"shorter":       func(p []byte) { binary.LittleEndian.PutUint32(p[atSize:], atCounter+sizeOfCounter-1) },
 		"no counter":    func(p []byte) { p[atFlags+1] = 0 },
 	} {
 		if mapped(page(t, change)) != nil {
@@ -65,6 +66,25 @@ func TestMapped(t *testing.T) {
 	}
 }
 
+// TestGeneration: a generation is stale once its counter has changed, and without a counter never.
+func TestGeneration(t *testing.T) {
+	var machine atomic.Uint64
+	undo := Pretend(&machine)
+	before := Now()
+	machine.Add(1)
+	after := Now()
+	undo()
+	if !before.Stale() || after.Stale() || !before.Detects() {
+		t.Errorf("stale %v before, %v after, detected %v", before.Stale(), after.Stale(), before.Detects())
+	}
+	if counter() == &machine {
+		t.Error("still pretended after undo")
+	}
+	if none := Of(nil); none.Stale() || none.Detects() {
+		t.Errorf("without a counter: stale %v, detected %v", none.Stale(), none.Detects())
+	}
+}
+
 // TestListenInBubble: time goes on in a bubble with a listener, on every machine.
 func TestListenInBubble(t *testing.T) {
 	defer Pretend(&uevents)()
@@ -73,39 +93,130 @@ func TestListenInBubble(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 	stop := Listen()
-	if listening.callers != 1 {
+	if kernel.callers != 1 || Listeners() != 1 {
 		t.Error("nobody listens outside of a bubble")
 	}
-	if stop(); listening.callers != 0 {
+	stop()
+	stop()
+	if kernel.callers != 0 || Listeners() != 0 {
 		t.Error("somebody listens after stop")
 	}
 }
 
-// TestListen sends itself what the kernel sends, and gets from the kernel what has nothing to do with copies.
-func TestListen(t *testing.T) {
-	if socket := dial(); socket == nil {
-		t.Log("no socket for uevents here")
-	} else {
-		socket.Close()
+const changed = "change@/devices/platform/VMGENCTR:00\x00ACTION=change\x00"
+
+// sent are messages and errors in the order in which a socket returns them.
+type sent []any
+
+func (s *sent) Read(to []byte) (n int, err error) {
+	next := (*s)[0]
+	*s = (*s)[1:]
+	if err, ok := next.(error); ok {
+		return 0, err
 	}
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0)
+	return copy(to, next.(string)), nil
+}
+
+// TestCount tells what announces a copy from what has nothing to do with it.
+func TestCount(t *testing.T) {
+	for _, c := range []struct {
+		message any
+		copies  uint64
+	}{
+		{changed, 0},
+		{changed + "NEW_VMGENID=1\x00SEQNUM=1\x00", 1},
+		{changed + "SYNTH_ARG_NEW_VMGENID=1\x00", 0},
+		{"add@/devices/x\x00", 0},
+		{unix.ENOBUFS, 1},
+	} {
+		var copies atomic.Uint64
+		count(&sent{c.message, "add@/devices/x\x00", io.EOF}, &copies)
+		if copies.Load() != c.copies {
+			t.Errorf("%q: %d copies, want %d", c.message, copies.Load(), c.copies)
+		}
+	}
+}
+
+// TestListener has one socket while anyone listens.
+func TestListener(t *testing.T) {
+	var copies atomic.Uint64
+	var kernel *os.File
+	dialed := 0
+	l := listener{copies: &copies, dial: func() *os.File {
+		dialed++
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernel = os.NewFile(uintptr(fds[0]), "kernel")
+		return os.NewFile(uintptr(fds[1]), "uevents")
+	}}
+	announce := func(want uint64) {
+		fmt.Fprint(kernel, changed+"NEW_VMGENID=1\x00")
+		for copies.Load() != want {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for round := range 2 {
+		first, second := l.listen(), l.listen()
+		if dialed != round+1 {
+			t.Fatalf("%d sockets in round %d", dialed, round)
+		}
+		announce(copies.Load() + 1)
+		first()
+		announce(copies.Load() + 1)
+		second()
+		for {
+			if _, err := fmt.Fprint(kernel, "x"); err != nil { // as nobody has the other end any more
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		kernel.Close()
+	}
+	l.dial = func() *os.File { return nil } // as in a container that may not
+	l.listen()()
+	if copies.Load() != 4 {
+		t.Errorf("%d copies", copies.Load())
+	}
+}
+
+// TestDial: the socket gets what the kernel announces, and no program that this one starts inherits it.
+func TestDial(t *testing.T) {
+	socket := dial()
+	if socket == nil {
+		t.Skip("no socket for uevents here")
+	}
+	defer socket.Close()
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out := os.NewFile(uintptr(fds[0]), "in"), os.NewFile(uintptr(fds[1]), "out")
-	var copies atomic.Uint64
-	done := make(chan bool)
-	go func() { listen(out, &copies); close(done) }()
-	const device = "change@/devices/platform/VMGENCTR:00\x00ACTION=change\x00"
-	for _, message := range []string{device, device + "NEW_VMGENID=1\x00SEQNUM=1\x00", device + "SYNTH_ARG_NEW_VMGENID=1\x00", "add@/devices/x\x00"} {
-		fmt.Fprint(in, message)
+	raw.Control(func(fd uintptr) {
+		protocol, _ := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PROTOCOL)
+		address, err := unix.Getsockname(int(fd))
+		netlink, ok := address.(*unix.SockaddrNetlink)
+		if protocol != unix.NETLINK_KOBJECT_UEVENT || !ok || netlink.Groups != 1 {
+			t.Errorf("protocol %d, %+v, %v", protocol, address, err)
+		}
+		flags, err := unix.FcntlInt(fd, unix.F_GETFD, 0)
+		if flags != unix.FD_CLOEXEC || err != nil {
+			t.Errorf("flags %d, %v", flags, err)
+		}
+	})
+}
+
+// A machine without a device is never copied, and Pretend ends with undo.
+func TestNever(t *testing.T) {
+	never := Of(nil)
+	if never.Detects() || never.Stale() {
+		t.Error("a machine without a device detects copies, or is one")
 	}
-	for copies.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	in.Close()
-	out.Close()
-	if <-done; copies.Load() != 1 {
-		t.Errorf("%d copies counted, want 1", copies.Load())
+	var counter atomic.Uint64
+	undo := Pretend(&counter)
+	now := Now()
+	undo()
+	if counter.Add(1); !now.Stale() || !now.Detects() || Now().Stale() {
+		t.Error("the pretended machine was not copied, or the real one was")
 	}
 }

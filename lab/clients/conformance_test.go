@@ -163,22 +163,38 @@ func claims(x *trial) {
 		}
 	}
 	calls := d.got("")
-	x.must(len(calls) == 2 && calls[0].procedure == "GetLimits" && calls[1].procedure == "Take", "%d calls, want two", len(calls))
+	x.must(len(calls) == 2 || len(calls) == 3 && x.inTime(calls[2]), "%d calls, want two", len(calls))
+	x.must(calls[0].procedure == "GetLimits" && calls[1].procedure == "Take", "calls of %s and %s", calls[0].procedure, calls[1].procedure)
 	off := time.Until(d.ids(1, "generate 1")[0].Fields().Time.Add(-time.Duration(x.service.ahead.Load()) * time.Second))
 	x.must(off.Abs() < 5*time.Second, "an ID has a time that is %v off", off)
 }
 
+// inTime reports whether a window was taken when it may be: once it has begun, in the second half of the one before or, by a process
+// older than a window, of up to four before. On a slow machine that comes early in a trial.
+func (x *trial) inTime(take call) bool {
+	ahead, present := int64(4), take.clock.Unix()/width
+	if present == x.service.first {
+		ahead = 1
+	}
+	if secondHalf := take.clock.Unix()%width >= width/2; !secondHalf {
+		ahead = 0
+	}
+	return take.request.Window <= present+ahead
+}
+
 func turns(x *trial) {
 	d := x.start(1)
-	first := x.service.space.Limits().WindowOf(x.service.now())
+	first := x.service.first
 	taken := func(want int64) func() bool {
 		return func() bool {
 			calls := d.got("Take")
 			for i, c := range calls {
 				x.must(c.request.Window == first+int64(i), "take %d is of window %d, want each once, in order", i, c.request.Window-first)
 			}
-			x.must(len(calls) <= int(want), "%d windows taken, want %d", len(calls), want)
-			return len(calls) == int(want)
+			for _, more := range calls[min(len(calls), int(want)):] {
+				x.must(x.inTime(more), "%d windows taken, want %d", len(calls), want)
+			}
+			return len(calls) >= int(want)
 		}
 	}
 	in := func(window int64) {
@@ -202,7 +218,7 @@ func turns(x *trial) {
 	d.until("three minutes are taken ahead", taken(6))
 	d.meet(fails("unavailable"), right)
 	for window := range int64(4) {
-		d.pass(int(window+2)*width + 10)
+		d.pass(int(window+2)*width + 1)
 		in(window + 2)
 	}
 }

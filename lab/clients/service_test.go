@@ -35,6 +35,7 @@ type service struct {
 	secret randflake.Secret
 	cipher *randflake.Cipher
 	space  *lease.Space
+	first  int64        // the window in which drivers begin
 	begin  int64        // seconds that clocks are ahead when a driver begins
 	ahead  atomic.Int64 // seconds that the clocks of the service, and of drivers that are right, are ahead
 
@@ -59,6 +60,7 @@ func newService(t *testing.T, window time.Duration) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.first = s.space.Limits().WindowOf(s.now())
 	return s
 }
 
@@ -97,7 +99,8 @@ type call struct {
 	procedure string // such as Take
 	peer      string // the client's end of the connection
 	arrived   time.Time
-	from, to  int // seconds that the driver's monotonic clock was ahead, as that may have been set just then
+	clock     time.Time // the service's, then
+	from, to  int       // seconds that the driver's monotonic clock was ahead, as that may have been set just then
 	request   struct {
 		Space, Counter, Label string
 		Window, Nodes, Count  int64
@@ -160,7 +163,7 @@ func (a *answerer) answer(replica int, w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &call{replica: replica, procedure: path.Base(r.URL.Path), peer: r.RemoteAddr, arrived: time.Now()}
+	c := &call{replica: replica, procedure: path.Base(r.URL.Path), peer: r.RemoteAddr, arrived: time.Now(), clock: a.service.now()}
 	if err := json.Unmarshal(body, &c.request); err != nil {
 		c.wrong = err.Error()
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
@@ -145,7 +146,7 @@ func TestSuite(t *testing.T) {
 func TestServer(t *testing.T) {
 	t.Parallel()
 	server := startCluster(t, 1, nil).Members[0]
-	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine {
+	enginetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine {
 		return newEngine(t, rawClient(t, addr), "")
 	})
 }

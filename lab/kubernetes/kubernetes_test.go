@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
@@ -95,7 +96,7 @@ func TestEngine(t *testing.T) {
 		name := fmt.Sprint("ids-", names.Add(1))
 		return func(t *testing.T) lease.Engine { return s.connect(t, s.Addr(), Admin, name) }
 	})
-	leasetest.RunServer(t, s, true, func(t *testing.T, addr string) lease.Engine {
+	enginetest.RunServer(t, s, true, func(t *testing.T, addr string) lease.Engine {
 		e := s.connect(t, addr, Admin, "ids")
 		must(t, e.Prepare(t.Context()))
 		return e

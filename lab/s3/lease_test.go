@@ -12,6 +12,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -54,7 +55,7 @@ func TestEngine(t *testing.T) {
 
 // TestEngineWithFaults is the suite with a server that crashes, stalls and loses replies.
 func TestEngineWithFaults(t *testing.T) {
-	leasetest.RunServer(t, serve(t), true, func(t *testing.T, addr string) lease.Engine {
+	enginetest.RunServer(t, serve(t), true, func(t *testing.T, addr string) lease.Engine {
 		e := connect(t, URL("http://"+addr, "ids"))
 		if err := e.Prepare(t.Context()); err != nil {
 			t.Fatal(err)

@@ -46,18 +46,21 @@ import (
 type Engine struct {
 	dir    string
 	closed atomic.Bool
-	before func(step string) error // is called before each step that changes something; for tests
+	before func(step string) error // is called before each step of a swap; for tests
 }
 
 // New returns an engine on dir, which Prepare makes for this user alone if there is none; its parent must be there.
-func New(dir string) (*Engine, error) {
+func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network) }
+
+// newEngine is New, where network says of a path on which kind of network file system it is, if any.
+func newEngine(dir string, network func(path string) (kind string, err error)) (*Engine, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil || dir == "" {
 		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
 	}
-	kind, err := localfile.Network(abs)
+	kind, err := network(abs)
 	if errors.Is(err, fs.ErrNotExist) {
-		kind, err = localfile.Network(filepath.Dir(abs))
+		kind, err = network(filepath.Dir(abs))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("file: %w", err)
@@ -225,8 +228,7 @@ func (e *Engine) lineage(token string) (string, error) {
 	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil // overlay file systems number directories anew at each mount
 }
 
-// lock waits until nobody else swaps. A process that is killed has no locks. Who has waited for long looks
-// seldom, so that a thousand processes leave the processors to the one that has the lock.
+// lock waits until nobody else swaps. A process that is killed has no locks.
 func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err := e.usable(ctx); err != nil {
 		return nil, err
@@ -238,34 +240,40 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, e.failed(err)
 	}
-	for pause := 50 * time.Microsecond; ; pause = min(pause*51/50, time.Second/2) { // or many would have no time for work
+	if err := e.wait(ctx, f); err != nil {
+		f.Close()
+		return nil, e.failed(err)
+	}
+	if !sameFile(f, e.path(lockName)) { // the directory was replaced meanwhile
+		f.Close()
+		return e.lock(ctx)
+	}
+	return func() { f.Close() }, nil
+}
+
+// wait locks f. Who has waited for long looks seldom, so that a thousand processes leave the processors to the one that has the
+// lock.
+func (e *Engine) wait(ctx context.Context, f *os.File) error {
+	if err := e.before("lock"); err != nil {
+		return err
+	}
+	for pause := 50 * time.Microsecond; ; pause = min(pause*51/50, time.Second/2) {
 		locked, err := tryLock(f)
-		if locked && sameFile(f, e.path(lockName)) {
-			return func() { f.Close() }, nil
-		} else if locked { // the directory was replaced meanwhile
-			f.Close()
-			return e.lock(ctx)
+		if locked || err != nil {
+			return err
 		}
-		if err == nil {
-			if err = e.usable(ctx); err != nil {
-				err = fmt.Errorf("another process holds the lock: %w", err)
-			}
-		}
-		if err != nil {
-			f.Close()
-			return nil, e.failed(err)
+		if err := e.usable(ctx); err != nil {
+			return fmt.Errorf("another process holds the lock: %w", err)
 		}
 		time.Sleep(mathrand.N(pause))
 	}
 }
 
+// sameFile reports whether f is the file at path.
 func sameFile(f *os.File, path string) bool {
-	own, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(own, there)
+	own, _ := f.Stat()
+	there, _ := os.Stat(path)
+	return os.SameFile(own, there) // which is false where one of them failed
 }
 
 // replace makes a file durable in the place of what is there, under the lock.

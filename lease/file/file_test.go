@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -46,17 +47,52 @@ func TestSuite(t *testing.T) {
 	})
 }
 
+// TestNew refuses a directory on a network file system, also before it is made, and one of which that can't be told.
+func TestNew(t *testing.T) {
+	parent, missing := t.TempDir(), fs.ErrNotExist
+	dir := filepath.Join(parent, "leases")
+	type found struct {
+		kind string
+		err  error
+	}
+	for name, tt := range map[string]struct {
+		dir         string
+		its, parent found
+		want        error
+	}{
+		"on a local disk":          {dir, found{}, found{"NFS", nil}, nil},
+		"on a network":             {dir, found{"NFS", nil}, found{}, lease.ErrUnsafe},
+		"not there, on a disk":     {dir, found{"", missing}, found{}, nil},
+		"not there, on a network":  {dir, found{"", missing}, found{"NFS", nil}, lease.ErrUnsafe},
+		"without a parent":         {dir, found{"", missing}, found{"", missing}, nil},
+		"on who knows what":        {dir, found{"", errFault}, found{}, errFault},
+		"not there, on a bad disk": {dir, found{"", missing}, found{"", errFault}, errFault},
+		"without a name":           {"", found{}, found{}, fs.ErrInvalid},
+	} {
+		e, err := newEngine(tt.dir, func(path string) (string, error) {
+			if path == parent {
+				return tt.parent.kind, tt.parent.err
+			}
+			return tt.its.kind, tt.its.err
+		})
+		if !errors.Is(err, tt.want) || (e != nil) != (tt.want == nil) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
+		}
+	}
+}
+
 var errFault = errors.New("injected fault")
 
 // TestCrashes has each step of a swap fail, as in a crash before it: the swap took effect or did not, and swaps go on. The order of
 // the steps is what makes that true on a disk.
 func TestCrashes(t *testing.T) {
-	want := "write, rename, sync the directory"
-	for crash := range 4 {
+	const order = "lock, write, rename, sync the directory"
+	for crash := range 5 {
 		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
 		var steps []string
 		e.before = func(step string) error {
-			if steps = append(steps, step); len(steps) == crash {
+			steps = append(steps, step)
+			if len(steps) == crash {
 				return errFault
 			}
 			return nil
@@ -64,14 +100,19 @@ func TestCrashes(t *testing.T) {
 		before, err := e.Read(t.Context(), "a", "b")
 		must(t, err)
 		_, err = e.Swap(t.Context(), entry("a", "1"), append(entry("a", "2"), entry("b", "2")...))
-		if got := strings.Join(steps, ", "); got != want && crash == 0 || !strings.HasPrefix(want, got) || (err != nil) != (crash > 0) {
+		got := strings.Join(steps, ", ")
+		if got != order && crash == 0 || !strings.HasPrefix(order, got) || (err != nil) != (crash > 0) {
 			t.Errorf("steps: %s: %v", got, err)
 		}
 		next := open(t, e.dir)
 		after, err := next.Read(t.Context(), "a", "b")
 		must(t, err)
-		done := after.Position == before.Position+1
-		if a, b := string(after.Entries[0].Value), string(after.Entries[1].Value); done != (a == "2") || done != (b == "2") || done != (crash == 0 || crash == 3) || after.Lineage != before.Lineage {
+		want, position := "1", before.Position
+		if crash == 0 || crash == 4 {
+			want, position = "2", before.Position+1
+		}
+		a, b := string(after.Entries[0].Value), string(after.Entries[1].Value)
+		if a != want || (b == "2") != (a == "2") || after.Position != position || after.Lineage != before.Lineage {
 			t.Errorf("crash before step %d: %+v", crash, after)
 		}
 		if newer := put(t, next, "a", "3"); newer.Position != after.Position+1 {
@@ -82,10 +123,12 @@ func TestCrashes(t *testing.T) {
 
 // TestPrepareCrashes has each step of Prepare fail: there is no space until another Prepare succeeds.
 func TestPrepareCrashes(t *testing.T) {
-	for crash := 1; crash <= 6; crash++ {
-		e, steps := open(t, filepath.Join(t.TempDir(), "leases")), 0
+	for crash := 1; crash <= 7; crash++ {
+		e := open(t, filepath.Join(t.TempDir(), "leases"))
+		steps := 0
 		e.before = func(string) error {
-			if steps++; steps == crash {
+			steps++
+			if steps == crash {
 				return errFault
 			}
 			return nil
@@ -93,7 +136,7 @@ func TestPrepareCrashes(t *testing.T) {
 		if err := e.Prepare(t.Context()); !errors.Is(err, errFault) {
 			t.Fatal(err)
 		}
-		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 6 {
+		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 7 {
 			t.Errorf("after a crash before step %d: %v", crash, err)
 		}
 		must(t, e.Prepare(t.Context()))
@@ -101,11 +144,11 @@ func TestPrepareCrashes(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) { leasetest.Main(m, New) }
+func TestMain(m *testing.M) { enginetest.Main(m, New) }
 
 func TestKilled(t *testing.T) {
 	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
-	leasetest.RunKilled(t, e, e.dir)
+	enginetest.RunKilled(t, e, e.dir)
 }
 
 // TestCopy puts copies in the place of the directory, and an older file into it.
@@ -141,28 +184,79 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// write writes entries with the right sum.
+func write(e *Engine, body string) error {
+	return os.WriteFile(e.path(entriesName), []byte(sumOf([]byte(body))+"\n"+body), 0o600)
+}
+
 // TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
 func TestDamage(t *testing.T) {
-	for name, damage := range map[string]struct {
-		do   func(e *Engine) error
-		want error
+	for name, tt := range map[string]struct {
+		damage     func(e *Engine) error
+		read, swap error
 	}{
-		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, lease.ErrCorrupt},
-		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, lease.ErrCorrupt},
-		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, lease.ErrCorrupt},
-		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, lease.ErrCorrupt},
-		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, lease.ErrNoSpace},
-		"emptied":          {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, lease.ErrNoSpace},
-		"without its lock": {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil},
+		"torn": {
+			func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"empty": {
+			func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"without entries": {
+			func(e *Engine) error {
+				token, err := os.ReadFile(e.path(lineageName))
+				return errors.Join(err, write(e, fmt.Sprintf(`{"Token": %q}`, strings.TrimSpace(string(token)))))
+			},
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"of other content": {
+			func(e *Engine) error { return write(e, "entries") },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"of another type": {
+			func(e *Engine) error {
+				content, err := os.ReadFile(e.path(entriesName))
+				_, body, _ := strings.Cut(string(content), "\n")
+				return errors.Join(err, write(e, strings.Replace(body, `"Position":1`, `"Position":-1`, 1)))
+			},
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"missing": {
+			func(e *Engine) error { return os.Remove(e.path(entriesName)) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"of another": {
+			func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"gone": {
+			func(e *Engine) error { return os.RemoveAll(e.dir) },
+			lease.ErrNoSpace, lease.ErrNoSpace,
+		},
+		"emptied": {
+			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) },
+			lease.ErrNoSpace, lease.ErrNoSpace,
+		},
+		"gone, and the engine closed": {
+			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) },
+			fs.ErrClosed, fs.ErrClosed,
+		},
+		"without its lock": {
+			func(e *Engine) error { return os.Remove(e.path(lockName)) },
+			nil, lease.ErrNoSpace,
+		},
 	} {
 		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
-		must(t, damage.do(e))
-		left, _ := os.ReadFile(e.path(entriesName))
+		must(t, tt.damage(e))
+		before, _ := os.ReadFile(e.path(entriesName))
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-		after, _ := os.ReadFile(e.path(entriesName))
-		if !errors.Is(readErr, damage.want) || damage.want != nil && !errors.Is(swapErr, damage.want) && !errors.Is(swapErr, lease.ErrNoSpace) || swapErr == nil || string(after) != string(left) {
-			t.Errorf("%s: %v, %v", name, readErr, swapErr)
+		if !errors.Is(readErr, tt.read) || !errors.Is(swapErr, tt.swap) {
+			t.Errorf("%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
+		}
+		if after, _ := os.ReadFile(e.path(entriesName)); string(after) != string(before) {
+			t.Errorf("%s: the entries were changed", name)
 		}
 	}
 	if err := open(t, filepath.Join(t.TempDir(), "no", "leases")).Prepare(t.Context()); !errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +83,12 @@ type named struct {
 
 // find returns the one of that name, or an empty one.
 func find(all []named, name string) named {
-	return append(slices.DeleteFunc(all, func(n named) bool { return n.Name != name }), named{})[0]
+	for _, n := range all {
+		if n.Name == name {
+			return n
+		}
+	}
+	return named{}
 }
 
 // byConfig returns the access of the current context in a file. No error has a part of the file's secrets.

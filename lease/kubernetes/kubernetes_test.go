@@ -1,17 +1,23 @@
 package kubernetes
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
@@ -26,6 +32,8 @@ type server struct {
 	objects map[string]object
 	version int
 	token   string
+
+	redirects bool
 }
 
 type metadata struct {
@@ -56,8 +64,21 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body.Metadata, _ = json.Marshal(m)
 		s.objects[name] = body
 	}
+	s.Stamp(w)
 	switch {
-	case r.Header.Get("Authorization") != "Bearer "+s.token:
+	case s.redirects:
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		return
+	case r.ProtoMajor != 1:
+		refuse(w, http.StatusHTTPVersionNotSupported)
+		return
+	case r.Header.Get("Content-Type") != "application/json":
+		refuse(w, http.StatusUnsupportedMediaType)
+		return
+	case r.Method == "GET" && r.ContentLength != 0:
+		refuse(w, http.StatusBadRequest)
+		return
+	case !s.knows(r):
 		refuse(w, http.StatusUnauthorized)
 		return
 	case path != "/api/v1/namespaces/shop" || r.Method != "POST" && !exists:
@@ -79,15 +100,36 @@ func refuse(w http.ResponseWriter, status int) {
 
 func start(t *testing.T) *server {
 	s := &server{objects: map[string]object{}, token: "first", dir: t.TempDir()}
-	s.http = httptest.NewTLSServer(s)
+	s.http = httptest.NewUnstartedServer(s)
+	s.http.EnableHTTP2 = true
+	s.http.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	s.http.StartTLS()
 	t.Cleanup(s.http.Close)
-	s.write(t, "ca.crt", string(s.authority()))
+	s.write(t, "ca.crt", s.certificate())
 	s.write(t, "token", s.token)
+	s.write(t, "key.pem", s.key(t))
 	return s
 }
 
-func (s *server) authority() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
+// certificate returns the server's certificate, which is its own authority, and a client's too.
+func (s *server) certificate() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw}))
+}
+
+func (s *server) key(t *testing.T) string {
+	key, err := x509.MarshalPKCS8PrivateKey(s.http.TLS.Certificates[0].PrivateKey)
+	must(t, err)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+}
+
+// knows reports whether a request has the token or else the client's certificate.
+func (s *server) knows(r *http.Request) bool {
+	token := r.Header.Get("Authorization")
+	certificates := r.TLS.PeerCertificates
+	if token == "" && len(certificates) == 1 {
+		return certificates[0].Equal(s.http.Certificate())
+	}
+	return token == "Bearer "+s.token
 }
 
 func (s *server) write(t *testing.T, name, content string) string {
@@ -96,13 +138,15 @@ func (s *server) write(t *testing.T, name, content string) string {
 	return path
 }
 
-// connect returns an engine as in a pod.
-func (s *server) connect(t *testing.T) lease.Engine {
+// access returns that of a pod.
+func (s *server) access(t *testing.T) *access {
 	host, port, _ := strings.Cut(strings.TrimPrefix(s.http.URL, "https://"), ":")
 	a, err := inPod(s.dir, host, port)
 	must(t, err)
-	return newEngine(a, "shop", "ids")
+	return a
 }
+
+func (s *server) connect(t *testing.T) lease.Engine { return newEngine(s.access(t), "shop", "ids") }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -122,6 +166,83 @@ func TestFaults(t *testing.T) {
 	}, http.StatusConflict, http.StatusTooManyRequests)
 }
 
+func TestTime(t *testing.T) {
+	s := start(t)
+	documenttest.Time(t, &s.Server, s.connect(t))
+}
+
+// A transport answers requests by a function.
+type transport struct {
+	answer func(w http.ResponseWriter)
+	closed int
+}
+
+func (f *transport) RoundTrip(*http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	f.answer(w)
+	return w.Result(), nil
+}
+
+func (f *transport) CloseIdleConnections() { f.closed++ }
+
+// TestBusy: a call waits for as long as a busy server says, at least a second, and no longer than its context.
+func TestBusy(t *testing.T) {
+	const found = `{"metadata": {"resourceVersion": "1"}, "data": {"entries": "{\"Lineage\": \"l\", \"Entries\": {}}"}}`
+	for _, tt := range []struct {
+		after string
+		waits time.Duration
+		want  error
+	}{
+		{"1", time.Second, nil},
+		{"5", 5 * time.Second, nil},
+		{"0", time.Second, nil},
+		{"", time.Second, nil},
+		{"soon", time.Second, nil},
+		{"60", 10 * time.Second, context.DeadlineExceeded},
+		{"99999999", 10 * time.Second, context.DeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			requests := 0
+			server := &transport{answer: func(w http.ResponseWriter) {
+				if requests++; requests > 1 {
+					fmt.Fprint(w, found)
+					return
+				}
+				w.Header().Set("Retry-After", tt.after)
+				w.WriteHeader(http.StatusTooManyRequests)
+			}}
+			e := newEngine(&access{client: &http.Client{Transport: server}}, "shop", "ids")
+			began := time.Now()
+			ctx, cancel := context.WithDeadline(t.Context(), began.Add(10*time.Second))
+			defer cancel()
+			_, err := e.Read(ctx, "a")
+			if took := time.Since(began); !errors.Is(err, tt.want) || took != tt.waits {
+				t.Errorf("after %q: %v after %v, want %v after %v", tt.after, err, took, tt.want, tt.waits)
+			}
+			if err := e.Close(); err != nil || server.closed != 1 {
+				t.Errorf("Close: %v, idle connections closed %d times, want once", err, server.closed)
+			}
+		})
+	}
+}
+
+// TestRedirected: a request goes to the server that was named, and to no other.
+func TestRedirected(t *testing.T) {
+	s := start(t)
+	s.redirects = true
+	if err := s.connect(t).Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "307") {
+		t.Error(err)
+	}
+}
+
+// TestNoNamespace: without its namespace a ConfigMap can't be made, however often it is tried.
+func TestNoNamespace(t *testing.T) {
+	e := newEngine(start(t).access(t), "none", "ids")
+	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Error(err)
+	}
+}
+
 // TestFull: a ConfigMap that is nearly full takes no more entries, and its entries can change.
 func TestFull(t *testing.T) {
 	e := start(t).connect(t)
@@ -130,7 +251,8 @@ func TestFull(t *testing.T) {
 	for i := range most / (lease.MaxValue * 4 / 3) { // in base64
 		leasetest.Put(t, e, fmt.Sprint(i), large)
 	}
-	if a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); err == nil || !strings.Contains(err.Error(), "full") {
+	a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
+	if err == nil || !strings.Contains(err.Error(), "full") {
 		t.Errorf("%+v, %v", a, err)
 	}
 	leasetest.Put(t, e, "0", "1")
@@ -170,18 +292,29 @@ func TestKubeconfig(t *testing.T) {
 	const form = `{current-context: here, contexts: [{name: there, context: {}}, {name: here, context: {cluster: c, user: u}}],
 		clusters: [{name: c, cluster: {%s}}], users: [{name: other, user: {}}, {name: u, user: {%s}}]}`
 	server := fmt.Sprintf("server: %q", s.http.URL)
-	data := server + ", certificate-authority-data: " + base64.StdEncoding.EncodeToString(s.authority())
+	encode := base64.StdEncoding.EncodeToString
+	pair := fmt.Sprintf("client-certificate-data: %s, client-key-data: %s", encode([]byte(s.certificate())), encode([]byte(s.key(t))))
+	data := server + ", certificate-authority-data: " + encode([]byte(s.certificate()))
 	for _, tt := range []struct{ cluster, user, want string }{
 		{data, "token: first", ""},
 		{server + ", certificate-authority: ca.crt", "tokenFile: token", ""},
+		{data, "client-certificate: ca.crt, client-key: " + filepath.Join(s.dir, "key.pem"), ""},
+		{data, pair, ""},
+		{data + ", certificate-authority: none.pem", "token: first", ""},
+		{data, "tokenFile: none", "none"},
 		{data, "token: hunter2", "401"},
-		{server, "token: first", "certificate"},
+		{data, "", "401"},
+		{server, "token: first", "unknown authority"},
+		{server + ", certificate-authority: token", "token: first", "want certificates in PEM"},
 		{data, "exec: {command: aws}", "want a token or a client certificate"},
+		{data, "auth-provider: {name: gcp}", "want a token or a client certificate"},
 		{data, "client-certificate: none.pem, client-key: none.pem", "none.pem"},
 		{data, "client-certificate-data: aHVudGVyMg==", "client certificate"},
 		{server + ", certificate-authority-data: '?'", "token: hunter2", "base64"},
 		{data, "token: first}}], current-context: nowhere, x: [{y: {", "want a kubeconfig file"},
 		{"server: 'https://me:hunter2@shop'", "token: first", "https://HOST:PORT"},
+		{"server: 'https://shop?token=hunter2'", "token: first", "https://HOST:PORT"},
+		{"server: 'https://shop:port'", "token: first", "https://HOST:PORT"},
 		{"", "token: first", "https://HOST:PORT"},
 	} {
 		path := s.write(t, "config", fmt.Sprintf(form, tt.cluster, tt.user))
@@ -189,19 +322,103 @@ func TestKubeconfig(t *testing.T) {
 		if err == nil {
 			err = e.Prepare(t.Context())
 		}
-		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")) {
+		if tt.want == "" && err == nil {
+			continue
+		}
+		if tt.want == "" || err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
 		}
 	}
+}
+
+func TestURL(t *testing.T) {
+	long := strings.Repeat("a", 253)
 	for url, want := range map[string]string{
-		"kubernetes://shop/ids":           "NAMESPACE/NAME",
-		"kubernetes:ids":                  "NAMESPACE/NAME",
-		"kubernetes:shop/IDs":             "NAMESPACE/NAME",
-		"kubernetes:shop/ids?config=x":    `"config"`,
-		"kubernetes:a/b?kubeconfig=/none": "/none",
+		"kubernetes:" + long[:63] + "/" + long: "",
+		"kubernetes:" + long[:64] + "/ids":     "NAMESPACE/NAME",
+		"kubernetes:shop/" + long + "a":        "NAMESPACE/NAME",
+		"kubernetes://shop/ids":                "NAMESPACE/NAME",
+		"kubernetes:ids":                       "NAMESPACE/NAME",
+		"kubernetes:shop/IDs":                  "NAMESPACE/NAME",
+		"configmap:shop/ids":                   "NAMESPACE/NAME",
+		"kubernetes:shop/ids?config=x":         `"config"`,
+		"kubernetes:a/b?kubeconfig=/none":      "",
 	} {
-		if _, err := Connect(t.Context(), url); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Check(url); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
+	}
+	if _, err := Connect(t.Context(), "kubernetes:a/b?kubeconfig=/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the kubeconfig file: %v", err)
+	}
+	if e, err := Connect(t.Context(), "kubernetes:ids"); e != nil || err == nil {
+		t.Errorf("a wrong URL: %v, %v", e, err)
+	}
+}
+
+// TestFindAccess: a kubeconfig file that is named counts, then the pod, then KUBECONFIG, then the user's file.
+func TestFindAccess(t *testing.T) {
+	home := t.TempDir()
+	config := func(path, server string) string {
+		const form = `{current-context: c, contexts: [{name: c, context: {cluster: c}}],
+			clusters: [{name: c, cluster: {server: "%s"}}]}`
+		path = filepath.Join(home, path)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, fmt.Appendf(nil, form, server), 0o600))
+		return path
+	}
+	named, variable := config("named", "https://named/"), config("variable", "https://variable")
+	config(".kube/config", "https://home")
+	for _, tt := range []struct {
+		named, variable, pod, home string
+		want                       string
+	}{
+		{named, variable, "10.0.0.1", home, "https://named"},
+		{"", variable, "10.0.0.1", home, "automountServiceAccountToken"},
+		{"", variable, "", home, "https://variable"},
+		{"", "", "", home, "https://home"},
+		{"", "", "", "", "HOME"},
+	} {
+		t.Setenv("KUBECONFIG", tt.variable)
+		t.Setenv("KUBERNETES_SERVICE_HOST", tt.pod)
+		t.Setenv("HOME", tt.home)
+		a, err := findAccess(tt.named)
+		if err == nil && a.server != tt.want || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %+v, %v", tt, a, err)
+		}
+	}
+}
+
+// TestInPod: the server's address may be one of IPv6, and without a certificate authority it is not asked.
+func TestInPod(t *testing.T) {
+	dir := start(t).dir
+	for _, tt := range []struct{ host, port, want string }{
+		{"10.0.0.1", "6443", "https://10.0.0.1:6443"},
+		{"fd00::1", "", "https://[fd00::1]:443"},
+	} {
+		if a, err := inPod(dir, tt.host, tt.port); err != nil || a.server != tt.want {
+			t.Errorf("%+v, %v, want %s", a, err, tt.want)
+		}
+	}
+	must(t, os.Remove(filepath.Join(dir, "ca.crt")))
+	if _, err := inPod(dir, "10.0.0.1", ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a certificate authority: %v", err)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
+	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
+		t.Errorf("with another authority's file: %v", err)
+	}
+}
+
+// TestFind looks for one of a list again and again.
+func TestFind(t *testing.T) {
+	all := []named{{Name: "a"}, {Name: "b"}}
+	for _, name := range []string{"b", "a", "b"} {
+		if got := find(all, name); got.Name != name {
+			t.Errorf("found %q, want %q", got.Name, name)
+		}
+	}
+	if got := find(all, "c"); got.Name != "" {
+		t.Errorf("found %q, and it isn't there", got.Name)
 	}
 }

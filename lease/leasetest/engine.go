@@ -1,5 +1,5 @@
-// Package leasetest tests engines. [Run] is the suite that every engine must pass, [RunServer] is for those with a server that
-// the test may kill, and [RunGapless] for SQL databases. [Memory] is an engine to play with; [Intercept] makes its calls fail.
+// Package leasetest tests engines, of this module and of others. [Run] is the suite that every engine must pass. [Memory] is
+// an engine to play with; [Intercept] makes its calls fail.
 package leasetest
 
 import (

@@ -1,8 +1,11 @@
 package local
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +24,7 @@ func TestCreateRace(t *testing.T) {
 		"a symbolic link": func(dir string) error { return link(t.TempDir(), dir) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := isolate(t)
+			dir := filepath.Join(isolate(t), strings.Repeat("deep/", 12), "ids") // so that two are in each other's way somewhere
 			if err := prepare(dir); err != nil {
 				t.Skip(err)
 			}
@@ -48,6 +51,9 @@ func TestCreateRace(t *testing.T) {
 			}
 			if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
 				t.Errorf("left behind: %v, %v", around, err)
+			}
+			if info, err := os.Stat(filepath.Dir(dir)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+				t.Errorf("the directory above: %v, %v, want mode 0700", info, err)
 			}
 		})
 	}
@@ -95,6 +101,27 @@ func openSpace(t *testing.T, dir string) error {
 	return err
 }
 
+// TestCreateFails: what can't be filled isn't made, and nothing is left behind.
+func TestCreateFails(t *testing.T) {
+	parent, failed := t.TempDir(), errors.New("no space left")
+	made, err := create(filepath.Join(parent, "shop"), func(dir string) error {
+		return errors.Join(failed, os.WriteFile(filepath.Join(dir, secretName), []byte("half"), 0o600))
+	})
+	left, readErr := os.ReadDir(parent)
+	if made || !errors.Is(err, failed) || len(left) > 0 || readErr != nil {
+		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
+	}
+	if err := os.WriteFile(filepath.Join(parent, secretName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := fillWithSecret(parent); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a space beside a secret that is not its own: %v", err)
+	}
+	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after somebody removed it: %v, %v", made, err)
+	}
+}
+
 func TestCreateWhereNothingCanBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -103,5 +130,10 @@ func TestCreateWhereNothingCanBe(t *testing.T) {
 	dir := filepath.Join(file, "shop")
 	if made, err := Create(dir); made || err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("below a file: %v, %v", made, err)
+	}
+	t.Setenv("XDG_STATE_HOME", file)
+	t.Setenv("HOME", file)
+	if keeper, err := Keep("shop"); keeper != nil || err == nil {
+		t.Errorf("Keep below a file: %v, %v", keeper, err)
 	}
 }

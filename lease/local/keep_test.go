@@ -51,6 +51,12 @@ func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	if err := errors.Join(err, keeper.Close()); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if _, err := keeper.space.Info(t.Context()); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("the space after Close: %v", err)
+	}
 	return id, keeper.Generator().Cipher()
 }
 
@@ -58,7 +64,8 @@ func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 func TestKeep(t *testing.T) {
 	dir, log := isolate(t), logs(t)
 	first, cipher := makeOne(t)
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "made a new secret") || !strings.Contains(text, filepath.Base(dir)) {
+	text := log.String()
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "made a new secret") || !strings.Contains(text, filepath.Base(dir)) {
 		t.Errorf("logged at first use: %q", text)
 	}
 	log.Reset()
@@ -98,9 +105,12 @@ func TestKeepRefuses(t *testing.T) {
 		want   error
 		said   string
 	}{
-		"no secret": {func(dir string) error { return os.Remove(filepath.Join(dir, "secret")) }, fs.ErrNotExist, "put the secret back"},
-		"a secret that is none": {func(dir string) error { return os.Truncate(filepath.Join(dir, "secret"), 7) },
-			randflake.ErrInvalidSecret, "secret file"},
+		"no secret": {func(dir string) error {
+			return os.Remove(filepath.Join(dir, "secret"))
+		}, fs.ErrNotExist, "put the secret back"},
+		"a secret that is none": {func(dir string) error {
+			return os.Truncate(filepath.Join(dir, "secret"), 7)
+		}, randflake.ErrInvalidSecret, "secret file"},
 		"another secret": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "secret"), []byte(randflake.NewSecret().Hex()), 0o600)
 		}, lease.ErrSecret, "secret"},
@@ -123,8 +133,10 @@ func TestKeepRefuses(t *testing.T) {
 			}
 			before, _ := filepath.Glob(filepath.Join(dir, "*"))
 			keeper, err := Keep("shop", quiet())
-			if keeper != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.said) || !strings.Contains(err.Error(), dir) {
-				t.Errorf("%v", err)
+			wantErr(t, "Keep", err, c.want, c.said)
+			wantErr(t, "Keep", err, c.want, dir)
+			if keeper != nil {
+				t.Error("there is a keeper")
 			}
 			if after, _ := filepath.Glob(filepath.Join(dir, "*")); len(after) != len(before) {
 				t.Errorf("%v, then %v", before, after)
@@ -144,13 +156,21 @@ func TestDirRefuses(t *testing.T) {
 	}
 }
 
-// TestDirIgnoresRelativeNames: the XDG base directory specification wants it so.
-func TestDirIgnoresRelativeNames(t *testing.T) {
+// TestDir: names of 1 to 100 characters, in $XDG_STATE_HOME or ~/.local/state. Relative names there are ignored, as the XDG base
+// directory specification wants it.
+func TestDir(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		t.Skip("XDG base directories are for other systems")
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	for _, name := range []string{"a", "snowflake-1024", "_", strings.Repeat("a", 100)} {
+		if dir, err := Dir(name); err != nil || dir != filepath.Join(state, "randflake", name) {
+			t.Errorf("%s, %v", dir, err)
+		}
+	}
 	t.Setenv("XDG_STATE_HOME", "state")
 	if dir, err := Dir("shop"); err != nil || dir != filepath.Join(home, ".local", "state", "randflake", "shop") {
 		t.Errorf("%s, %v", dir, err)

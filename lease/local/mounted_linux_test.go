@@ -1,12 +1,17 @@
 package local
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,6 +64,8 @@ func TestReadMountedSecret(t *testing.T) {
 		{"of another user", 0o644, true, true, 65534, false},
 		{"which the group may write", 0o664, true, true, 0, false},
 		{"which all may write", 0o666, true, true, 0, false},
+		{"which others may write", 0o646, true, true, 0, false},
+		{"which others may execute", 0o645, true, true, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, view := t.TempDir(), t.TempDir()
@@ -75,8 +82,11 @@ func TestReadMountedSecret(t *testing.T) {
 				mount(t, "", view, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
 			}
 			got, err := ReadSecret(filepath.Join(view, "secret"))
-			if (err == nil) != c.accepted || c.accepted && !got.Equal(want) || err != nil && !strings.Contains(err.Error(), "lets others") {
-				t.Errorf("%v", err)
+			if c.accepted && (err != nil || !got.Equal(want)) {
+				t.Error(err)
+			}
+			if !c.accepted && (err == nil || !strings.Contains(err.Error(), "lets others")) {
+				t.Errorf("%v, want one that says who may read it", err)
 			}
 		})
 	}
@@ -90,13 +100,137 @@ func TestKeepWarns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for kind, data := range map[string]string{"tmpfs": "", "overlay": strings.ReplaceAll("lowerdir=T/lower,upperdir=T/upper,workdir=T/work", "T", layers)} {
+	for kind, data := range map[string]string{
+		"tmpfs":   "",
+		"overlay": strings.ReplaceAll("lowerdir=T/lower,upperdir=T/upper,workdir=T/work", "T", layers),
+	} {
 		t.Run(kind, func(t *testing.T) {
 			dir, log := isolate(t), logs(t)
 			mount(t, kind, filepath.Dir(filepath.Dir(dir)), kind, 0, data)
-			if makeOne(t); !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "mount a volume") {
+			makeOne(t)
+			if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "mount a volume") {
 				t.Error(log)
 			}
 		})
+	}
+	t.Run("disk", func(t *testing.T) {
+		dir, log := isolate(t), logs(t)
+		var at unix.Statfs_t
+		if err := unix.Statfs(filepath.Dir(filepath.Dir(dir)), &at); err != nil {
+			t.Fatal(err)
+		}
+		disks := []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC}
+		if !slices.Contains(disks, int64(at.Type)) {
+			t.Skipf("the temporary directory is on no disk: %#x", at.Type)
+		}
+		makeOne(t)
+		if !strings.Contains(log.String(), "level=INFO ") {
+			t.Error(log)
+		}
+	})
+}
+
+// TestReadPipe: a pipe belongs to the process, whatever its mode.
+func TestReadPipe(t *testing.T) {
+	file, want := filepath.Join(t.TempDir(), "pipe"), randflake.NewSecret()
+	if err := errors.Join(unix.Mkfifo(file, 0o600), os.Chmod(file, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	go os.WriteFile(file, []byte(want.Hex()), 0)
+	if got, err := ReadSecret(file); !got.Equal(want) || err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadFails: what can't be read is not taken for a secret that is none.
+func TestReadFails(t *testing.T) {
+	_, err := ReadSecret("/proc/self/mem") // nothing is mapped at its beginning
+	wantErr(t, "the process's memory", err, unix.EIO, "/proc/self/mem")
+}
+
+// TestCreateOnAMountPoint: it can't be replaced, and the error says what to do.
+func TestCreateOnAMountPoint(t *testing.T) {
+	dir := t.TempDir()
+	mount(t, "tmpfs", dir, "tmpfs", 0, "")
+	made, err := Create(dir)
+	wantErr(t, "a mount point", err, unix.EBUSY, "mount the directory above")
+	if made {
+		t.Error("it was made")
+	}
+}
+
+// TestBrokenDisk: what can't be synced isn't made, and nothing is left behind.
+func TestBrokenDisk(t *testing.T) {
+	for name, do := range map[string]func(dir string) error{
+		"WriteSecret": func(dir string) error {
+			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
+		},
+		"without links": func(dir string) error {
+			return publishWithoutLinks(filepath.Join(dir, "s"), "one")
+		},
+		"Create": func(dir string) error {
+			_, err := Create(filepath.Join(dir, "shop"))
+			return err
+		},
+		"CreateSpace": func(dir string) error {
+			_, err := createSpace(filepath.Join(dir, "shop"))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			localfiletest.FailSyncs(t)
+			err := do(dir)
+			left, readErr := os.ReadDir(dir)
+			if !errors.Is(err, unix.EIO) || len(left) > 0 || readErr != nil {
+				t.Errorf("%v, left behind: %v, %v", err, left, readErr)
+			}
+		})
+	}
+}
+
+// TestCreateOnce: Create writes nothing where something is, not even beside it.
+func TestCreateOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shop")
+	if made, err := Create(dir); !made || err != nil {
+		t.Fatal(made, err)
+	}
+	localfiletest.FailSyncs(t)
+	if made, err := Create(dir); made || err != nil {
+		t.Errorf("%v, %v", made, err)
+	}
+}
+
+// TestForbidden: a directory that the user may not open can't be synced, so nothing new in it is durable, and in one that the user
+// may not write nothing is made.
+func TestForbidden(t *testing.T) {
+	const user = 1001
+	for name, do := range map[string]func(dir string) error{
+		"WriteSecret": func(dir string) error {
+			return WriteSecret(filepath.Join(dir, "s"), randflake.NewSecret())
+		},
+		"Create": func(dir string) error {
+			_, err := Create(filepath.Join(dir, "shop"))
+			return err
+		},
+		"makeDirs": func(dir string) error {
+			return makeDirs(filepath.Join(dir, "a", "b"))
+		},
+	} {
+		for _, mode := range []os.FileMode{0o300, 0o500} {
+			dir := filepath.Join(localfiletest.TempDir(t), "dir")
+			if err := os.Mkdir(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprintf("%s, %04o", name, mode), func(t *testing.T) {
+				if os.Geteuid() == 0 {
+					if err := os.Chown(dir, user, user); err != nil {
+						t.Fatal(err)
+					}
+					localfiletest.Become(t, user, user)
+				}
+				wantErr(t, name, do(dir), fs.ErrPermission, "permission")
+			})
+		}
 	}
 }

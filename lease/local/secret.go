@@ -78,7 +78,7 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	if secret.IsZero() {
 		return fmt.Errorf("secret file %s: %w: it is not set", file, randflake.ErrInvalidSecret)
 	}
-	err := publish(file, secret.Hex()+"\n")
+	err := publish(file, secret.Hex()+"\n", os.Link)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("secret file %s: %w: a secret is never overwritten", file, fs.ErrExist)
 	}
@@ -91,8 +91,8 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	return nil
 }
 
-// publish makes a file with the given content. The file gets its name only when it is complete and on disk.
-func publish(file, content string) error {
+// publish makes a file with the given content. The file gets its name by link, when it is complete and on disk.
+func publish(file, content string, link func(from, to string) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".secret-*.tmp") // mode 0600
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func publish(file, content string) error {
 	if err := fill(temp, content); err != nil {
 		return err
 	}
-	err = os.Link(temp.Name(), file) // unlike a rename, never replaces a file
+	err = link(temp.Name(), file) // unlike a rename, never replaces a file
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = publishWithoutLinks(file, content)
 	}

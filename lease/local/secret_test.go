@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,24 +13,35 @@ import (
 	"github.com/randflake/randflake"
 )
 
+// wantErr fails the test unless err is target and says something.
+func wantErr(t *testing.T, what string, err, target error, said string) {
+	t.Helper()
+	if !errors.Is(err, target) || !strings.Contains(err.Error(), said) {
+		t.Errorf("%s: %v, want %v, with %q", what, err, target, said)
+	}
+}
+
 func TestSecretFile(t *testing.T) {
 	file, secret := filepath.Join(t.TempDir(), "s"), randflake.NewSecret()
-	if _, err := ReadSecret(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), file) {
-		t.Errorf("no file: %v", err)
-	}
+	_, err := ReadSecret(file)
+	wantErr(t, "no file", err, fs.ErrNotExist, file)
 	if err := WriteSecret(file, secret); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteSecret(file, randflake.NewSecret()); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), file) {
-		t.Errorf("over another: %v", err)
-	}
+	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
 	if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
 		t.Errorf("not the secret that was written: %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	for _, text := range []string{strings.ToUpper(secret.Hex()), secret.Hex() + "\r\n", "\n " + secret.Hex(), "\ufeff" + secret.Hex()} {
+	for _, text := range []string{
+		strings.ToUpper(secret.Hex()),
+		secret.Hex() + "\r\n",
+		"\n " + secret.Hex(),
+		"\ufeff" + secret.Hex(),
+		fmt.Sprintf("%1024s", secret.Hex()),
+	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -41,19 +53,26 @@ func TestSecretFile(t *testing.T) {
 
 func TestReadSecretRefuses(t *testing.T) {
 	const text = "000102030405060708090a0b0c0d0e0f"
-	for _, bad := range []string{"", text[:31], text + "00", text[:31] + "x", strings.Repeat("0", 32), strings.Repeat(" ", 20000) + text} {
+	for _, bad := range []string{
+		"",
+		text[:31],
+		text + "00",
+		text[:31] + "x",
+		strings.Repeat("0", 32),
+		fmt.Sprintf("%-1025s", text),
+	} {
 		file := filepath.Join(t.TempDir(), "s")
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := ReadSecret(file)
-		if !errors.Is(err, randflake.ErrInvalidSecret) || !strings.Contains(err.Error(), file) || strings.Contains(err.Error(), text[:16]) {
+		wantErr(t, fmt.Sprintf("%d characters", len(bad)), err, randflake.ErrInvalidSecret, file)
+		if strings.Contains(err.Error(), text[:16]) {
 			t.Errorf("%d characters: %v", len(bad), err)
 		}
 	}
-	if _, err := ReadSecret(""); !errors.Is(err, fs.ErrInvalid) || !strings.Contains(err.Error(), "its name is empty") {
-		t.Errorf("no name: %v", err)
-	}
+	_, err := ReadSecret("")
+	wantErr(t, "no name", err, fs.ErrInvalid, "its name is empty")
 	if _, err := ReadSecret(t.TempDir()); err == nil || !strings.Contains(err.Error(), "directory") {
 		t.Errorf("a directory: %v", err)
 	}
@@ -67,7 +86,17 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 	if err := WriteSecret(file, randflake.NewSecret()); err != nil {
 		t.Fatal(err)
 	}
-	for mode, good := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o640: true, 0o440: true, 0o644: false, 0o660: false, 0o602: false, 0o604: false} {
+	for mode, good := range map[fs.FileMode]bool{
+		0o600: true,
+		0o400: true,
+		0o640: true,
+		0o440: true,
+		0o711: true,
+		0o644: false,
+		0o660: false,
+		0o602: false,
+		0o604: false,
+	} {
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -82,30 +111,50 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 // TestPublishWithoutLinks is for file systems that have no hard links.
 func TestPublishWithoutLinks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s")
-	if err := publishWithoutLinks(file, "one"); err != nil {
+	noLinks := func(string, string) error { return errors.ErrUnsupported }
+	if err := publish(file, "one", noLinks); err != nil {
 		t.Fatal(err)
 	}
-	if err := publishWithoutLinks(file, "two"); !errors.Is(err, fs.ErrExist) {
+	if err := publish(file, "two", noLinks); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
 		t.Errorf("%q, %v", content, err)
 	}
+	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v, %v, want mode 0600", info, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }
 
-// TestSecretForAFile: a secret in place of a name is not repeated; and there is no file without a secret.
+// TestSecretForAFile: a secret in place of a name is not repeated, unless there is a file of that name.
 func TestSecretForAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
 	secret := randflake.NewSecret()
-	if _, err := ReadSecret(secret.Hex()); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), secret.Hex()) {
+	_, err := ReadSecret(secret.Hex())
+	wantErr(t, "no file", err, fs.ErrNotExist, "is a secret itself")
+	if strings.Contains(err.Error(), secret.Hex()) {
 		t.Error(err)
 	}
+	if err := WriteSecret(secret.Hex(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadSecret(secret.Hex()); !got.Equal(secret) || err != nil {
+		t.Errorf("from a file that is named so: %v", err)
+	}
+}
+
+// TestWriteSecretRefuses: there is no file without a secret, nor one without a directory.
+func TestWriteSecretRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := WriteSecret(file, randflake.Secret{}); !errors.Is(err, randflake.ErrInvalidSecret) {
-		t.Error(err)
-	}
+	wantErr(t, "no secret", WriteSecret(file, randflake.Secret{}), randflake.ErrInvalidSecret, "not set")
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file without a secret: %v", err)
 	}
+	err := WriteSecret(filepath.Join(file, "secret"), randflake.NewSecret())
+	wantErr(t, "no directory", err, fs.ErrNotExist, "make the directory "+file)
 	if made, err := Create(""); made || err == nil {
 		t.Errorf("without a name: %v, %v", made, err)
 	}

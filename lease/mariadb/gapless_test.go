@@ -13,7 +13,7 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/internal/testing/gaplesstest"
 )
 
 // openDB returns what database/sql makes of the driver with its defaults.
@@ -29,7 +29,7 @@ func TestGapless(t *testing.T) {
 	t.Parallel()
 	must(t, mysql.SetLogger(new(mysql.NopLogger))) // of connections that are cut
 	server := ownServer(t)
-	leasetest.RunGapless(t, leasetest.Database{
+	gaplesstest.Run(t, gaplesstest.Database{
 		Schema: gapless.MySQLSchema,
 		In:     gapless.MySQL,
 		Open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -107,7 +108,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, "--log-bin", "--sync-binlog=1")
 	where := newURL(server)
-	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine {
+	enginetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine {
 		return prepared(t, through(t, where, func(u *url.URL) { u.Host = addr }))
 	})
 }

@@ -55,7 +55,8 @@ func With(labels map[string]string, r Reporter) Reporter {
 	return Func(func() []Metric {
 		all := r.Metrics()
 		for i := range all {
-			both := maps.Clone(labels)
+			both := make(map[string]string)
+			maps.Copy(both, labels)
 			maps.Copy(both, all[i].Labels)
 			all[i].Labels = both
 		}

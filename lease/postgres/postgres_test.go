@@ -22,6 +22,8 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/gaplesstest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -137,7 +139,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
 	where := newURL(server)
-	leasetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine { return prepared(t, through(t, addr, where)) })
+	enginetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine { return prepared(t, through(t, addr, where)) })
 }
 
 // wantRefused checks that calls are refused, with the reason.
@@ -355,7 +357,7 @@ func TestErrors(t *testing.T) {
 func TestGapless(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
-	leasetest.RunGapless(t, leasetest.Database{
+	gaplesstest.Run(t, gaplesstest.Database{
 		Schema: gapless.PostgresSchema,
 		In:     gapless.Postgres,
 		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -120,7 +121,7 @@ func TestSuite(t *testing.T) {
 func TestServer(t *testing.T) {
 	t.Parallel()
 	for query, kept := range map[string]bool{"": false, "recovery=trusted": true} {
-		leasetest.RunServer(t, startServer(t), kept, func(t *testing.T, addr string) lease.Engine {
+		enginetest.RunServer(t, startServer(t), kept, func(t *testing.T, addr string) lease.Engine {
 			e := connect(t, addr, query)
 			must(t, e.Prepare(t.Context()))
 			return e

@@ -7,11 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
@@ -21,15 +25,21 @@ import (
 // A server is a bucket. What needs a real one is tested where there is one.
 type server struct {
 	documenttest.Server
+	url     string
 	objects map[string][]byte
 	age     time.Duration // of all objects
 	ignores string        // a header
+	refuses string        // a header
+	status  int           // with which it refuses
+	asked   http.Header   // of the last request
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Lock()
 	defer s.Unlock()
+	s.asked = r.Header
 	object, found := s.objects[r.URL.Path]
+	s.Stamp(w)
 	etag := fmt.Sprintf(`"%x"`, md5.Sum(object))
 	body, _ := io.ReadAll(r.Body)
 	put := func() {
@@ -38,6 +48,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {
+	case r.Method == "PUT" && match == "" && none == "":
+		refuse(w, http.StatusBadRequest, "Unconditional")
+	case r.Header.Get(s.refuses) != "":
+		refuse(w, s.status, "Refused")
 	case r.Method == "GET" && found:
 		w.Header().Set("ETag", etag)
 		w.Header().Set("Last-Modified", time.Now().Add(-s.age).UTC().Format(http.TimeFormat))
@@ -67,8 +81,9 @@ func start(t *testing.T) (*server, func(t *testing.T) lease.Engine) {
 	s := &server{objects: map[string][]byte{}}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
+	s.url = h.URL
 	return s, func(t *testing.T) lease.Engine {
-		e, err := Connect(t.Context(), "s3://bucket/ids?endpoint="+h.URL)
+		e, err := Connect(t.Context(), "s3://bucket/ids?endpoint="+s.url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +92,10 @@ func start(t *testing.T) (*server, func(t *testing.T) lease.Engine) {
 }
 
 func TestSuite(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine { _, connect := start(t); return connect })
+	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
+		_, connect := start(t)
+		return connect
+	})
 }
 
 func TestFaults(t *testing.T) {
@@ -87,22 +105,132 @@ func TestFaults(t *testing.T) {
 	}, http.StatusConflict, http.StatusPreconditionFailed)
 }
 
-// TestConditionsIgnored: such a server is refused, whatever it is asked for, and nothing is put.
+func TestTime(t *testing.T) {
+	s, connect := start(t)
+	documenttest.Time(t, &s.Server, connect(t))
+}
+
+// TestConditionsIgnored: a server that ignores a condition, or doesn't know it, is refused, whatever it is asked for, and nothing
+// is put.
 func TestConditionsIgnored(t *testing.T) {
-	for _, header := range []string{"If-Match", "If-None-Match"} {
+	for _, tt := range []struct{ ignores, refuses string }{
+		{"If-Match", ""},
+		{"If-None-Match", ""},
+		{"", "If-Match"},
+		{"", "If-None-Match"},
+	} {
 		s, connect := start(t)
-		s.ignores = header
+		s.ignores, s.refuses, s.status = tt.ignores, tt.refuses, http.StatusNotImplemented
 		for range 2 {
 			e := connect(t)
 			_, readErr := e.Read(t.Context(), "a")
 			_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 			for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), header) || s.Puts > 0 {
-					t.Errorf("%s ignored: %v, %d puts", header, err, s.Puts)
+				if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), tt.ignores+tt.refuses) || s.Puts > 0 {
+					t.Errorf("%+v: %v, %d puts", tt, err, s.Puts)
 				}
 			}
 		}
 	}
+}
+
+// TestTrialFails: where the trial fails for another reason, nothing else is asked, and the next call tries again.
+func TestTrialFails(t *testing.T) {
+	s, connect := start(t)
+	s.refuses, s.status = "If-Match", http.StatusForbidden
+	e := connect(t)
+	err := e.Prepare(t.Context())
+	if err == nil || errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), "403") {
+		t.Errorf("%v, want one that says 403", err)
+	}
+	if s.Puts > 0 {
+		t.Errorf("%d puts", s.Puts)
+	}
+	s.refuses = ""
+	must(t, e.Prepare(t.Context()))
+}
+
+// TestGone: a Swap onto an object that was removed finds that there is none.
+func TestGone(t *testing.T) {
+	s, connect := start(t)
+	e := connect(t)
+	must(t, e.Prepare(t.Context()))
+	leasetest.Put(t, e, "a", "1")
+	delete(s.objects, "/bucket/ids/entries")
+	a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
+	if !errors.Is(err, lease.ErrNoSpace) {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if len(s.objects) != 1 { // that of the trial
+		t.Errorf("%d objects", len(s.objects))
+	}
+}
+
+// A client loses the connection when it puts the entries.
+type client struct {
+	op   string // what failed
+	puts int
+}
+
+func (c *client) Do(r *http.Request) (*http.Response, error) {
+	if r.Method == "PUT" && strings.HasSuffix(r.URL.Path, "/entries") {
+		c.puts++
+		if c.op != "" {
+			defer func() { c.op = "" }()
+			return nil, &net.OpError{Op: c.op, Err: io.ErrClosedPipe}
+		}
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// TestLostConnection: what wasn't sent whole is sent again. Where the answer was lost, it is not.
+func TestLostConnection(t *testing.T) {
+	s, connect := start(t)
+	must(t, connect(t).Prepare(t.Context()))
+	c := new(client)
+	options := s3.Options{
+		BaseEndpoint: &s.url,
+		Region:       "r",
+		UsePathStyle: true,
+		Credentials:  aws.AnonymousCredentials{},
+		HTTPClient:   c,
+	}
+	e := New(s3.New(options), "bucket", "/ids/")
+	for op, puts := range map[string]int{"write": 2, "readfrom": 2, "read": 1, "": 1} {
+		c.op, c.puts = op, 0
+		a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
+		if c.puts != puts || (err == nil) != (op != "read") || a.Swapped != (err == nil) {
+			t.Errorf("%q failed: %+v, %v, sent %d times, want %d", op, a, err, c.puts, puts)
+		}
+	}
+	if got, want := New(s3.New(options), "bucket", "").String(), "s3://bucket/randflake "+s.url; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestRequests: the URL's region counts, and then any, as servers without regions assume one. Checksums of AWS alone aren't sent.
+func TestRequests(t *testing.T) {
+	t.Setenv("AWS_REGION", "")
+	s, _ := start(t)
+	server := strings.Replace(s.url, "127.0.0.1", "localhost", 1) // of which bucket.localhost is no part
+	for region, want := range map[string]string{"": "us-east-1", "&region=eu-central-1": "eu-central-1"} {
+		e, err := Connect(t.Context(), "s3://bucket/ids?endpoint="+server+region)
+		must(t, err)
+		must(t, e.Prepare(t.Context()))
+		leasetest.Put(t, e, "a", "1")
+		if !strings.Contains(s.asked.Get("Authorization"), want) {
+			t.Errorf("region %q: %v", region, s.asked)
+		}
+		put := s.asked
+		leasetest.Get(t, e, "a")
+		if text := fmt.Sprint(put, s.asked); strings.Contains(strings.ToLower(text), "checksum") {
+			t.Errorf("checksums: %s", text)
+		}
+	}
+	t.Setenv("AWS_ENDPOINT_URL_S3", s.url)
+	e, err := Connect(t.Context(), "s3://bucket/ids?region=r")
+	must(t, err)
+	leasetest.Get(t, e, "a")
 }
 
 // TestCopies: an object that is younger than its content has another lineage, which stays until the next copy. An older version
@@ -131,7 +259,8 @@ func TestCopies(t *testing.T) {
 		t.Errorf("%+v, then %+v", before, after)
 	}
 	s.objects[key] = []byte("{}")
-	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrCorrupt) || string(s.objects[key]) != "{}" {
+	_, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
+	if !errors.Is(err, lease.ErrCorrupt) || string(s.objects[key]) != "{}" {
 		t.Errorf("on other content: %v", err)
 	}
 }
@@ -143,6 +272,11 @@ func TestURL(t *testing.T) {
 		"s3://bucket/ids?region=eu-central-1":        "",
 		"s3://bucket?endpoint=http://127.0.0.1:9000": "",
 		"s3://bucket":                                    "AWS_REGION",
+		"s3://bucket?endpoint=ftp://127.0.0.1":           "http://HOST:PORT",
+		"s3://bucket?endpoint=http:///x":                 "http://HOST:PORT",
+		"s3://bucket?endpoint=http://[":                  "http://HOST:PORT",
+		"s3://bucket?endpoint=https://k%40host":          "http://HOST:PORT",
+		"s3://bucket/ids?region=x#y":                     "s3://BUCKET",
 		"s3:///ids?region=x":                             "s3://BUCKET",
 		"https://bucket/ids":                             "s3://BUCKET",
 		"s3://key:hunter2@bucket/ids":                    "the environment",
@@ -151,9 +285,19 @@ func TestURL(t *testing.T) {
 		"s3://bucket/ids?endpoint=http://k:hunter2@host": "@ after the host",
 	} {
 		e, err := Connect(context.Background(), url)
-		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
+		if checked := Check(url); (checked == nil) != (want == "" || want == "AWS_REGION") {
+			t.Errorf("%s: checked: %v", url, checked)
+		}
+		if want == "" && err == nil {
+			continue
+		}
+		if want == "" || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, %v, want %q", url, e, err, want)
 		}
+	}
+	t.Setenv("AWS_PROFILE", "missing")
+	if _, err := Connect(t.Context(), "s3://bucket?region=x"); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("a profile that isn't there: %v", err)
 	}
 }
 

@@ -9,17 +9,17 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/leasetest"
 )
 
-func TestMain(m *testing.M) { leasetest.Main(m, New) }
+func TestMain(m *testing.M) { enginetest.Main(m, New) }
 
 func TestKilled(t *testing.T) {
 	for _, mode := range []string{"DELETE", "WAL"} {
 		path := filepath.Join(t.TempDir(), "app.db")
 		do(t, path, "PRAGMA journal_mode = "+mode).Close()
-		leasetest.RunKilled(t, prepared(t, path), path)
+		enginetest.RunKilled(t, prepared(t, path), path)
 	}
 }
 
@@ -37,8 +37,11 @@ func mount(t *testing.T) (dir string) {
 func wantKept(t *testing.T, e *Engine, want error, text string) {
 	t.Helper()
 	_, err := e.Swap(t.Context(), nil, append(entry("a", "2"), entry("b", strings.Repeat("b", lease.MaxValue))...))
-	if value, _ := get(t, e, "a"); value != "1" || !errors.Is(err, want) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), e.path) {
-		t.Errorf("found %q, %v, want %v", value, err, want)
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), e.path) {
+		t.Errorf("%v, want %v", err, want)
+	}
+	if value, _ := get(t, e, "a"); value != "1" {
+		t.Errorf("found %q", value)
 	}
 }
 
@@ -69,5 +72,25 @@ func TestMountedAlone(t *testing.T) {
 	t.Cleanup(func() { syscall.Unmount(alone, syscall.MNT_DETACH) })
 	if _, err := open(t, alone).Read(t.Context(), "a"); !errors.Is(err, lease.ErrUnsafe) {
 		t.Errorf("%v, want ErrUnsafe", err)
+	}
+}
+
+// TestOpenFiles: no file stays open after a call, successful or not.
+func TestOpenFiles(t *testing.T) {
+	e := prepared(t, filepath.Join(t.TempDir(), "app.db"))
+	count := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		must(t, err)
+		return len(files)
+	}
+	before := count()
+	put(t, e, "a", "2")
+	get(t, e, "a")
+	do(t, e.path, "DROP TABLE randflake_entries").Close()
+	if _, err := e.Swap(t.Context(), nil, entry("a", "3")); !errors.Is(err, lease.ErrNoSpace) {
+		t.Error(err)
+	}
+	if after := count(); after != before {
+		t.Errorf("%d files are open, and were %d", after, before)
 	}
 }

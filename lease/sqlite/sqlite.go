@@ -52,7 +52,10 @@ CREATE TABLE IF NOT EXISTS randflake_position (token TEXT NOT NULL, position INT
 INSERT INTO randflake_position SELECT hex(randomblob(16)), 0 WHERE NOT EXISTS (SELECT * FROM randflake_position)`
 
 // New returns an engine on the file at path, which Prepare makes if there is none.
-func New(path string) (*Engine, error) {
+func New(path string) (*Engine, error) { return newEngine(path, localfile.Network) }
+
+// newEngine is New, where network says of a directory on which kind of network file system it is, if any.
+func newEngine(path string, network func(dir string) (kind string, err error)) (*Engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
@@ -61,7 +64,7 @@ func New(path string) (*Engine, error) {
 	if err != nil {
 		target = path // there is none yet
 	}
-	if kind, _ := localfile.Network(filepath.Dir(target)); kind != "" {
+	if kind, _ := network(filepath.Dir(target)); kind != "" {
 		return nil, fmt.Errorf("sqlite: %s: %w: the file system is %s, want a local one, whose locks hold: take a local disk, or an engine with a server", path, lease.ErrUnsafe, kind)
 	}
 	return &Engine{path: path}, nil
@@ -154,8 +157,12 @@ func query(ctx context.Context, tx *sql.Tx, text string, args ...any) (entries [
 		if err := rows.Scan(&entry.Name, &value); err != nil {
 			return nil, err
 		}
-		if stored, ok := value.([]byte); ok { // which the driver has as nil if it is empty
-			entry.Value = append([]byte{}, stored...)
+		switch stored := value.(type) {
+		case nil: // there is no such entry
+		case []byte:
+			entry.Value = append([]byte{}, stored...) // the driver has an empty one as nil
+		default:
+			return nil, fmt.Errorf("%w: the value of %q is a %T, want a BLOB", lease.ErrCorrupt, entry.Name, value)
 		}
 		entries = append(entries, entry)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -90,7 +91,8 @@ func TestLocked(t *testing.T) {
 	must(t, err)
 	rows.Next()
 	time.AfterFunc(300*time.Millisecond, func() { rows.Close() })
-	if before, after := put(t, e, "a", "4"), put(t, e, "a", "5"); after.Position != before.Position+1 || before.Position != 3 {
+	before, after := put(t, e, "a", "4"), put(t, e, "a", "5")
+	if before.Position != 3 || after.Position != 4 {
 		t.Errorf("positions %d and %d, want 3 and 4", before.Position, after.Position)
 	}
 }
@@ -128,12 +130,114 @@ func TestLinked(t *testing.T) {
 	for _, e := range []*Engine{e, open(t, path+"2")} {
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-		if err := e.Prepare(t.Context()); !errors.Is(err, lease.ErrUnsafe) || !errors.Is(readErr, lease.ErrUnsafe) || !errors.Is(swapErr, lease.ErrUnsafe) {
-			t.Errorf("%v, %v, %v", err, readErr, swapErr)
+		for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
+			if !errors.Is(err, lease.ErrUnsafe) {
+				t.Errorf("%s: %v", e, err)
+			}
 		}
 	}
 	must(t, os.Remove(path+"2"))
 	put(t, e, "a", "2")
+}
+
+// TestNew refuses a file on a network file system, which may be that of a link's target.
+func TestNew(t *testing.T) {
+	network, local := t.TempDir(), t.TempDir()
+	must(t, os.WriteFile(filepath.Join(network, "app.db"), nil, 0o600))
+	must(t, os.Symlink(filepath.Join(network, "app.db"), filepath.Join(local, "link.db")))
+	for _, tt := range []struct {
+		path string
+		want error
+	}{
+		{filepath.Join(network, "app.db"), lease.ErrUnsafe},
+		{filepath.Join(network, "new.db"), lease.ErrUnsafe},
+		{filepath.Join(local, "link.db"), lease.ErrUnsafe},
+		{filepath.Join(local, "new.db"), nil},
+	} {
+		e, err := newEngine(tt.path, func(dir string) (string, error) {
+			if dir == network {
+				return "NFS", nil
+			}
+			return "", nil
+		})
+		if !errors.Is(err, tt.want) || (e != nil) != (tt.want == nil) {
+			t.Errorf("%s: %v, want %v", tt.path, err, tt.want)
+		}
+	}
+}
+
+// An observed context calls a function when it is asked whether it ended.
+type observed struct {
+	context.Context
+	asked func()
+}
+
+func (o observed) Err() error {
+	o.asked()
+	return o.Context.Err()
+}
+
+// TestCloseWhileLocked: a call that waits for a lock ends when the engine is closed.
+func TestCloseWhileLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	e := prepared(t, path)
+	do(t, path, "BEGIN EXCLUSIVE")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	closing := observed{ctx, func() { e.Close() }} // which the call has looked at by then
+	if _, err := e.Swap(closing, nil, entry("a", "2")); !errors.Is(err, fs.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestRefused: a call fails if any of its statements does, and then nothing was changed.
+func TestRefused(t *testing.T) {
+	const refuse = " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+	for _, tt := range []struct {
+		does, undoes string
+		reads        bool // a Read fails too
+		want         string
+	}{
+		{"ALTER TABLE randflake_entries RENAME TO e", "ALTER TABLE e RENAME TO randflake_entries", true, lease.ErrNoSpace.Error()},
+		{"ALTER TABLE randflake_position RENAME TO p", "ALTER TABLE p RENAME TO randflake_position", true, lease.ErrNoSpace.Error()},
+		{"CREATE TRIGGER t BEFORE INSERT ON randflake_entries" + refuse, "DROP TRIGGER t", false, "refused"},
+		{"CREATE TRIGGER t BEFORE UPDATE ON randflake_position" + refuse, "DROP TRIGGER t", false, "refused"},
+	} {
+		path := filepath.Join(t.TempDir(), "app.db")
+		e := prepared(t, path)
+		_, before := get(t, e, "a")
+		db := do(t, path, tt.does)
+		_, swapErr := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
+		errs := []error{swapErr}
+		if tt.reads {
+			_, readErr := e.Read(t.Context(), "a")
+			_, listErr := e.List(t.Context(), "", "", 9)
+			_, putErr := e.Swap(t.Context(), nil, entry("a", "2"))
+			errs = append(errs, readErr, listErr, putErr)
+		}
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: call %d: %v, want %s", tt.does, i, err, tt.want)
+			}
+		}
+		_, err := db.Exec(tt.undoes)
+		must(t, err)
+		if value, after := get(t, e, "a"); value != "1" || after.Position != before.Position {
+			t.Errorf("%s: found %s, %+v, and before %+v", tt.does, value, after, before)
+		}
+	}
+}
+
+// TestRemoved: what was read of a file that is removed before the call ends is not answered.
+func TestRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	e := prepared(t, path)
+	a, err := e.transact(t.Context(), "read", "rw", "deferred", func(*sql.Tx, *lease.Answer) error {
+		return os.Remove(path)
+	})
+	if !errors.Is(err, lease.ErrNoSpace) || a.Lineage != "" {
+		t.Errorf("%+v, %v", a, err)
+	}
 }
 
 // TestGone: only Prepare makes a file, and nothing makes a directory.
@@ -149,7 +253,8 @@ func TestGone(t *testing.T) {
 			t.Errorf("%v, and the file: %v", err, found)
 		}
 	}
-	if err := open(t, path+"/x.db").Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "directory that is there") {
+	err := open(t, path+"/x.db").Prepare(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "directory that is there") {
 		t.Error(err)
 	}
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
@@ -175,11 +280,42 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestDamagedLater: what is damaged beyond the first entries is found too, and a value that is no BLOB is not taken for none.
+func TestDamagedLater(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"text": func(t *testing.T, path string) {
+			do(t, path, "UPDATE randflake_entries SET value = CAST(value AS TEXT) WHERE name = 'e50'").Close()
+		},
+		"zeros": func(t *testing.T, path string) {
+			content, err := os.ReadFile(path)
+			must(t, err)
+			clear(content[len(content)-4096:])
+			must(t, os.WriteFile(path, content, 0o600))
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "app.db")
+		e := prepared(t, path)
+		for i := range 100 {
+			put(t, e, fmt.Sprintf("e%02d", i), strings.Repeat("1", 500))
+		}
+		damage(t, path)
+		if entries, err := e.List(t.Context(), "", "", 1000); !errors.Is(err, lease.ErrCorrupt) {
+			t.Errorf("%s: found %d entries, %v", name, len(entries), err)
+		}
+	}
+}
+
 func TestURL(t *testing.T) {
 	for url, want := range map[string]string{
-		"sqlite:app.db": "", "sqlite:///srv/a%20b.db": "", "sqlite:%3F.db": "",
-		"sqlite:": "want sqlite:FILE", "sqlite://srv/app.db": "want sqlite:FILE", "file:app.db": "want sqlite:FILE", "sqlite:a%zz": "want sqlite:FILE",
-		"sqlite:app.db?spcae=x": `unknown parameter "spcae"`,
+		"sqlite:app.db":          "",
+		"sqlite:///srv/a%20b.db": "",
+		"sqlite:%3F.db":          "",
+		"sqlite:":                "want sqlite:FILE",
+		"sqlite://srv/app.db":    "want sqlite:FILE",
+		"file:app.db":            "want sqlite:FILE",
+		"sqlite:a%zz":            "want sqlite:FILE",
+		"sqlite:app.db?spcae=x":  `unknown parameter "spcae"`,
+		"sqlite:app.db?%zz":      "parameters can't be parsed",
 	} {
 		if err := Check(url); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)

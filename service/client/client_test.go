@@ -7,12 +7,19 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -21,23 +28,38 @@ import (
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 )
 
-// A replica answers with a lease, or an error, or one of another window.
+// A replica answers with a lease, or an error, or one that does not fit.
 type replica struct {
 	randflakev1connect.UnimplementedLeaseServiceHandler
-	err   error
-	add   int64 // to the window
-	calls int
+	err    error
+	add    int64 // to the window
+	longer int64 // seconds
+	more   uint32
+	limits *api.GetLimitsResponse // nil are those of a sound one
+
+	calls  int
+	header http.Header // of the last call
+	label  string
 }
 
-func (*replica) GetLimits(context.Context, *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
-	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: 60, Nodes: 8, Ahead: 5, Check: "0123456789abcdef"}), nil
+func (r *replica) GetLimits(_ context.Context, q *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
+	r.header = q.Header()
+	if r.limits != nil {
+		return connect.NewResponse(r.limits), nil
+	}
+	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: 60, Nodes: 8, Ahead: 5, MaxSkewSeconds: 7, Check: "0123456789abcdef"}), nil
 }
 
 func (r *replica) Take(_ context.Context, q *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
 	r.calls++
+	r.label = q.Msg.Label
 	start := (q.Msg.Window + r.add) * 60
-	return connect.NewResponse(&api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Msg.Nodes, Start: start, End: start + 60}), r.err
+	answer := &api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Msg.Nodes + r.more, Start: start, End: start + 60 + r.longer}
+	return connect.NewResponse(answer), r.err
 }
+
+// coded is an error with a code alone.
+func coded(code connect.Code) error { return connect.NewError(code, nil) }
 
 func serve(t *testing.T, r *replica) string {
 	_, handler := randflakev1connect.NewLeaseServiceHandler(r)
@@ -67,6 +89,7 @@ func resetting(t *testing.T) string {
 func TestReplicas(t *testing.T) {
 	sound, away := serve(t, &replica{}), "http://127.0.0.1:1"
 	full := sent(&lease.WaitError{Err: lease.ErrFull, Until: time.Now().Add(time.Minute)})
+	loss := sent(&lease.WaitError{Err: lease.ErrLoss, Until: time.Now().Add(time.Minute)})
 	for what, tt := range map[string]struct {
 		replicas []string
 		err      error
@@ -77,9 +100,18 @@ func TestReplicas(t *testing.T) {
 		"resetting":   {[]string{resetting(t), sound}, nil, true},
 		"wrong clock": {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), sound}, nil, true},
 		"full":        {[]string{serve(t, &replica{err: full}), sound}, lease.ErrFull, false},
-		"denied":      {[]string{serve(t, &replica{err: connect.NewError(connect.CodePermissionDenied, nil)}), sound}, nil, false},
+		"loss":        {[]string{serve(t, &replica{err: loss}), sound}, lease.ErrLoss, false},
+		"unavailable": {[]string{serve(t, &replica{err: coded(connect.CodeUnavailable)}), sound}, nil, true},
+		"late":        {[]string{serve(t, &replica{err: coded(connect.CodeDeadlineExceeded)}), sound}, nil, true},
+		"internal":    {[]string{serve(t, &replica{err: coded(connect.CodeInternal)}), sound}, nil, true},
+		"unknown":     {[]string{serve(t, &replica{err: coded(connect.CodeUnknown)}), sound}, nil, true},
+		"canceled":    {[]string{serve(t, &replica{err: coded(connect.CodeCanceled)}), sound}, nil, true},
+		"denied":      {[]string{serve(t, &replica{err: coded(connect.CodePermissionDenied)}), sound}, nil, false},
 		"another":     {[]string{serve(t, &replica{add: 1}), sound}, nil, false},
-		"none":        {[]string{serve(t, &replica{err: connect.NewError(connect.CodeUnavailable, nil)}), away}, nil, false},
+		"longer":      {[]string{serve(t, &replica{longer: 1}), sound}, nil, false},
+		"more":        {[]string{serve(t, &replica{more: 1}), sound}, nil, false},
+		"none":        {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), away}, lease.ErrClock, false},
+		"none either": {[]string{away, serve(t, &replica{err: sent(lease.ErrClock)})}, lease.ErrClock, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", tt.replicas)
 		if err != nil {
@@ -91,8 +123,205 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	leases, err := client.New(t.Context(), "demo", []string{away, sound})
-	if err != nil || leases.Limits().Nodes != 8 || leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}) != nil || !errors.Is(leases.CheckSecret([8]byte{}), lease.ErrSecret) {
+	if want := (lease.Limits{Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}); err != nil || leases.Limits() != want || leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}) != nil || !errors.Is(leases.CheckSecret([8]byte{}), lease.ErrSecret) {
 		t.Errorf("%+v, %v", leases, err)
+	}
+	if _, err := client.New(t.Context(), "demo", []string{away, away}); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("all are away: error %v", err)
+	}
+}
+
+// TestCurrent: calls go to the replica that answered last, and say whose leases they are. A lease has a node at least.
+func TestCurrent(t *testing.T) {
+	first, second := &replica{}, &replica{}
+	leases, err := client.New(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, first.err = range []error{nil, coded(connect.CodeUnavailable), nil, nil} {
+		if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.calls != 2 || second.calls != 3 {
+		t.Errorf("%d and %d calls, want two until the first one failed, and three then", first.calls, second.calls)
+	}
+	if want := "/" + filepath.Base(os.Args[0]); !strings.HasSuffix(second.label, want) || second.label == want {
+		t.Errorf("label %q, want this machine and program", second.label)
+	}
+	if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 0); !errors.Is(err, lease.ErrInvalid) || second.calls != 3 {
+		t.Errorf("a lease of no nodes: error %v", err)
+	}
+}
+
+// TestLimits: a service whose limits make no sense has no leases, and one without a check value is for any secret.
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		limits *api.GetLimitsResponse
+		ok     bool
+	}{
+		{&api.GetLimitsResponse{WindowSeconds: 1, Nodes: 1}, true},
+		{&api.GetLimitsResponse{WindowSeconds: 60}, false},
+		{&api.GetLimitsResponse{Nodes: 8}, false},
+	} {
+		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{limits: tt.limits})})
+		if (err == nil) != tt.ok {
+			t.Errorf("%v: error %v", tt.limits, err)
+		}
+		if tt.ok && leases.CheckSecret([8]byte{7}) != nil {
+			t.Error("a space of any secret refuses one")
+		}
+	}
+}
+
+// TestWaiting: replicas that do not answer share the time that a call has, or have ten seconds each.
+func TestWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var mu sync.Mutex
+		var all []time.Duration // since then
+		hangs := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			all = append(all, time.Since(began))
+			mu.Unlock()
+			<-r.Context().Done()
+		})
+		// asked returns when replicas were asked, since a time.
+		asked := func(since time.Time) (at []time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, d := range all {
+				at = append(at, d-since.Sub(began))
+			}
+			all = nil
+			return at
+		}
+		through := &http.Client{Transport: handled{"one": hangs, "two": hangs, "three": hangs}}
+		counters, err := client.NewCounters("demo", []string{"http://one", "http://two", "http://three"}, client.WithHTTPClient(through))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for timeout, want := range map[time.Duration][]time.Duration{
+			9 * time.Second: {0, 3 * time.Second, 6 * time.Second},
+			time.Hour:       {0, 10 * time.Second, 20 * time.Second},
+			0:               {0, 10 * time.Second, 20 * time.Second},
+		} {
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if timeout > 0 {
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+			}
+			start := time.Now()
+			err := counters.SetCounter(ctx, "orders", 7)
+			cancel()
+			if at := asked(start); err == nil || !slices.Equal(at, want) {
+				t.Errorf("a call of %v asked after %v, error %v; want %v", timeout, at, err, want)
+			}
+		}
+		gone := errors.New("the caller has left")
+		ctx, leave := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { leave(gone) })
+		err = counters.SetCounter(ctx, "orders", 7)
+		if at := asked(time.Now()); !errors.Is(err, gone) || len(at) != 1 {
+			t.Errorf("error %v, %d asked; want why the caller left, and no more replicas", err, len(at))
+		}
+	})
+}
+
+// TestToken: each call has the token of its time, and none is made without.
+func TestToken(t *testing.T) {
+	r := &replica{}
+	address := serve(t, r)
+	for _, tt := range []struct {
+		option client.Option
+		want   string
+	}{
+		{client.WithToken("pass-word"), "Bearer pass-word"},
+		{client.WithPlaintext(), ""},
+	} {
+		if _, err := client.New(t.Context(), "demo", []string{address}, tt.option); err != nil || r.header.Get("Authorization") != tt.want {
+			t.Errorf("%q, error %v, want %q", r.header.Get("Authorization"), err, tt.want)
+		}
+	}
+	r.header = nil
+	missing := errors.New("no such file")
+	option := client.WithTokenFrom(func() (string, error) { return "", missing })
+	if _, err := client.New(t.Context(), "demo", []string{address}, option); !errors.Is(err, missing) || r.header != nil {
+		t.Errorf("without the token: error %v, header %v", err, r.header)
+	}
+}
+
+// A counting service notes what it is asked.
+type counting struct {
+	randflakev1connect.UnimplementedCounterServiceHandler
+	asked proto.Message
+	err   error
+}
+
+func (c *counting) Set(_ context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
+	c.asked = r.Msg
+	return connect.NewResponse(&api.SetResponse{}), c.err
+}
+
+func (c *counting) List(_ context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
+	c.asked = r.Msg
+	return connect.NewResponse(&api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: 7}, {Name: "b"}}}), c.err
+}
+
+func (c *counting) Get(_ context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
+	c.asked = r.Msg
+	return connect.NewResponse(&api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, End: 9, Next: 7}}), c.err
+}
+
+func (c *counting) Take(_ context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
+	c.asked = r.Msg
+	return connect.NewResponse(&api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}), c.err
+}
+
+// TestCounters: calls of counters arrive as they were made, and their answers and errors come back.
+func TestCounters(t *testing.T) {
+	service := &counting{}
+	_, handler := randflakev1connect.NewCounterServiceHandler(service)
+	listening := httptest.NewServer(handler)
+	defer listening.Close()
+	counters, err := client.NewCounters("demo", []string{listening.URL + "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict, err := counters.OpenStrict(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(limit int) func() (any, error) {
+		return func() (any, error) {
+			all, err := counters.Counters(t.Context(), "x", limit)
+			return len(all), err
+		}
+	}
+	for _, tt := range []struct {
+		what  string
+		call  func() (any, error)
+		asked proto.Message
+		want  any
+	}{
+		{"set", func() (any, error) { return nil, counters.SetCounter(t.Context(), "a", 8) }, &api.SetRequest{Space: "demo", Counter: "a", Next: 8}, nil},
+		{"next", func() (any, error) { return strict.Next(t.Context()) }, &api.CounterServiceTakeRequest{Space: "demo", Counter: "a", Count: 1}, int64(7)},
+		{"open", func() (any, error) {
+			opened, err := counters.OpenStrict(t.Context(), "a")
+			return opened != nil, err
+		}, &api.GetRequest{Space: "demo", Counter: "a"}, true},
+		{"list", list(10), &api.ListRequest{Space: "demo", After: "x", Limit: 10}, 2},
+		{"list all", list(5000), &api.ListRequest{Space: "demo", After: "x", Limit: 1000}, 2},
+		{"list one", list(1), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
+	} {
+		service.err = nil
+		got, err := tt.call()
+		if err != nil || got != tt.want || !proto.Equal(service.asked, tt.asked) {
+			t.Errorf("%s: %v, error %v, asked %v; want %v, asked %v", tt.what, got, err, service.asked, tt.want, tt.asked)
+		}
+		service.err = sent(lease.ErrInvalid)
+		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
+		}
 	}
 }
 
@@ -108,8 +337,8 @@ func TestInvalidOptions(t *testing.T) {
 
 // TestNew: addresses that can't be are refused, and no password in one is shown.
 func TestNew(t *testing.T) {
-	for _, addresses := range [][]string{nil, {"ids:8080"}, {"https://"}, {"https://me:pass-word@ids"}, {"https://ids?token=pass-word"}, {"https://ids#pass-word"}, {"http://ids", "::"}} {
-		if _, err := client.New(t.Context(), "demo", addresses); err == nil || strings.Contains(fmt.Sprint(err), "pass-word") {
+	for _, addresses := range [][]string{nil, {"ids:8080"}, {"ftp://ids"}, {"https://"}, {"https://me:pass-word@ids"}, {"https://ids?token=pass-word"}, {"https://ids#pass-word"}, {"http://ids", "::"}} {
+		if _, err := client.NewCounters("demo", addresses); err == nil || strings.Contains(fmt.Sprint(err), "pass-word") {
 			t.Errorf("%d addresses: error %v, want one that shows no password", len(addresses), err)
 		}
 	}

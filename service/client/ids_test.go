@@ -58,7 +58,10 @@ func (m *mint) Mint(_ context.Context, r *connect.Request[api.MintRequest]) (*co
 	return connect.NewResponse(answer), nil
 }
 
-func (*mint) Inspect(_ context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+func (m *mint) Inspect(_ context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+	if err := m.fail.Load(); err != nil {
+		return nil, err
+	}
 	id, err := randflake.Parse(r.Msg.GetText())
 	return connect.NewResponse(&api.InspectResponse{Node: 7, Sequence: uint64(id), Plausible: true}), err
 }
@@ -135,6 +138,9 @@ func TestMintBuffer(t *testing.T) {
 			t.Errorf("ID %d, error %v, want one that was made just now", id, err)
 		}
 		want("all are too old", 5)
+		if n := ids.Batches(); n > 1 {
+			t.Errorf("%d batches are kept", n)
+		}
 		dst := make([]randflake.ID, 2000)
 		if n, err := ids.Fill(t.Context(), dst); n != 2000 || err != nil || dst[1999] != 4*512+2001 {
 			t.Errorf("%d IDs up to %d, error %v", n, dst[1999], err)
@@ -228,8 +234,18 @@ func TestMintKinds(t *testing.T) {
 		if f, err := minting[randflake.ID](t, &mint{}).Inspect(t.Context(), 99); err != nil || f.Sequence != 99 || f.Node != 7 || !f.Plausible {
 			t.Errorf("%+v, error %v", f, err)
 		}
+		failing := &mint{}
+		failing.fail.Store(sent(lease.ErrInvalid))
+		if f, err := minting[randflake.ID](t, failing).Inspect(t.Context(), 99); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%+v, error %v, want that of the service", f, err)
+		}
 		time.Sleep(time.Minute)
 	})
+	for _, n := range []int{1, 65536} {
+		if _, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n)); err != nil {
+			t.Errorf("batches of %d: error %v", n, err)
+		}
+	}
 	for _, n := range []int{0, -1, 65537} {
 		if _, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n)); !errors.Is(err, randflake.ErrInvalidOption) {
 			t.Errorf("batches of %d: error %v", n, err)

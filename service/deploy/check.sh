@@ -15,10 +15,13 @@ systemd-analyze security --no-pager --offline=yes --threshold=15 "$work/randflak
 
 promtool check rules chart/alerts.yaml
 promtool test rules alerts_test.yaml
-for alert in $(sed -n 's/^ *- alert: //p' chart/alerts.yaml); do
+alerts=$(sed -n 's/^ *- alert: //p' chart/alerts.yaml)
+metrics=$(grep -ohE 'randflaked?_[a-z_]+' chart/alerts.yaml chart/dashboards/*.json | sed 's/_bucket$//' | sort -u)
+[ -n "$alerts" ] || fail "no alerts found"
+for alert in $alerts; do
 	grep -q "alertname=\"$alert\"" alerts_test.yaml || fail "no test has $alert fire"
 done
-for metric in $(grep -ohE 'randflaked?_[a-z_]+' chart/alerts.yaml chart/dashboards/*.json | sed 's/_bucket$//' | sort -u); do
+for metric in $metrics; do
 	grep -q "\`$metric\`" ../../docs/operations.md || fail "docs/operations.md has no $metric, which alerts or dashboards use"
 done
 

@@ -78,27 +78,28 @@ func (k *Keys) Key(id ulid.ID) string {
 
 // Parse returns the ULID of a key. If Key does not return exactly this key for any ID, the error wraps ErrInvalidKey.
 func (k *Keys) Parse(key string) (ulid.ID, error) {
-	text, ok := k.chars(key)
-	id, err := ulid.Parse(string(text[:]))
-	if !ok || err != nil || k.Key(id) != key {
+	text := k.chars(key)
+	id, _ := ulid.Parse(string(text[:])) // or the zero ID, whose key is another one
+	if k.Key(id) != key {
 		return ulid.ID{}, fmt.Errorf("%w: %q: want one like %q", ErrInvalidKey, key, k.Key(ulid.ID{}))
 	}
 	return id, nil
 }
 
-// chars returns the 26 characters of a key in the places of the ULID. If the key has the wrong length, ok is false.
-func (k *Keys) chars(key string) (text [textSize]byte, ok bool) {
+// chars returns the 26 characters of a key in the places of the ULID, or zero bytes if the key has the wrong length.
+func (k *Keys) chars(key string) (text [textSize]byte) {
 	if len(key) != k.size {
-		return text, false
+		return text
 	}
 	key = key[len(k.prefix):]
 	for i := range text {
 		if slices.Contains(k.splits, i) {
 			key = key[len(k.delimiter):]
 		}
-		text[i], key = key[0], key[1:]
+		text[i] = key[0]
+		key = key[1:]
 	}
-	return text, true
+	return text
 }
 
 // appendChars appends the prefix and the first n characters of id. If there is a split after the n-th character, it

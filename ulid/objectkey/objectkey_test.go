@@ -1,6 +1,7 @@
 package objectkey
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -46,8 +47,14 @@ func TestKey(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for _, format := range []Format{
-		{Splits: []int{0}, Delimiter: "/"}, {Splits: []int{-1}, Delimiter: "/"}, {Splits: []int{26}, Delimiter: "/"}, {Splits: []int{6, 6}, Delimiter: "/"},
-		{Splits: []int{8, 6}, Delimiter: "/"}, {Splits: []int{6}}, {Splits: []int{6}, Delimiter: "0"}, {Splits: []int{6}, Delimiter: "/Z"},
+		{Splits: []int{0}, Delimiter: "/"},
+		{Splits: []int{-1}, Delimiter: "/"},
+		{Splits: []int{26}, Delimiter: "/"},
+		{Splits: []int{6, 6}, Delimiter: "/"},
+		{Splits: []int{8, 6}, Delimiter: "/"},
+		{Splits: []int{6}},
+		{Splits: []int{6}, Delimiter: "0"},
+		{Splits: []int{6}, Delimiter: "/Z"},
 	} {
 		if keys, err := New(format); !errors.Is(err, ErrInvalidFormat) || keys != nil {
 			t.Errorf("%+v: %v, %v, want ErrInvalidFormat", format, keys, err)
@@ -58,8 +65,16 @@ func TestNewRefuses(t *testing.T) {
 func TestParseRefusesOtherKeys(t *testing.T) {
 	keys := mustKeys(t, Format{Prefix: "a/", Splits: []int{6, 8}, Delimiter: "/", Suffix: ".json"})
 	for _, key := range []string{
-		"", "a/", "a/01JDA7/", "b/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json", "a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.JSON", "a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P",
-		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json.gz", "a/01JDA7/K3-N0Q8ZJ5V3D1W9K2M4P.json", "a/01JDA7K/3/N0Q8ZJ5V3D1W9K2M4P.json", "a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4.json",
+		"",
+		"a/",
+		"a/01JDA7/",
+		"b/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.JSON",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json.gz",
+		"a/01JDA7/K3-N0Q8ZJ5V3D1W9K2M4P.json",
+		"a/01JDA7K/3/N0Q8ZJ5V3D1W9K2M4P.json",
+		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4.json",
 		"a/01jda7/k3/n0q8zj5v3d1w9k2m4p.json", // it would sort elsewhere
 		"a/01JDA7/K3/N0Q8ZJ5V3D1W9K2M4U.json", // no digit of ULIDs
 		"a/81JDA7/K3/N0Q8ZJ5V3D1W9K2M4P.json", // more than 128 bits
@@ -120,11 +135,79 @@ func TestKeysSortAsIDs(t *testing.T) {
 	}
 }
 
+func FuzzParseKey(f *testing.F) {
+	f.Add("a/", "/", ".json", byte(6), "a/01JDA7/K3N0Q8ZJ5V3D1W9K2M4P.json")
+	f.Add("a/", "0", "", byte(6), "a/01JDA7K3N0Q8ZJ5V3D1W9K2M4P")
+	f.Add("a/", "/", "", byte(6), "a/01jda7/k3n0q8zj5v3d1w9k2m4p")
+	f.Add("", "--", "", byte(25), "01JDA7K3N0Q8ZJ5V3D1W9K2M4--P")
+	f.Add("", "/", "", byte(1), "8/1JDA7K3N0Q8ZJ5V3D1W9K2M4P")
+	f.Add("", "/", "", byte(1), "0/0000000000000000000000000")
+	f.Add("", "/", "", byte(1), "\x00/\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	f.Fuzz(func(t *testing.T, prefix, delimiter, suffix string, split byte, key string) {
+		keys, err := New(Format{prefix, []int{int(split)}, delimiter, suffix})
+		if err != nil {
+			if !errors.Is(err, ErrInvalidFormat) {
+				t.Error(err)
+			}
+			return
+		}
+		id, err := keys.Parse(key)
+		switch {
+		case err != nil:
+			if !errors.Is(err, ErrInvalidKey) || id != (ulid.ID{}) {
+				t.Errorf("%q is of %v, %v", key, id, err)
+			}
+		case keys.Key(id) != key:
+			t.Errorf("%q is of %v, which is %q", key, id, keys.Key(id))
+		}
+	})
+}
+
+// cover returns how many prefixes it takes for the part of [first, end) that is in a block: one, none, or as many as for the parts of
+// the block.
+func cover(block int64, chars int, first, end int64) (n int) {
+	size := blockSize(chars)
+	if first <= block && block+size <= end {
+		return 1
+	}
+	if end <= block || block+size <= first {
+		return 0
+	}
+	for part := block; part < block+size; part += blockSize(chars + 1) {
+		n += cover(part, chars+1, first, end)
+	}
+	return n
+}
+
 func TestPrefixesAreFewest(t *testing.T) {
 	keys := mustKeys(t, Format{})
-	for most, at := range map[int][2]int64{1: {0, 1 << 20}, 2: {1<<20 - 1, 1<<20 + 1}, 31 + 31 + 1 + 2: {1, 1<<10 + 1<<5 + 2}, 564: {1, endTime - 1}} {
-		if n := len(keys.Prefixes(time.UnixMilli(at[0]), time.UnixMilli(at[1]))); n != most {
-			t.Errorf("%d: %d prefixes, want %d", at, n, most)
+	for _, c := range []struct {
+		first, end int64
+		want       int
+	}{
+		{0, endTime, 1},
+		{0, endTime / 8, 1},
+		{0, 1 << 20, 1},
+		{1<<20 - 1, 1<<20 + 1, 2},
+		{1, 1<<10 + 1<<5 + 2, 31 + 31 + 1 + 2},
+		{1, endTime - 1, 564},
+	} {
+		if n := len(keys.Prefixes(time.UnixMilli(c.first), time.UnixMilli(c.end))); n != c.want {
+			t.Errorf("[%d, %d): %d prefixes, want %d", c.first, c.end, n, c.want)
+		}
+	}
+
+	random := rand.New(rand.NewPCG(9, 10))
+	for range 2000 {
+		ms := random.Int64N(endTime)
+		from, to := randomTime(random, ms), randomTime(random, ms)
+		first, end := firstMilli(from), firstMilli(to)
+		want := 0
+		if first < end {
+			want = cover(0, 0, first, end)
+		}
+		if n := len(keys.Prefixes(from, to)); n != want || n > 564 {
+			t.Fatalf("[%d, %d): %d prefixes, want %d", first, end, n, want)
 		}
 	}
 }
@@ -168,7 +251,13 @@ func near(random *rand.Rand, ms int64) int64 {
 // randomTime returns a time near ms, not always a whole millisecond, and at times beyond all ULIDs.
 func randomTime(random *rand.Rand, ms int64) time.Time {
 	if random.IntN(20) == 0 {
-		return []time.Time{{}, time.Unix(-1<<60, 0), time.Unix(1<<60, 0), time.UnixMilli(endTime), time.UnixMilli(endTime - 1).Add(1)}[random.IntN(5)]
+		return []time.Time{
+			{},
+			time.Unix(-1<<60, 0),
+			time.Unix(1<<60, 0),
+			time.UnixMilli(endTime),
+			time.UnixMilli(endTime - 1).Add(1),
+		}[random.IntN(5)]
 	}
 	return time.UnixMilli(near(random, ms)).Add(time.Duration(random.IntN(3)-1) * time.Duration(random.IntN(1_000_000)))
 }
@@ -194,6 +283,22 @@ func ways(k *Keys, from, to time.Time, chars int) (all []Listing, err error) {
 	return all, nil
 }
 
+// wantOneForEachPrefix checks that there is one listing for each prefix that objects in the interval have, and none for others.
+func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to time.Time, chars int) {
+	t.Helper()
+	first, end := firstMilli(from), firstMilli(to)
+	var got, want []string
+	for _, l := range listings {
+		got = append(got, l.Prefix)
+	}
+	for ms := first; ms < end; ms = blockOf(ms, chars) + blockSize(chars) {
+		want = append(want, keys.point(ms, chars))
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("%d characters, [%v, %v): listings of %q, want %q", chars, from, to, got, want)
+	}
+}
+
 // In random formats, each way lists exactly the objects of a random interval, each once, among others around it. A store
 // lists in order of keys, after StartAfter; its client stops at Until.
 func TestListingsAreExact(t *testing.T) {
@@ -211,14 +316,19 @@ func TestListingsAreExact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if chars > 0 {
+				wantOneForEachPrefix(t, keys, listings, from, to, chars)
+			}
 			for range 50 {
 				id := randomID(random)
 				if random.IntN(4) == 0 { // the least or the greatest of its millisecond
-					copy(id[6:], strings.Repeat(string("\x00\xff"[random.IntN(2)]), 10))
+					copy(id[6:], bytes.Repeat([]byte{"\x00\xff"[random.IntN(2)]}, 10))
 				}
 				at := []int64{near(random, ms), firstMilli(from), firstMilli(to), firstMilli(to) - 1}[random.IntN(4)]
 				id, _ = ulid.Compose(ulid.Fields{Time: time.UnixMilli(min(max(at, 0), endTime-1)), Entropy: [10]byte(id[6:])})
-				key, found, want := keys.Key(id), 0, 0
+
+				key := keys.Key(id)
+				found, want := 0, 0
 				if at := ulid.Inspect(id).Time; !at.Before(from) && at.Before(to) {
 					want = 1
 				}

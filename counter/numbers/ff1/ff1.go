@@ -71,8 +71,8 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 	if block.BlockSize() != 16 {
 		return nil, fmt.Errorf("ff1: cipher with blocks of %d bytes: want AES", block.BlockSize())
 	}
-	if radix < 2 || radix > 1<<16 || length < 2 || length > 126 {
-		return nil, fmt.Errorf("%w: radix %d, length %d: want 2 to 65536 and 2 to 126", ErrInvalidDomain, radix, length)
+	if radix < 2 || radix > 1<<16 {
+		return nil, fmt.Errorf("%w: radix %d: want 2 to 65536", ErrInvalidDomain, radix)
 	}
 	u := length / 2
 	v := length - u

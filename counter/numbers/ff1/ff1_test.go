@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -83,7 +84,10 @@ func reference(block cipher.Block, radix int, x []int, tweak []byte) []int {
 func TestReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, shape := range []struct{ radix, length int }{
-		{2, 20}, {2, 63}, {3, 40}, {10, 6}, {10, 7}, {10, 10}, {10, 18}, {10, 19}, {16, 15}, {30, 9}, {32, 4}, {36, 12}, {64, 10}, {1000, 2}, {65536, 2}, {65536, 3},
+		{2, 20}, {2, 63}, {3, 40},
+		{10, 6}, {10, 7}, {10, 10}, {10, 18}, {10, 19},
+		{16, 15}, {30, 9}, {32, 4}, {36, 12}, {64, 10},
+		{1000, 2}, {65536, 2}, {65536, 3},
 	} {
 		for tweakLength := range 40 {
 			tweak := make([]byte, tweakLength)
@@ -120,11 +124,37 @@ func numeralsOf(n uint64, radix, length int) []int {
 
 func TestInvalidDomains(t *testing.T) {
 	block := aesOf(t, make([]byte, 16))
-	for _, shape := range []struct{ radix, length int }{
-		{10, 5}, {2, 19}, {999, 2}, {10, 20}, {2, 64}, {36, 19}, {65536, 4}, {1, 30}, {65537, 2}, {1 << 20, 1}, {10, -1}, {2, 127}, {64, 126}, {-10, 6},
+	const (
+		radix = "want 2 to 65536"
+		few   = "numbers: want at least 1000000"
+		many  = "want less than 2^64 numbers"
+	)
+	for _, c := range []struct {
+		radix, length int
+		want          string
+	}{
+		{10, 5, "that is 100000 " + few},
+		{2, 19, few},
+		{999, 2, few},
+		{65536, 1, few},
+		{10, 0, few},
+		{10, -1, few},
+		{10, 20, many},
+		{2, 64, many},
+		{36, 19, many},
+		{65536, 4, many},
+		{2, 127, many},
+		{2, 128, many},
+		{10, 1 << 30, many},
+		{1, 30, radix},
+		{0, 6, radix},
+		{-10, 6, radix},
+		{65537, 2, radix},
+		{1 << 20, 1, radix},
 	} {
-		if c, err := New(block, shape.radix, shape.length, nil); !errors.Is(err, ErrInvalidDomain) || c != nil {
-			t.Errorf("radix %d, length %d: %v, want ErrInvalidDomain", shape.radix, shape.length, err)
+		cipher, err := New(block, c.radix, c.length, nil)
+		if cipher != nil || !errors.Is(err, ErrInvalidDomain) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("radix %d, length %d: %v, want %s", c.radix, c.length, err, c.want)
 		}
 	}
 	if _, err := New(narrow{}, 10, 6, nil); err == nil {

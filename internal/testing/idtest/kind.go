@@ -125,7 +125,7 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 		"text":   func(to *T) (err error) { *to, err = k.Parse(text); return err },
 		"must":   func(to *T) error { *to = k.must(text); return nil },
 		"bytes":  func(to *T) error { return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) },
-		"quoted": func(to *T) error { return json.Unmarshal([]byte(` "`+text+`" `), to) },
+		"quoted": func(to *T) error { return unmarshalJSON(` "`+text+`" `, to) },
 		"JSON": func(to *T) error {
 			back := record[T]{None: to}
 			err := json.Unmarshal(jsonText, &back)
@@ -162,6 +162,14 @@ func (k Kind[T]) must(text string) T {
 		return k.IDs[text]
 	}
 	return k.Must(text)
+}
+
+// unmarshalJSON calls the method if there is one: package json would take the white space away.
+func unmarshalJSON[T any](data string, to *T) error {
+	if read, ok := any(to).(json.Unmarshaler); ok {
+		return read.UnmarshalJSON([]byte(data))
+	}
+	return json.Unmarshal([]byte(data), to)
 }
 
 func panics(f func()) (with any) {

@@ -7,14 +7,29 @@ import (
 	"testing"
 )
 
-// A Ledger records what generators make, and reports every ID that comes twice or breaks a rule. It is safe for concurrent use.
+// A Ledger records what generators make, and fails the test if an ID comes twice or breaks a rule. It is safe for concurrent use.
 type Ledger[T comparable] struct {
 	testing.TB
 	Check   func(id T) error  // what else is wrong with an ID; or nil
 	Compare func(a, b T) int  // nil, or each ID is greater than all that were returned before the call for it
 	newest  atomic.Pointer[T] // if IDs are ordered
+	wrong   atomic.Int64      // IDs that were found wrong
 	mu      sync.Mutex        // guards seen
 	seen    map[T]struct{}
+}
+
+// reported is how many wrong IDs a ledger shows. A wrong cipher makes nothing but wrong ones.
+const reported = 10
+
+// report shows a wrong ID. From the eleventh on it only counts them, and the test ends with how many there were.
+func (l *Ledger[T]) report(format string, args ...any) {
+	l.Helper()
+	switch n := l.wrong.Add(1); {
+	case n <= reported:
+		l.Errorf(format, args...)
+	case n == reported+1:
+		l.Cleanup(func() { l.Errorf("and %d more", l.wrong.Load()-reported) })
+	}
 }
 
 // Add records IDs.
@@ -27,12 +42,12 @@ func (l *Ledger[T]) Add(ids ...T) {
 	}
 	for _, id := range ids {
 		if _, repeated := l.seen[id]; repeated {
-			l.Errorf("%v was made twice", id)
+			l.report("%v was made twice", id)
 		}
 		l.seen[id] = struct{}{}
 		if l.Check != nil {
 			if err := l.Check(id); err != nil {
-				l.Errorf("%v: %v", id, err)
+				l.report("%v: %v", id, err)
 			}
 		}
 	}
@@ -56,7 +71,7 @@ func (l *Ledger[T]) Take(dst []T, fill func([]T) (int, error)) (n int, err error
 	}
 	for _, id := range dst[:n] {
 		if before != nil && l.Compare(id, *before) <= 0 {
-			l.Errorf("%v was made after %v", id, *before)
+			l.report("%v was made after %v", id, *before)
 		}
 		before = &id
 	}

@@ -111,12 +111,13 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 	for _, entry := range expect {
 		names = append(names, entry.Name)
 	}
-	for v, known := e.recent(), true; ; v, known = nil, false {
-		if v == nil {
-			if v, err = e.load(ctx); err != nil {
+	for v := e.recent(); ; v = nil {
+		known := v != nil
+		if !known {
+			v, err = e.load(ctx)
+			if err != nil {
 				return a, err
 			}
-			known = false
 		}
 		a = v.answer(names)
 		if !turns.Unchanged(a.Entries, expect) {

@@ -19,7 +19,6 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
-	"github.com/randflake/randflake/ulid"
 )
 
 type kind struct {
@@ -50,8 +49,7 @@ var kinds = []kind{
 	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", true},
 	{context.Canceled, connect.CodeCanceled, "", true},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
-	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false},
-	{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", false},
+	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false}, // of any kind
 	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", false},
 	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", false},

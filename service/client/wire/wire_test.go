@@ -7,58 +7,207 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/ulid"
 )
+
+// place is where the data is, which no client may see, nor what a driver says of it.
+const place = `space "default" in db-7:5432`
+
+const more = "; the service's log has more"
 
 // TestError: errors arrive as what they were, with the code of their kind, and without where the data is or what a driver says.
 func TestError(t *testing.T) {
-	const place = `space "default" in db-7:5432`
-	until := time.Now().Add(3 * time.Minute).Truncate(time.Second).UTC()
 	for _, tt := range []struct {
-		err   error
-		code  connect.Code
-		text  string
-		whole bool
+		err    error
+		code   connect.Code
+		reason string // empty if the client can't tell it from others
+		text   string // what is shown beside the error's own text
 	}{
-		{fmt.Errorf("%w: orders of %s", lease.ErrNoCounter, place), connect.CodeNotFound, "lease: no such counter: orders of its space", true},
-		{&lease.WaitError{Err: lease.ErrFull, Until: until, Why: place}, connect.CodeResourceExhausted, "", true},
-		{fmt.Errorf("take: %w", &lease.WaitError{Err: lease.ErrLoss, Until: until, Why: place}), connect.CodeUnavailable, "", true},
-		{fmt.Errorf("%w: entry is \"this\"", lease.ErrCorrupt), connect.CodeDataLoss, "lease: data is corrupt; the service's log has more", false},
-		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeUnavailable, "lease: outcome of a change is unknown; the service's log has more", false},
-		{fmt.Errorf("%w: in db-7:5432", lease.ErrNoSpace), connect.CodeUnavailable, "", false},
-		{fmt.Errorf("%w: that of db-7:5432", lease.ErrClock), connect.CodeUnavailable, "", false},
-		{fmt.Errorf("store in db-7:5432 %w", fs.ErrClosed), connect.CodeUnavailable, "", false},
-		{errors.New("password of db-7:5432 is wrong"), connect.CodeUnavailable, "", false},
-		{connect.NewError(connect.CodePermissionDenied, errors.New("no")), connect.CodePermissionDenied, "no", true},
+		{lease.ErrFull, connect.CodeResourceExhausted, "FULL", ": of its space"},
+		{lease.ErrLoss, connect.CodeUnavailable, "LOSS", ": of its space"},
+		{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", ": of its space"},
+		{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", ": of its space"},
+		{lease.ErrSecret, connect.CodeFailedPrecondition, "SECRET", ": of its space"},
+		{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", ": of its space"},
+		{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER", ": of its space"},
+		{lease.ErrEnd, connect.CodeOutOfRange, "END", ": of its space"},
+		{lease.ErrExists, connect.CodeAlreadyExists, "EXISTS", ": of its space"},
+		{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", ": of its space"},
+		{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", more},
+		{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", more},
+		{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", more},
+		{lease.ErrClock, connect.CodeUnavailable, "CLOCK", more},
+		{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", more},
+		{context.Canceled, connect.CodeCanceled, "", more},
+		{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", ": of its space"},
+		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
+		{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
+		{randflake.ErrExhausted, connect.CodeUnavailable, "", ": of its space"},
+		{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", ": of its space"},
+		{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", ": of its space"},
+		{randflake.ErrClockBackward, connect.CodeUnavailable, "", ": of its space"},
+		{randflake.ErrClosed, connect.CodeUnavailable, "", ": of its space"},
+		{counter.ErrPending, connect.CodeUnavailable, "", more},
+		{counter.ErrClosed, connect.CodeUnavailable, "", ": of its space"},
+		{fs.ErrClosed, connect.CodeUnavailable, "", more},
 	} {
-		sent, whole := Error(tt.err, place)
-		if sent.Code() != tt.code || whole != tt.whole || tt.text != "" && sent.Message() != tt.text || strings.Contains(sent.Message(), "db-7") {
-			t.Errorf("%v: sent as %v, whole %v", tt.err, sent, whole)
+		had := fmt.Errorf("%w: of %s", tt.err, place)
+		sent, whole := Error(had, place)
+		if want := tt.err.Error() + tt.text; sent.Code() != tt.code || sent.Message() != want || whole != (tt.text != more) {
+			t.Errorf("%v: sent as %v, whole %v; want %v: %s", had, sent, whole, tt.code, want)
 		}
-		Describe(sent, "procedure", true)
+		Describe(sent, "procedure", false)
+		got := Received(arrived(t, sent))
+		if errors.Is(got, tt.err) != (tt.reason != "") || tt.reason != "" && got.Error() != sent.Message() {
+			t.Errorf("%v: received as %v", had, got)
+		}
+		if connect.CodeOf(got) != tt.code {
+			t.Errorf("%v: received with code %v", had, connect.CodeOf(got))
+		}
+		if wait := (*lease.WaitError)(nil); errors.As(got, &wait) {
+			t.Errorf("%v: received as %+v, and nobody knows until when to wait", had, wait)
+		}
+		reason := tt.reason
+		if reason == "" {
+			reason = strings.ToUpper(tt.code.String())
+		}
+		if info := detail[*errdetails.ErrorInfo](sent); info.GetReason() != reason || info.GetDomain() != "randflake" || info.GetMetadata()["procedure"] != "procedure" {
+			t.Errorf("%v: described as %v, want reason %s", had, info, reason)
+		}
 		for _, k := range kinds {
-			if k.reason != "" && errors.Is(tt.err, k.err) && !errors.Is(Received(sent), k.err) {
-				t.Errorf("%v: received as %v", tt.err, Received(sent))
+			if k.err != tt.err && k.reason != "" && errors.Is(got, k.err) {
+				t.Errorf("%v: received as %v, too", had, k.err)
 			}
 		}
-		var had, got *lease.WaitError
-		if !errors.As(tt.err, &had) {
-			continue
+	}
+}
+
+// TestOther: an error of no kind shows nothing, one that was made to be sent is sent, and without a place there is nothing to hide.
+func TestOther(t *testing.T) {
+	for _, err := range []error{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), errors.New("password of db-7:5432 is wrong")} {
+		sent, whole := Error(err, place)
+		if sent.Code() != connect.CodeUnavailable || whole || strings.Contains(sent.Message(), "db-7") {
+			t.Errorf("%v: sent as %v, whole %v", err, sent, whole)
 		}
-		if !errors.As(Received(sent), &got) || got.Err != had.Err || !got.Until.Equal(until) {
-			t.Errorf("%v: received as %+v", tt.err, got)
-		}
-		pause, _ := sent.Details()[1].Value()
-		if d := pause.(*errdetails.RetryInfo).RetryDelay.AsDuration(); d < 2*time.Minute || d > 3*time.Minute {
-			t.Errorf("%v: to be tried again after %v", tt.err, d)
-		}
+	}
+	denied := connect.NewError(connect.CodePermissionDenied, errors.New("no"))
+	if sent, whole := Error(fmt.Errorf("it: %w", denied), place); sent != denied || !whole {
+		t.Errorf("sent as %v, whole %v; want %v", sent, whole, denied)
+	}
+	if sent, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), ""); sent.Message() != lease.ErrInvalid.Error()+": 7" {
+		t.Errorf("without a place: %v", sent)
 	}
 	if err := Received(fs.ErrClosed); err != fs.ErrClosed {
 		t.Errorf("an error of the client's own: %v", err)
+	}
+	for _, message := range []proto.Message{
+		&errdetails.ErrorInfo{Reason: "FULL", Domain: "example.org"},
+		&errdetails.ErrorInfo{Domain: domain},
+		&errdetails.RetryInfo{},
+	} {
+		other := connect.NewError(connect.CodeUnavailable, errors.New("of a proxy"))
+		made, err := connect.NewErrorDetail(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.AddDetail(made)
+		if got := Received(arrived(t, other)); errors.Is(got, lease.ErrFull) || got.Error() != other.Error() {
+			t.Errorf("an error of somebody else, with %v: received as %v", message, got)
+		}
+	}
+}
+
+// TestWait: clients learn until when to wait, or else after what pause to try again, where that helps.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(3 * time.Minute).UTC()
+		full := &lease.WaitError{Err: lease.ErrFull, Until: until, Why: place}
+		past := &lease.WaitError{Err: lease.ErrFull, Until: time.Now().Add(-time.Minute), Why: place}
+		for _, tt := range []struct {
+			err   error
+			again bool
+			pause time.Duration
+			until time.Time
+		}{
+			{full, true, 3 * time.Minute, until},
+			{full, false, -1, until},
+			{fmt.Errorf("take: %w", full), true, 3 * time.Minute, until},
+			{past, true, 0, past.Until},
+			{fmt.Errorf("%w: %w", randflake.ErrLeaseEnded, full), true, 3 * time.Minute, until},
+			{randflake.ErrLeaseEnded, true, 5 * time.Second, time.Time{}},
+			{randflake.ErrExhausted, true, time.Second, time.Time{}},
+			{lease.ErrInvalid, false, -1, time.Time{}},
+		} {
+			sent, _ := Error(tt.err, place)
+			if strings.Contains(sent.Message(), "db-7") {
+				t.Errorf("%v: sent as %v", tt.err, sent)
+			}
+			Describe(sent, "procedure", tt.again)
+			pause := time.Duration(-1)
+			if retry := detail[*errdetails.RetryInfo](sent); retry != nil {
+				pause = retry.RetryDelay.AsDuration()
+			}
+			if pause != tt.pause {
+				t.Errorf("%v: to be tried again after %v, want %v", tt.err, pause, tt.pause)
+			}
+			got := (*lease.WaitError)(nil)
+			known := errors.As(Received(arrived(t, sent)), &got)
+			if known != !tt.until.IsZero() || known && (got.Err != lease.ErrFull || !got.Until.Equal(tt.until)) {
+				t.Errorf("%v: received as %+v, want until %v", tt.err, got, tt.until)
+			}
+		}
+	})
+}
+
+// arrived returns an error as it is at the other end.
+func arrived(t *testing.T, sent *connect.Error) *connect.Error {
+	t.Helper()
+	made := connect.NewWireError(sent.Code(), errors.New(sent.Message()))
+	for _, d := range sent.Details() {
+		value, err := d.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := connect.NewErrorDetail(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.AddDetail(again)
+	}
+	return made
+}
+
+// detail returns a detail of an error, or the zero one.
+func detail[M proto.Message](sent *connect.Error) (found M) {
+	for _, d := range sent.Details() {
+		if value, err := d.Value(); err == nil {
+			if of, ok := value.(M); ok {
+				found = of
+			}
+		}
+	}
+	return found
+}
+
+// TestCounter: a counter arrives as it was.
+func TestCounter(t *testing.T) {
+	want := lease.Counter{Name: "orders", Start: 1, Step: 2, End: 3, Next: 4, Period: "2026", Lost: true}
+	if got := ReadCounter(Counter(want)); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	var none *api.Counter
+	if got := ReadCounter(none); got != (lease.Counter{}) {
+		t.Errorf("no counter: %+v", got)
 	}
 }

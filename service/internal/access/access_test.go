@@ -2,8 +2,10 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -49,6 +51,12 @@ func TestTrusted(t *testing.T) {
 			if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) || !errors.Is(err, ErrUnknown) {
 				t.Errorf("with %s: error %v", what, err)
 			}
+		}
+		own := *ours.Leaf
+		own.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		r.TLS.VerifiedChains[0][1] = &own
+		if who, err := p.Identify(r); err != nil || who != "web" {
+			t.Errorf("an authority that signs for clients alone: %q, error %v", who, err)
 		}
 		time.Sleep(time.Hour + time.Second)
 		if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) {
@@ -106,17 +114,24 @@ func TestAnswer(t *testing.T) {
 			if _, err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s takes more than its part: error %v", who, err)
 			}
-			if _, err := take(who, 1); err != nil {
-				t.Errorf("%s can't take one ID: %v", who, err)
+			if _, err := take(who, negligible+1); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s takes a little more than its part: error %v", who, err)
+			}
+			if _, err := take(who, negligible); err != nil {
+				t.Errorf("%s can't take a few IDs: %v", who, err)
 			}
 		}
-		if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("more than there is: error %v", err)
+		for range 5 { // which use up nothing of its part
+			if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("more than there is: error %v", err)
+			}
 		}
 		began, waited := time.Now(), make(chan time.Duration, maxWaiting+1)
 		for range maxWaiting + 1 {
 			go func() {
-				take("a", maxAnswer/4)
+				if _, err := take("a", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("a call that waits in vain: error %v", err)
+				}
 				waited <- time.Since(began)
 			}()
 		}
@@ -128,15 +143,135 @@ func TestAnswer(t *testing.T) {
 			<-waited
 		}
 		go func() { time.Sleep(time.Second / 2); done["a"]() }()
-		if _, err := take("f", maxAnswer/4); err != nil {
-			t.Errorf("an answer was written, and another one waits: %v", err)
+		written, err := take("f", maxAnswer/4)
+		if err != nil {
+			t.Fatalf("an answer was written, and another one waits: %v", err)
+		}
+		written()
+		if _, err := take("a", maxAnswer/4); err != nil {
+			t.Errorf("its answer was written, and it takes another one: %v", err)
 		}
 	})
 }
 
 func TestTighter(t *testing.T) {
-	got := Tighter(config.Limits{Nodes: 2, Batch: 7}, config.Limits{Nodes: 3, Rate: 4, Batch: 5})
-	if want := (config.Limits{Nodes: 2, Rate: 4, Batch: 5}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+	two := config.Limits{Nodes: 2, Batch: 7}
+	four := config.Limits{Nodes: 3, Rate: 4, Batch: 5}
+	want := config.Limits{Nodes: 2, Rate: 4, Batch: 5}
+	for _, got := range []config.Limits{Tighter(two, four), Tighter(four, two)} {
+		if got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestCall: calls are counted by who makes them, where, and under which limit, and come back with time.
+func TestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUsage()
+		for i, tt := range []struct {
+			who, what string
+			perSecond float64
+			want      bool
+		}{
+			{"web", "orders", 0.5, true},
+			{"web", "orders", 0.5, true},
+			{"web", "orders", 0.5, false},
+			{"cron", "orders", 0.5, true},
+			{"web", "shop", 0.5, true},
+			{"web", "orders", 0.25, true},
+		} {
+			if got := u.Call(tt.who, tt.what, tt.perSecond, 2); got != tt.want {
+				t.Errorf("%d: a call of %s in %s under %v a second: %v", i, tt.who, tt.what, tt.perSecond, got)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if !u.Call("web", "orders", 0.5, 2) || u.Call("web", "orders", 0.5, 2) {
+			t.Error("two seconds later: want one call")
+		}
+	})
+}
+
+// TestRules: a call is allowed by the first rule with its principal, space and verb, under the limits of that rule.
+func TestRules(t *testing.T) {
+	c := *two
+	c.Rules = []config.Rule{
+		{Principals: []string{"web"}, Spaces: []string{"orders"}, Verbs: []string{"mint", "count"}, Limits: config.Limits{Batch: 1}},
+		{Principals: []string{"*"}, Spaces: []string{"shop"}, Verbs: []string{"mint"}, Limits: config.Limits{Batch: 2}},
+		{Principals: []string{"billing", "web"}, Spaces: []string{"*"}, Verbs: []string{"count"}, Limits: config.Limits{Batch: 3}},
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	p, err := New(&c, nil, &Policy{}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		who, verb, space string
+		batch            uint64 // 0 is a denial
+	}{
+		{"web", "mint", "orders", 1},
+		{"web", "count", "orders", 1},
+		{"web", "mint", "shop", 2},
+		{"other", "mint", "shop", 2},
+		{"web", "count", "shop", 3},
+		{"billing", "count", "elsewhere", 3},
+		{"billing", "mint", "orders", 0},
+		{"web", "mint", "elsewhere", 0},
+		{"other", "count", "shop", 0},
+		{"web", "set", "orders", 0},
+	} {
+		limits, err := p.Allow(tt.who, tt.verb, tt.space)
+		if limits.Batch != tt.batch || errors.Is(err, ErrDenied) != (tt.batch == 0) || err != nil && tt.batch != 0 {
+			t.Errorf("%s, %s in %s: %+v, error %v; want the rule with %d", tt.who, tt.verb, tt.space, limits, err, tt.batch)
+		}
+	}
+	open, err := New(&config.Config{}, nil, &Policy{}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if limits, err := open.Allow(config.Anyone, "set", "orders"); err != nil || limits != (config.Limits{}) {
+		t.Errorf("without principals: %+v, error %v; want that all is allowed", limits, err)
+	}
+}
+
+// TestIdentify: a token is good with the scheme Bearer alone, and without principals so is everybody on this machine, by one of its own
+// names.
+func TestIdentify(t *testing.T) {
+	hash := sha256.Sum256([]byte("the-token"))
+	guarded := &config.Config{Principals: []config.Principal{{Name: "web", Tokens: []string{hex.EncodeToString(hash[:])}}}}
+	for _, tt := range []struct {
+		config             *config.Config
+		host, header, want string
+	}{
+		{guarded, "ids.example", "Bearer the-token", "web"},
+		{guarded, "ids.example", "bearer  the-token", "web"},
+		{guarded, "ids.example", "Basic the-token", ""},
+		{guarded, "ids.example", "the-token", ""},
+		{guarded, "ids.example", "Bearer another", ""},
+		{guarded, "ids.example", "Bearer a.b.c", ""},
+		{guarded, "localhost", "", ""},
+		{&config.Config{}, "localhost", "", config.Anyone},
+		{&config.Config{}, "localhost:8080", "", config.Anyone},
+		{&config.Config{}, "127.1.2.3:8080", "", config.Anyone},
+		{&config.Config{}, "[::1]:8080", "", config.Anyone},
+		{&config.Config{}, "10.0.0.1:8080", "", ""},
+		{&config.Config{}, "[2001:db8::1]", "", ""},
+		{&config.Config{}, "evil.example:8080", "", ""},
+		{&config.Config{}, "", "", ""},
+	} {
+		p, err := New(tt.config, nil, &Policy{}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &http.Request{Host: tt.host, Header: http.Header{}}
+		if tt.header != "" {
+			r.Header.Set("Authorization", tt.header)
+		}
+		for _, r.TLS = range []*tls.ConnectionState{nil, {}} {
+			who, err := p.Identify(r)
+			if who != tt.want || errors.Is(err, ErrUnknown) != (tt.want == "") || err != nil && tt.want != "" {
+				t.Errorf("%q for %q: %q, error %v, want %q", tt.header, tt.host, who, err, tt.want)
+			}
+		}
 	}
 }

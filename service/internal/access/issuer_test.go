@@ -6,15 +6,18 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +49,19 @@ type signer struct {
 	found  string            // what discovery says
 	moved  string            // where the first URL redirects to
 	wants  string            // credentials
+	says   string            // its answer about keys, whatever it serves
+	open   atomic.Int64      // answers whose bodies were not closed
+}
+
+// A body is that of an answer.
+type body struct {
+	io.Reader
+	of *signer
+}
+
+func (b body) Close() error {
+	b.of.open.Add(-1)
+	return nil
 }
 
 func newSigner(t *testing.T, jwks string) *signer {
@@ -59,6 +75,11 @@ func newSigner(t *testing.T, jwks string) *signer {
 	s.serve("one")
 	s.Policy = &Policy{}
 	s.reload()
+	t.Cleanup(func() {
+		if n := s.open.Load(); n != 0 {
+			t.Errorf("%d answers of the issuer stay open, and so do their connections", n)
+		}
+	})
 	return s
 }
 
@@ -99,15 +120,28 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if served == nil {
 		return nil, errors.New("dial tcp 10.1.2.3:443: connection refused")
 	}
+	s.open.Add(1)
 	if r.Header.Get("Authorization") != s.wants {
-		return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody}, nil
+		return &http.Response{StatusCode: http.StatusForbidden, Body: body{strings.NewReader(""), s}}, nil
 	}
-	text, _ := json.Marshal(jose.JSONWebKeySet{Keys: served})
-	text = append([]byte(`{"keys":[{"kty":"of the future"},`), text[len(`{"keys":[`):]...)
+	text := s.text(served)
+	if s.says != "" {
+		text = s.says
+	}
 	if strings.HasSuffix(r.URL.Path, "/.well-known/openid-configuration") {
-		text, _ = json.Marshal(map[string]string{"issuer": s.found, "jwks_uri": "https://keys.example/set"})
+		found, _ := json.Marshal(map[string]string{"issuer": s.found, "jwks_uri": keysURL})
+		text = string(found)
 	}
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(text))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: body{strings.NewReader(text), s}}, nil
+}
+
+// text is a set of keys, after one that nobody can read.
+func (s *signer) text(keys []jose.JSONWebKey) string {
+	text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return strings.Replace(string(text), `{"keys":[`, `{"keys":[{"kty":"of the future"},`, 1)
 }
 
 func (s *signer) fetches() int {
@@ -125,6 +159,23 @@ func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, c
 		s.Fatal(err)
 	}
 	token, err := jwt.Signed(made).Claims(claims).Serialize()
+	if err != nil {
+		s.Fatal(err)
+	}
+	return token
+}
+
+// claiming returns a signed token with a text for its claims.
+func (s *signer) claiming(text string) string {
+	made, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: s.key, KeyID: "one"}}, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	signed, err := made.Sign([]byte(text))
+	if err != nil {
+		s.Fatal(err)
+	}
+	token, err := signed.CompactSerialize()
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -169,33 +220,44 @@ func (s *signer) hangUp() {
 	s.call(ctx, "made-up")
 }
 
-// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are.
+// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are. The log says what is wrong.
 func TestServiceAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, other := newSigner(t, keysURL), newSigner(t, keysURL)
+		s := newSigner(t, keysURL)
+		other := newSigner(t, keysURL)
+		third := newSigner(t, keysURL)
+		s.served = slices.Concat(third.served, s.served, third.served) // of one name
 		as := func(change func(*jwt.Claims)) string { return "Bearer " + s.sign(jose.ES256, s.key, "one", change) }
 		good := as(func(*jwt.Claims) {})
-		for what, header := range map[string]string{
-			"another audience":             as(func(c *jwt.Claims) { c.Audience = jwt.Audience{"other"} }),
-			"no audience":                  as(func(c *jwt.Claims) { c.Audience = nil }),
-			"another issuer":               as(func(c *jwt.Claims) { c.Issuer = "https://other" }),
-			"another subject":              as(func(c *jwt.Claims) { c.Subject = "db" }),
-			"over":                         as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-time.Minute)) }),
-			"not yet":                      as(func(c *jwt.Claims) { c.NotBefore = jwt.NewNumericDate(time.Now().Add(time.Minute)) }),
-			"without an end":               as(func(c *jwt.Claims) { c.Expiry = nil }),
-			"another key of the same name": "Bearer " + s.sign(jose.ES256, other.key, "one", func(*jwt.Claims) {}),
-			"a key that is not there":      "Bearer " + s.sign(jose.ES256, s.key, "two", func(*jwt.Claims) {}),
-			"a shared key":                 "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", func(*jwt.Claims) {}),
-			"a signature cut off":          good[:strings.LastIndex(good, ".")+1],
-			"nonsense":                     "Bearer a.b.c",
-			"a password":                   "Basic d2ViOndlYg==",
+		for _, tt := range []struct{ what, header, why string }{
+			{"another audience", as(func(c *jwt.Claims) { c.Audience = jwt.Audience{"other"} }), "audience"},
+			{"no audience", as(func(c *jwt.Claims) { c.Audience = nil }), "audience"},
+			{"another issuer", as(func(c *jwt.Claims) { c.Issuer = "https://other" }), `issuer "https://other" is not known`},
+			{"another subject", as(func(c *jwt.Claims) { c.Subject = "db" }), `no principal has the service account "db"`},
+			{"over", as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-40 * time.Second)) }), "expired"},
+			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = jwt.NewNumericDate(time.Now().Add(40 * time.Second)) }), "not valid yet"},
+			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no end"},
+			{"another key of the same name", "Bearer " + s.sign(jose.ES256, other.key, "one", func(*jwt.Claims) {}), "its signature is not that of its key"},
+			{"a key that is not there", "Bearer " + s.sign(jose.ES256, s.key, "two", func(*jwt.Claims) {}), `has no key "two"`},
+			{"a shared key", "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", func(*jwt.Claims) {}), "token can't be read"},
+			{"a signature cut off", good[:strings.LastIndex(good, ".")+1], "its signature is not that of its key"},
+			{"nonsense", "Bearer a.b.c", "token can't be read"},
+			{"claims that are none", "Bearer " + s.claiming("none"), "token has no claims"},
+			{"no JWT", "Bearer nonsense", "no principal has this token"},
+			{"a password", "Basic d2ViOndlYg==", "want Bearer and a token"},
 		} {
-			if who, err := s.identify(t.Context(), header); err == nil {
-				t.Errorf("%s: %+v", what, who)
+			who, err := s.identify(t.Context(), tt.header)
+			if err == nil || !strings.Contains(Why(err), tt.why) {
+				t.Errorf("%s: %q, and the log says %v, want %s", tt.what, who, err, tt.why)
 			}
 		}
-		if who, err := s.identify(t.Context(), good); err != nil || who != "web" {
-			t.Errorf("a good one: %+v, %v", who, err)
+		for what, header := range map[string]string{
+			"a good one":                       good,
+			"over for less than clocks differ": as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-20 * time.Second)) }),
+		} {
+			if who, err := s.identify(t.Context(), header); err != nil || who != "web" {
+				t.Errorf("%s: %q, %v", what, who, err)
+			}
 		}
 		if n := s.fetches(); n != 1 {
 			t.Errorf("the keys were asked for %d times, want once a minute at most", n)
@@ -218,13 +280,60 @@ func TestKeysForSome(t *testing.T) {
 		s.config.Issuers[0].TokenFile = file
 		s.reload()
 		s.good()
+		s.config.Issuers[0].TokenFile = file + "-missing"
+		s.reload()
+		s.bad("a key for which the service's token is missing", "one")
+		if !strings.Contains(s.log.String(), "file-missing: no such file") {
+			t.Errorf("the log does not say that the token is missing: %s", &s.log)
+		}
 		ours := servers.NewAuthority()
 		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, CA: file}, nil, slog.New(slog.DiscardHandler))
 		if err != nil || !i.client.Transport.(*http.Transport).TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) {
 			t.Errorf("the authority of %+v, %v: want that of the file", i, err)
 		}
+		for _, wrong := range []string{"", "-missing"} {
+			write([]byte("no certificate"))
+			if _, err := newIssuer(config.Issuer{Issuer: issuerURL, CA: file + wrong}, nil, slog.New(slog.DiscardHandler)); err == nil {
+				t.Errorf("an authority in the file%s, which has no certificate: no error", wrong)
+			}
+		}
 	})
+}
+
+// TestAuthorities: a file of authorities has certificates, one at least, and nothing else.
+func TestAuthorities(t *testing.T) {
+	one := servers.NewAuthority()
+	two := servers.NewAuthority()
+	block := func(kind string, of []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: of}))
+	}
+	first := block("CERTIFICATE", one.Certificate.Certificate[0])
+	second := block("CERTIFICATE", two.Certificate.Certificate[0])
+	for _, tt := range []struct {
+		what, text string
+		want       *x509.CertPool
+	}{
+		{"one", first, servers.Pool(one)},
+		{"two", first + second, servers.Pool(one, two)},
+		{"nothing", "", nil},
+		{"a text", "ca", nil},
+		{"a damaged one", first + block("CERTIFICATE", []byte("x")), nil},
+		{"a key beside it", first + block("PRIVATE KEY", []byte("x")), nil},
+		{"half a block", first + second[:len(second)/2], nil},
+	} {
+		file := filepath.Join(t.TempDir(), "ca")
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pool, err := Authorities(file)
+		if (err == nil) != (tt.want != nil) || err == nil && !pool.Equal(tt.want) {
+			t.Errorf("%s: %v, error %v", tt.what, pool, err)
+		}
+	}
+	if _, err := Authorities("no/such/file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: error %v", err)
+	}
 }
 
 const keysURL = "https://keys.example/set"
@@ -285,19 +394,39 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
+// TestSlowIssuer: an issuer is waited for, but no longer than five seconds.
+func TestSlowIssuer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, keysURL)
+		s.delay = 4 * time.Second
+		s.good()
+		time.Sleep(2 * time.Hour)
+		s.delay = 6 * time.Second
+		began := time.Now()
+		s.bad("a key of an issuer that is too slow", "one")
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("it was waited for for %v", took)
+		}
+	})
+}
+
 // TestKeysAge: known keys are used while the issuer is away, for an hour; fetches back off; and once it is there again, its tokens are good.
 func TestKeysAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSigner(t, keysURL)
 		s.good()
 		s.serve()
-		for range 58 {
-			time.Sleep(time.Minute)
+		before := s.fetches()
+		for range 58 * 6 {
+			time.Sleep(10 * time.Second)
 			s.hangUp()
 			s.good()
 		}
+		if n := s.fetches() - before; n < 55 || n > 58 {
+			t.Errorf("%d fetches in 58 minutes with keys, want one a minute", n)
+		}
 		time.Sleep(3 * time.Minute)
-		before := s.fetches()
+		before = s.fetches()
 		for range 10 * 60 {
 			s.hangUp()
 			s.bad("a key of an issuer that was away for an hour", "one")
@@ -311,6 +440,74 @@ func TestKeysAge(t *testing.T) {
 		s.good()
 		if !strings.Contains(s.log.String(), "10.1.2.3") {
 			t.Error("the log does not say why there are no keys")
+		}
+	})
+}
+
+// TestKeysNeverHad: without any keys, fetches begin after a second, and become rarer until there is one a minute.
+func TestKeysNeverHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, keysURL)
+		s.serve()
+		began := time.Now()
+		var seconds []int
+		for range 300 {
+			before := s.fetches()
+			s.hangUp()
+			if s.fetches() > before {
+				seconds = append(seconds, int(time.Since(began).Seconds()))
+			}
+			time.Sleep(time.Second)
+		}
+		if want := []int{0, 1, 4, 11, 26, 57, 117, 177, 237, 297}; !slices.Equal(seconds, want) {
+			t.Errorf("fetches after %d seconds, want %d", seconds, want)
+		}
+		s.serve("one")
+		time.Sleep(time.Minute)
+		s.good()
+	})
+}
+
+// TestUnusableKeys: an answer that has no keys replaces none, and the log says what is wrong with it.
+func TestUnusableKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, keysURL)
+		keys := s.text(s.served)
+		for _, tt := range []struct{ says, why string }{
+			{"<html>all is well</html>", "invalid character"},
+			{keys[:len(keys)/2], "unexpected EOF"},
+			{`{}`, "has no keys"},
+			{`{"keys":7}`, "cannot unmarshal"},
+			{strings.Repeat(" ", 3<<19) + keys, "EOF"}, // more than a megabyte
+		} {
+			s.says = ""
+			time.Sleep(2 * time.Hour)
+			s.good()
+			s.says = tt.says
+			s.log.Reset()
+			time.Sleep(11 * time.Minute)
+			s.good() // which begins a fetch
+			synctest.Wait()
+			s.good()
+			if !strings.Contains(s.log.String(), tt.why) {
+				t.Errorf("after %.30q: the log has %q, want %s", tt.says, &s.log, tt.why)
+			}
+		}
+		s.says = strings.Repeat(" ", 3<<18) + keys
+		time.Sleep(2 * time.Hour)
+		s.good()
+	})
+}
+
+// TestNewKey: the first token with a new key is good, within the ten minutes in which the keys from before are.
+func TestNewKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, keysURL)
+		s.good()
+		s.serve("one", "two")
+		time.Sleep(2 * time.Minute)
+		if err := s.call(t.Context(), "two"); err != nil {
+			t.Errorf("a new key: %v", err)
 		}
 	})
 }
@@ -342,8 +539,22 @@ func TestDiscovery(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := newSigner(t, "")
+		s.good()
 		s.found = "https://issuer.example"
+		time.Sleep(11 * time.Minute)
+		s.good() // which begins a fetch
+		synctest.Wait()
+		s.good()
+		time.Sleep(time.Hour)
 		s.bad("keys that another issuer told of", "one")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, "")
+		s.serve()
+		s.bad("a key of an issuer that is away", "one")
+		if !strings.Contains(s.log.String(), "10.1.2.3") {
+			t.Errorf("the log does not say why there are no keys: %s", &s.log)
+		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := newSigner(t, keysURL)
@@ -378,7 +589,12 @@ func TestKeysInFile(t *testing.T) {
 			}
 			s.good()
 		}
-		write(`{"keys":[]}`)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(s.config, nil, s.Policy, slog.New(slog.DiscardHandler)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("no file of keys: error %v", err)
+		}
 		time.Sleep(2 * time.Hour)
 		s.good()
 	})

@@ -1,8 +1,12 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,8 +43,8 @@ rules:
 
 func TestRead(t *testing.T) {
 	file := t.TempDir() + "/c.yaml"
-	if _, err := Read(file); err == nil {
-		t.Error("a file that is not there was read")
+	if _, err := Read(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: error %v", err)
 	}
 	if err := os.WriteFile(file, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,15 +63,91 @@ func TestRead(t *testing.T) {
 // TestCounter: a counter is that of its name, or of the longest pattern.
 func TestCounter(t *testing.T) {
 	s := Space{Counters: []Counter{{Name: "*"}, {Name: "a/*"}, {Name: "a/b/*"}, {Name: "a/b"}}}
-	for name, want := range map[string]string{"a": "*", "a/b": "a/b", "a/c": "a/*", "a/b/c": "a/b/*", "a/b/": "a/*", "x/y": "*", "": "", "*": "", "a/*": ""} {
-		if c, ok := s.Counter(name); ok != (want != "") || ok && c.Name != want {
-			t.Errorf("%q is of %q, %v; want %q", name, c.Name, ok, want)
+	for range 2 {
+		for name, want := range map[string]string{"a": "*", "a/b": "a/b", "a/c": "a/*", "a/b/c": "a/b/*", "a/b/": "a/*", "x/y": "*", "": "", "*": "", "a/*": ""} {
+			if c, ok := s.Counter(name); ok != (want != "") || ok && c.Name != want {
+				t.Errorf("%q is of %q, %v; want %q", name, c.Name, ok, want)
+			}
+		}
+		slices.Reverse(s.Counters)
+	}
+}
+
+// TestLocation: a space says itself where its store is, or by a file, whose name is not shown as it may be what the file should have.
+func TestLocation(t *testing.T) {
+	file := t.TempDir() + "/pass-word"
+	for _, tt := range []struct {
+		what, text string
+		space      Space
+		want       string
+		err        string
+	}{
+		{"store", "", Space{Store: "file:/a"}, "file:/a", ""},
+		{"neither", "", Space{}, "", ""},
+		{"file", " file:/b\n", Space{StoreFile: file}, "file:/b", ""},
+		{"empty file", "\n", Space{StoreFile: file}, "", "storeFile: it is empty: want a directory"},
+		{"no file", "", Space{StoreFile: file + "/x"}, "", "storeFile: "},
+	} {
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := tt.space.Location()
+		text := fmt.Sprint(err)
+		if got != tt.want || (err != nil) != (tt.err != "") || !strings.Contains(text, tt.err) || strings.Contains(text, "pass-word") {
+			t.Errorf("%s: %q, error %v; want %q, %s", tt.what, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+// hash is that of a token.
+const hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// TestRight: what is at the edge of the right is right.
+func TestRight(t *testing.T) {
+	const guarded = "principals: [{name: a, tokens: [" + hash + "]}]"
+	for _, tt := range []struct{ old, new string }{
+		{"nodes: 4", "nodes: 131072"},
+		{"nodes: 4", "nodes: 0"},
+		{"nodes: 16", "nodes: 131072"},
+		{"rate: 50.5", "rate: 2147483647"},
+		{"{name: invoices/2026, start: 1000, step: 2, end: 99999}", "{name: a}"},
+		{"end: 99999", "end: 1000"},
+		{"end: 99999", "end: 0"},
+		{"  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", ""},
+		{"jwks: https://kubernetes.default.svc/openid/v1/jwks", "jwks: keys.json"},
+		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [" + hash + "]", "{uri: [spiffe://prod/billing], dns: [Billing.prod]}"},
+		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}", "{uri: [spiffe://prod/billing]}"},
+		{"certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, ", ""},
+		{"listen: :8443", "listen: :8443\nprobes: :8081"},
+		{"listen: :8443", "listen: :8443\nlogLevel: debug"},
+		{"/etc/randflaked/sorted", "no/such/file"},
+		{whole, "spaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: localhost:1\nspaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: 127.1.2.3:1\nspaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: '[::1]:1'\nspaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: :1\nplaintext: true\nspaces: [{name: a, kind: ulid}]\n" + guarded},
+		{whole, "spaces: [{name: a, kind: ulid}]\n" + guarded + "\nrules: [{principals: [a], spaces: [a], verbs: [mint]}]"},
+	} {
+		if !strings.Contains(whole, tt.old) {
+			t.Errorf("%q is not there to be replaced", tt.old)
+		}
+		c, err := Parse("w.yaml", []byte(strings.Replace(whole, tt.old, tt.new, 1)))
+		if err != nil {
+			t.Errorf("%s\ninstead of\n%s\nerror %v", tt.new, tt.old, err)
+			continue
+		}
+		if c.Guarded() != (len(c.Principals) > 0) {
+			t.Errorf("%s: guarded %v", tt.new, c.Guarded())
 		}
 	}
 }
 
 // TestWrong: what is wrong is told with its place, and what to do; all of it at once, and without anything that may be secret.
 func TestWrong(t *testing.T) {
+	place := t.TempDir() + "/place"
+	if err := os.WriteFile(place, []byte("nosuchstore://me:pass-word@host"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ old, new, want string }{
 		{"listen: :8443", "listen: 8443", `w.yaml: listen: "8443": want an address and a port`},
 		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {clientCA: ca.pem}", "w.yaml: tls: want certificate and key"},
@@ -87,6 +167,14 @@ func TestWrong(t *testing.T) {
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
 		{"kind: ulid", "kind: ulid, secretFile: x", "w.yaml: spaces[3].secretFile: ulid IDs have no secret"},
 		{"nodes: 4", "nodes: 200000", "w.yaml: spaces[0].nodes: 200000: want 1 to 131072"},
+		{"nodes: 4", "nodes: 131073", "w.yaml: spaces[0].nodes: 131073: want 1 to 131072"},
+		{"nodes: 4", "nodes: -1", "w.yaml: spaces[0].nodes: -1: want 1 to 131072"},
+		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].limits.nodes: 131073: want 1 to"},
+		{"rate: 50.5", "rate: 2147483648", "w.yaml: spaces[0].limits.rate: 2.147483648e+09: want calls a second"},
+		{"limits: {batch: 10}", "limits: {nodes: -1}", "w.yaml: rules[0].limits.nodes: -1: want 1 to"},
+		{"etcd://etcd", "nosuchstore://me:pass-word@host", "w.yaml: spaces[1].store: "},
+		{"/etc/randflaked/sorted", place, "w.yaml: spaces[2].store: "},
+		{"listen: :8443", "listen: :8443\nprobes: 8081", `w.yaml: probes: "8081": want an address and a port`},
 		{"nodes: 16", "nodes: -1", "w.yaml: spaces[0].limits.nodes: -1: want 1 to"},
 		{"batch: 1000, rate: 50.5", "batch: -1, rate: x", "line 10: cannot unmarshal !!int what is there into uint64\n  line 10: cannot unmarshal"},
 		{"limits: {nodes: 16, batch: 1000, rate: 50.5}", "limits: 16", "line 10: cannot unmarshal"},
@@ -98,12 +186,17 @@ func TestWrong(t *testing.T) {
 		{"name: invoices/2026", "name: invoices*", "w.yaml: spaces[0].counters[0].name:"},
 		{"name: invoices/2026", "name: 'orders*'", "w.yaml: spaces[0].counters[0].name:"},
 		{"end: 99999", "most: 7", "w.yaml: spaces[0].counters[0].most: 7: want how many counters one caller may add, for a pattern"},
+		{"start: 1000", "start: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
+		{"step: 2", "step: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
+		{"end: 99999", "end: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
 		{"end: 99999", "end: 9", "w.yaml: spaces[0].counters[0]: want a start of 1 or more, an end that is not before it"},
 		{"  audience: randflaked\n", "", "w.yaml: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
 		{"- issuer: https://kubernetes.default.svc\n  audience: randflaked\n  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n", "issuers[0].jwks: want a file"},
 		{"- issuer: https://kubernetes.default.svc\n", "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "pass-word", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
+		{hash, "e3b0c442", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
+		{"jwks: https://kubernetes.default.svc", "jwks: https://%zz", "issuers[0].jwks: want a file"},
 		{"[e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]", "pass-word", "cannot unmarshal !!str what is there into []string"},
 		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},", "w.yaml: principals[1].certificates.uri[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml: principals[1].certificates.dns[0]: another principal has it"},
@@ -123,6 +216,7 @@ func TestWrong(t *testing.T) {
 		{whole, "listen: localhost:1\n---\nlisten: localhost:2", "more than one document"},
 		{whole, "listen: localhost:1", "w.yaml: spaces: there is none"},
 		{whole, "listen: :1\nspaces: [{name: a, kind: ulid}]", "w.yaml: listen: :1 is open to others, and there are no principals"},
+		{whole, "listen: 10.0.0.1:1\nspaces: [{name: a, kind: ulid}]", "w.yaml: listen: 10.0.0.1:1 is open to others, and there are no principals"},
 		{whole, "spaces: [{name: a, kind: ulid}]\nrules: [{principals: ['*'], spaces: [a], verbs: [mint]}]", "w.yaml: rules: they are for nobody"},
 	} {
 		if !strings.Contains(whole, tt.old) {

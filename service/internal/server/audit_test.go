@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"testing"
@@ -24,6 +25,63 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%d lines lost, of 100; logged: %s", lost, &said)
 		}
 	})
+}
+
+// TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not twice to one.
+func TestReplacedFile(t *testing.T) {
+	type result struct {
+		n   int
+		err error
+	}
+	for _, tt := range []struct {
+		what    string
+		results []result
+		lost    uint64
+	}{
+		{"written", []result{{100, nil}}, 0},
+		{"closed, and replaced", []result{{0, fs.ErrClosed}, {100, nil}}, 0},
+		{"half of it written", []result{{50, errors.New("no space left on device")}}, 1},
+		{"closed, and replaced by a full one", []result{{0, fs.ErrClosed}, {0, errors.New("no space left on device")}}, 1},
+	} {
+		left := tt.results
+		log := newTrail(func(line []byte) (int, error) {
+			if len(left) == 0 {
+				t.Errorf("%s: it is written again", tt.what)
+				return len(line), nil
+			}
+			r := left[0]
+			left = left[1:]
+			return r.n, r.err
+		}, slog.New(slog.DiscardHandler))
+		log.note("take", caller{principal: "a"}, "orders")
+		if log.lost.Load() != tt.lost || len(left) > 0 {
+			t.Errorf("%s: %d lines lost, want %d; %d writes are not done", tt.what, log.lost.Load(), tt.lost, len(left))
+		}
+	}
+}
+
+// TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a character.
+func TestLines(t *testing.T) {
+	var written bytes.Buffer
+	log := newTrail(written.Write, slog.New(slog.DiscardHandler))
+	long := strings.Repeat("x", 200)
+	for _, tt := range []struct {
+		by   caller
+		more []any
+		want string
+	}{
+		{caller{principal: "a"}, []any{"n", 7}, `"principal":"a","space":"orders","n":7}`},
+		{caller{"a", "192.0.2.1:5", "id"}, nil, `"principal":"a","space":"orders","address":"192.0.2.1:5","request":"id"}`},
+		{caller{principal: "a"}, []any{"text", long}, `"text":"` + long + `"}`},
+		{caller{principal: "a"}, []any{"text", long + "y"}, `"text":"` + long + `..."}`},
+		{caller{principal: "a"}, []any{"text", long[1:] + "é"}, `"text":"` + long[1:] + `..."}`},
+	} {
+		written.Reset()
+		log.note("take", tt.by, "orders", tt.more...)
+		if line := strings.TrimSpace(written.String()); !strings.Contains(line, `"msg":"take",`) || !strings.HasSuffix(line, tt.want) {
+			t.Errorf("%s, want %s", line, tt.want)
+		}
+	}
 }
 
 // TestDenials: strangers can't fill the log, nor keep those of others out of it.

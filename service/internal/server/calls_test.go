@@ -1,19 +1,25 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -62,6 +68,61 @@ func TestMint(t *testing.T) {
 		a.body.Time != cipher.Inspect(randflake.ID(n)).Time.Format(time.RFC3339) {
 		t.Errorf("number %s: inspect says %s, error %v", numbers[0], a.text, err)
 	}
+	if !strings.Contains(w.written.String(), `"msg":"inspection","principal":"anyone","space":"mint","id":`+numbers[0]) {
+		t.Errorf("no line tells of the inspection of a number:\n%s", w.written)
+	}
+	if strings.Contains(w.written.String(), `"msg":"mint"`) {
+		t.Errorf("a line tells of new IDs, and auditMint is not set:\n%s", w.written)
+	}
+}
+
+// TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and as a number.
+func TestInspect(t *testing.T) {
+	w := newTestbed(t, spaces)
+	cipher := randflake.NewCipher(w.secret)
+	fields := func(n int64) string {
+		f := cipher.Inspect(randflake.ID(n))
+		return fmt.Sprintf("%s node %d sequence %d", f.Time.Format(time.RFC3339Nano), f.Node, f.Sequence)
+	}
+	for _, tt := range []struct{ space, id, want string }{
+		{"sorted", `"number":"1541815603606036485"`, "2022-06-28T16:07:40.105Z node 378 sequence 5"},
+		{"sorted", `"text":"1541815603606036485"`, "2022-06-28T16:07:40.105Z node 378 sequence 5"},
+		{"ulid", `"text":"01ARZ3NDEKTSV4RRFFQ69G5FAV"`, "2016-07-30T23:54:10.259Z node 0 sequence 0"},
+		{"mint", `"number":"7"`, fields(7)},
+		{"mint", `"number":"-7"`, fields(-7)},
+		{"mint", `"text":"` + randflake.ID(-7).String() + `"`, fields(-7)},
+		{"sorted", `"number":"-1"`, "invalid_argument"},
+		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, "the ID is of the year 10889"},
+	} {
+		a := w.call("IDService/Inspect", `{"space":"`+tt.space+`",`+tt.id+`}`)
+		got := fmt.Sprintf("%s node %d sequence %d", a.body.Time, a.body.Node, cmp.Or(a.body.Sequence, 0))
+		if got != tt.want && !strings.Contains(a.text, tt.want) {
+			t.Errorf("%s %s: %s, want %s", tt.space, tt.id, a.text, tt.want)
+		}
+	}
+	soon := func(ahead time.Duration) string {
+		return fmt.Sprint(time.Now().Add(ahead).Sub(snowflake.Twitter().Epoch()).Milliseconds() << 22)
+	}
+	for ahead, plausible := range map[time.Duration]bool{50 * time.Second: true, 2 * time.Minute: false} {
+		if a := w.call("IDService/Inspect", `{"space":"sorted","number":"`+soon(ahead)+`"}`); a.body.Plausible != plausible {
+			t.Errorf("an ID of a time that is %v ahead: %s", ahead, a.text)
+		}
+	}
+}
+
+// TestAuditOfMints: where that is wanted, a line says which IDs a call has made.
+func TestAuditOfMints(t *testing.T) {
+	w := newTestbed(t, "auditMint: true"+spaces)
+	ids := w.call("IDService/Mint", `{"space":"mint","count":3}`).body.IDs
+	numbers := w.call("IDService/Mint", `{"space":"sorted","count":3,"form":"FORM_NUMBER"}`).body.Numbers
+	for _, want := range []string{
+		fmt.Sprintf(`"msg":"mint","principal":"anyone","space":"mint","count":3,"first":%q,"last":%q,`, ids[0], ids[2]),
+		fmt.Sprintf(`"msg":"mint","principal":"anyone","space":"sorted","count":3,"first":%s,"last":%s,`, numbers[0], numbers[2]),
+	} {
+		if !strings.Contains(w.written.String(), want) {
+			t.Errorf("no line has %s:\n%s", want, w.written)
+		}
+	}
 }
 
 // TestCounters: numbers are the counter's, and a run is taken for good.
@@ -83,12 +144,16 @@ func TestCounters(t *testing.T) {
 		{"List", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
 		{"List", `{"space":"none","limit":1,"after":"few"}`, `{"counters":[{"name":"orders"`},
 		{"List", `{"space":"none","after":"orders"}`, `{}`},
+		{"Get", `{"space":"none","counter":"unknown"}`, `not_found`},
 		{"Next", `{"space":"none","counter":"unknown"}`, `"not_found","message":"lease:nosuchcounter:\"unknown\"`},
 		{"Next", `{"space":"none"}`, `not_found`},
 	} {
 		if a := w.call("CounterService/"+tt.procedure, tt.body); !strings.Contains(strings.ReplaceAll(a.text, " ", ""), tt.want) {
 			t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.body, a.text, tt.want)
 		}
+	}
+	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
+		t.Errorf("no line has %s:\n%s", line, w.written)
 	}
 }
 
@@ -101,8 +166,15 @@ func (w *testbed) take(space, more string, change ...func(*http.Request)) answer
 // TestLeases: nodes are taken once, the audit log says by whom, and errors say until when to wait.
 func TestLeases(t *testing.T) {
 	w := newTestbed(t, spaces)
-	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); !strings.Contains(a.text, fmt.Sprintf("%x", w.secret.CheckValue())) || !strings.Contains(a.text, `60`) {
-		t.Errorf("limits: %s", a.text)
+	state, err := w.setup.Load().spaces["none"].State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := state.Store.Limits()
+	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"check":"%x"}`,
+		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), w.secret.CheckValue())
+	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
+		t.Errorf("limits: %s, want %s", a.text, limits)
 	}
 	for i, want := range []uint32{0, 3, 6} {
 		if a := w.take("none", `,"nodes":3,"label":"host/web"`); a.status != http.StatusOK || a.body.FirstNode != want {
@@ -114,10 +186,19 @@ func TestLeases(t *testing.T) {
 		!strings.Contains(w.written.String(), `"msg":"take","principal":"randflaked","space":"mint"`) {
 		t.Errorf("no line %s in\n%s", line, w.written)
 	}
-	if a := w.take("none", `,"nodes":65536`); a.body.Code != "resource_exhausted" || !strings.Contains(a.text, `"reason":"FULL"`) || !strings.Contains(a.text, `"until":"`) {
-		t.Errorf("more than there are: %s", a.text)
+	if a := w.take("none", ""); a.body.FirstNode != 9 || !strings.Contains(w.written.String(), `"first_node":9,"last_node":9,`) || !strings.Contains(w.written.String(), `"label":"anyone"`) {
+		t.Errorf("without a number of nodes and a label: %s, and the log has\n%s", a.text, w.written)
 	}
-	if state, err := w.setup.Load().spaces["none"].State(); err != nil || state.Store.ReportLoss(t.Context(), "of this test") != nil {
+	a := w.take("none", `,"nodes":65536`)
+	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
+		if !strings.Contains(a.text, want) {
+			t.Errorf("more than there are: %s, want %s", a.text, want)
+		}
+	}
+	if strings.Contains(a.text, state.Store.String()) {
+		t.Errorf("%s: shows where the data is", a.text)
+	}
+	if err := state.Store.ReportLoss(t.Context(), "of this test"); err != nil {
 		t.Fatal(err)
 	}
 	if a := w.take("none", ""); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"LOSS"`) {
@@ -145,8 +226,18 @@ func TestLimits(t *testing.T) {
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
 		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
 	} {
-		if a := w.call(tt.procedure, tt.body, as(tt.who)); a.body.Code != tt.code {
+		before := len(w.written.String())
+		a := w.call(tt.procedure, tt.body, as(tt.who))
+		if a.body.Code != tt.code {
 			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
+		}
+		line := `"msg":"denial","principal":"` + tt.who + `"`
+		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
+		if strings.Contains(w.written.String()[before:], line) != denied {
+			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s", i, tt.procedure, tt.body, denied, w.written.String()[before:])
+		}
+		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
+			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
 		}
 	}
 	go func() { // a slow machine makes fewer calls a second than the rate
@@ -165,31 +256,40 @@ func TestLimits(t *testing.T) {
 
 // TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
 func TestNoRoom(t *testing.T) {
-	w := newTestbed(t, spaces)
-	var all []func()
-	for range 4 {
-		done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
-		if err != nil {
-			t.Fatal(err)
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		var all []func()
+		for range 4 {
+			done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, done)
 		}
-		all = append(all, done)
-	}
-	late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
-	many := `{"space":"ulid","count":1000}`
-	if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
-		t.Errorf("there is no room: %d %s", a.status, a.text)
-	}
-	if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
-		t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
-	}
-	for _, done := range all {
-		done()
-	}
-	for range 300 { // as each gives its room back
-		if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
-			t.Fatalf("there is room again: %d %s", a.status, a.text)
+		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
+		many := `{"space":"ulid","count":1000}`
+		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
+			t.Errorf("there is no room: %d %s", a.status, a.text)
 		}
-	}
+		gone, hangUp := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, hangUp)
+		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {
+			t.Errorf("the caller has left: %d %s", a.status, a.text)
+		}
+		if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
+			t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
+		}
+		for _, done := range all {
+			done()
+		}
+		for range 300 { // as each gives its room back
+			if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
+				t.Fatalf("there is room again: %d %s", a.status, a.text)
+			}
+		}
+	})
 }
 
 // TestBadInput: what can't be is refused with the code that says so, by each procedure.
@@ -239,7 +339,8 @@ func TestBadInput(t *testing.T) {
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.
 func TestGetMakesNothing(t *testing.T) {
 	w := newTestbed(t, spaces)
-	if a := w.send(http.MethodGet, "/randflake.v1.IDService/Mint?connect=v1&encoding=json&message=%7B%22space%22%3A%22mint%22%7D", ""); a.status != http.StatusMethodNotAllowed {
+	plain := func(r *http.Request) { r.Header.Del("Content-Type") }
+	if a := w.send(http.MethodGet, "/randflake.v1.IDService/Mint?connect=v1&encoding=json&message=%7B%22space%22%3A%22mint%22%7D", "", plain); a.status != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d %s", a.status, a.text)
 	}
 	elsewhere := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
@@ -266,6 +367,7 @@ func TestStrangers(t *testing.T) {
 			for what, token := range map[string]string{"none": "", "unknown": "x", "unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
 				a := w.call(procedure, "", func(r *http.Request) {
 					r.Body, r.ContentLength = io.NopCloser(unread{t}), 100
+					r.Header.Set("Content-Type", map[bool]string{true: "application/json", false: "text/plain"}[what != "none"])
 					if r.Header.Set("Content-Encoding", "gzip"); token != "" {
 						r.Header.Set("Authorization", "Bearer "+token)
 					}
@@ -287,11 +389,17 @@ func TestStrangers(t *testing.T) {
 // TestStrangersWhoHold: when strangers have as many requests under way as they may, more of theirs get a header alone, and others answers.
 func TestStrangersWhoHold(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
-	for _, held := range []int64{maxStrangers, 0} {
-		w.places.TryAcquire(held)
+	for _, held := range []int64{0, maxStrangers, 0} {
+		if !w.places.TryAcquire(held) {
+			t.Fatal("requests that are over keep their places")
+		}
 		for _, path := range []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"} {
-			if a := w.send(http.MethodPost, path, ""); (a.status == http.StatusServiceUnavailable && a.text == "") != (held > 0) {
+			a := w.send(http.MethodPost, path, "")
+			if (a.status == http.StatusServiceUnavailable && a.text == "") != (held > 0) {
 				t.Errorf("%s with %d under way: %d %s", path, held, a.status, a.text)
+			}
+			if held > 0 && a.header.Get("Connection") != "close" {
+				t.Errorf("%s with %d under way: the connection stays", path, held)
 			}
 		}
 		if a := w.call("IDService/Mint", `{"space":"mint"}`, as("web")); a.status != http.StatusOK {
@@ -305,32 +413,96 @@ func TestStrangersWhoHold(t *testing.T) {
 var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name: one, tokens: [" + hashOf("one") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
 	"rules: [{principals: [all], spaces: ['*'], verbs: [observe]}, {principals: [one], spaces: [none], verbs: [observe]}, {principals: [web], spaces: ['*'], verbs: [mint, count]}]\n"
 
-// TestPages: the page and /metrics are for those who may observe, and a scrape asks no store.
-func TestPages(t *testing.T) {
+// A waiting writes an answer, and notes for how long it waits for the reader.
+type waiting struct {
+	*httptest.ResponseRecorder
+	read, write time.Time
+}
+
+func (w *waiting) SetReadDeadline(end time.Time) error {
+	w.read = end
+	return nil
+}
+
+func (w *waiting) SetWriteDeadline(end time.Time) error {
+	w.write = end
+	return nil
+}
+
+// TestSlowStrangers: an answer to a stranger waits for five seconds, whichever way they are slow, and an answer to a principal as long as the
+// connection allows.
+func TestSlowStrangers(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
-	w.call("CounterService/Next", `{"space":"none","counter":"orders"}`, as("web"))
-	for _, tt := range []struct {
-		path, who string
-		status    int
-		has, not  string
-	}{
-		{"/", "all", 200, "orders", "token"}, {"/", "one", 200, "orders", "mint"}, {"/", "web", 403, "denied", "orders"}, {"/", "nobody", 401, "not known", "orders"},
-		{"/metrics", "all", 200, `randflake_counter_issued_total{counter="orders",space="none"} 1`, "token"}, {"/metrics", "one", 403, "denied", "orders"},
-		{"/metrics", "all", 200, `randflaked_space_ready{space="ulid"} 1`, "token"}, {"/metrics", "all", 200, `randflake_lease_healthy{space="sorted"} 1`, "token"},
-		{"/healthz", "nobody", 200, "ok", "not"}, {"/readyz", "nobody", 200, "ok", "not"},
-	} {
-		before := w.asked.Load()
-		a := w.send(http.MethodGet, tt.path, "", func(r *http.Request) { r.SetBasicAuth("x", "token-of-"+tt.who) })
-		if a.status != tt.status || !strings.Contains(a.text, tt.has) || strings.Contains(a.text, tt.not) {
-			t.Errorf("%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
+	for who, known := range map[string]bool{"nobody": false, "web": true} {
+		r := httptest.NewRequest(http.MethodPost, "/randflake.v1.IDService/Mint", strings.NewReader(`{"space":"mint"}`))
+		r.Header.Set("Content-Type", "application/json")
+		as(who)(r)
+		answer := &waiting{ResponseRecorder: httptest.NewRecorder()}
+		before := time.Now()
+		w.handler.ServeHTTP(answer, r)
+		for what, end := range map[string]time.Time{"read": answer.read, "written": answer.write} {
+			bounded := !end.Before(before.Add(strangerTime)) && !end.After(time.Now().Add(strangerTime))
+			if end.IsZero() != known || !known && !bounded {
+				t.Errorf("%s: %s until %v", who, what, end)
+			}
 		}
-		if tt.path == "/metrics" && w.asked.Load() > before {
-			t.Error("a scrape asks stores")
+		if answer.Flushed == known {
+			t.Errorf("%s: sent while its place is held: %v", who, answer.Flushed)
 		}
 	}
-	w.broken.Store(true)
-	if a := w.send(http.MethodGet, "/", "", as("all")); !strings.Contains(a.text, "The store does not answer as it should") || !strings.Contains(a.text, "IDs last until") {
-		t.Errorf("the stores are away: %s", a.text)
+}
+
+// TestConnections: a connection takes no more calls when it is old, or, as far as no call is cut, when the service shuts down.
+func TestConnections(t *testing.T) {
+	w := newTestbed(t, spaces)
+	for _, tt := range []struct {
+		what     string
+		age      time.Duration // since it got old; 0 is never
+		draining bool
+		major    int
+		closed   bool
+	}{
+		{"one of any age", 0, false, 1, false},
+		{"a young one", -time.Minute, false, 1, false},
+		{"an old one", time.Second, false, 1, true},
+		{"an old one of HTTP/2", time.Second, false, 2, true},
+		{"one of a service that shuts down", 0, true, 1, true},
+		{"one of HTTP/2 of a service that shuts down", 0, true, 2, false},
+	} {
+		w.draining.Store(tt.draining)
+		a := w.call("IDService/Mint", `{"space":"mint"}`, func(r *http.Request) {
+			r.ProtoMajor = tt.major
+			if tt.age != 0 {
+				*r = *r.WithContext(Aging(r.Context(), time.Now().Add(-tt.age)))
+			}
+		})
+		if closed := a.header.Get("Connection") == "close"; closed != tt.closed || a.status != http.StatusOK {
+			t.Errorf("%s: %d %s, closed %v", tt.what, a.status, a.text, closed)
+		}
+	}
+}
+
+// TestRequestID: the ID of a request is that of its trace, or else one of its own, in the answer and in the audit log.
+func TestRequestID(t *testing.T) {
+	w := newTestbed(t, spaces)
+	const trace = "0123456789abcdef0123456789abcdef"
+	seen := map[string]bool{}
+	for parent, want := range map[string]string{
+		"00-" + trace + "-0123456789abcdef-01":                  trace,
+		"00-" + trace + "-0123456789abcdef":                     "",
+		"00-" + trace[1:] + "-0123456789abcdef-01":              "",
+		"00-" + strings.ToUpper(trace) + "-0123456789abcdef-01": "",
+		"": "",
+	} {
+		a := w.take("none", "", func(r *http.Request) { r.Header.Set("Traceparent", parent) })
+		id := a.header.Get("X-Request-Id")
+		if want != "" && id != want || want == "" && strings.Contains(id, trace[1:]) || id == "" || seen[id] {
+			t.Errorf("traceparent %q: ID %q, want %q", parent, id, want)
+		}
+		seen[id] = true
+		if line := `"address":"192.0.2.1:1234","request":"` + id + `"`; !strings.Contains(w.written.String(), line) {
+			t.Errorf("no line has %s:\n%s", line, w.written)
+		}
 	}
 }
 
@@ -339,11 +511,21 @@ func TestStoreFails(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.broken.Store(true)
 	a := w.take("none", "")
-	if a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
+	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
 	}
 	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
 		t.Errorf("a store failed, and a list: %s", a.text)
+	}
+	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
+		t.Errorf("a store failed, and a counter: %s", a.text)
+	}
+	for w.usage.Call(config.Anyone, "*failures", 10, 100) { // as after many calls that failed
+	}
+	before := strings.Count(w.written.String(), "store failed")
+	w.take("none", "")
+	if n := strings.Count(w.written.String(), "store failed") - before; before == 0 || n != 0 {
+		t.Errorf("%d lines, and %d more when there were enough: want some, and none", before, n)
 	}
 	w.broken.Store(false)
 	if a := w.take("none", ""); a.status != http.StatusOK {
@@ -373,13 +555,17 @@ func (w *testbed) reconfigure(change func(*config.Config)) error {
 // configuration that fails changes nothing.
 func TestConfigure(t *testing.T) {
 	w := newTestbed(t, spaces)
-	kept := w.setup.Load().spaces["mint"]
+	kept, gone := w.setup.Load().spaces["mint"], w.setup.Load().spaces["sorted"]
 	w.broken.Store(true)
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
 		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
 	}); err != nil {
 		t.Fatal(err)
+	}
+	w.closing.Wait()
+	if _, err := gone.State(); err == nil {
+		t.Error("a space that is gone stays open")
 	}
 	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Error("a space that stayed as it is was closed")
@@ -406,6 +592,83 @@ func TestConfigure(t *testing.T) {
 	for path, status := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/healthz": http.StatusOK} {
 		if a := w.send(http.MethodGet, path, ""); a.status != status {
 			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
+		}
+	}
+}
+
+// A closable is a file of the audit log.
+type closable struct {
+	buffer
+	closed atomic.Bool
+}
+
+func (c *closable) Close() error {
+	c.closed.Store(true)
+	return nil
+}
+
+// TestFiles: files are closed once others have replaced them, and those of a configuration that fails are their opener's.
+func TestFiles(t *testing.T) {
+	w := newTestbed(t, spaces)
+	c := w.setup.Load().config
+	first, second, third := new(closable), new(closable), new(closable)
+	configure := func(c *config.Config, file *closable) error {
+		return w.Configure(c, Files{TLS: w.files.TLS, Audit: file})
+	}
+	if configure(c, first) != nil || configure(c, second) != nil {
+		t.Fatal("a configuration does no more")
+	}
+	for what, change := range map[string]func(*config.Config){
+		"secret": func(c *config.Config) {
+			c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
+		},
+		"authority": func(c *config.Config) {
+			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
+		},
+	} {
+		wrong := *c
+		change(&wrong)
+		if configure(&wrong, third) == nil {
+			t.Errorf("the file of the %s is not there: no error", what)
+		}
+	}
+	w.take("none", "")
+	if !first.closed.Load() || second.closed.Load() || third.closed.Load() {
+		t.Errorf("closed: %v, %v, %v; want the first one", first.closed.Load(), second.closed.Load(), third.closed.Load())
+	}
+	if first.String() != "" || !strings.Contains(second.String(), `"msg":"take"`) || third.String() != "" {
+		t.Errorf("the lines are in another file than the second: %q, %q, %q", first, second, third)
+	}
+}
+
+// A slow keeper is closed when it says so.
+type slow struct {
+	space.Keeper
+	closed atomic.Bool
+}
+
+func (s *slow) Close() error {
+	err := s.Keeper.Close()
+	s.closed.Store(true)
+	return err
+}
+
+// TestClose: a server is closed when all its spaces are.
+func TestClose(t *testing.T) {
+	w := newTestbed(t, spaces)
+	state, err := w.setup.Load().spaces["mint"].State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper := &slow{Keeper: state.Own}
+	state.Own = keeper
+	w.Close()
+	if !keeper.closed.Load() {
+		t.Error("the service's lease is kept")
+	}
+	for name, in := range w.setup.Load().spaces {
+		if _, err := in.State(); err == nil {
+			t.Errorf("%s is open", name)
 		}
 	}
 }

@@ -34,6 +34,12 @@ func TestCodec(t *testing.T) {
 	if err := (jsonCodec{}).Unmarshal([]byte(`{"space":"a","newer":1}`), new(api.MintRequest)); err != nil {
 		t.Errorf("a newer client: %v", err)
 	}
+	if _, err := (jsonCodec{}).Marshal(7); err == nil || (jsonCodec{}).Unmarshal([]byte("{}"), new(int)) == nil {
+		t.Error("a number is taken for a message")
+	}
+	if (jsonCodec{}).Unmarshal([]byte(`{"space":7}`), new(api.MintRequest)) == nil {
+		t.Error("a number is taken for a name")
+	}
 	if (jsonCodec{}).Unmarshal(nil, new(api.MintRequest)) == nil {
 		t.Error("no body is taken for a message")
 	}

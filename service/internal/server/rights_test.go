@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -64,6 +66,10 @@ func TestRights(t *testing.T) {
 		}
 		if len(rows) > 0 {
 			t.Errorf("rows of procedures that are not there: %v", rows)
+		}
+		by := &call{setup: w.setup.Load(), who: "mint"}
+		if err := w.check(by, "/randflake.v1.IDService/New", &api.MintRequest{Space: "given"}); connect.CodeOf(err) != connect.CodePermissionDenied {
+			t.Errorf("a procedure that has no verb: error %v", err)
 		}
 	}
 }

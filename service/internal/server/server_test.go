@@ -146,6 +146,7 @@ type answer struct {
 		Numbers             []string
 		Plausible           bool
 		Node                uint32
+		Sequence            int `json:",string"`
 		FirstNode           uint32
 		Counters            []map[string]any
 	}

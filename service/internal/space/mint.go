@@ -64,10 +64,8 @@ type taking struct {
 
 func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := t.Space.Take(ctx, from, to, nodes)
-	if t.of.options.Taken != nil {
-		for _, l := range leases {
-			t.of.options.Taken(t.of, t.Limits().WindowOf(l.Start), l)
-		}
+	for _, l := range leases {
+		t.of.options.Taken(t.of, t.Limits().WindowOf(l.Start), l)
 	}
 	return leases, err
 }

@@ -62,7 +62,7 @@ type Opener func(ctx context.Context, location string, c lease.Config) (*lease.S
 type Options struct {
 	Open Opener
 
-	// Taken is told of the leases that the service takes for itself.
+	// Taken is told of the leases that the service takes for itself. It may be nil if the space is only tried.
 	Taken func(s *Space, window int64, l randflake.Lease)
 
 	Logger *slog.Logger

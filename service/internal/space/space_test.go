@@ -1,39 +1,81 @@
 package space
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // A fake is a space on data in memory, whose store fails when it is told to.
 type fake struct {
 	*Space
-	fails atomic.Bool
-	hold  atomic.Pointer[hold]
+	fails     atomic.Pointer[error]
+	meanwhile atomic.Pointer[func() error] // is done once, before the next swap, whose error it may be
+	attempts  atomic.Int64                 // to open the store
+	stores    atomic.Int64                 // that are open
+	log       bytes.Buffer
+	taken     []randflake.Lease // by the service itself
 }
 
-// A hold keeps calls of the store waiting.
-type hold struct{ begun, end chan struct{} }
+// A store counts those that are open.
+type store struct {
+	lease.Engine
+	open *atomic.Int64
+}
 
+func (s store) Close() error {
+	s.open.Add(-1)
+	s.Engine.Close()
+	return errClosing
+}
+
+var (
+	errAway    = errors.New("the server is away")
+	errClosing = errors.New("the server did not say goodbye")
+)
+
+// bubble runs a test in a time of its own, as of a year in which there are IDs.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		f(t)
+	})
+}
+
+// newFake returns a space that begins to open. The store "old" may have leases that it does not know, and "checked" is for a secret.
 func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
+	f := makeFake(t, c, counters...)
+	f.begin(t)
+	return f
+}
+
+// makeFake returns a space that is not opened.
+func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
+	t.Helper()
 	c.Counters = counters
-	f, data := new(fake), leasetest.NewMemory()
+	f := new(fake)
+	data := leasetest.NewMemory()
 	limits := lease.Limits{}
 	if c.Kind == "twitter" {
 		limits.Nodes = 1024
@@ -43,207 +85,608 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		t.Fatal(err)
 	}
 	made.Close()
-	f.fails.Store(c.Nodes < 0) // from the beginning
-	c.Nodes = max(c.Nodes, 0)
-	f.Space, err = New(c, Options{Logger: slog.New(slog.DiscardHandler), Open: func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
-		return lease.Open(ctx, leasetest.Intercept(data.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
-			if f.fails.Load() {
-				return lease.Answer{}, errors.New("the server is away")
+	open := func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
+		f.attempts.Add(1)
+		engine := leasetest.Intercept(data.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+			if why := f.fails.Load(); why != nil {
+				return lease.Answer{}, *why
 			}
-			if hold := f.hold.Load(); hold != nil {
-				select {
-				case hold.begun <- struct{}{}:
-				default:
+			if c.Swap {
+				if do := f.meanwhile.Swap(nil); do != nil {
+					if err := (*do)(); err != nil {
+						return lease.Answer{}, err
+					}
 				}
-				<-hold.end
 			}
 			return c.On(ctx, e)
-		}), c)
-	}})
+		})
+		f.stores.Add(1)
+		s, err := lease.Open(ctx, store{engine, &f.stores}, c)
+		if err != nil {
+			f.stores.Add(-1)
+		}
+		return s, err
+	}
+	f.Space, err = New(c, Options{
+		Open:   open,
+		Taken:  func(_ *Space, _ int64, l randflake.Lease) { f.taken = append(f.taken, l) },
+		Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Open()
-	t.Cleanup(func() { f.Close() })
 	return f
 }
 
-// open waits until the space is open.
-func (f *fake) open(t *testing.T) *State {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if state, err := f.State(); err == nil {
-			return state
+// begin opens the space.
+func (f *fake) begin(t *testing.T) {
+	f.Open()
+	t.Cleanup(func() {
+		f.Close()
+		if n := f.stores.Load(); n != 0 {
+			t.Errorf("%d stores stay open", n)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("not open after a minute: %v", f.Ready())
-		}
-	}
+	})
 }
 
-// TestBegun: a space whose store is away is not there yet, opens once the store is back, and stays begun when it goes away again.
+// fail has the store fail from now on, or no more.
+func (f *fake) fail(err error) {
+	if err == nil {
+		f.fails.Store(nil)
+		return
+	}
+	f.fails.Store(&err)
+}
+
+// open returns the state of a space that can be opened at once.
+func (f *fake) open(t *testing.T) *State {
+	t.Helper()
+	synctest.Wait()
+	state, err := f.State()
+	if err != nil {
+		t.Fatalf("not open: %v, %v", err, f.Ready())
+	}
+	return state
+}
+
+// logged returns how many lines of the log have a text, once all goroutines wait.
+func (f *fake) logged(text string) int {
+	synctest.Wait()
+	return strings.Count(f.log.String(), text)
+}
+
+// leases returns those that the service took itself, once all goroutines wait.
+func (f *fake) leases() []randflake.Lease {
+	synctest.Wait()
+	return f.taken
+}
+
+// TestBegun: a space whose store is away is not there yet, is tried again with growing pauses, opens once the store is back, and stays
+// begun when it goes away again.
 func TestBegun(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory", Nodes: -1})
-	for f.Ready() == nil || !errors.Is(f.Ready(), ErrNotOpen) {
-		time.Sleep(time.Millisecond)
-	}
-	if _, err := f.State(); f.Begun() || !errors.Is(err, ErrNotOpen) {
-		t.Errorf("without its store: begun %v, error %v", f.Begun(), err)
-	}
-	f.begun = f.begun.Add(-time.Hour)
-	if !f.Begun() {
-		t.Error("other spaces are waited for this one for an hour")
-	}
-	f.fails.Store(false)
-	state := f.open(t)
-	f.fails.Store(true)
-	if ids, _, err := state.Minter(t.Context(), 3, true); err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
-		t.Errorf("once its store is away again: %d IDs, error %v, begun %v, ready %v: want IDs by the lease that is there", len(ids), err, f.Begun(), f.Ready())
-	}
+	bubble(t, func(t *testing.T) {
+		f := makeFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
+		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it is being opened") {
+			t.Errorf("at first: error %v, ready %v", err, f.Ready())
+		}
+		f.fail(errAway)
+		f.begin(t)
+		time.Sleep(30 * time.Second)
+		if _, err := f.State(); f.Begun() || !errors.Is(err, ErrNotOpen) || strings.Contains(err.Error(), "away") {
+			t.Errorf("without its store: begun %v, error %v; want one that shows nothing", f.Begun(), err)
+		}
+		if err := f.Ready(); !errors.Is(err, ErrNotOpen) || !errors.Is(err, errAway) {
+			t.Errorf("without its store: ready %v", err)
+		}
+		time.Sleep(time.Second)
+		if !f.Begun() {
+			t.Error("other spaces are waited for this one for longer than half a minute")
+		}
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		if n := f.attempts.Load(); n != 12 || f.logged("can't be opened") != 1 {
+			t.Errorf("%d attempts in a minute, want 12, and one line about all:\n%s", n, &f.log)
+		}
+		f.fail(errors.New("the password is wrong"))
+		time.Sleep(10 * time.Second)
+		if f.logged("can't be opened") != 2 || f.logged("the password is wrong") != 1 {
+			t.Errorf("another kind of trouble has no line:\n%s", &f.log)
+		}
+		f.fail(nil)
+		time.Sleep(10 * time.Second)
+		state := f.open(t)
+		f.fail(errAway)
+		ids, _, err := state.Minter(t.Context(), 3, true)
+		if err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
+			t.Errorf("once its store is away again: %d IDs, error %v, begun %v, ready %v: want IDs by the lease that is there", len(ids), err, f.Begun(), f.Ready())
+		}
+	})
+}
+
+// TestStopped: when its last lease has ended the space is not ready and says why, until the store is back.
+func TestStopped(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
+		state := f.open(t)
+		f.fail(errAway)
+		time.Sleep(time.Hour)
+		if err := f.Ready(); !errors.Is(err, errAway) || !strings.Contains(err.Error(), "space demo") || !f.Begun() {
+			t.Errorf("without a lease: ready %v, begun %v", err, f.Begun())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if ids, _, err := state.Minter(ctx, 3, true); len(ids) != 0 || err == nil || !strings.Contains(err.Error(), "the service gets no lease from its store") {
+			t.Errorf("without a lease: %d IDs, error %v", len(ids), err)
+		}
+		for _, l := range f.leases() {
+			if l.End.IsZero() {
+				t.Errorf("a lease that was not granted is told of: %+v", f.taken)
+			}
+		}
+		f.fail(nil)
+		time.Sleep(2 * time.Minute)
+		if ids, _, err := state.Minter(t.Context(), 3, true); len(ids) != 3 || err != nil || f.Ready() != nil {
+			t.Errorf("with its store again: %d IDs, error %v, ready %v", len(ids), err, f.Ready())
+		}
+	})
 }
 
 // TestOld: a space where forgotten leases may be in use says until when, and opens then.
 func TestOld(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "old"})
-	for wait := (*lease.WaitError)(nil); !errors.As(f.Ready(), &wait); time.Sleep(time.Millisecond) {
-		if t.Context().Err() != nil || f.Ready() == nil {
-			t.Fatal(f.Ready())
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "old"})
+		synctest.Wait()
+		wait := (*lease.WaitError)(nil)
+		if _, err := f.State(); !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute || strings.Contains(err.Error(), "memory") {
+			t.Fatalf("%v: want until when to wait, and not where the data is", err)
 		}
+		if !errors.As(f.Ready(), &wait) {
+			t.Errorf("ready %v: want until when to wait", f.Ready())
+		}
+		time.Sleep(time.Until(wait.Until) + 11*time.Second)
+		f.open(t)
+	})
+}
+
+// TestMinters: IDs are those of the space, each is made once, as text or as integers, and under leases of as many nodes as the space has.
+func TestMinters(t *testing.T) {
+	secret := randflake.NewSecret()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(secret.Hex()), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	wait := (*lease.WaitError)(nil)
-	if _, err := f.State(); !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute || strings.Contains(err.Error(), "memory") {
-		t.Errorf("%v: want until when to wait, and not where the data is", err)
+	cipher := randflake.NewCipher(secret)
+	for _, tt := range []struct {
+		space config.Space
+		nodes uint32
+		opens func(text string, number int64) (time.Time, error)
+	}{
+		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file}, 1, nil},
+		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file, Nodes: 4}, 4, func(text string, number int64) (time.Time, error) {
+			id := randflake.ID(number)
+			var err error
+			if text != "" {
+				id, err = randflake.Parse(text)
+			}
+			return cipher.Inspect(id).Time, err
+		}},
+		{config.Space{Kind: "twitter", Store: "memory"}, 1, func(text string, number int64) (time.Time, error) {
+			id := snowflake.ID(number)
+			if text != "" {
+				var err error
+				if id, err = snowflake.Parse(text); err != nil {
+					return time.Time{}, err
+				}
+			}
+			fields, err := snowflake.Twitter().Inspect(id)
+			return fields.Time, err
+		}},
+		{config.Space{Kind: "ulid"}, 0, func(text string, _ int64) (time.Time, error) {
+			id, err := ulid.Parse(text)
+			return ulid.Inspect(id).Time, err
+		}},
+	} {
+		bubble(t, func(t *testing.T) {
+			f := newFake(t, tt.space)
+			state := f.open(t)
+			texts, _, err := state.Minter(t.Context(), 100, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, numbers, err := state.Minter(t.Context(), 100, false)
+			if isULID := tt.space.Kind == "ulid"; errors.Is(err, ErrNoNumber) != isULID || err != nil && !isULID {
+				t.Errorf("%s as integers: error %v", tt.space.Kind, err)
+			}
+			seen := map[any]bool{}
+			for _, text := range texts {
+				seen[text] = true
+			}
+			for _, number := range numbers {
+				seen[number] = true
+			}
+			if want := 100 + len(numbers); len(seen) != want || len(texts) != 100 {
+				t.Errorf("%s: %d texts and %d integers, %d of them different", tt.space.Kind, len(texts), len(numbers), len(seen))
+			}
+			for _, l := range f.leases() {
+				if l.LastNode-l.FirstNode+1 != tt.nodes {
+					t.Errorf("%s: lease %+v, want %d nodes", tt.space.Kind, l, tt.nodes)
+				}
+			}
+			if len(f.taken) > 0 != (tt.nodes > 0) {
+				t.Errorf("%s: leases %+v, want %d nodes", tt.space.Kind, f.taken, tt.nodes)
+			}
+			if want := checkOf(tt.space, secret); state.Check != want {
+				t.Errorf("%s: check value %q, want %q", tt.space.Kind, state.Check, want)
+			}
+			if stores := f.attempts.Load(); stores > 0 != (tt.space.Store != "") {
+				t.Errorf("%s: %d stores were opened", tt.space.Kind, stores)
+			}
+			if tt.opens == nil {
+				return
+			}
+			for _, text := range texts {
+				if made, err := tt.opens(text, 0); err != nil || time.Since(made).Abs() > time.Minute {
+					t.Fatalf("%s: %q was made at %v, error %v", tt.space.Kind, text, made, err)
+				}
+			}
+			for _, number := range numbers {
+				if made, err := tt.opens("", number); err != nil || time.Since(made).Abs() > time.Minute {
+					t.Fatalf("%s: %d was made at %v, error %v", tt.space.Kind, number, made, err)
+				}
+			}
+		})
 	}
+}
+
+// checkOf returns the check value of a space's secret, if it has one.
+func checkOf(c config.Space, secret randflake.Secret) string {
+	if c.SecretFile == "" {
+		return ""
+	}
+	return fmt.Sprintf("%x", secret.CheckValue())
+}
+
+// TestFewer: if a caller doesn't wait for all its IDs, it gets those that there are, and an error.
+func TestFewer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		state := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"}).open(t)
+		for _, asText := range []bool{true, false} {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			texts, numbers, err := state.Minter(ctx, 100_000, asText) // which takes 25 ms
+			seen := map[any]bool{}
+			for _, text := range texts {
+				seen[text] = true
+			}
+			for _, number := range numbers {
+				seen[number] = true
+			}
+			n := len(texts) + len(numbers)
+			if !errors.Is(err, context.DeadlineExceeded) || n < 4096 || n > 60_000 || len(seen) != n || seen[""] || seen[int64(0)] {
+				t.Errorf("%d IDs, %d different ones, error %v", n, len(seen), err)
+			}
+		}
+	})
+}
+
+// TestNoIDs: the service makes no IDs of a space whose secret it does not have.
+func TestNoIDs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"})
+		state := f.open(t)
+		if state.Minter != nil || state.Own != nil || f.Ready() != nil {
+			t.Errorf("it makes IDs, or is not ready: %v", f.Ready())
+		}
+	})
 }
 
 // TestPatterns: counters of a pattern are made at their first use, as it says; a principal makes so many; others make more, and the counters that exist serve everybody.
 func TestPatterns(t *testing.T) {
-	counters := []config.Counter{{Name: "orders/*", Start: 100, Most: 12}, {Name: "orders/de"}}
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, counters...)
-	all := f.open(t).Counters
-	take := func(who, name string) error {
-		_, err := all.Take(t.Context(), who, name, lease.Period{}, 1)
-		return err
-	}
-	for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
-		h, err := all.Handle(t.Context(), "web", name)
-		if err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		counters := []config.Counter{{Name: "orders/*", Start: 100, Most: 12}, {Name: "orders/de"}}
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, counters...)
+		all := f.open(t).Counters
+		take := func(who, name string) error {
+			_, err := all.Take(t.Context(), who, name, lease.Period{}, 1)
+			return err
 		}
-		if n, err := h.Wait(t.Context()); n != want || err != nil {
-			t.Errorf("%s: the first number is %d, error %v, want %d", name, n, err, want)
+		for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
+			h, err := all.Handle(t.Context(), "web", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := h.Wait(t.Context()); n != want || err != nil {
+				t.Errorf("%s: the first number is %d, error %v, want %d", name, n, err, want)
+			}
 		}
-	}
-	for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
-		if _, err := all.Handle(t.Context(), "web", name); !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrNoCounter) {
-			t.Errorf("%q: error %v", name, err)
+		for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
+			if _, err := all.Handle(t.Context(), "web", name); !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrNoCounter) {
+				t.Errorf("%q: error %v", name, err)
+			}
 		}
-	}
-	if _, err := all.Handle(t.Context(), "web", "other/1"); !errors.Is(err, lease.ErrNoCounter) {
-		t.Errorf("a counter that is in no configuration: error %v", err)
-	}
-	for i := range 10 {
-		if err := take("web", fmt.Sprintf("orders/%d", i)); err != nil {
-			t.Fatal(err)
+		if _, err := all.Handle(t.Context(), "web", "other/1"); !errors.Is(err, lease.ErrNoCounter) {
+			t.Errorf("a counter that is in no configuration: error %v", err)
 		}
-	}
-	const many = connect.CodeResourceExhausted
-	_, err := all.Handle(t.Context(), "web", "orders/more")
-	if made := take("web", "orders/more"); connect.CodeOf(err) != many || connect.CodeOf(made) != many {
-		t.Errorf("one more than there may be: errors %v, %v", err, made)
-	}
-	if err := take("cron", "orders/more"); err != nil {
-		t.Errorf("one principal has made so many, and another one can't make any: %v", err)
-	}
-	again := newCounters(all.Source, config.Space{Counters: []config.Counter{{Name: "orders/*", Start: 100, Most: 1}}}, all.logger) // as after a restart
-	for i := range 10 {
-		if _, err := again.Handle(t.Context(), "web", fmt.Sprintf("orders/%d", i)); err != nil {
-			t.Fatalf("a counter that exists: %v", err)
+		for i := range 10 {
+			if err := take("web", fmt.Sprintf("orders/%d", i)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	again.Close()
-	f.fails.Store(true)
-	if _, err := all.Handle(t.Context(), "web", "orders/8"); err == nil {
-		t.Error("a counter came from a store that fails")
-	}
+		const many = connect.CodeResourceExhausted
+		_, err := all.Handle(t.Context(), "web", "orders/more")
+		if made := take("web", "orders/more"); connect.CodeOf(err) != many || connect.CodeOf(made) != many {
+			t.Errorf("one more than there may be: errors %v, %v", err, made)
+		}
+		if err := take("cron", "orders/more"); err != nil {
+			t.Errorf("one principal has made so many, and another one can't make any: %v", err)
+		}
+		again := newCounters(all.Source, config.Space{Counters: []config.Counter{{Name: "orders/*", Start: 100, Most: 1}}}, all.logger) // as after a restart
+		for i := range 10 {
+			if _, err := again.Handle(t.Context(), "web", fmt.Sprintf("orders/%d", i)); err != nil {
+				t.Fatalf("a counter that exists: %v", err)
+			}
+		}
+		again.Close()
+		f.fail(errAway)
+		if _, err := all.Handle(t.Context(), "web", "orders/8"); err == nil {
+			t.Error("a counter came from a store that fails")
+		}
+	})
 }
 
-// TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening for nobody else.
-func TestOpening(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a"}, config.Counter{Name: "b"})
-	all := f.open(t).Counters
-	if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
-		t.Fatal(err)
-	}
-	hold := &hold{make(chan struct{}, 1), make(chan struct{})}
-	f.hold.Store(hold)
-	impatient, hangUp := context.WithCancel(t.Context())
-	results := make(chan error, 2)
-	open := func(ctx context.Context) {
-		_, err := all.Handle(ctx, "web", "b")
-		results <- err
-	}
-	go open(impatient)
-	<-hold.begun
-	go open(t.Context())
-	served := make(chan error, 1)
-	go func() {
-		_, err := all.Handle(t.Context(), "web", "a")
-		served <- err
-	}()
-	select {
-	case err := <-served:
-		if err != nil {
-			t.Error(err)
+// TestCounters: what the configuration leaves out of a counter is as it says, and a counter is made by whoever is first, once.
+func TestCounters(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"},
+			config.Counter{Name: "plain"}, config.Counter{Name: "dear", Start: 1000, Step: 5, End: 2000}, config.Counter{Name: "orders/*", Most: 2})
+		all := f.open(t).Counters
+		for name, want := range map[string]lease.Counter{
+			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
+			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
+		} {
+			if got, err := all.As(name); err != nil || got != want {
+				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
+			}
+			run, err := all.Take(t.Context(), "web", name, lease.Period{}, 2)
+			if first := (lease.Run{First: want.Start, N: 2, Step: want.Step}); err != nil || run != first {
+				t.Errorf("the first numbers of %s: %+v, error %v, want %+v", name, run, err, first)
+			}
 		}
-	case <-time.After(time.Minute):
-		t.Error("a counter that is being opened holds up others")
-	}
-	hangUp()
-	if err := <-results; !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller that hung up: error %v", err)
-	}
-	close(hold.end)
-	if err := <-results; err != nil {
-		t.Errorf("one caller hung up, and the other one got no counter: %v", err)
-	}
+		take := func(name string) (int64, error) {
+			run, err := all.Take(t.Context(), "web", name, lease.Period{}, 1)
+			return run.First, err
+		}
+		other := func() error {
+			if n, err := take("orders/1"); n != 1 || err != nil {
+				t.Errorf("the other one: %d, error %v", n, err)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&other)
+		if n, err := take("orders/1"); n != 2 || err != nil {
+			t.Errorf("another one was first: %d, error %v, want the second number", n, err)
+		}
+		fails := func() error { return errAway }
+		for range 3 { // which count for nothing
+			f.meanwhile.Store(&fails)
+			if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
+				t.Errorf("the store fails as a counter is made: error %v", err)
+			}
+		}
+		if n, err := take("orders/2"); n != 1 || err != nil {
+			t.Errorf("the store is back: %d, error %v", n, err)
+		}
+	})
+}
+
+// TestStatuses: what is told of counters is the sum of all that are one of the configuration.
+func TestStatuses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "few", End: 3}, config.Counter{Name: "orders/*"})
+		all := f.open(t).Counters
+		wait := func(name string, n int) (err error) {
+			h, err := all.Handle(t.Context(), "web", name)
+			for range n {
+				if err == nil {
+					_, err = h.Wait(t.Context())
+				}
+			}
+			return err
+		}
+		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
+			if err := wait(name, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := wait("few", 1); !errors.Is(err, lease.ErrEnd) {
+			t.Errorf("after its end: error %v", err)
+		}
+		synctest.Wait()
+		got := all.Statuses()
+		var held uint64
+		for _, name := range []string{"orders/1", "orders/2"} {
+			h, err := all.Handle(t.Context(), "web", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held += h.Status().Held
+		}
+		if want := (counter.Status{Taken: held + 7, Issued: 7, Held: held}); got["orders/*"] != want || held == 0 {
+			t.Errorf("orders: %+v, want %+v", got["orders/*"], want)
+		}
+		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
+			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
+		}
+	})
+}
+
+// TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening for nobody else. All get the same
+// handle.
+func TestOpening(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a"}, config.Counter{Name: "b"})
+		all := f.open(t).Counters
+		if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
+			t.Fatal(err)
+		}
+		held := make(chan struct{})
+		hold := func() error {
+			<-held
+			return nil
+		}
+		f.meanwhile.Store(&hold)
+		impatient, hangUp := context.WithCancel(t.Context())
+		type result struct {
+			*counter.Counter
+			error
+		}
+		results := make(chan result, 3)
+		open := func(ctx context.Context, who string) {
+			h, err := all.Handle(ctx, who, "b")
+			results <- result{h, err}
+		}
+		go open(impatient, "web")
+		synctest.Wait()
+		go open(t.Context(), "web")
+		synctest.Wait()
+		if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
+			t.Errorf("another counter is being opened: %v", err)
+		}
+		hangUp()
+		if r := <-results; !errors.Is(r.error, context.Canceled) {
+			t.Errorf("a caller that hung up: error %v", r.error)
+		}
+		open(t.Context(), "cron")
+		close(held)
+		first, second := <-results, <-results
+		if first.error != nil || second.error != nil || first.Counter != second.Counter {
+			t.Errorf("handles %+v and %+v: want one for both", first, second)
+		}
+		seen := map[int64]bool{}
+		for range 100 {
+			n, err := first.Wait(t.Context())
+			if err != nil || seen[n] {
+				t.Fatalf("%d, error %v, or again", n, err)
+			}
+			seen[n] = true
+		}
+	})
 }
 
 // TestTry: a store that is not there, for another secret, or of another kind is told of, and nothing is taken.
 func TestTry(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})
-	other := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(other, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
-		t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})
+		other := filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(other, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for want, c := range map[string]config.Space{
+			"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", SecretFile: other},
+			"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
+		} {
+			s, err := New(c, f.options)
+			if err == nil {
+				err = s.Try(t.Context())
+			}
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %s", c, err, want)
+			}
+		}
+		f.fail(errAway)
+		if s, _ := New(f.Space.Space, f.options); s.Try(t.Context()) == nil {
+			t.Error("a store that is away is none that can't be opened")
+		}
+	})
+}
+
+// TestReplaces: a space with counters keeps its store, whatever its password is, unless it was moved; and a space is the same only if what
+// its files say is.
+func TestReplaces(t *testing.T) {
+	orders := []config.Counter{{Name: "orders"}}
+	place := filepath.Join(t.TempDir(), "place")
+	newSpace := func(c config.Space, text string) *Space {
+		if err := os.WriteFile(place, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.StoreFile = place
+		s, err := New(c, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
-	for want, c := range map[string]config.Space{
-		"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", SecretFile: other},
-		"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
+	before := newSpace(config.Space{Counters: orders}, "redis://:one@db/ids")
+	for _, tt := range []struct {
+		space    config.Space
+		text     string
+		ok, same bool
+	}{
+		{config.Space{Counters: orders}, "redis://:one@db/ids", true, true},
+		{config.Space{Counters: orders, Nodes: 2}, "redis://:one@db/ids", true, false},
+		{config.Space{Counters: orders}, "redis://:two@db/ids", true, false},
+		{config.Space{Counters: orders}, "redis://:one@other/ids", false, false},
+		{config.Space{Counters: orders, Moved: true}, "redis://:one@other/ids", true, false},
+		{config.Space{}, "redis://:one@other/ids", true, false},
 	} {
-		s, err := New(c, f.options)
-		if err == nil {
-			err = s.Try(t.Context())
+		after := newSpace(tt.space, tt.text)
+		if err := after.Replaces(before); (err == nil) != tt.ok || after.Same(before) != tt.same {
+			t.Errorf("%+v at %s: error %v, the same %v", tt.space, tt.text, err, after.Same(before))
 		}
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", c, err, want)
-		}
-	}
-	f.fails.Store(true)
-	if s, _ := New(f.Space.Space, f.options); s.Try(t.Context()) == nil {
-		t.Error("a store that is away is none that can't be opened")
 	}
 }
 
-// TestClose: nothing works after the space was closed.
+// TestClose: nothing works after the space was closed, whether it was open or not, and the store's complaint is told.
 func TestClose(t *testing.T) {
-	f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
-	f.open(t)
-	if err := f.Close(); err != nil {
-		t.Errorf("close: %v", err)
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"}, config.Counter{Name: "orders"}, config.Counter{Name: "other"})
+		state := f.open(t)
+		h, err := state.Counters.Handle(t.Context(), "web", "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); !errors.Is(err, errClosing) {
+			t.Errorf("close: %v", err)
+		}
+		if err := f.Close(); err != nil {
+			t.Errorf("close again: %v", err)
+		}
+		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it was closed") {
+			t.Errorf("after close: error %v, ready %v", err, f.Ready())
+		}
+		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
+			t.Errorf("a counter after close: error %v", err)
+		}
+		if !state.Own.Status().Closed {
+			t.Error("the service keeps its lease")
+		}
+	})
+	for _, kind := range []string{"twitter", "ulid"} {
+		bubble(t, func(t *testing.T) {
+			f := makeFake(t, config.Space{Name: "demo", Kind: kind, Store: map[string]string{"twitter": "memory"}[kind]})
+			f.fail(errAway)
+			f.begin(t)
+			synctest.Wait()
+			if err := f.Close(); err != nil || f.Ready() == nil {
+				t.Errorf("%s: close: %v, ready %v", kind, err, f.Ready())
+			}
+		})
 	}
-	if _, err := f.State(); !errors.Is(err, ErrNotOpen) || f.Ready() == nil {
-		t.Errorf("after close: error %v, ready %v", err, f.Ready())
-	}
+}
+
+// TestLateCounter: a counter whose opening ends after the space was closed is closed, too.
+func TestLateCounter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		all := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "orders"}).open(t).Counters
+		all.Close()
+		h, err := all.Handle(t.Context(), "web", "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+	})
 }
 
 // TestExplain: without a lease, the error says until when to wait, if that is known.

@@ -107,7 +107,7 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return space, err
 	}
-	if _, missing := os.Stat(h.at.Dir); h.implied && h.nodes == 0 && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
+	if _, missing := os.Stat(h.at.Dir); h.implied && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
 		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
 	}
 	// Don't make one: it can't know what a lost one granted for the secret.

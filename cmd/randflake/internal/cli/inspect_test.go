@@ -111,8 +111,17 @@ func TestInspectRefuses(t *testing.T) {
 // TestDigitsAlone: what can be text or decimal is what the others are, before it or else after it, in any kind of batch.
 func TestDigitsAlone(t *testing.T) {
 	for input, want := range map[string]string{
-		"v 12": "31 34", "12 v": "34 31", "12 0x1 x v": "34 1 31", "-5 12": "-5 12", "12 7 -5": "12 7 -5",
-		"v -5 12": "31 -5", "12": "", "12 13": "",
+		"v 12":       "31 34",
+		"v 12 13":    "31 34 35",
+		"12 v":       "34 31",
+		"12 0x1 x v": "34 1 31",
+		"-5 12":      "-5 12",
+		"-5 12 13":   "-5 12 13",
+		"12 7 -5":    "12 7 -5",
+		"v -5 12":    "31 -5",
+		"12":         "",
+		"12 13":      "",
+
 		"12" + strings.Repeat(" 12", longestBatch-1) + " v": "31", // it does not wait for ever
 		"v" + strings.Repeat(" 7", 2*longestBatch) + " 12":  "31" + strings.Repeat(" 7", 2*longestBatch) + " 34",
 	} {
@@ -135,6 +144,30 @@ func TestDigitsAlone(t *testing.T) {
 	for _, input := range []string{"v\n1157662651464\n", "1157662651464\nv\n"} {
 		if r := call(t, input, "inspect", "--secret-file", file); !strings.Contains("\n"+r.out, "\n1157662651464  "+want) {
 			t.Errorf("%+v, want %s", r, want)
+		}
+	}
+}
+
+// TestHeldBack: texts wait for later ones only while those can tell their form.
+func TestHeldBack(t *testing.T) {
+	for texts, want := range map[string]bool{
+		"v":       false,
+		"12":      true,
+		"12 0x1":  true,
+		"12 v":    false,
+		"12 -5":   false,
+		"v -5 12": false,
+	} {
+		p := parser{from: "auto"}
+		if held := !p.parseAll(strings.Fields(texts)); held != want {
+			t.Errorf("%s: held back is %v, want %v", texts, held, want)
+		}
+	}
+	for kind, want := range map[string]bool{"": true, kindRandflake: true, kindSnowflake: false, kindULID: false} {
+		in := at(time.Now())
+		in.kind = kind
+		if held := !in.learn([]string{"12"}); held != want {
+			t.Errorf("--kind %s: held back is %v, want %v", kind, held, want)
 		}
 	}
 }
@@ -197,6 +230,34 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 	ask.Close()
 	if code := <-done; code != exitOK {
 		t.Errorf("exit status %d", code)
+	}
+}
+
+// A late reader has what a function returns once it is read.
+type late struct {
+	text func() string
+	r    io.Reader
+}
+
+func (l *late) Read(b []byte) (int, error) {
+	if l.r == nil {
+		l.r = strings.NewReader(l.text())
+	}
+	return l.r.Read(b)
+}
+
+// TestNewPipedIntoInspect: the first new makes the secret while inspect already waits for its output.
+func TestNewPipedIntoInspect(t *testing.T) {
+	isolate(t)
+	var id string
+	pipe := &late{text: func() string {
+		id = call(t, "", "new").out
+		return id
+	}}
+	var out, errs bytes.Buffer
+	code := (&tool{stdin: pipe, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect"})
+	if code != exitOK || !strings.HasPrefix(out.String(), strings.TrimSpace(id)+" ") {
+		t.Errorf("exit status %d, %s%s", code, &out, &errs)
 	}
 }
 
@@ -404,7 +465,12 @@ func TestInspectULID(t *testing.T) {
 		"01arz3ndektsv4rrffq69g5fav": `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`,
 		"00000000000000000000000000": `{"kind":"ulid","id":"00000000000000000000000000","time":"1970-01-01T00:00:00.000Z","entropy":"00000000000000000000","plausible":true}`,
 	} {
-		for _, args := range [][]string{{text}, {"--kind", "ulid", text}, {"--from", "text", text}} {
+		for _, args := range [][]string{
+			{text},
+			{"--kind", "ulid", text},
+			{"--from", "text", text},
+			{"--kind", "ulid", "--from", "text", text},
+		} {
 			if got := succeed(t, "", append([]string{"inspect", "--json"}, args...)...); got != want+"\n" || !json.Valid([]byte(got)) {
 				t.Errorf("inspect %q: %q, want %q", args, got, want)
 			}
@@ -438,6 +504,7 @@ func TestKindOf(t *testing.T) {
 		{"hex", "12345678901234", ""},
 		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindULID},
 		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
+		{"auto", "as_long_as_a_uuid_is_b_3vgoe12ccb8gh", kindRandflake},
 		{"auto", "3vgoe12ccb8gh", kindRandflake},
 		{"auto", "", kindRandflake},
 	} {
@@ -561,6 +628,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"01arz3ndektsv4rrffq69g5fav", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
 		{"1541815603606036480,5", "invalid ID"},
+		{"--from text 1,849", "invalid ID"},
 		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
 	} {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
@@ -575,7 +643,10 @@ func TestRange(t *testing.T) {
 	for args, want := range map[string]string{
 		"--layout discord 2024-01-01 2024-02-01":                          "1191168914227200000\n1202402938060799999\n",
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z":           "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
-		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie",
+		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie from 2024-01-01T00:00:00.0001Z to before 2024-01-01T00:00:00.0002Z",
+		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:00.001Z":       "01HK153X000000000000000000\n01HK153X00ZZZZZZZZZZZZZZZZ\n",
+		"--kind ulid 1969-12-31 1970-01-02":                               "00000000000000000000000000\n00002JCPZZZZZZZZZZZZZZZZZZ\n",
+		"--kind ulid 1969-12-30 1969-12-31":                               "want 1970 to 10889",
 		"2024-01-01 2024-02-01":                                           "want --layout",
 		"--layout discord 2024-02-01 2024-01-01":                          "is not before",
 		"--layout discord yesterday 2024-01-01":                           "want a time such as",

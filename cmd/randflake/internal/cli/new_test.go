@@ -17,13 +17,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // formatNamed returns one of a kind's formats.
@@ -39,14 +42,22 @@ func formatNamed[ID any](t *testing.T, all []format[ID], name string) format[ID]
 // TestFormats has one ID of each kind in each form.
 func TestFormats(t *testing.T) {
 	for name, want := range map[string]string{
-		"text": "fvvvvvvvvvvvr\n", "json": "\"fvvvvvvvvvvvr\"\n", "int": "-5\n", "hex": "0xfffffffffffffffb\n", "binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
+		"text":   "fvvvvvvvvvvvr\n",
+		"json":   "\"fvvvvvvvvvvvr\"\n",
+		"int":    "-5\n",
+		"hex":    "0xfffffffffffffffb\n",
+		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
 		if got := string(formatNamed(t, randflakeFormats, name).append(nil, -5)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	for name, want := range map[string]string{
-		"text": "175928847299117063\n", "json": "\"175928847299117063\"\n", "binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
+		"text":   "175928847299117063\n",
+		"json":   "\"175928847299117063\"\n",
+		"int":    "175928847299117063\n",
+		"hex":    "0x0271065ac1020007\n",
+		"binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
 		if got := string(formatNamed(t, snowflakeFormats, name).append(nil, 175928847299117063)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -66,10 +77,14 @@ func TestNew(t *testing.T) {
 			if f := cipher.Inspect(id); !isNow(f.Time) || f.Node > 100 {
 				t.Fatalf("%v holds %+v", id, f)
 			}
+			if seen[id] {
+				t.Fatalf("-n %d: %v twice", n, id)
+			}
 			seen[id] = true
 		}
-		if want += n; len(out) > 0 || len(seen) != want {
-			t.Fatalf("-n %d: %d distinct IDs and %d bytes, want %d", n, len(seen), len(out), want)
+		want += n
+		if len(out) > 0 || len(seen) != want {
+			t.Fatalf("-n %d: %d IDs and %d bytes, want %d", n, len(seen), len(out), want)
 		}
 	}
 }
@@ -84,6 +99,67 @@ func cipherOf(t *testing.T, dir string) *randflake.Cipher {
 }
 
 func isNow(at time.Time) bool { return time.Since(at).Abs() < time.Minute }
+
+// TestNewULIDs makes ULIDs of now, in order, in each form.
+func TestNewULIDs(t *testing.T) {
+	isolate(t)
+	for form, read := range map[string]func(string) (ulid.ID, error){
+		"text": ulid.Parse,
+		"uuid": ulid.ParseUUID,
+		"json": func(text string) (ulid.ID, error) { return ulid.Parse(strings.Trim(text, `"`)) },
+	} {
+		lines := strings.Fields(succeed(t, "", "new", "--kind", "ulid", "-n", "100", "--format", form))
+		var last ulid.ID
+		for _, line := range lines {
+			id, err := read(line)
+			if err != nil || id.Compare(last) <= 0 || !isNow(ulid.Inspect(id).Time) {
+				t.Fatalf("%s: %s after %v: %v", form, line, last, err)
+			}
+			last = id
+		}
+		if len(lines) != 100 {
+			t.Errorf("%s: %d lines", form, len(lines))
+		}
+	}
+	if out := succeed(t, "", "new", "--kind", "ulid", "-n", "3", "--format", "binary"); len(out) != 3*16 {
+		t.Errorf("binary: %d bytes", len(out))
+	}
+}
+
+// TestProgress: on a terminal one line says how far a long run is, at most each quarter of a second.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var screen bytes.Buffer
+		m := newMinter(10, 1, formatNamed(t, randflakeFormats, "text"), nil)
+		m.out, m.screen = io.Discard, &screen
+		m.started, m.shown = time.Now(), time.Now()
+		for _, step := range []struct {
+			pause time.Duration
+			n     int64
+			want  string
+		}{
+			{progressPause - 1, 1, ""},
+			{1, 1, "\r 20%  2 of 10 IDs, 8 a second, 1s left"},
+			{progressPause - 1, 1, ""},
+			{1 + 3*progressPause, 1, "\r 40%  4 of 10 IDs, 3 a second, 2s left"},
+			{100*time.Second - 5*progressPause, 6, "\r100%  10 of 10 IDs, 0 a second, 0s left"},
+		} {
+			time.Sleep(step.pause)
+			if err := m.write(t.Context(), nil, step.n); err != nil {
+				t.Fatal(err)
+			}
+			if screen.String() != step.want {
+				t.Errorf("%q, want %q", &screen, step.want)
+			}
+			screen.Reset()
+		}
+		m.show("end")
+		m.show("")
+		if want := "\rend" + strings.Repeat(" ", len("100%  10 of 10 IDs, 0 a second, 0s left")-3) + "\r   "; screen.String() != want {
+			t.Errorf("%q, want %q", &screen, want)
+		}
+	})
+}
 
 // TestNewIntoInspect is what users do: inspect reads each form that has lines.
 func TestNewIntoInspect(t *testing.T) {
@@ -192,6 +268,56 @@ func TestMinterWaitsForALease(t *testing.T) {
 	}
 }
 
+// TestFillingWithoutALease: after the lease has ended, IDs wait ten seconds for the next one, or until the context ends.
+func TestFillingWithoutALease(t *testing.T) {
+	failed, enough := errors.New("no connection"), errors.New("enough")
+	for name, c := range map[string]struct {
+		back, stop time.Duration // when the store is back, and when the context ends
+		want       error
+		waited     time.Duration
+	}{
+		"the store stays away":   {time.Hour, time.Hour, failed, 10 * time.Second},
+		"the store comes back":   {3 * time.Second, time.Hour, nil, 3 * time.Second},
+		"the context ends first": {time.Hour, 2 * time.Second, enough, 2 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))) // leases refuse the clock that a bubble begins with
+			var away atomic.Bool
+			engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+				if away.Load() {
+					return lease.Answer{}, failed
+				}
+				return c.On(ctx, e)
+			})
+			space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer space.Close()
+			keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer keeper.Close()
+			away.Store(true)
+			time.Sleep(time.Hour)
+			began := time.Now()
+			time.AfterFunc(c.back, func() { away.Store(false) })
+			ctx, cancel := context.WithTimeoutCause(t.Context(), c.stop, enough)
+			defer cancel()
+			ids := make([]randflake.ID, 3)
+			n, err := filling(keeper)(ctx, ids)
+			if !errors.Is(err, c.want) || (n == len(ids)) != (c.want == nil) {
+				t.Errorf("%s: %d, %v, want %v", name, n, err, c.want)
+			}
+			const late = 10 * time.Second // until the keeper asks the store again
+			if waited := time.Since(began); waited < c.waited || waited > c.waited+late {
+				t.Errorf("%s: waited %v, want %v", name, waited, c.waited)
+			}
+		})
+	}
+}
+
 // TestMinterIsStopped has a writer that hangs.
 func TestMinterIsStopped(t *testing.T) {
 	keeper := keepHere(t)
@@ -208,13 +334,23 @@ func TestMinterIsStopped(t *testing.T) {
 	}
 }
 
-func TestNewReportsFailedOutput(t *testing.T) {
-	dir := newHome(t)
-	var errs bytes.Buffer
-	code := (&tool{stdout: failingWriter{}, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir, "-n", "1000000"})
-	if code != exitFailed || errs.String() != "randflake: standard output: disk on fire\n" {
-		t.Errorf("exit status %d, %q", code, &errs)
+// TestStoppedAtTheEnd: a signal that comes when all is written stops nothing.
+func TestStoppedAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	fill := func(_ context.Context, ids []randflake.ID) (int, error) { return len(ids), nil }
+	m := newMinter(5, 1, formatNamed(t, randflakeFormats, "text"), fill)
+	if err := m.mint(ctx, &tool{stdout: ending{cancel}}); err != nil {
+		t.Error(err)
 	}
+}
+
+// An ending writer ends a context once something was written.
+type ending struct{ cancel context.CancelFunc }
+
+func (w ending) Write(b []byte) (int, error) {
+	w.cancel()
+	return len(b), nil
 }
 
 // crowded is a space that has no more than some nodes.
@@ -269,8 +405,14 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("%q", &errs)
 	}
 	errs.Reset()
-	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", newHome(t), "--format", "binary"})
+	dir := newHome(t)
+	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir, "--format", "binary"})
 	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
+	errs.Reset()
+	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
+	if code != exitOK || errs.Len() > 0 {
+		t.Errorf("text for a terminal: exit status %d, %s", code, &errs)
+	}
 }
 
 // snowflakesIn reads IDs in their usual form.
@@ -392,7 +534,9 @@ func TestCheckLifetime(t *testing.T) {
 		fails, says bool
 	}{
 		{end.AddDate(-6, 0, 0), false, false},
-		{end.AddDate(-1, 0, 0), false, true},
+		{end.AddDate(-5, 0, -1), false, false},
+		{end.AddDate(-5, 0, 0), false, true},
+		{end.AddDate(0, 0, -1), false, true},
 		{end, true, false},
 	} {
 		var notes bytes.Buffer

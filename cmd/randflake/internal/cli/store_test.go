@@ -1,25 +1,36 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/file"
+	"github.com/randflake/randflake/lease/url"
 )
 
 const password = "hunter2"
 
-type failingWriter struct{}
+// A failing writer writes nothing.
+type failing struct{ err error }
 
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk on fire") }
+func (w failing) Write([]byte) (int, error) { return 0, w.err }
 
 // TestStores has what people do with spaces, secrets and counters, each step after the other in an empty directory.
 func TestStores(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())
+	write(t, "broken.db", strings.Repeat("this is no database ", 100))
 	for i, step := range []struct {
 		args string
 		code int
@@ -40,12 +51,15 @@ func TestStores(t *testing.T) {
 		{"counter create orders --if-missing --store ids", 0, "there is a counter orders: its next number is 3"},
 		{"counter create a/b --start 5 --step 2 --end 9 --store ids", 0, "its next number is 5"},
 		{"next a/b --store ids -n 4", 1, "ends at 9"},
-		{"counter list --store ids", 0, "a/b     -     5      2     9    -       ended\norders  3     1      1     -    -       ready\n"},
+		{"counter create last --start 9 --end 9 --store ids", 0, "its next number is 9"},
+		{"counter list last --store ids", 0, "ready"},
+		{"counter list --store ids", 0, "a/b     -     5      2     9    -       ended\nlast    9     9      1     9    -       ready\norders  3     1      1     -    -       ready\n"},
 		{"counter list --json or --store ids", 0, `{"name":"orders","next":3,"start":1,"step":1,"end":9223372036854775807,"id":"`},
 		{"counter set orders 2 --store ids", 2, "want 3 or more"},
 		{"counter set orders 10 --store ids", 0, "its next number is 10"},
 		{"store report-loss ids", 0, "leases begin at "},
-		{"store info ids", 1, "wrong  2 counters give no number until they are set, as data was lost: a/b, orders"},
+		{"store info ids", 1, "wrong  3 counters give no number until they are set, as data was lost: a/b, last, orders"},
+		{"store info ids", 1, "ok     data was lost 1 times, at last: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
 		{"next orders --store ids", 1, "9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
 		{"counter set orders 12 --store ids", 0, ""},
@@ -58,7 +72,7 @@ func TestStores(t *testing.T) {
 		{"store info ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --if-missing ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"new --store ids --secret-file derived", 1, "is it the secret of another environment?"},
-		{"store init late --secret-file other", 0, "leases begin at "},
+		{"store init late --secret-file other", 0, "leases begin at 20"},
 		{"store info late --secret-file other", 1, "wrong  nothing is leased before "},
 		{"store init --new --window 10s --ahead 3 --max-skew 5s --nodes 16 few", 0, "leases begin at once"},
 		{"store info few", 0, "has 16 nodes, in windows of 10s, of which 3 may be leased ahead; clocks may differ by 5s\n"},
@@ -68,17 +82,177 @@ func TestStores(t *testing.T) {
 		{"store init sqlite:ids.db?space=b --new --secret-file derived", 0, "made space \"b\" in "},
 		{"next a --store sqlite:ids.db?space=b", 1, "randflake counter create a --store 'sqlite:ids.db?space=b'"},
 		{"store init --new --window 1500ms odd", 2, "want whole seconds, 1s to 24h: the new secret is in odd/secret"},
+		{"store init --new sqlite:broken.db --secret-file none", 1, "not a database"},
+		{"secret derive orders --secret-file none", 1, "no such file"}, // it made none
+		{"store init --new broken.db/ids", 1, "not a directory"},
+		{"store init --new sqlite:any.db", 0, "for IDs of any secret: make another one with --secret-file"},
+		{"store info sqlite:any.db --secret-file derived", 0, "ok     it is for IDs of any secret\n"},
+		{"store info sqlite:any.db --secret-file broken.db", 1, "wrong  secret file broken.db: invalid secret"},
+		{"store info sqlite:any.db --secret-file none", 0, "has 131072 nodes"},
+		{"next a --store sqlite:any.db", 1, "randflake counter create a --store sqlite:any.db\n"},
+		{"counter list --store sqlite:missing.db", 1, "randflake store init sqlite:missing.db\n"},
+		{"counter create a --store sqlite:missing.db", 1, "no such space"},
+		{"secret derive orders --secret-file other --version 4294967295", 0, "\n"},
+		{"secret derive orders --secret-file other --version 4294967296", 2, "want at most 4294967295"},
+		{"secret new -o other", 1, "other"},
+		{"store ddl", 0, `"randflake".entries`},
+		{"store ddl postgres", 0, `"randflake".entries`},
 		{"store ddl postgres://h/d?schema=s", 0, `"s".entries`},
+		{"store ddl postgres://h/d?schema=a%00b", 1, "want up to 63 letters"},
 		{"store ddl redis://h", 1, "want postgres://"},
 		{"inspect ord_7", 1, "no such file"},
+		{"store init --new", 0, "made a new secret in "},
+		{"store init", 1, "never replaced"},
 		{"convert ord_dqi0vcvoqd1fq", 0, "ord_dqi0vcvoqd1fq  -"},
 		{"convert ord_dqi0vcvoqd1fq --to hex", 0, "0x"},
+		{"convert a_dqi0vcvoqd1fq z_dqi0vcvoqd1fq", 0, "a_dqi0vcvoqd1fq  -"},
+		{"convert ord_", 1, "want 1 to 13 base32hex digits"},
 		{"convert 1p --to int", 0, "57\n"},
 		{"convert Ord_7", 1, "invalid ID"},
 	} {
 		r := call(t, "", strings.Fields(step.args)...)
 		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
 			t.Errorf("step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
+		}
+	}
+}
+
+// TestModes: what a store contains is for its owner alone.
+func TestModes(t *testing.T) {
+	dir := newHome(t)
+	for path, want := range map[string]os.FileMode{
+		dir:                          0o700,
+		filepath.Join(dir, "secret"): 0o600,
+	} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
+		}
+	}
+}
+
+// damage puts a value in the place of an entry of a directory.
+func damage(t *testing.T, dir, name, value string) {
+	t.Helper()
+	engine, err := file.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	found, err := engine.Read(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := engine.Swap(t.Context(), found.Entries, []lease.Entry{{Name: name, Value: []byte(value)}})
+	if err != nil || !answer.Swapped {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+}
+
+// TestInfoOfDamagedSpace: what is wrong does not hide what is good.
+func TestInfoOfDamagedSpace(t *testing.T) {
+	for entry, want := range map[string]string{
+		"default/leases":   "wrong  lease: data is corrupt",
+		"default/c/orders": "wrong  lease: data is corrupt: counter orders",
+	} {
+		dir := newHome(t)
+		damage(t, dir, entry, "sand")
+		r := call(t, "", "store", "info", dir)
+		if r.code != exitFailed || r.err != "" || !strings.Contains(r.out, want) || !strings.Contains(r.out, "ok     the secret is that of the space\n") {
+			t.Errorf("%s: %+v, want %s", entry, r, want)
+		}
+		if entry == "default/c/orders" {
+			wantFailure(t, call(t, "", "counter", "list", "--store", dir), exitFailed, "counter orders")
+		}
+	}
+	dir := newHome(t)
+	damage(t, dir, "default/meta", "sand")
+	wantFailure(t, call(t, "", "store", "info", dir), exitFailed, "data is corrupt")
+}
+
+// TestInfoOfCrowdedSpace: where more than nine tenths of the nodes are leased, few programs can start.
+func TestInfoOfCrowdedSpace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "small")
+	succeed(t, "", "store", "init", "--new", "--nodes", "10", "--window", "24h", dir)
+	for taken := range 11 {
+		if taken > 0 {
+			space, err := url.Open(t.Context(), dir, lease.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			present := space.Limits().WindowOf(time.Now())
+			_, err = space.Take(t.Context(), present, present, 1)
+			if err := errors.Join(err, space.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := call(t, "", "store", "info", dir)
+		want := fmt.Sprintf("ok     %d nodes of the present window are leased\n", taken)
+		if crowded := strings.Contains(r.out, "wrong  10 of 10 nodes are leased"); !strings.Contains(r.out, want) || strings.Contains(r.out, "data was lost") || crowded != (taken == 10) || (r.code == exitOK) == crowded {
+			t.Errorf("%d taken: %+v", taken, r)
+		}
+	}
+}
+
+// TestStop: a signal ends the work, and is remembered as the reason for the end.
+func TestStop(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		var tl tool
+		err := tl.unlessStopped(t.Context(), func(ctx context.Context) error {
+			if err := syscall.Kill(os.Getpid(), s); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if tl.stoppedBy != s || err == nil || err.Error() != s.String()+" signal received" {
+			t.Errorf("%v: stopped by %v, %v", s, tl.stoppedBy, err)
+		}
+	}
+	var tl tool
+	failed := errors.New("no")
+	if err := tl.unlessStopped(t.Context(), func(context.Context) error { return failed }); err != failed || tl.stoppedBy != nil {
+		t.Errorf("without a signal: %v, %v", err, tl.stoppedBy)
+	}
+}
+
+// TestOutput: a reader that goes away is no failure, whatever was to be printed, and any other error of the output is.
+func TestOutput(t *testing.T) {
+	many := strings.Repeat("v\n", 20_000)
+	for name, c := range map[string]struct {
+		args, input string
+	}{
+		"one line":       {"convert v", ""},
+		"many lines":     {"convert", many},
+		"a wrong line":   {"convert", "v\n!\n"},
+		"number":         {"next orders", ""},
+		"counter":        {"counter create seats", ""},
+		"next number":    {"counter set orders 100", ""},
+		"new secret":     {"secret new", ""},
+		"range":          {"range --layout discord 2024-01-01 2024-02-01", ""},
+		"range of ULIDs": {"range --kind ulid 2024-01-01 2024-02-01", ""},
+		"list":           {"counter list", ""},
+		"list in JSON":   {"counter list --json", ""},
+		"version":        {"version", ""},
+		"SQL":            {"sql --dialect mysql", ""},
+		"ID":             {"new", ""},
+		"ULID":           {"new --kind ulid", ""},
+		"info":           {"store info", ""},
+		"loss":           {"store report-loss", ""},
+	} {
+		for err, want := range map[error]result{
+			syscall.EPIPE:                {code: exitOK},
+			errors.New("the disk burns"): {code: exitFailed, err: "randflake: standard output: the disk burns\n"},
+		} {
+			isolate(t)
+			call(t, "", "new")
+			succeed(t, "", "next", "orders")
+			var errs bytes.Buffer
+			tl := &tool{stdin: strings.NewReader(c.input), stdout: failing{err}, stderr: &errs}
+			code := tl.run(t.Context(), strings.Fields(c.args))
+			if code != want.code || !strings.HasSuffix(errs.String(), want.err) {
+				t.Errorf("%s, %v: exit status %d, %s", name, err, code, &errs)
+			}
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,6 +31,9 @@ func TestUsageErrors(t *testing.T) {
 		{"new --kind uuid", []string{`"uuid"`, "--kind", "want randflake, snowflake or ulid"}},
 		{"new --layout nope", []string{`"nope"`, "--layout", "twitter, worker10", "javascript53"}},
 		{"new --kind ulid --layout twitter", []string{"--layout is for --kind snowflake"}},
+		{"inspect --kind ulid --layout twitter 0", []string{"--layout is for --kind snowflake"}},
+		{"range --kind ulid --layout twitter 2024-01-01 2024-02-01", []string{"--layout is for --kind snowflake"}},
+		{"new --kind ulid --format hex", []string{`"hex"`, "want text, json, binary or uuid"}},
 		{"new --kind ulid --store DIR", []string{"--store: ulid IDs need no lease"}},
 		{"new --kind ulid --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
 		{"new --kind snowflake --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
@@ -93,6 +98,7 @@ func TestMessages(t *testing.T) {
 		{args: `store init --max-skew -1s new`, want: "max skew of -1s"},
 		{args: `next ''`, want: "next: NAME is empty: see"},
 		{args: `inspect ''`, want: `invalid ID: "": want 1 to 13`},
+		{variable: "RANDFLAKE_SECRET=dffd6021000000000000000000000000", args: `mask 5`},
 		{variable: "RANDFLAKE_SECRET=", args: `mask 5`, want: "RANDFLAKE_SECRET: invalid secret: want 32 hexadecimal digits"},
 		{variable: `RANDFLAKE_SECRET="a"`, args: `mask 5`, want: "without quotes, got"},
 		{variable: "RANDFLAKE_SECRET_FILE=secret\r", args: `mask 5`, want: "has white space around it: want a name, or unset it"},
@@ -124,6 +130,65 @@ func TestMessages(t *testing.T) {
 				t.Errorf("%+v, want %q", r, c.want)
 			}
 		})
+	}
+}
+
+// TestTexts has what commands print that need nothing.
+func TestTexts(t *testing.T) {
+	isolate(t)
+	for args, wanted := range map[string][]string{
+		"":                        {"Unique IDs: 64 bits", "Secrets, stores and counters:"},
+		"help":                    {"Unique IDs: 64 bits"},
+		"help stores":             {"All programs that make IDs with one secret"},
+		"secret":                  {"Make a secret, or derive one of another.", "derive"},
+		"counter":                 {"list", "create", "set"},
+		"version":                 {"randflake ", "stores    file sqlite ", "kinds     randflake snowflake ulid\n", "platform  "},
+		"sql --dialect postgres":  {"CREATE", "randflake_time", "randflake_unmask"},
+		"sql --dialect mysql":     {"CREATE", "randflake_time", "randflake_unmask"},
+		"completion bash":         {"complete"},
+		"__complete new --layout": {"twitter\n", "javascript53\n"},
+		"__complete new --kind ":  {"randflake\n", "ulid\n"},
+	} {
+		words := strings.Fields(args)
+		if strings.HasPrefix(args, "__complete") {
+			words = append(strings.Fields(strings.TrimSpace(args)), "")
+		}
+		out := call(t, "", words...)
+		for _, want := range wanted {
+			if out.code != exitOK || !strings.Contains(out.out, want) {
+				t.Errorf("%s: exit status %d, %.300q, want %q in it", args, out.code, out.out, want)
+			}
+		}
+	}
+	if one, other := succeed(t, "", "secret", "new"), succeed(t, "", "secret", "new"); len(one) != 33 || one == other {
+		t.Errorf("secrets of %d characters", len(one)-1)
+	}
+}
+
+// TestSecretInTheEnvironment: a secret in a variable is taken out of it, and excludes a file in another one.
+func TestSecretInTheEnvironment(t *testing.T) {
+	isolate(t)
+	secret := randflake.NewSecret()
+	t.Setenv(secretVariable, " "+secret.Hex()+"\n")
+	want := randflake.NewCipher(secret).Encrypt(5).String()
+	if got := succeed(t, "", "mask", "--json", "5"); got != fmt.Sprintf(`{"inner":"5","masked":"%s"}`+"\n", want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if value, set := os.LookupEnv(secretVariable); set {
+		t.Errorf("child processes inherit %q", value)
+	}
+	t.Setenv(secretVariable, secret.Hex())
+	t.Setenv(secretFileVariable, "secret")
+	for _, args := range []string{"mask 5", "new", "next a", "inspect v", "store info", "store init sqlite:ids.db"} {
+		wantFailure(t, call(t, "", strings.Fields(args)...), exitFailed, "RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set")
+	}
+}
+
+// TestNoStateDirectory: where the state directory can't be made, nothing is.
+func TestNoStateDirectory(t *testing.T) {
+	write(t, filepath.Dir(isolate(t)), "in the way")
+	for _, args := range []string{"new", "new --kind snowflake", "next a"} {
+		wantFailure(t, call(t, "", strings.Fields(args)...), exitFailed, "not a directory")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -16,6 +17,43 @@ type Server struct {
 	sync.Mutex
 	Puts  int // of the document
 	fault *fault
+	date  []string // of answers, unless nil
+}
+
+// Stamp sets the date of an answer.
+func (s *Server) Stamp(w http.ResponseWriter) {
+	if s.date != nil {
+		w.Header()["Date"] = s.date
+	}
+}
+
+// Time tests that every answer has the server's time, which is off by a second at most, and none if the server doesn't tell it.
+func Time(t *testing.T, s *Server, e lease.Engine) {
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		date []string
+		want time.Time
+	}{
+		{[]string{"Sun, 22 Nov 2026 12:00:00 GMT"}, time.Date(2026, 11, 22, 12, 0, 1, 0, time.UTC)},
+		{[]string{}, time.Time{}},
+	} {
+		s.Lock()
+		s.date = tt.date
+		s.Unlock()
+		put := leasetest.Put(t, e, "a", "1")
+		_, got := leasetest.Get(t, e, "a")
+		unchanged, err := e.Swap(t.Context(), leasetest.Entry("a", "2"), leasetest.Entry("a", "3"))
+		if err != nil || unchanged.Swapped {
+			t.Fatal(unchanged, err)
+		}
+		for _, a := range []lease.Answer{put, got, unchanged} {
+			if !a.Time.Equal(tt.want) {
+				t.Errorf("date %s: time %v, want %v", tt.date, a.Time, tt.want)
+			}
+		}
+	}
 }
 
 type fault struct {
@@ -43,7 +81,15 @@ func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
 
 // Faults tests that a request to put the document is sent once, unless the server says by one of some statuses that it changed nothing.
 func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unchanged ...int) {
-	faults := []fault{{status: 0}, {status: 0, effect: true}, {status: 500}, {status: 500, effect: true}, {status: 503}, {status: 504, effect: true}, {status: 200}}
+	faults := []fault{
+		{status: 0},
+		{status: 0, effect: true},
+		{status: 500},
+		{status: 500, effect: true},
+		{status: 503},
+		{status: 504, effect: true},
+		{status: 200},
+	}
 	for _, status := range unchanged {
 		faults = append(faults, fault{status: status, repeats: true})
 	}

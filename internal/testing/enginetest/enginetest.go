@@ -1,4 +1,6 @@
-package leasetest
+// Package enginetest has the suites of engines whose server, or whose process, the test kills. Package leasetest has the suite
+// that every engine must pass, and is for engines of others too; this package starts programs.
+package enginetest
 
 import (
 	"context"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 )
 
 // A Server keeps the data of an engine under test, in a process that the test may stop.
@@ -23,6 +26,14 @@ type Server interface {
 	Start() error
 	Pause() error
 	Resume() error
+}
+
+// wantErr fails the test unless err is target.
+func wantErr(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: error %v, want %v", what, err, target)
+	}
 }
 
 // RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a handle on the same data,
@@ -44,27 +55,27 @@ func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr 
 	wantErr(t, "proxy", err, nil)
 	defer proxy.Close()
 	direct, e := connect(t, server.Addr()), connect(t, proxy.Addr())
-	Put(t, e, "a", "1")
+	leasetest.Put(t, e, "a", "1")
 	proxy.Mute(true)
 	done := make(chan error)
 	go func() {
-		_, err := e.Swap(t.Context(), nil, Entry("a", "2"))
+		_, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "2"))
 		done <- err
 	}()
-	for value := ""; value != "2"; value, _ = Get(t, direct, "a") {
+	for value := ""; value != "2"; value, _ = leasetest.Get(t, direct, "a") {
 		time.Sleep(time.Millisecond)
 	}
-	Put(t, direct, "a", "later")
+	leasetest.Put(t, direct, "a", "later")
 	proxy.Mute(false)
 	proxy.Cut()
 	if err := <-done; err == nil {
 		t.Error("Swap without a reply: no error")
 	}
-	if value, _ := Get(t, direct, "a"); value != "later" {
+	if value, _ := leasetest.Get(t, direct, "a"); value != "later" {
 		t.Errorf("found %q: the swap was repeated", value)
 	}
 	untilRead(t, e, "a")
-	Put(t, e, "a", "3")
+	leasetest.Put(t, e, "a", "3")
 }
 
 // untilRead reads an entry as soon as the server can be reached.
@@ -81,28 +92,28 @@ func untilRead(t *testing.T, e lease.Engine, name string) (string, lease.Answer)
 
 // testStall: calls end with their context while the server does not answer, and work again after.
 func testStall(t *testing.T, server Server, e lease.Engine) {
-	Put(t, e, "a", "1")
+	leasetest.Put(t, e, "a", "1")
 	wantErr(t, "Pause", server.Pause(), nil)
 	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	cancelled, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	for _, ctx := range []context.Context{soon, cancelled} {
-		_, swapErr := e.Swap(ctx, nil, Entry("a", "2"))
+		_, swapErr := e.Swap(ctx, nil, leasetest.Entry("a", "2"))
 		_, readErr := e.Read(ctx, "a")
 		wantErr(t, "Swap", swapErr, ctx.Err())
 		wantErr(t, "Read", readErr, ctx.Err())
 	}
 	wantErr(t, "Resume", server.Resume(), nil)
-	Put(t, e, "a", "3")
+	leasetest.Put(t, e, "a", "3")
 }
 
 // testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does not fall, nor does the
 // lineage change where it is kept, and handles go on by themselves.
 func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool) {
 	const players, least = 8, 20
-	Put(t, e, "meta", "m")
-	_, before := Get(t, e, "meta")
+	leasetest.Put(t, e, "meta", "m")
+	_, before := leasetest.Get(t, e, "meta")
 	var acknowledged [players]int
 	var positions [players]uint64
 	var ending, running sync.WaitGroup
@@ -111,7 +122,7 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 		ending.Go(func() {
 			for n := 1; ; n++ {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a client may wait for its server
-				a, err := e.Swap(ctx, Entry("meta", "m"), Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
+				a, err := e.Swap(ctx, leasetest.Entry("meta", "m"), leasetest.Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
 				cancel()
 				if err == nil && !a.Swapped {
 					err = errors.New("not swapped")
@@ -145,12 +156,12 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, the lineage was %s", value, after, n, positions[i], before.Lineage)
 		}
 	}
-	if swapped := Put(t, e, "meta", "m"); swapped.Position <= positions[0] {
+	if swapped := leasetest.Put(t, e, "meta", "m"); swapped.Position <= positions[0] {
 		t.Errorf("position %d after the crash, %d before", swapped.Position, positions[0])
 	}
 }
 
-const killedEnv = "RANDFLAKE_LEASETEST_KILLED"
+const killedEnv = "RANDFLAKE_ENGINETEST_KILLED"
 
 // Main is the TestMain of an engine without a server. A process that [RunKilled] started raises a counter until it is killed, and
 // prints what was acknowledged.
@@ -158,12 +169,13 @@ func Main[E lease.Engine](m *testing.M, connect func(where string) (E, error)) {
 	if where := os.Getenv(killedEnv); where != "" {
 		e, err := connect(where)
 		for number := 0; err == nil; {
-			expect := Entry("counter", "")
+			expect := leasetest.Entry("counter", "")
 			if number > 0 {
-				expect = Entry("counter", fmt.Sprint(number))
+				expect = leasetest.Entry("counter", fmt.Sprint(number))
 			}
+			time.Sleep(time.Millisecond) // who waits for a lock seldom looks, and must find it free
 			var a lease.Answer
-			if a, err = e.Swap(context.Background(), expect, Entry("counter", fmt.Sprint(number+1))); a.Swapped {
+			if a, err = e.Swap(context.Background(), expect, leasetest.Entry("counter", fmt.Sprint(number+1))); a.Swapped {
 				number++
 				fmt.Println(number)
 			} else if err == nil {
@@ -211,7 +223,7 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 			seen[number] = true
 		}
 	}
-	value, found := Get(t, e, "counter")
+	value, found := leasetest.Get(t, e, "counter")
 	number := 0
 	if fmt.Sscan(value, &number); number < len(seen) || number > len(seen)+processes || found.Position != uint64(number+1) {
 		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))

@@ -1,4 +1,5 @@
-package leasetest
+// Package gaplesstest tests package gapless on real servers.
+package gaplesstest
 
 import (
 	"cmp"
@@ -30,8 +31,8 @@ type Database struct {
 	Start  func() error                       // starts the server again
 }
 
-// RunGapless tests package gapless on a real server, for the modules that have drivers.
-func RunGapless(t *testing.T, d Database) {
+// Run tests package gapless on a real server, for the modules that have drivers.
+func Run(t *testing.T, d Database) {
 	proxy, err := servers.StartProxy(d.Addr)
 	must(t, err)
 	defer proxy.Close()

@@ -1,3 +1,6 @@
+// The tests of the cipher. In the order of files they come before those of generators, so that of a wrong kernel a wrong vector
+// shows first.
+
 package randflake
 
 import (

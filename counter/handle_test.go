@@ -1,0 +1,386 @@
+package counter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+// A store has one counter, whose runs a test holds back, cuts short or refuses.
+type store struct {
+	Source // of which handles call Counter and TakeNumbers only
+
+	mu    sync.Mutex
+	next  int64
+	asked []int64                                           // how many numbers each call asked for
+	take  func(ctx context.Context, n int64) (int64, error) // how many to give, nil for all
+}
+
+func (s *store) Counter(ctx context.Context, name string) (lease.Counter, error) {
+	return lease.Counter{Name: name, Next: 1, Start: 1, Step: 1, End: math.MaxInt64}, nil
+}
+
+func (s *store) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, n)
+	take := s.take
+	s.mu.Unlock()
+	if take != nil {
+		var err error
+		if n, err = take(ctx, n); err != nil {
+			return lease.Run{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next += n
+	return lease.Run{First: s.next - n + 1, N: n, Step: 1}, nil
+}
+
+// set changes what calls get from now on.
+func (s *store) set(take func(ctx context.Context, n int64) (int64, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.take = take
+}
+
+// calls returns how many numbers each call asked for since it was last called.
+func (s *store) calls() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.asked
+	s.asked = nil
+	return asked
+}
+
+func away(context.Context, int64) (int64, error) { return 0, errAway }
+
+func (s *store) open(t *testing.T, options ...Option) *Counter {
+	t.Helper()
+	c, err := From(s).Open(t.Context(), "orders", append([]Option{quiet}, options...)...)
+	must(t, err)
+	return c
+}
+
+// take has a handle give n numbers.
+func take(t *testing.T, c *Counter, n int) {
+	t.Helper()
+	for range n {
+		_, err := c.Next()
+		must(t, err)
+	}
+}
+
+// TestClose: callers who wait and later calls get ErrClosed at once, and the status counts exactly what was given.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		c := s.open(t, WithRunLength(10, 10))
+		s.set(away)
+		take(t, c, 10)
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if n, err := c.Wait(t.Context()); !errors.Is(err, ErrClosed) || errors.Is(err, ErrPending) {
+					t.Errorf("%d, %v", n, err)
+				}
+			})
+		}
+		synctest.Wait()
+		must(t, c.Close())
+		all.Wait()
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("they waited %v", waited)
+		}
+
+		s.set(nil)
+		s.calls()
+		time.Sleep(time.Hour)
+		if _, err := c.Next(); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		if _, err := c.Wait(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if calls := s.calls(); calls != nil {
+			t.Errorf("a closed handle took %d", calls)
+		}
+	})
+	for given := range 4 {
+		c := (&store{}).open(t, WithRunLength(3, 3))
+		take(t, c, given)
+		for range 2 {
+			must(t, c.Close())
+			if got := c.Status(); got.Issued != uint64(given) || got.Held != 0 {
+				t.Errorf("%+v, after %d numbers", got, given)
+			}
+		}
+	}
+}
+
+// TestCloseWhileOthersTake: a call that has found its run before Close gets a number that the status counts, or ErrClosed.
+func TestCloseWhileOthersTake(t *testing.T) {
+	c := (&store{}).open(t)
+	found := c.current.Load()
+	take(t, c, 4)
+	must(t, c.Close())
+	if n, low := found.take(make([]int64, 3)); n != 0 || low {
+		t.Errorf("%d numbers of a closed run", n)
+	}
+	if n, err := c.nextSlowly(found, found.given.Add(1)-1); !errors.Is(err, ErrClosed) {
+		t.Errorf("%d, %v", n, err)
+	}
+	if got := c.Status(); got.Issued != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTake: a run gives each of its numbers once, in order, and whoever gets the one at the low mark learns it.
+func TestTake(t *testing.T) {
+	for _, tt := range []struct {
+		given uint64
+		n     int
+		want  string
+		low   bool
+	}{
+		{0, 0, "[]", false},
+		{0, 2, "[100 105]", false},
+		{0, 3, "[100 105 110]", true},
+		{2, 1, "[110]", true},
+		{2, 0, "[]", false},
+		{3, 1, "[115]", false},
+		{1, 9, "[105 110 115]", true},
+		{3, 2, "[115]", false},
+		{4, 1, "[]", false},
+		{9, 1, "[]", false},
+		{closed, 1, "[]", false},
+	} {
+		b := &run{first: 100, step: 5, count: 4, low: 2}
+		b.given.Store(tt.given)
+		dst := make([]int64, tt.n)
+		n, low := b.take(dst)
+		if fmt.Sprint(dst[:n]) != tt.want || low != tt.low {
+			t.Errorf("%d after %d: %d, %v, want %s, %v", tt.n, tt.given, dst[:n], low, tt.want, tt.low)
+		}
+	}
+}
+
+// TestPending: before the next run is there, calls return ErrPending as it is. A handle whose callers found no number takes one
+// more run as soon as the next one comes into use, and later runs at the half again.
+func TestPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		c := s.open(t, WithRunLength(10, 10))
+		defer c.Close()
+		dst := make([]int64, 12)
+		n, err := c.Fill(dst)
+		if n != 10 || err != ErrPending || dst[9] != 10 {
+			t.Errorf("%d, %d, %v", n, dst, err)
+		}
+		for i, want := range []uint64{
+			9 + 10, // the run after is fetched at once
+			8 + 10, 7 + 10, 6 + 10, 5 + 10, 4 + 10, 3 + 10, 2 + 10, 1 + 10, 0 + 10,
+			9, 8, 7, 6, 5, // of a run that is fetched while there is enough, the half is given before
+			4 + 10,
+		} {
+			synctest.Wait()
+			take(t, c, 1)
+			synctest.Wait()
+			if got := c.Status(); got.Held != want {
+				t.Errorf("%d are left after %d, want %d", got.Held, i+1, want)
+			}
+		}
+	})
+}
+
+// TestFillWait: what was filled is counted, also if the wait fails.
+func TestFillWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		c := s.open(t, WithRunLength(10, 10))
+		defer c.Close()
+		dst := make([]int64, 35)
+		if n, err := c.FillWait(t.Context(), dst); n != len(dst) || err != nil || dst[34] != 35 {
+			t.Errorf("%d, %d, %v", n, dst, err)
+		}
+		synctest.Wait()
+		s.set(away)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		n, err := c.FillWait(ctx, dst)
+		if n != 15 || dst[14] != 50 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errAway) {
+			t.Errorf("%d, %d, %v", n, dst[:n], err)
+		}
+	})
+}
+
+// TestInTurn: who comes while others wait gets no number before them.
+func TestInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := (&store{}).open(t)
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		go c.line.Wait(ctx, func() (time.Duration, error) { return time.Hour, ErrPending })
+		synctest.Wait()
+		if n, err := c.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
+// TestFinal: errors against which waiting does not help end a wait at once, and the store is asked again only for a caller.
+func TestFinal(t *testing.T) {
+	for _, want := range []error{
+		lease.ErrEnd, lease.ErrCounter, lease.ErrNoCounter, lease.ErrNoSpace, lease.ErrCorrupt, lease.ErrClock, lease.ErrInvalid,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &store{}
+			c := s.open(t, WithRunLength(4, 4))
+			defer c.Close()
+			s.set(func(context.Context, int64) (int64, error) { return 0, fmt.Errorf("sorry: %w", want) })
+			dst := make([]int64, 9)
+			n, err := c.FillWait(t.Context(), dst)
+			if n != 4 || !errors.Is(err, want) || errors.Is(err, ErrPending) {
+				t.Errorf("%d, %v, want %v", n, err, want)
+			}
+			if got := c.Status().Err; !errors.Is(got, want) {
+				t.Errorf("the status shows %v", got)
+			}
+			s.calls()
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if calls := s.calls(); calls != nil {
+				t.Errorf("%v: asked %d times more without a caller", want, len(calls))
+			}
+
+			s.set(nil)
+			if _, err := c.Next(); !errors.Is(err, want) {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if n, err := c.Next(); n != 5 || err != nil {
+				t.Errorf("%d, %v, after the call that asked", n, err)
+			}
+		})
+	}
+}
+
+// TestRetries: while the store fails a handle asks it again by itself, ever less often and at most twice in 10 seconds, however
+// many calls there are. It logs the first failure and the end of them.
+func TestRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, text := &store{}, &bytes.Buffer{}
+		c := s.open(t, WithRunLength(2, 2), WithLogger(slog.New(slog.NewTextHandler(text, nil))))
+		defer c.Close()
+		take(t, c, 2)
+		for _, callers := range []bool{false, true} {
+			synctest.Wait()
+			s.set(away)
+			take(t, c, 2)
+			s.calls()
+			for range 600 {
+				time.Sleep(100 * time.Millisecond)
+				if callers {
+					if _, err := c.Next(); !errors.Is(err, ErrPending) || !errors.Is(err, errAway) {
+						t.Fatal(err)
+					}
+				}
+			}
+			if n := len(s.calls()); n < 10 || n > 20 {
+				t.Errorf("asked %d times in a minute", n)
+			}
+			s.set(nil)
+			time.Sleep(10 * time.Second)
+			take(t, c, 2)
+		}
+		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2} {
+			if got := strings.Count(text.String(), what); got != want {
+				t.Errorf("logged %q %d times, want %d: %s", what, got, want, text)
+			}
+		}
+	})
+}
+
+func TestRest(t *testing.T) {
+	for failures, longest := range map[int]time.Duration{
+		1:    100 * time.Millisecond,
+		3:    400 * time.Millisecond,
+		8:    10 * time.Second,
+		1000: 10 * time.Second,
+	} {
+		for range 100 {
+			if got := rest(failures); got < longest/2 || got >= longest {
+				t.Errorf("after %d failures a rest of %v, want %v to %v", failures, got, longest/2, longest)
+			}
+		}
+	}
+}
+
+// TestGrowth: runs grow until one lasts for ten seconds, and shrink when there are fewer calls.
+func TestGrowth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		c := s.open(t)
+		defer c.Close()
+		for _, phase := range []struct {
+			pause time.Duration // from one number to the next
+			want  int64
+		}{
+			{time.Millisecond, 10_000},
+			{100 * time.Millisecond, 100},
+			{time.Hour, 10},
+		} {
+			for range 60_000 {
+				time.Sleep(phase.pause)
+				_, err := c.Wait(t.Context())
+				must(t, err)
+			}
+			synctest.Wait()
+			calls := s.calls()
+			if last := calls[len(calls)-1]; last < phase.want-1 || last > phase.want {
+				t.Errorf("a number each %v: a run of %d at last, want %d", phase.pause, last, phase.want)
+			}
+		}
+	})
+}
+
+// TestStuck: only one call of the store is under way, and it ends after ten seconds.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		c := s.open(t, WithRunLength(2, 2))
+		defer c.Close()
+		s.set(func(ctx context.Context, n int64) (int64, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		s.calls()
+		take(t, c, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), 9999*time.Millisecond)
+		defer cancel()
+		if _, err := c.Wait(ctx); !errors.Is(err, ErrPending) || c.Status().Err != nil {
+			t.Errorf("%v, %+v", err, c.Status())
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if got := c.Status().Err; !errors.Is(got, context.DeadlineExceeded) {
+			t.Error(got)
+		}
+		if calls := s.calls(); len(calls) != 1 {
+			t.Errorf("%d calls at a time", len(calls))
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+func (s *store) openStrict(t *testing.T) *Strict {
+	t.Helper()
+	strict, err := From(s).OpenStrict(t.Context(), "orders", quiet)
+	must(t, err)
+	return strict
+}
+
+// hold has the store's calls wait until the channel is closed.
+func (s *store) hold() chan struct{} {
+	held := make(chan struct{})
+	s.set(func(ctx context.Context, n int64) (int64, error) {
+		<-held
+		return n, nil
+	})
+	return held
+}
+
+// TestStrictGone: a caller whose context ends loses numbers, which are not written to its dst any more, and harms nobody.
+func TestStrictGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict, held := s.openStrict(t), s.hold()
+		cause := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		dst := make([]int64, 2)
+		if n, err := strict.Fill(ctx, dst); n != 0 || !errors.Is(err, cause) {
+			t.Errorf("%d, %v", n, err)
+		}
+		close(held)
+		synctest.Wait()
+		if dst[0] != 0 || dst[1] != 0 {
+			t.Errorf("%d were written after the call", dst)
+		}
+		if n, err := strict.Next(t.Context()); n != 3 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if got := strict.Status(); got != (Status{Taken: 3, Issued: 1}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestStrictShares: callers who come while a call of the store is under way share the next one, in the order in which they came.
+func TestStrictShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict, held := s.openStrict(t), s.hold()
+		var all sync.WaitGroup
+		for i := range int64(5) {
+			all.Go(func() {
+				dst := make([]int64, 2)
+				n, err := strict.Fill(t.Context(), dst)
+				if n != 2 || err != nil || dst[0] != 2*i+1 || dst[1] != 2*i+2 {
+					t.Errorf("caller %d: %d, %d, %v", i, n, dst, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(held)
+		all.Wait()
+		if calls := fmt.Sprint(s.calls()); calls != "[2 8]" {
+			t.Errorf("calls for %s numbers", calls)
+		}
+	})
+}
+
+// TestStrictShort: where a call of the store gives fewer numbers, the first callers get theirs, and the next call serves the
+// others or tells them why not.
+func TestStrictShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict, held := s.openStrict(t), s.hold()
+		type outcome struct {
+			n   int
+			dst string
+			end bool
+		}
+		got := make([]outcome, 4)
+		var all sync.WaitGroup
+		for i := range got {
+			all.Go(func() {
+				dst := make([]int64, 2)
+				n, err := strict.Fill(t.Context(), dst)
+				got[i] = outcome{n, fmt.Sprint(dst[:n]), errors.Is(err, lease.ErrEnd)}
+			})
+			synctest.Wait()
+		}
+		answers := []int64{3, 2, 0}
+		s.set(func(context.Context, int64) (int64, error) {
+			n := answers[0]
+			answers = answers[1:]
+			if n == 0 {
+				return 0, fmt.Errorf("%w: so it is", lease.ErrEnd)
+			}
+			return n, nil
+		})
+		close(held)
+		all.Wait()
+		want := []outcome{{2, "[1 2]", false}, {2, "[3 4]", false}, {2, "[5 6]", false}, {1, "[7]", true}}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		if calls := fmt.Sprint(s.calls()); calls != "[2 6 3 1]" {
+			t.Errorf("calls for %s numbers", calls)
+		}
+		if got := strict.Status(); got.Taken != 7 || got.Issued != 7 || !errors.Is(got.Err, lease.ErrEnd) {
+			t.Errorf("%+v", got)
+		}
+		s.set(nil)
+		if n, err := strict.Next(t.Context()); n != 8 || err != nil || strict.Status().Err != nil {
+			t.Errorf("%d, %v, %+v, once there are numbers again", n, err, strict.Status())
+		}
+	})
+}
+
+// TestStrictClose: who waits already is served, later calls are not.
+func TestStrictClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict, held := s.openStrict(t), s.hold()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if n, err := strict.Next(t.Context()); n != 1 || err != nil {
+				t.Errorf("%d, %v", n, err)
+			}
+		})
+		synctest.Wait()
+		must(t, strict.Close())
+		if n, err := strict.Next(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("%d, %v", n, err)
+		}
+		close(held)
+		all.Wait()
+		if n, err := strict.Fill(t.Context(), nil); n != 0 || err != nil {
+			t.Errorf("nothing asked for: %d, %v", n, err)
+		}
+	})
+}
+
+// TestStrictStuck: a call of the store ends after ten seconds, and its callers learn that.
+func TestStrictStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict := s.openStrict(t)
+		s.set(func(ctx context.Context, n int64) (int64, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		began := time.Now()
+		n, err := strict.Next(t.Context())
+		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != 10*time.Second {
+			t.Errorf("%d, %v after %v", n, err, waited)
+		}
+	})
+}

@@ -1,0 +1,285 @@
+package document
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A memory is a backend without a server.
+type memory struct {
+	mu       sync.Mutex
+	document Document
+	versions int
+	checks   int
+	gets     int
+	puts     int
+	fails    error // of every call
+	changed  bool  // says each Put
+}
+
+func (m *memory) Check(context.Context) error {
+	m.checks++
+	return m.fails
+}
+
+func (m *memory) Get(context.Context) (Document, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gets++
+	if m.document.Version == "" && m.fails == nil {
+		return Document{}, lease.ErrNoSpace
+	}
+	d := m.document
+	d.Content = bytes.Clone(d.Content)
+	return d, m.fails
+}
+
+func (m *memory) Put(_ context.Context, content []byte, version string) (Document, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.puts++
+	if m.fails != nil {
+		return Document{}, m.fails
+	}
+	if m.changed || version != m.document.Version {
+		return Document{}, ErrChanged
+	}
+	m.versions++
+	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: time.Now(), Date: time.Now()}
+	return m.document, nil
+}
+
+func (m *memory) String() string { return "memory" }
+
+const much = 1 << 30
+
+// prepared returns an engine that holds an entry.
+func prepared(t *testing.T) (*memory, *Engine) {
+	t.Helper()
+	m := new(memory)
+	e := New(m, much)
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	leasetest.Put(t, e, "a", "1")
+	return m, e
+}
+
+func TestSuite(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
+		m := new(memory)
+		return func(t *testing.T) lease.Engine { return New(m, much) }
+	})
+}
+
+// TestRequests counts what calls cost: a Swap reads only if what was seen last is not as expected, or was seen a minute ago.
+func TestRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, e := prepared(t)
+		other := New(m, much)
+		for _, tt := range []struct {
+			name       string
+			before     func()
+			expect     []lease.Entry
+			swapped    bool
+			gets, puts int
+		}{
+			{"after a Swap", func() {}, leasetest.Entry("a", "1"), true, 0, 1},
+			{"after a Read", func() { leasetest.Get(t, e, "a") }, leasetest.Entry("a", "1"), true, 0, 1},
+			{"after less than a minute", func() { time.Sleep(time.Minute - 1) }, leasetest.Entry("a", "1"), true, 0, 1},
+			{"after a minute", func() { time.Sleep(time.Minute) }, leasetest.Entry("a", "1"), true, 1, 1},
+			{"of a new handle", func() { e = New(m, much) }, leasetest.Entry("a", "1"), true, 1, 1},
+			{"that expects what is not there", func() {}, leasetest.Entry("a", "2"), false, 1, 0},
+			{"that expects what another one put", func() { leasetest.Put(t, other, "a", "3") }, leasetest.Entry("a", "3"), true, 1, 1},
+			{"that expects what another one replaced", func() { leasetest.Put(t, other, "a", "4") }, leasetest.Entry("a", "1"), false, 1, 1},
+			{"onto what another one put beside", func() { leasetest.Put(t, other, "b", "1") }, leasetest.Entry("a", "4"), true, 1, 2},
+		} {
+			tt.before()
+			m.gets, m.puts = 0, 0
+			a, err := e.Swap(t.Context(), tt.expect, leasetest.Entry("a", "1"))
+			if err != nil || a.Swapped != tt.swapped || m.gets != tt.gets || m.puts != tt.puts {
+				t.Errorf("a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
+			}
+		}
+	})
+}
+
+// TestChangedEachTime: a Swap and Prepare try again until the context ends, and then say both.
+func TestChangedEachTime(t *testing.T) {
+	for name, do := range map[string]func(ctx context.Context, m *memory, e *Engine) error{
+		"Swap": func(ctx context.Context, m *memory, e *Engine) error {
+			_, err := e.Swap(ctx, nil, leasetest.Entry("a", "2"))
+			return err
+		},
+		"Prepare": func(ctx context.Context, m *memory, e *Engine) error {
+			m.document = Document{}
+			return e.Prepare(ctx)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m, e := prepared(t)
+			m.changed, m.puts = true, 0
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			err := do(ctx, m, e)
+			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 10 {
+				t.Errorf("%s: %v after %d tries", name, err, m.puts)
+			}
+		})
+	}
+}
+
+// TestCopied: a document that was made more than CopyAge after its content is a copy, unless the content has no date.
+func TestCopied(t *testing.T) {
+	m, e := prepared(t)
+	_, original := leasetest.Get(t, e, "a")
+	if original.Position != 1 {
+		t.Errorf("position %d after one swap", original.Position)
+	}
+	written := m.document.Made
+	for _, tt := range []struct {
+		age    time.Duration
+		copied bool
+	}{
+		{-time.Hour, false},
+		{CopyAge - time.Second, false},
+		{CopyAge + time.Second, true},
+	} {
+		m.document.Made = written.Add(tt.age)
+		if _, a := leasetest.Get(t, e, "a"); (a.Lineage != original.Lineage) != tt.copied {
+			t.Errorf("made %v after its content: lineage %s, and %s at first", tt.age, a.Lineage, original.Lineage)
+		}
+	}
+	undated := state{Lineage: "l", Entries: map[string][]byte{}}
+	if _, err := e.put(t.Context(), undated, m.document.Version); err != nil {
+		t.Fatal(err)
+	}
+	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
+		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
+	}
+}
+
+// TestTime: the time is in the middle of the two seconds that a date may stand for, or zero without a date.
+func TestTime(t *testing.T) {
+	m, e := prepared(t)
+	date := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for date, want := range map[time.Time]time.Time{date: date.Add(time.Second), {}: {}} {
+		m.document.Date = date
+		if _, a := leasetest.Get(t, e, "a"); !a.Time.Equal(want) {
+			t.Errorf("date %v: time %v, want %v", date, a.Time, want)
+		}
+	}
+}
+
+// TestFull: entries are added up to the bound, not beyond, and those that are there can always change.
+func TestFull(t *testing.T) {
+	m, e := prepared(t)
+	for _, tt := range []struct {
+		most int
+		name string
+		full bool
+	}{
+		{len(m.document.Content), "b", false},
+		{len(m.document.Content), "c", true},
+		{0, "d", true},
+		{0, "a", false},
+	} {
+		e.most = tt.most
+		a, err := e.Swap(t.Context(), nil, leasetest.Entry(tt.name, "2"))
+		if (err != nil) != tt.full || err != nil && !strings.Contains(err.Error(), "full") {
+			t.Errorf("%+v: %+v, %v", tt, a, err)
+		}
+	}
+}
+
+// TestContent refuses what is no document of ours, and answers that can't be the server's.
+func TestContent(t *testing.T) {
+	for content, want := range map[string]error{
+		"":                              lease.ErrCorrupt,
+		"{}":                            lease.ErrCorrupt,
+		`{"Lineage": "l"}`:              lease.ErrCorrupt,
+		`{"Entries": {}}`:               lease.ErrCorrupt,
+		`{"Lineage": "l", "Entries": 1`: lease.ErrCorrupt,
+		`{"Lineage": "l", "Entries": {}, "Position": -1}`: lease.ErrCorrupt,
+		`{"Lineage": "l", "Entries": {}}`:                 nil,
+	} {
+		m, e := prepared(t)
+		m.document.Content = []byte(content)
+		_, readErr := e.Read(t.Context(), "a")
+		_, listErr := e.List(t.Context(), "", "", 9)
+		if !errors.Is(readErr, want) || !errors.Is(listErr, want) {
+			t.Errorf("%s: %v, %v, want %v", content, readErr, listErr, want)
+		}
+	}
+	m, e := prepared(t)
+	m.document.Version = ""
+	m.fails = errors.New("broken")
+	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, m.fails) {
+		t.Errorf("an error without a version: %v", err)
+	}
+}
+
+// TestCheck: the backend is checked before anything is asked, until it is found good, and then no more.
+func TestCheck(t *testing.T) {
+	m := &memory{fails: lease.ErrUnsafe}
+	e := New(m, much)
+	for range 2 {
+		if err := e.Prepare(t.Context()); !errors.Is(err, lease.ErrUnsafe) || m.gets+m.puts > 0 {
+			t.Errorf("%v after %d reads and %d writes", err, m.gets, m.puts)
+		}
+	}
+	m.fails = nil
+	for range 2 {
+		if err := e.Prepare(t.Context()); err != nil || m.checks != 3 {
+			t.Errorf("%v after %d checks", err, m.checks)
+		}
+	}
+	failed := errors.New("failed")
+	m.document, m.fails = Document{}, failed
+	if err := e.Prepare(t.Context()); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+}
+
+// A late context ends a while after its deadline.
+type late struct {
+	context.Context
+	deadline time.Time
+}
+
+func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
+
+// TestDeadline: an error at the deadline also says that the context ended, even if the connection was the first to notice.
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, e := prepared(t)
+		m.fails = errors.New("the connection timed out")
+		for _, tt := range []struct {
+			deadline time.Duration
+			ended    bool
+		}{
+			{time.Hour, false},
+			{0, true},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := e.Read(late{ctx, time.Now().Add(tt.deadline)}, "a")
+			if !errors.Is(err, m.fails) || strings.Contains(err.Error(), "%!") {
+				t.Errorf("%v before the deadline: %v", tt.deadline, err)
+			}
+			if errors.Is(err, context.DeadlineExceeded) != tt.ended {
+				t.Errorf("%v before the deadline: %v, want the end of the context: %t", tt.deadline, err, tt.ended)
+			}
+		}
+	})
+}

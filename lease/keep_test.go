@@ -1,0 +1,709 @@
+package lease
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/vmgen"
+)
+
+// A source is a space as a keeper under test sees it.
+type source struct {
+	*Space
+
+	mu      sync.Mutex
+	away    bool                       // every take fails
+	arrives func(randflake.Lease)      // comes before a lease gets to the keeper, if it is not nil
+	refuse  func(window int64) error   // or nil
+	taken   map[randflake.Lease]string // by whom
+	taker   string
+}
+
+func newSource(t *testing.T, limits Limits) *source {
+	return &source{Space: create(t, conn{memory: newMemory()}, limits, nil), taken: map[randflake.Lease]string{}}
+}
+
+func (s *source) Take(ctx context.Context, from, to int64, n uint32) (leases []randflake.Lease, missing error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		return nil, errAway
+	}
+	for window := from; window <= to; window++ {
+		if s.refuse != nil {
+			if err := s.refuse(window); err != nil {
+				missing = cmp.Or(missing, err)
+				continue
+			}
+		}
+		l, err := takeWindow(ctx, s.Space, window, n)
+		if err != nil {
+			missing = cmp.Or(missing, err)
+			continue
+		}
+		s.taken[l] = s.taker
+		leases = append(leases, l)
+		if s.arrives != nil {
+			s.arrives(l)
+		}
+	}
+	return leases, missing
+}
+
+// set lets the store be away, or back.
+func (s *source) set(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// owner returns who took what an ID was made with.
+func (s *source) owner(f randflake.Fields) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l, taker := range s.taken {
+		if f.Within(l) == nil {
+			return taker
+		}
+	}
+	return "nobody"
+}
+
+var secret = randflake.NewSecret()
+
+func keepOn(t *testing.T, s Source, options ...Option) *Keeper[*randflake.Generator] {
+	t.Helper()
+	k, err := Keep(t.Context(), s, secret, append([]Option{quiet}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestCopiedMachine copies the machine at each kind of moment. The copy makes no ID with what the original took, notices that at
+// once when it is asked for an ID, and else by the next window, and goes on with leases of its own.
+func TestCopiedMachine(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		take int           // whose answer gets to the copy; 0 for none
+		idle time.Duration // then
+	}{
+		{"during the first take", 1, 0},
+		{"during the second take", 2, 0},
+		{"during a later take", 3, 2 * time.Minute},
+		{"while idle", 0, 2 * time.Minute},
+		{"while IDs are made", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				var machine atomic.Uint64
+				defer vmgen.Pretend(&machine)()
+				s := newSource(t, Limits{})
+				s.taker = "original"
+				copyNow := func() {
+					machine.Add(1)
+					s.taker = "copy"
+				}
+				takes := 0
+				s.arrives = func(randflake.Lease) {
+					takes++
+					if takes == c.take {
+						copyNow()
+					}
+				}
+				var log bytes.Buffer
+				k := keepOn(t, s, WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				defer k.Close()
+				g := k.Generator()
+				if c.take == 0 {
+					s.mu.Lock()
+					copyNow()
+					s.mu.Unlock()
+				}
+				if c.take == 0 && c.idle == 0 {
+					if id, err := g.Generate(); !errors.Is(err, randflake.ErrLeaseEnded) {
+						t.Errorf("the first call in the copy: %v, %v", id, err)
+					}
+					time.Sleep(2 * time.Second)
+				}
+				time.Sleep(c.idle)
+				for second := range 300 {
+					id, err := g.Generate()
+					if err != nil {
+						t.Fatalf("after %d s: %v", second, err)
+					}
+					if owner := s.owner(g.Cipher().Inspect(id)); owner != "copy" {
+						t.Fatalf("after %d s: an ID of the %s", second, owner)
+					}
+					time.Sleep(time.Second)
+				}
+				if status := k.Status(); status.Copies != 1 || !status.DetectsCopies || !status.Healthy || strings.Count(log.String(), "level=WARN") != 1 {
+					t.Errorf("%+v, log:\n%s", status, &log)
+				}
+			})
+		})
+	}
+}
+
+// TestKeeperListens for copies of the machine from before the first take until it is closed.
+func TestKeeperListens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		s.arrives = func(randflake.Lease) {
+			if vmgen.Listeners() != 1 {
+				t.Errorf("%d listen when a lease arrives", vmgen.Listeners())
+			}
+		}
+		k := keepOn(t, s)
+		k.Close()
+		if vmgen.Listeners() != 0 {
+			t.Error("a keeper that is closed listens")
+		}
+		s.set(true)
+		k, err := Keep(t.Context(), s, secret, quiet)
+		if k != nil || !errors.Is(err, errAway) || vmgen.Listeners() != 0 {
+			t.Errorf("%v, %v, and %d listen", k, err, vmgen.Listeners())
+		}
+	})
+}
+
+// TestCounts: each thing that happens is counted once, in the status and in the metric.
+func TestCounts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var machine atomic.Uint64
+		defer vmgen.Pretend(&machine)()
+		s := newSource(t, Limits{})
+		k := keepOn(t, s, WithOutage(0))
+		g := k.Generator()
+		want := map[string]float64{
+			"leases_taken_total": 2, "lease_window_seconds": 60, "lease_nodes": 1, "lease_healthy": 1,
+			"machine_copies_detectable": 1, "lease_end_timestamp_seconds": 1800000120,
+		}
+		check := func(what string) {
+			t.Helper()
+			synctest.Wait()
+			status := k.Status()
+			told := map[string]float64{
+				"leases_taken_total": float64(status.Taken), "lease_failures_total": float64(status.Failed),
+				"machine_copies_total": float64(status.Copies), "ids_issued_total": float64(status.Issued),
+				"ids_refused_total": float64(status.Refusals), "ids_exhausted_total": float64(status.Exhausted),
+				"ids_waits_total": float64(status.Waits), "lease_end_timestamp_seconds": float64(status.End.Unix()),
+				"lease_window_seconds": want["lease_window_seconds"], "lease_nodes": want["lease_nodes"],
+				"lease_healthy": want["lease_healthy"], "machine_copies_detectable": want["machine_copies_detectable"],
+			}
+			for _, m := range k.Metrics() {
+				name := strings.TrimPrefix(m.Name, "randflake_")
+				if m.Value != want[name] || m.Value != told[name] || m.Counter != strings.HasSuffix(name, "_total") || m.Help == "" {
+					t.Errorf("%s: %+v, status %+v, want %v", what, m, status, want[name])
+				}
+				delete(told, name)
+			}
+			if len(told) > 0 {
+				t.Errorf("no metrics: %v", told)
+			}
+		}
+		check("Keep")
+
+		ids := make([]randflake.ID, randflake.MaxSequence+1)
+		if n, err := g.Fill(ids); n != len(ids) || err != nil {
+			t.Fatal(n, err)
+		}
+		for range 3 {
+			if _, err := g.Generate(); !errors.Is(err, randflake.ErrExhausted) {
+				t.Fatal(err)
+			}
+		}
+		want["ids_issued_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
+		want["lease_healthy"] = 0 // for the rest of the second
+		check("exhausted")
+
+		if _, err := g.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want["ids_issued_total"]++
+		want["ids_waits_total"]++
+		want["lease_healthy"] = 1
+		check("a call that waited, and was served")
+
+		g.Fill(ids)
+		want["ids_issued_total"] += float64(len(ids) - 1)
+		want["ids_exhausted_total"]++
+		want["ids_refused_total"]++
+		canceled, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if _, err := g.Wait(canceled); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		want["ids_waits_total"]++
+		want["lease_healthy"] = 0
+		check("a call that waited, and was canceled")
+		want["lease_healthy"] = 1
+
+		time.Sleep(3 * time.Second)
+		machine.Add(1)
+		g.Generate()
+		time.Sleep(time.Second)
+		want["ids_refused_total"]++
+		want["machine_copies_total"]++
+		want["leases_taken_total"] += 2
+		check("a copy of the machine")
+
+		s.set(true)
+		time.Sleep(time.Until(time.Unix(1800000120, 0)))
+		synctest.Wait()
+		want["lease_failures_total"] = float64(k.Status().Failed)
+		if want["lease_failures_total"] == 0 {
+			t.Error("no failures are counted while the store is away")
+		}
+		want["lease_healthy"] = 0
+		check("the leases have ended")
+		g.Generate()
+		time.Sleep(time.Millisecond)
+		want["ids_refused_total"]++
+		if s := k.Status(); s.Refusals != uint64(want["ids_refused_total"]) || s.Exhausted != 4 {
+			t.Errorf("%+v", s)
+		}
+		k.Close()
+	})
+}
+
+// TestOutage: in its first window a process takes the next one. From then on it has leases for the outage that is wanted, as far
+// as the space allows, and takes no more than it needs for that.
+func TestOutage(t *testing.T) {
+	for _, c := range []struct {
+		nodes   uint32
+		options []Option
+		least   time.Duration // that leases last at any time
+		windows int64         // the most beyond the present one
+	}{
+		{1024, nil, 3 * time.Minute, 5},
+		{1024, []Option{WithOutage(0)}, 0, 2},
+		{1024, []Option{WithOutage(-time.Hour)}, 0, 2},
+		{1024, []Option{WithOutage(time.Second)}, time.Second, 3},
+		{1024, []Option{WithOutage(time.Minute)}, time.Minute, 3},
+		{1024, []Option{WithOutage(61 * time.Second)}, 61 * time.Second, 4},
+		{1024, []Option{WithOutage(time.Hour)}, 4 * time.Minute, 5}, // as the space has five
+		{0, nil, 3 * time.Minute, 5},
+		{0, []Option{WithOutage(0)}, 128 * time.Second, 5}, // until the reserve opens, and a window
+	} {
+		bubble(t, func(t *testing.T) {
+			s := newSource(t, Limits{Nodes: c.nodes})
+			k := keepOn(t, s, c.options...)
+			defer k.Close()
+			for range 60 {
+				if taken := k.Status().Taken; taken != 2 {
+					t.Fatalf("%+v: %d leases in the first window", c, taken)
+				}
+				time.Sleep(time.Second)
+			}
+			time.Sleep(time.Minute)
+			deepest := int64(0)
+			for range 10 * 60 {
+				end, now := k.Status().End, time.Now()
+				if end.Sub(now) < c.least || !k.Status().Healthy {
+					t.Fatalf("%+v: leases for %v: %+v", c, end.Sub(now), k.Status())
+				}
+				deepest = max(deepest, s.Limits().WindowOf(end)-1-s.Limits().WindowOf(now))
+				time.Sleep(time.Second)
+			}
+			if deepest != c.windows {
+				t.Errorf("%+v: %d windows beyond the present one", c, deepest)
+			}
+		})
+	}
+}
+
+// TestHealth: while the store is away a keeper is healthy as long as leases are left for more than a window. Its IDs stop when
+// they have ended, and the status says since when.
+func TestHealth(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		k := keepOn(t, s)
+		time.Sleep(5 * time.Minute)
+		s.set(true)
+		end := k.Status().End
+		for ; time.Now().Before(end); time.Sleep(time.Second) {
+			status := k.Status()
+			if status.Healthy != (time.Until(end) > time.Minute || status.Err == nil) || !status.End.Equal(end) || !status.Stopped.IsZero() {
+				t.Fatalf("%v before the end: %+v", time.Until(end), status)
+			}
+			if _, err := k.Generator().Generate(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		status := k.Status()
+		_, err := k.Generator().Generate()
+		if !errors.Is(err, randflake.ErrLeaseEnded) || status.Healthy || !status.End.Equal(end) || !status.Stopped.Equal(end) || !errors.Is(status.Err, errAway) {
+			t.Errorf("%v after the end: %v, %+v", time.Since(end), err, status)
+		}
+		s.set(false)
+		time.Sleep(3 * time.Second)
+		status = k.Status()
+		if !status.Healthy || !status.Stopped.IsZero() || status.Err != nil || status.End.Before(time.Now()) || status.Closed {
+			t.Errorf("the store is back: %+v", status)
+		}
+		for range 2 {
+			if err := k.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		_, err = k.Generator().Generate()
+		if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
+			t.Errorf("closed: %v, %+v", err, status)
+		}
+	})
+}
+
+// TestStoppedSince: where the end of the leases was noticed late, as the process was paused, IDs stopped at the end.
+func TestStoppedSince(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var off atomic.Int64
+		now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+		s := newSource(t, Limits{})
+		k := keepOn(t, s, WithClock(now))
+		defer k.Close()
+		time.Sleep(5 * time.Minute)
+		s.set(true)
+		end := k.Status().End
+		off.Store(int64(time.Hour))
+		k.Generator().Generate()
+		time.Sleep(2 * time.Second)
+		if status := k.Status(); !status.Stopped.Equal(end) || !status.End.Equal(end) {
+			t.Errorf("%+v, want the end %v", status, end)
+		}
+	})
+}
+
+// TestAheadRefused: a source that grants fewer windows ahead than its limits say is no failure of the keeper.
+func TestAheadRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		s.refuse = func(window int64) error {
+			if window > s.Limits().WindowOf(time.Now())+1 {
+				return &WaitError{ErrAhead, time.Now().Add(time.Minute), "the next one only"}
+			}
+			return nil
+		}
+		k := keepOn(t, s)
+		defer k.Close()
+		for range 600 {
+			time.Sleep(time.Second)
+			if status := k.Status(); status.Err != nil || !status.Healthy {
+				t.Fatalf("%+v", status)
+			}
+		}
+	})
+}
+
+// TestKeepOptions has options that are refused, and those that others replace.
+func TestKeepOptions(t *testing.T) {
+	for name, c := range map[string]struct {
+		check  [8]byte // of the space
+		secret randflake.Secret
+		option Option
+		err    error
+	}{
+		"no secret":           {[8]byte{}, randflake.Secret{}, quiet, randflake.ErrInvalidSecret},
+		"another secret":      {[8]byte{1}, secret, quiet, ErrSecret},
+		"no nodes":            {[8]byte{}, secret, WithNodes(0), ErrInvalid},
+		"too many nodes":      {[8]byte{}, secret, WithNodes(1<<17 + 1), ErrInvalid},
+		"no logger":           {[8]byte{}, secret, WithLogger(nil), ErrInvalid},
+		"no clock":            {[8]byte{}, secret, WithClock(nil), ErrInvalid},
+		"a zero option":       {[8]byte{}, secret, Option{}, ErrInvalid},
+		"the generator's":     {[8]byte{}, secret, Generating(randflake.WithClock(nil)), randflake.ErrInvalidOption},
+		"all main nodes":      {[8]byte{}, secret, WithNodes(1 << 16), nil},
+		"two for a generator": {[8]byte{}, secret, Generating(randflake.Strict(), randflake.Strict()), nil},
+		"the space's secret":  {secret.CheckValue(), secret, quiet, nil},
+	} {
+		space, err := Create(t.Context(), conn{memory: newMemory()}, Config{Check: c.check, New: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := Keep(t.Context(), space, c.secret, quiet, c.option)
+		if !errors.Is(err, c.err) || (k == nil) != (err != nil) {
+			t.Errorf("%s: %v, %v, want %v", name, k, err, c.err)
+		}
+		if k != nil {
+			k.Close()
+		}
+		if c.err == ErrInvalid { // which needs no store
+			data, away := newMemory(), false
+			create(t, conn{memory: data}, Limits{Nodes: 1 << 17}, nil)
+			space := open(t, failing(data, func(call) bool { return away }), nil)
+			away = true
+			if k, err := new(queue).keep(t, space, c.option); k != nil || !errors.Is(err, c.err) {
+				t.Errorf("%s, for another kind: %v, %v, want %v", name, k, err, c.err)
+			}
+		}
+	}
+}
+
+// TestKeepClock: keeper and generator have the same clock, and the generator its own options.
+func TestKeepClock(t *testing.T) {
+	space := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
+	k := keepOn(t, space, WithClock(atNoon), WithNodes(3), Generating(randflake.Strict()))
+	defer k.Close()
+	for i := range uint32(100) {
+		id, err := k.Generator().Generate()
+		f := k.Generator().Cipher().Inspect(id)
+		if err != nil || !f.Time.Equal(noon) || f.Node != 0 || f.Sequence != i {
+			t.Fatalf("%+v, %v: want noon, and one after the other", f, err)
+		}
+	}
+	if l := k.Status().Lease; l.LastNode != 2 || !l.Start.Equal(noon) {
+		t.Errorf("%+v: want three nodes at noon", l)
+	}
+}
+
+// TestKeepLogs: without options the log is the program's, and names the program.
+func TestKeepLogs(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	bubble(t, func(t *testing.T) {
+		for want, options := range map[string][]Option{"/" + filepath.Base(os.Args[0]): nil, "web-1": {WithLabel("web-1")}} {
+			log.Reset()
+			k, err := Keep(t.Context(), newSource(t, Limits{}), secret, options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.Close()
+			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+			for _, line := range lines {
+				if !strings.Contains(line, want) || !strings.Contains(line, "first=0 last=0 start=2027-01-15T08:0") {
+					t.Errorf("%s", line)
+				}
+			}
+			if len(lines) != 2 {
+				t.Errorf("%d lines, want one for each lease:\n%s", len(lines), &log)
+			}
+		}
+	})
+}
+
+// TestKeepStarts has what Keep does without a lease of the present window.
+func TestKeepStarts(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse func(after int64) error // of a window after the present one
+		keep   error
+		first  error         // of the first call
+		begins time.Duration // when IDs begin
+	}{
+		"all is free":         {func(int64) error { return nil }, nil, nil, 0},
+		"this window is full": {func(after int64) error { return map[int64]error{0: ErrFull}[after] }, nil, randflake.ErrLeaseNotStarted, 50 * time.Second},
+		"before the floor":    {func(after int64) error { return map[int64]error{0: ErrLoss}[after] }, nil, randflake.ErrLeaseNotStarted, 50 * time.Second},
+		"both are full":       {func(int64) error { return ErrFull }, ErrFull, nil, 0},
+		"all is lost":         {func(int64) error { return ErrLoss }, ErrLoss, nil, 0},
+		"the clock is wrong":  {func(int64) error { return ErrClock }, ErrClock, nil, 0},
+		"it has ended":        {func(int64) error { return context.Canceled }, context.Canceled, nil, 0},
+		"nothing ahead":       {func(after int64) error { return map[bool]error{true: ErrAhead}[after > 0] }, nil, nil, 0},
+	} {
+		bubble(t, func(t *testing.T) {
+			time.Sleep(10 * time.Second)
+			s := newSource(t, Limits{})
+			present := s.Limits().WindowOf(time.Now())
+			s.refuse = func(window int64) error {
+				if err := c.refuse(window - present); err != nil {
+					return &WaitError{err, time.Now(), name}
+				}
+				return nil
+			}
+			k, err := Keep(t.Context(), s, secret, quiet)
+			if !errors.Is(err, c.keep) || (k == nil) != (err != nil) {
+				t.Errorf("%s: %v, %v, want %v", name, k, err, c.keep)
+			}
+			if k == nil {
+				return
+			}
+			defer k.Close()
+			if _, err := k.Generator().Generate(); !errors.Is(err, c.first) {
+				t.Errorf("%s: the first ID: %v, want %v", name, err, c.first)
+			}
+			time.Sleep(c.begins)
+			if _, err := k.Generator().Generate(); err != nil {
+				t.Errorf("%s: after %v: %v", name, c.begins, err)
+			}
+		})
+	}
+	wrong := errors.New("no generator")
+	k, err := KeepFor(t.Context(), create(t, conn{memory: newMemory()}, Limits{}, nil), func(randflake.Lease) (*queue, error) { return nil, wrong }, quiet)
+	if k != nil || !errors.Is(err, wrong) {
+		t.Errorf("%v, %v, want the error of begin", k, err)
+	}
+}
+
+// TestClockSet: after the clock was set IDs go on within two seconds, with a lease of the new time. If all nodes are taken they
+// go on when the clock has caught up.
+func TestClockSet(t *testing.T) {
+	for _, c := range []struct {
+		by    time.Duration
+		nodes int
+		wait  time.Duration
+	}{
+		{time.Hour, 1, 2 * time.Second},
+		{-time.Hour, 1, 2 * time.Second},
+		{-20 * time.Second, 1, 2 * time.Second},
+		{-20 * time.Second, 1 << 16, 20 * time.Second},
+	} {
+		bubble(t, func(t *testing.T) {
+			var off atomic.Int64
+			now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+			s := create(t, conn{memory: newMemory()}, Limits{}, now)
+			k := keepOn(t, s, WithClock(now), WithNodes(c.nodes))
+			defer k.Close()
+			time.Sleep(10*time.Minute + 30*time.Second)
+			if _, err := k.Generator().Generate(); err != nil {
+				t.Fatal(err)
+			}
+			off.Store(int64(c.by))
+			k.Generator().Generate()
+			time.Sleep(c.wait)
+			id, err := k.Generator().Generate()
+			if f := k.Generator().Cipher().Inspect(id); err != nil || f.Time.Sub(now()).Abs() > time.Second {
+				t.Errorf("%+v: %v, an ID of %v at %v", c, err, f.Time, now())
+			}
+		})
+	}
+}
+
+// TestUnfitLease: what a generator can't use is taken once, and the status says why.
+func TestUnfitLease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		q, unfit := new(queue), errors.New("unfit")
+		k, err := q.keep(t, s.Space)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		q.mu.Lock()
+		q.unfit = unfit
+		q.mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		info, err := s.Info(t.Context())
+		if status := k.Status(); err != nil || info.Taken != 1 || !errors.Is(status.Err, unfit) || status.Taken != 2 {
+			t.Errorf("%+v, %+v, %v", status, info, err)
+		}
+		k.Close()
+		if k.Status().Healthy {
+			t.Error("a keeper that is closed is healthy")
+		}
+	})
+}
+
+// TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are about to end. A try
+// lasts 30 s at most, and 3 s then.
+func TestRetries(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			var away atomic.Bool
+			var k *Keeper[*queue]
+			var last time.Time // when the last try ended
+			var pauses []time.Duration
+			data, urgent := newMemory(), 0
+			create(t, conn{memory: data}, Limits{}, nil)
+			s := open(t, conn{data, func(ctx context.Context, c call) (Answer, error) {
+				if !away.Load() {
+					return data.do(c), nil
+				}
+				left := time.Until(k.Status().End)
+				pause := time.Since(last)
+				switch {
+				case last.IsZero():
+				case left+pause >= 30*time.Second: // when the pause began
+					pauses = append(pauses, pause)
+				default:
+					urgent++
+					if pause > 2*time.Second {
+						t.Errorf("a pause of %v, %v before the end", pause, left)
+					}
+				}
+				began := time.Now()
+				if hangs {
+					<-ctx.Done()
+					took, most := time.Since(began), 30*time.Second
+					if left < 30*time.Second {
+						most = 3 * time.Second
+					}
+					if took != most && away.Load() {
+						t.Errorf("a try of %v, %v before the end, want %v", took, left, most)
+					}
+				}
+				last = time.Now()
+				return Answer{}, errAway
+			}}, nil)
+			var err error
+			k, err = new(queue).keep(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer k.Close()
+			time.Sleep(5 * time.Minute)
+			away.Store(true)
+			time.Sleep(8 * time.Minute)
+			away.Store(false)
+			synctest.Wait()
+			for i, pause := range pauses {
+				most := min(time.Second<<i, 30*time.Second)
+				if pause < most/2 || pause > most {
+					t.Errorf("pause %d: %v, want %v at most, and half of it at least", i, pause, most)
+				}
+			}
+			if len(pauses) < 3 || urgent < 20 {
+				t.Errorf("%d pauses, %d urgent tries", len(pauses), urgent)
+			}
+		})
+	}
+}
+
+// TestSpread: processes that were started together take later windows at different moments of a window.
+func TestSpread(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		data := newMemory()
+		create(t, conn{memory: data}, Limits{}, nil)
+		var mu sync.Mutex
+		began := false
+		first, last := time.Hour, time.Duration(0)
+		for range 200 {
+			s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if isRead(c) && began {
+					moment := time.Duration(time.Now().UnixNano()) % time.Minute
+					first, last = min(first, moment), max(last, moment)
+				}
+				return data.do(c), nil
+			}}, nil)
+			k, err := new(queue).keep(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer k.Close()
+		}
+		time.Sleep(3 * time.Minute)
+		mu.Lock()
+		began = true
+		mu.Unlock()
+		time.Sleep(3 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if first > 5*time.Second || last < 55*time.Second {
+			t.Errorf("from %v to %v of a window, want 0 to 60 s", first, last)
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
+)
+
+// TestPages: the page and /metrics are for those who may observe, and a scrape asks no store.
+func TestPages(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	w.call("CounterService/Next", `{"space":"none","counter":"orders"}`, as("web"))
+	for _, tt := range []struct {
+		path, who string
+		status    int
+		has, not  string
+	}{
+		{"/", "all", 200, "orders", "token"},
+		{"/", "one", 200, "orders", "mint"},
+		{"/", "web", 403, "denied", "orders"},
+		{"/", "nobody", 401, "not known", "orders"},
+		{"/metrics", "all", 200, `randflake_counter_issued_total{counter="orders",space="none"} 1`, "token"},
+		{"/metrics", "one", 403, "denied", "orders"},
+		{"/metrics", "nobody", 401, "not known", "orders"},
+		{"/metrics", "all", 200, `randflaked_space_ready{space="ulid"} 1`, "token"},
+		{"/metrics", "all", 200, `randflake_lease_healthy{space="sorted"} 1`, "token"},
+		{"/healthz", "nobody", 200, "ok", "not"},
+		{"/readyz", "nobody", 200, "ok", "not"},
+	} {
+		before := w.asked.Load()
+		a := w.send(http.MethodGet, tt.path, "", func(r *http.Request) { r.SetBasicAuth("x", "token-of-"+tt.who) })
+		if a.status != tt.status || !strings.Contains(a.text, tt.has) || strings.Contains(a.text, tt.not) {
+			t.Errorf("%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
+		}
+		if asks := strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic "); asks != (a.status == http.StatusUnauthorized) {
+			t.Errorf("%s for %s: %d, and the browser asks for a password: %v", tt.path, tt.who, a.status, asks)
+		}
+		if tt.path == "/metrics" && w.asked.Load() > before {
+			t.Error("a scrape asks stores")
+		}
+	}
+	w.broken.Store(true)
+	if a := w.send(http.MethodGet, "/", "", as("all")); !strings.Contains(a.text, "The store does not answer as it should") || !strings.Contains(a.text, "IDs last until") {
+		t.Errorf("the stores are away: %s", a.text)
+	}
+	w.strangers.SetBurst(0)
+	w.strangers.SetLimit(0)
+	if a := w.send(http.MethodGet, "/", "", as("nobody")); a.status != http.StatusTooManyRequests {
+		t.Errorf("too many strangers: %d %s", a.status, a.text)
+	}
+	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) {
+		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
+	}
+}
+
+// A stopped keeper has had no lease since a time.
+type stopped struct {
+	space.Keeper
+	since time.Time
+}
+
+func (s stopped) Status() lease.Status {
+	return lease.Status{Stopped: s.since, End: s.since}
+}
+
+// TestPage: the page says how its spaces are, and how many windows are leased ahead; and no browser runs or keeps anything of it.
+func TestPage(t *testing.T) {
+	w := newTestbed(t, spaces)
+	page := func(want ...string) {
+		t.Helper()
+		a := w.send(http.MethodGet, "/", "")
+		for _, text := range want {
+			if !strings.Contains(a.text, text) {
+				t.Errorf("%s\nhas no %q", a.text, text)
+			}
+		}
+	}
+	a := w.send(http.MethodGet, "/", "")
+	for name, want := range map[string]string{
+		"Content-Type":            "text/html",
+		"Cache-Control":           "no-store",
+		"X-Content-Type-Options":  "nosniff",
+		"Content-Security-Policy": "default-src 'none'",
+	} {
+		if !strings.HasPrefix(a.header.Get(name), want) {
+			t.Errorf("%s: %q, want %s", name, a.header.Get(name), want)
+		}
+	}
+	for !strings.Contains(a.text, "windows are leased ahead") { // once the next lease is there
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
+		a = w.send(http.MethodGet, "/", "")
+	}
+	w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
+	page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken")
+	state, err := w.setup.Load().spaces["mint"].State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
+	page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
+	w.broken.Store(true)
+	if err := w.reconfigure(func(c *config.Config) {
+		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page("not ready: spaces are being opened", `<span class="bad">space: not open: space late: `)
+}
+
+// TestMetrics: calls are counted by procedure, space and code, with those of strangers, and so is what the service has.
+func TestMetrics(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	for range 2 {
+		w.call("IDService/Mint", `{"space":"mint"}`, as("web"))
+	}
+	w.call("IDService/Mint", `{"space":"elsewhere"}`, as("web"))
+	w.call("LeaseService/GetLimits", `{"space":"mint"}`, as("web"))
+	w.call("IDService/Mint", `{"space":"mint"}`, as("nobody"))
+	w.call("IDService/Mint", `{"space":"mint"}`, as("web"), func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") })
+	w.send(http.MethodGet, "/", "", as("web"))
+	w.send(http.MethodGet, "/metrics", "", as("nobody"))
+	w.broken.Store(true)
+	if err := w.reconfigure(func(c *config.Config) {
+		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a := w.send(http.MethodGet, "/metrics", "", as("all"))
+	for _, want := range []string{
+		`randflaked_calls_total{code="ok",procedure="IDService/Mint",space="mint"} 2`,
+		`randflaked_calls_total{code="not_found",procedure="IDService/Mint",space=""} 1`,
+		`randflaked_calls_total{code="permission_denied",procedure="LeaseService/GetLimits",space="mint"} 1`,
+		`randflaked_calls_total{code="unauthenticated",procedure="none",space=""} 1`,
+		`randflaked_calls_total{code="invalid_argument",procedure="none",space=""} 1`,
+		`randflaked_calls_total{code="permission_denied",procedure="page",space=""} 1`,
+		`randflaked_calls_total{code="unauthenticated",procedure="metrics",space=""} 1`,
+		`randflaked_call_seconds_count{procedure="IDService/Mint",space="mint"} 2`,
+		`randflaked_space_ready{space="mint"} 1`,
+		`randflaked_space_ready{space="late"} 0`,
+		`randflaked_audit_lines_lost_total 0`,
+		`randflaked_connections 0`,
+		`randflake_build_info{`,
+		`go_goroutines`,
+		`process_start_time_seconds`,
+	} {
+		if !strings.Contains(a.text, "\n"+want) {
+			t.Errorf("no line begins with %s:\n%s", want, a.text)
+		}
+	}
+}
+
+// TestVersion: the version is the linker's, or else the go command's.
+func TestVersion(t *testing.T) {
+	info, _ := debug.ReadBuildInfo()
+	if got := Version(); got != info.Main.Version {
+		t.Errorf("%q, want %q", got, info.Main.Version)
+	}
+	defer func(before string) { version = before }(version)
+	version = "v1.2.3"
+	if got := Version(); got != version {
+		t.Errorf("%q, want %q", got, version)
+	}
+}
+
+// TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes no more calls.
+func TestHealth(t *testing.T) {
+	w := newTestbed(t, spaces)
+	for _, status := range []string{"SERVING_STATUS_SERVING", "SERVING_STATUS_NOT_SERVING"} {
+		for _, service := range []string{"", "randflake.v1.IDService", "randflake.v1.LeaseService", "randflake.v1.CounterService"} {
+			a := w.send(http.MethodPost, "/grpc.health.v1.Health/Check", `{"service":"`+service+`"}`)
+			if !strings.Contains(a.text, `"`+status+`"`) {
+				t.Errorf("%q: %s, want %s", service, a.text, status)
+			}
+		}
+		w.Drain()
+	}
+	for _, version := range []string{"v1", "v1alpha"} {
+		a := w.send(http.MethodPost, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo", "")
+		if a.status == http.StatusNotFound {
+			t.Errorf("reflection %s: %d", version, a.status)
+		}
+	}
+}
