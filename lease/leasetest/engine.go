@@ -320,7 +320,8 @@ func checkSnapshots(w *engineBed) {
 	})
 }
 
-// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat.
+// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat. Once the space is
+// retired, all are refused.
 func checkSpace(w *engineBed) {
 	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{New: true, Limits: lease.Limits{Nodes: 64}})
 	if err != nil {
@@ -365,6 +366,14 @@ func checkSpace(w *engineBed) {
 	if info, err := space.Info(w.Context()); err != nil || info.Losses > 0 || len(nodes) != 64 {
 		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
 	}
+
+	other, err := lease.Open(w.Context(), w.handles[1], lease.Config{})
+	wantErr(w, "Open", err, nil)
+	wantErr(w, "Retire", space.Retire(w.Context()), nil)
+	_, err = other.Take(w.Context(), window-1, window-1, 1)
+	wantErr(w, "Take from a retired space", err, lease.ErrRetired)
+	_, err = other.TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
+	wantErr(w, "TakeNumbers from a retired space", err, lease.ErrRetired)
 }
 
 // Entry returns an entry as a list, for Swap. Without a value it says that there is none.
