@@ -12,15 +12,16 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// fuse counts the calls of the engines that share it. From its last call on all fail, that one before or after its effect.
+// fuse counts the calls of the engines that share it. From its last call on all fail, that one before or after its effect; or that
+// one alone.
 type fuse struct {
 	calls, last int
-	after       bool
+	after, once bool
 }
 
 func (f *fuse) burn(do func() error) error {
 	f.calls++
-	if f.calls < f.last {
+	if f.calls < f.last || f.calls > f.last && f.once {
 		return do()
 	}
 	if f.calls == f.last && f.after {
@@ -93,16 +94,18 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 
 func never() *fuse { return &fuse{last: 1 << 30} }
 
-// TestMoveKilled: a move that is killed at any call, before or after its effect, ends in the same when it is run again. No number of
-// a counter is given twice, even if the new space was used in between.
+// TestMoveKilled: a move that is killed at any call, before or after its effect, ends in the same when it is run again, and so does one
+// of which a call fails. No number of a counter is given twice, even if the new space was used in between.
 func TestMoveKilled(t *testing.T) {
-	for _, after := range []bool{false, true} {
+	for _, f := range []fuse{{}, {after: true}, {once: true}, {once: true, after: true}} {
 		killed := 0
 		for done := false; !done; killed++ {
 			w := newRemoval(t, Limits{})
 			_, err := takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5)
 			w.must(err)
-			_, err = w.move(&fuse{last: killed + 1, after: after}, "s")
+			f.calls = 0
+			f.last = killed + 1
+			_, err = w.move(&f, "s")
 			done = err == nil
 
 			given := int64(9)
@@ -115,7 +118,7 @@ func TestMoveKilled(t *testing.T) {
 			}
 			s, err := w.move(never(), "s")
 			if err != nil {
-				t.Fatalf("killed at call %d, after: %v: %v", killed+1, after, err)
+				t.Fatalf("killed at call %d, %+v: %v", killed+1, f, err)
 			}
 			for name, want := range map[string]int64{"a": given + 1, "b": 10} {
 				if c, err := s.Counter(t.Context(), name); err != nil || c.Next != want || c.Lost {
@@ -220,6 +223,10 @@ func TestRetire(t *testing.T) {
 	info, err := w.old.Info(t.Context())
 	if err != nil || info.Successor != s.String() {
 		t.Errorf("%+v, %v", info, err)
+	}
+	w.from.restore(state{})
+	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("%v, want ErrNoSpace", err)
 	}
 }
 

@@ -31,6 +31,7 @@ func TestError(t *testing.T) {
 		{fmt.Errorf("%w: entry is \"this\"", lease.ErrCorrupt), connect.CodeDataLoss, "lease: data is corrupt; the service's log has more", false},
 		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeUnavailable, "lease: outcome of a change is unknown; the service's log has more", false},
 		{fmt.Errorf("%w: in db-7:5432", lease.ErrNoSpace), connect.CodeUnavailable, "", false},
+		{fmt.Errorf("%w: in db-7:5432", lease.ErrRetired), connect.CodeUnavailable, "lease: the space is retired; the service's log has more", false},
 		{fmt.Errorf("%w: that of db-7:5432", lease.ErrClock), connect.CodeUnavailable, "", false},
 		{fmt.Errorf("store in db-7:5432 %w", fs.ErrClosed), connect.CodeUnavailable, "", false},
 		{errors.New("password of db-7:5432 is wrong"), connect.CodeUnavailable, "", false},
