@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +130,15 @@ func TestMoveKilled(t *testing.T) {
 			if err != nil || info.Limits != w.old.Limits() || !info.Low.Equal(noon.Add(7*time.Minute)) || info.Opens.IsZero() {
 				t.Errorf("killed at call %d: %+v, %v", killed+1, info, err)
 			}
+			if info.Why != "moved from "+w.old.String() || info.Retired || info.Successor != "" {
+				t.Errorf("killed at call %d: %+v", killed+1, info)
+			}
 			wantRetired(t, w.old)
+			before := []state{w.from.snapshot(), w.to.snapshot()}
+			w.must(errorOf(w.move(never(), "s")))
+			if !reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}) {
+				t.Errorf("killed at call %d: to run it once more changes something", killed+1)
+			}
 		}
 		if killed < 15 {
 			t.Errorf("a move has %d calls: some were not counted", killed)
@@ -178,9 +187,23 @@ func TestMoveRefused(t *testing.T) {
 				w.Fatal(err)
 			}
 		}, "s", ErrExists, false},
+		{"another space moved to the name", func(w *removal) {
+			w.must(w.old.Retire(w.Context()))
+			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
+			w.must(errorOf(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})))
+		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
 		{"the old clock is wrong", func(w *removal) { w.from.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
 		{"the new clock is wrong", func(w *removal) { w.to.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
+		{"the old clock is wrong, and data were lost", func(w *removal) {
+			w.from.clock = func() time.Time { return noon.Add(time.Hour) }
+			w.from.lineage = "restored"
+		}, "s", ErrClock, false},
+		{"the new clock is wrong when it is run again", func(w *removal) {
+			w.move(&fuse{last: 10}, "s")
+			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
+		}, "s", ErrClock, true},
+		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
 		{"the old one is back without its mark", func(w *removal) {
@@ -195,14 +218,54 @@ func TestMoveRefused(t *testing.T) {
 			if s, err := w.move(never(), tt.name); !errors.Is(err, tt.err) || s != nil {
 				t.Errorf("%v, %v, want %v", s, err, tt.err)
 			}
-			if info, err := w.old.Info(t.Context()); info.Retired != tt.retired {
-				t.Errorf("retired: %v, %v, want %v", info.Retired, err, tt.retired)
+			if retired := strings.Contains(w.from.data["s/meta"], `"retired"`); retired != tt.retired {
+				t.Errorf("retired: %v, want %v", retired, tt.retired)
 			}
 		})
 	}
 }
 
 func errorOf(_ *Space, err error) error { return err }
+
+// TestMoveByTwo: before any call of a move another process moves the space to the same place, or makes another space there.
+func TestMoveByTwo(t *testing.T) {
+	type request = call
+	for what, other := range map[string]func(w *removal){
+		"moves": func(w *removal) { w.must(errorOf(w.move(never(), "s"))) },
+		"makes": func(w *removal) { create(w.T, conn{memory: w.to}, Limits{}, w.clock) },
+	} {
+		for call := 1; ; call++ {
+			w := newRemoval(t, Limits{})
+			calls := 0
+			to := conn{w.to, func(_ context.Context, c request) (Answer, error) {
+				if calls++; calls == call {
+					other(w)
+				}
+				return w.to.do(c), nil
+			}}
+			_, err := Move(t.Context(), open(t, conn{memory: w.from}, w.clock), to, Config{Name: "s", Clock: w.clock})
+			if calls < call {
+				if err != nil || call < 5 {
+					t.Errorf("%d calls, %v", calls, err)
+				}
+				break
+			}
+			if err != nil && !errors.Is(err, ErrExists) || err == nil && what == "makes" {
+				t.Errorf("another process %s it before call %d: %v, want ErrExists", what, call, err)
+			}
+			s, err := w.move(never(), "s")
+			if what == "makes" && !errors.Is(err, ErrExists) || what == "moves" && err != nil {
+				t.Errorf("another process %s it before call %d: run again: %v", what, call, err)
+			}
+			if err != nil {
+				continue
+			}
+			if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 10 || c.Lost {
+				t.Errorf("another process %s it before call %d: %+v, %v", what, call, c, err)
+			}
+		}
+	}
+}
 
 // TestRetire: the mark stays when a loss of data is noted, and the space can move afterwards.
 func TestRetire(t *testing.T) {
@@ -230,48 +293,56 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestMoveCounters: counters that wait for a person wait in the new space too, as do those of which a part is lost during the move.
+// TestMoveCounters: counters that wait for a person wait in the new space too.
 func TestMoveCounters(t *testing.T) {
-	for what, during := range map[string]bool{"before": false, "during": true} {
-		t.Run(what, func(t *testing.T) {
-			w := newRemoval(t, Limits{})
-			lost := w.from.snapshot()
-			lost.lineage = "restored"
-			_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 1)
-			w.must(err)
-			lose := func() {
-				marked := w.from.data["s/meta"]
-				w.from.restore(lost)
-				if during {
-					w.from.data["s/meta"] = marked
-				}
-			}
-			if during {
-				old := open(t, before(w.from, func(c call) bool { return len(c.expect) > 1 && c.expect[1].Name == "s/c/a" }, lose), w.clock)
-				_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
-				if !errors.Is(err, ErrUnknown) {
-					t.Errorf("%v, want ErrUnknown", err)
-				}
-			} else {
-				lose()
-				w.must(open(t, conn{memory: w.from}, w.clock).ReportLoss(t.Context(), "restored"))
-				w.must(w.old.SetCounter(t.Context(), "b", 50))
-			}
+	w := newRemoval(t, Limits{})
+	backup := w.from.snapshot()
+	backup.lineage = "restored"
+	w.from.restore(backup)
+	w.must(w.old.ReportLoss(t.Context(), "restored"))
+	w.must(w.old.SetCounter(t.Context(), "b", 50))
+	s, err := w.move(never(), "s")
+	w.must(err)
+	if run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1); !errors.Is(err, ErrCounter) {
+		t.Errorf("%+v, %v, want ErrCounter", run, err)
+	}
+	w.must(s.SetCounter(t.Context(), "a", 100))
+	for name, want := range map[string]int64{"a": 100, "b": 50} {
+		run, err := s.TakeNumbers(t.Context(), name, Period{}, 1)
+		if err != nil || run.First != want {
+			t.Errorf("%+v, %v, want %d", run, err, want)
+		}
+	}
+}
 
-			s, err := w.move(never(), "s")
-			w.must(err)
-			if run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1); !errors.Is(err, ErrCounter) {
-				t.Errorf("%+v, %v, want ErrCounter", run, err)
+// TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or without the mark.
+func TestMoveLoss(t *testing.T) {
+	for _, lineage := range []string{"restored", "old"} {
+		w := newRemoval(t, Limits{})
+		backup := w.from.snapshot()
+		backup.lineage = lineage
+		backup.position += 100
+		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 1)
+		w.must(err)
+		copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
+		old := open(t, before(w.from, copies, func() {
+			if lineage != "old" {
+				backup.data["s/meta"] = w.from.data["s/meta"]
 			}
-			w.must(s.SetCounter(t.Context(), "a", 100))
-			run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
-			if err != nil || run.First != 100 {
-				t.Errorf("%+v, %v", run, err)
-			}
-			if run, err := s.TakeNumbers(t.Context(), "b", Period{}, 1); !during && (err != nil || run.First != 50) {
-				t.Errorf("%+v, %v, want what was set", run, err)
-			}
-		})
+			w.from.restore(backup)
+		}), w.clock)
+		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+		if !errors.Is(err, ErrUnknown) {
+			t.Errorf("%v, %v, want ErrUnknown", s, err)
+		}
+		if lineage == "old" {
+			continue // and the next one can't know
+		}
+		s, err = w.move(never(), "s")
+		w.must(err)
+		if c, err := s.Counter(t.Context(), "a"); err != nil || !c.Lost {
+			t.Errorf("%+v, %v, want one that waits", c, err)
+		}
 	}
 }
 
@@ -292,7 +363,7 @@ func TestMoveManyCounters(t *testing.T) {
 
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.
 func TestMoveOpens(t *testing.T) {
-	for _, limits := range []Limits{{}, {Nodes: 1024}} {
+	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}} {
 		w := newRemoval(t, limits)
 		late := noon.Add(20 * time.Second)
 		w.to.clock = func() time.Time { return late } // of the two clocks, the later one counts
@@ -306,7 +377,7 @@ func TestMoveOpens(t *testing.T) {
 		if m.Reserve > 0 {
 			wait = info.Opens
 		}
-		if m.Reserve > 0 && (info.Opens.Before(late.Add(m.MaxSkew)) || info.Opens.After(late.Add(68*time.Second))) {
+		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && (info.Opens.Before(late.Add(m.MaxSkew)) || info.Opens.After(late.Add(68*time.Second))) {
 			t.Errorf("the reserve opens at %v", info.Opens)
 		}
 		if !info.Low.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
