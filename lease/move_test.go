@@ -108,6 +108,9 @@ func TestMoveKilled(t *testing.T) {
 			f.last = killed + 1
 			_, err = w.move(&f, "s")
 			done = err == nil
+			if done && f.calls >= f.last {
+				t.Errorf("call %d fails, %+v, and the move says that it is done", f.last, f)
+			}
 
 			given := int64(9)
 			if early, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s", Clock: w.clock}); err == nil {
@@ -218,10 +221,22 @@ func TestMoveRefused(t *testing.T) {
 			if s, err := w.move(never(), tt.name); !errors.Is(err, tt.err) || s != nil {
 				t.Errorf("%v, %v, want %v", s, err, tt.err)
 			}
-			if retired := strings.Contains(w.from.data["s/meta"], `"retired"`); retired != tt.retired {
-				t.Errorf("retired: %v, want %v", retired, tt.retired)
-			}
+			w.wantMark(tt.retired)
 		})
+	}
+	w := newRemoval(t, Limits{})
+	create(t, conn{memory: w.to}, Limits{}, w.clock)
+	if _, err := w.move(&fuse{last: 4, once: true}, "s"); !errors.Is(err, errAway) {
+		t.Errorf("%v, as the old store does not say whether it is the one that moved there", err)
+	}
+	w.wantMark(false)
+}
+
+// wantMark checks whether the old space is retired.
+func (w *removal) wantMark(want bool) {
+	w.Helper()
+	if is := strings.Contains(w.from.data["s/meta"], `"retired"`); is != want {
+		w.Errorf("retired: %v, want %v", is, want)
 	}
 }
 
@@ -252,6 +267,9 @@ func TestMoveByTwo(t *testing.T) {
 			}
 			if err != nil && !errors.Is(err, ErrExists) || err == nil && what == "makes" {
 				t.Errorf("another process %s it before call %d: %v, want ErrExists", what, call, err)
+			}
+			if what == "makes" && call <= 2 {
+				w.wantMark(false)
 			}
 			s, err := w.move(never(), "s")
 			if what == "makes" && !errors.Is(err, ErrExists) || what == "moves" && err != nil {
