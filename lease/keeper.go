@@ -49,6 +49,7 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	nodes      uint32
 	outage     time.Duration
+	patience   time.Duration
 	logger     *slog.Logger
 	label      string
 	clock      func() time.Time // nil for the system's
@@ -68,10 +69,16 @@ func WithNodes(n int) Option {
 	}}
 }
 
-// WithOutage takes so many windows ahead that IDs outlive an outage of the store of d, once the process has lived one window,
-// and as far as the space's limits allow. 3 minutes by default; 0 for none.
+// WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow. It starts after the
+// first window. The default is 3 minutes. Where the space has a reserve, the leases always outlive a loss of data.
 func WithOutage(d time.Duration) Option {
 	return Option{func(s *settings) error { s.outage = max(d, 0); return nil }}
+}
+
+// WithPatience makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends if all of its
+// nodes are taken, or until leases are granted again after a loss of data. The log says until when. By default Keep doesn't wait.
+func WithPatience(d time.Duration) Option {
+	return Option{func(s *settings) error { s.patience = d; return nil }}
 }
 
 // WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its nodes, seconds and label, and
@@ -143,8 +150,8 @@ type Keeper[G Generator] struct {
 // Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All generators with one secret
 // must have their leases from one space.
 //
-// ctx limits the first takes only. Keep returns a WaitError where waiting helps: ErrFull if all nodes of this window and the
-// next one are taken, ErrLoss after a loss of data. If only the next window could be leased, the generator returns
+// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless it has patience: ErrFull if all nodes of this
+// window and the next one are taken, ErrLoss after a loss of data. If only the next window could be leased, the generator returns
 // randflake.ErrLeaseNotStarted until it begins. The keeper has a goroutine until Close. It does not close the source.
 func Keep(ctx context.Context, source Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
 	s, err := newSettings(options)

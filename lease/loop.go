@@ -57,34 +57,49 @@ func newLoop(source Source, settings settings) *loop {
 // start takes the first leases, makes the queue with the first of them by begin, and goes on in the background. It fails if there is
 // no lease for this window or the next.
 func (l *loop) start(ctx context.Context, begin func(randflake.Lease) (handover.Queue[randflake.Lease], error)) error {
-	for l.queue == nil {
-		present := l.source.Limits().WindowOf(l.clock())
-		leases, err := l.take(ctx, present, present+1)
-		if errors.Is(err, errBusy) && ctx.Err() == nil {
-			l.logger.Info("randflake: waiting for the first lease", "error", err, "space", l.source.String(), "label", l.label)
-			continue
-		}
-		if l.stale() {
-			l.count(func(s *Status) { s.Copies++ })
-			continue // the leases are the original's
-		}
-		if len(leases) == 0 {
-			return fmt.Errorf("lease: keep: %w", err)
-		}
-		l.queue, err = begin(leases[0])
-		if err != nil {
-			return fmt.Errorf("lease: keep: %w", err)
-		}
-		l.leased(leases[0])
-		for _, lease := range leases[1:] {
-			l.add(lease)
-		}
+	leases, err := l.first(ctx)
+	if err != nil {
+		return fmt.Errorf("lease: keep: %w", err)
+	}
+	l.queue, err = begin(leases[0])
+	if err != nil {
+		return fmt.Errorf("lease: keep: %w", err)
+	}
+	l.leased(leases[0])
+	for _, lease := range leases[1:] {
+		l.add(lease)
 	}
 	pause, _ := l.step(ctx)
 	background, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	go l.run(background, pause)
 	return nil
+}
+
+// first takes the first leases, and waits for them with the patience that it has. It doesn't count as waiting that others are faster.
+func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
+	deadline := l.clock().Add(l.patience)
+	for {
+		present := l.source.Limits().WindowOf(l.clock())
+		leases, err := l.take(ctx, present, present+1)
+		var wait *WaitError
+		switch {
+		case l.stale():
+			l.count(func(s *Status) { s.Copies++ }) // the leases are the original's
+		case len(leases) > 0:
+			return leases, nil
+		case errors.Is(err, errBusy) && ctx.Err() == nil:
+			l.logger.Info("randflake: waiting for the first lease", "error", err, "space", l.source.String(), "label", l.label)
+		case errors.As(err, &wait) && !wait.Until.After(deadline):
+			l.logger.Warn("randflake: waiting for the first lease", "until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
+			pause := max(wait.Until.Sub(l.clock()), 0) + rand.N(shortest)
+			if sleep(ctx, pause) != nil {
+				return nil, err
+			}
+		default:
+			return nil, err
+		}
+	}
 }
 
 // refused tells the loop that a caller got no ID for want of a lease. It returns at once and is safe for concurrent use.

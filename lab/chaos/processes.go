@@ -7,10 +7,10 @@ import (
 	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
 )
 
-// Runs of nodes that are so large that few workers have all of a window.
+// Runs of nodes that are so large that few workers have all main nodes of a window.
 const (
-	half    = 1 << 16
-	quarter = 1 << 15
+	half    = 1 << 15
+	quarter = 1 << 14
 )
 
 func killed(w *world) {

@@ -58,11 +58,11 @@ func repliesLost(w *world) {
 // Who finds out that data are lost: whoever comes, or only a process that saw the data before.
 const anybody, witness = false, true
 
-// loses has a copy made, or begin to follow, workers take all nodes of some windows, and the copy take the place of the data
-// before these are over.
+// loses has a copy made, or begin to follow, workers take nearly all main nodes of some windows, and the copy take the place of the
+// data before these are over. Then it loses data once more, where that can be done again.
 func loses(failover, seen bool) func(*world) {
 	return func(w *world) {
-		begin := w.Copy
+		begin, end := w.Copy, w.Restore
 		if failover {
 			begin = w.Follow
 		}
@@ -80,12 +80,11 @@ func loses(failover, seen bool) func(*world) {
 		if !seen {
 			w.close(saw...)
 		}
-		since := time.Now()
 		if failover {
-			w.must(w.Promote())
-		} else {
-			w.must(w.Restore())
+			end = w.Promote
 		}
+		since := time.Now()
+		w.must(end())
 		for _, p := range lost {
 			left := time.Until(time.Unix(p.End.Load(), 0))
 			w.ensure(left > 0, "the leases of %s ended %v before the data were replaced: that shows nothing", p.name, -left)
@@ -94,14 +93,43 @@ func loses(failover, seen bool) func(*world) {
 			w.wantFloor(since)
 		}
 		others := w.launch(2)
-		w.linger(time.Second)
+		small := w.fromReserve(since)
+		if !failover {
+			since = w.loseAgain(seen)
+			small = append(small, w.fromReserve(since)...)
+		}
 		for _, p := range lost {
 			p.resume()
 		}
 		w.wantFloor(since)
 		w.close(lost...)
-		w.recover(others...)
+		w.recover(append(others, small...)...)
 	}
+}
+
+// loseAgain puts a copy back that was made after the first loss was noted, while workers have leases of the reserve.
+func (w *world) loseAgain(seen bool) (since time.Time) {
+	w.must(w.Copy())
+	w.linger(time.Second)
+	since = time.Now()
+	w.must(w.Restore())
+	if seen {
+		w.wantFloor(since)
+	}
+	return since
+}
+
+// fromReserve starts workers that want few nodes. They make IDs long before the floor.
+func (w *world) fromReserve(since time.Time) []*process {
+	all := w.worker.Nodes
+	w.worker.Nodes = 8
+	small := w.start(2)
+	w.worker.Nodes = all
+	w.wantFloor(since)
+	_, floor, err := w.Losses(w.ctx)
+	w.must(err)
+	w.ensure(time.Now().Before(floor), "%s had no lease before the floor", small[0].name)
+	return small
 }
 
 func wiped(w *world) {

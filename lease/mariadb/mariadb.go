@@ -17,6 +17,8 @@
 // transactions that the server took over as a replica: gtid_slave_pos, or in MySQL what is not its own in gtid_executed, nor
 // tagged. So it changes when a dump is restored, a replica is promoted, and when the old primary comes back as a replica and is
 // promoted in turn; in MySQL the last shows only with gtid_mode=ON. MariaDB also shows that the table's files were copied.
+// A promotion is always a loss: no setting shows that it keeps everything, as semi-synchronous replication goes on without an
+// acknowledgement after its timeout, and nothing that a replica shares with its primary tells it from a restored copy.
 //
 // The position is the number of swaps, which is in the table. It is lower in any older copy, until that took as many. Nothing
 // else shows older rows put back into the same table, an older snapshot of the volume, or in MySQL older files. Nothing shows

@@ -4,7 +4,8 @@
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
 // The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. A connection must
-// be ready within connect_timeout, 10 seconds by default, for each host. The URL takes schema=NAME, "randflake" without.
+// be ready within connect_timeout, 10 seconds by default, for each host. The URL takes schema=NAME, "randflake" without, and
+// promotion=kept.
 // The schema holds one table, which lease.Create makes. Where no program may make any, a person runs what [DDL] returns
 // first; it also says which privileges a role needs.
 //
@@ -19,6 +20,12 @@
 // table. It is lower in an older copy of the files or the rows, until that took as many. Nothing else shows those on the same
 // timeline; and nothing shows pg_resetwal, a copy of the files that runs beside the original, nor an old primary that goes on
 // beside the one in its place.
+//
+// With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no loss, for counters neither. By that
+// you promise two things. Only a standby is promoted that has all that was acknowledged: one that synchronous_standby_names makes
+// the primary wait for, and of ANY 1 (a, b) the one that is ahead. And a recovery to some point, or an older copy of the files,
+// which this hides as well, is reported before a program uses the data. While synchronous_standby_names is empty, as it may be
+// right after a failover, calls are refused.
 package postgres
 
 import (
@@ -29,6 +36,7 @@ import (
 	"io/fs"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -46,15 +54,23 @@ import (
 type Engine struct {
 	pool     *pgxpool.Pool
 	ownsPool bool
-	schema   string
+	config   Config
 	closed   atomic.Bool
+}
+
+// A Config says where in a database the entries are, and what is known of its standbys.
+type Config struct {
+	Schema string // "randflake" if empty. URL: schema=NAME
+
+	// PromotionKept says that a standby is only promoted if it has all that was acknowledged. URL: promotion=kept
+	PromotionKept bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
 // Connect returns an engine for a URL. It connects when it is first used.
 func Connect(_ context.Context, url string) (*Engine, error) {
-	config, schema, err := parse(url)
+	config, own, err := parse(url)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: URL: %w", err)
 	}
@@ -62,7 +78,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	e, err := New(pool, schema)
+	e, err := New(pool, own)
 	if err != nil {
 		pool.Close()
 		return nil, err
@@ -77,15 +93,17 @@ func Check(url string) error {
 	return err
 }
 
-// New returns an engine in a schema, "randflake" if empty, of the database of pool. Its Close leaves pool open. Through PgBouncer
-// the pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike one of Connect it does not notice when somebody cancels a commit
+// New returns an engine in the database of pool. Its Close leaves pool open. Through PgBouncer the pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike one of Connect it does not notice when somebody cancels a commit
 // that waits for synchronous standbys.
-func New(pool *pgxpool.Pool, schema string) (*Engine, error) {
-	if _, err := DDL(schema); err != nil {
+func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
+	config.Schema = cmp.Or(config.Schema, defaultSchema)
+	if _, err := DDL(config.Schema); err != nil {
 		return nil, err
 	}
-	return &Engine{pool: pool, schema: cmp.Or(schema, "randflake")}, nil
+	return &Engine{pool: pool, config: config}, nil
 }
+
+const defaultSchema = "randflake"
 
 // evidenceSQL tells time and lineage, and objects to settings with which an acknowledged swap could be forgotten.
 const evidenceSQL = `SELECT clock_timestamp() AS clock, CASE
@@ -93,9 +111,10 @@ const evidenceSQL = `SELECT clock_timestamp() AS clock, CASE
 		WHEN current_setting('server_version_num')::integer < 150000 THEN 'server_version is ' || current_setting('server_version') || ': want 15 or later'
 		WHEN current_setting('fsync') <> 'on' THEN 'fsync is off, so a crash loses what was acknowledged: set it to on'
 		WHEN current_setting('full_page_writes') <> 'on' THEN 'full_page_writes is off, so a crash tears pages: set it to on'
+		WHEN @kept AND current_setting('synchronous_standby_names') = '' THEN 'promotion=kept, and synchronous_standby_names is empty, so a promotion may lose what was acknowledged: name standbys there, or leave promotion=kept out'
 		WHEN c.relpersistence <> 'p' THEN format('table %s is not logged, so a crash empties it: ALTER TABLE %1$s SET LOGGED', c.oid::regclass)
 		ELSE '' END AS objection,
-	CASE WHEN pg_is_in_recovery() THEN '' ELSE format('%s/%s/%s/%s', s.system_identifier, d.oid, c.oid, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)) END AS lineage
+	CASE WHEN pg_is_in_recovery() THEN '' ELSE format('%s/%s/%s/%s', s.system_identifier, d.oid, c.oid, CASE WHEN @kept THEN 'kept' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END) END AS lineage
 	FROM pg_control_system() s, pg_database d, pg_class c WHERE d.datname = current_database() AND c.oid = '@table'::regclass`
 
 const readSQL = `SELECT coalesce((SELECT position FROM @table WHERE name = ''), 1), e.*,
@@ -209,7 +228,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if _, err := e.Read(ctx); !errors.Is(err, lease.ErrNoSpace) {
 		return err
 	}
-	ddl, _ := DDL(e.schema)
+	ddl, _ := DDL(e.config.Schema)
 	_, err := e.pool.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('randflake', 0));\n"+ddl, pgx.QueryExecModeSimpleProtocol)
 	return e.explain("prepare", err)
 }
@@ -217,7 +236,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 // DDL returns the statements that make a schema, "randflake" if empty, and its table, where no program may do so. To run them
 // again is safe.
 func DDL(schema string) (string, error) {
-	schema = cmp.Or(schema, "randflake")
+	schema = cmp.Or(schema, defaultSchema)
 	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`).MatchString(schema) { // needs no more than quotes in SQL
 		return "", fmt.Errorf("postgres: schema %q: want up to 63 letters, digits, _ and -, a letter or _ first", schema)
 	}
@@ -233,18 +252,19 @@ CREATE TABLE IF NOT EXISTS @schema.entries
 	(name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL, position bigint NOT NULL) WITH (fillfactor = 50);
 `
 
-// in puts the table's name into a statement.
+// in puts the table's name into a statement, and what is known of the standbys.
 func (e *Engine) in(sql string) string {
-	return strings.ReplaceAll(sql, "@table", `"`+e.schema+`".entries`)
+	sql = strings.ReplaceAll(sql, "@kept", strconv.FormatBool(e.config.PromotionKept))
+	return strings.ReplaceAll(sql, "@table", `"`+e.config.Schema+`".entries`)
 }
 
 // SchemaOf returns the name of the schema that a URL is about, for [DDL]. It connects to nothing.
 func SchemaOf(url string) (string, error) {
-	_, schema, err := parse(url)
+	_, config, err := parse(url)
 	if err != nil {
 		return "", fmt.Errorf("postgres: URL: %w", err)
 	}
-	return cmp.Or(schema, "randflake"), nil
+	return cmp.Or(config.Schema, defaultSchema), nil
 }
 
 // Close implements [lease.Engine]. It waits for calls that are under way. A pool that New was given stays open.
@@ -258,7 +278,7 @@ func (e *Engine) Close() error {
 // String says which schema, in which database of which server.
 func (e *Engine) String() string {
 	c := e.pool.Config().ConnConfig
-	return fmt.Sprintf("schema %q in postgres://%s:%d/%s", e.schema, c.Host, c.Port, c.Database)
+	return fmt.Sprintf("schema %q in postgres://%s:%d/%s", e.config.Schema, c.Host, c.Port, c.Database)
 }
 
 // meanings are what the SQLSTATEs of errors mean, or what to do.
@@ -285,26 +305,29 @@ func (e *Engine) explain(what string, err error) error {
 }
 
 // parse splits a URL into what is the driver's and the schema. No error shows the password.
-func parse(text string) (pool *pgxpool.Config, schema string, err error) {
+func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	wanted := errors.New("want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full&schema=randflake, with special characters encoded")
 	if err := storeurl.CheckURL(text); err != nil {
-		return nil, "", err
+		return nil, own, err
 	}
 	base, rawQuery, _ := strings.Cut(text, "?")
 	query, err := url.ParseQuery(strings.ReplaceAll(rawQuery, "+", "%2B")) // to libpq a plus is not a space
 	if err != nil || !strings.HasPrefix(base, "postgres://") && !strings.HasPrefix(base, "postgresql://") {
-		return nil, "", wanted
+		return nil, own, wanted
 	}
-	schema = storeurl.Take(query, "schema")
+	own.Schema = storeurl.Take(query, "schema")
+	if own.PromotionKept, err = storeurl.TakeWord(query, "promotion", "kept"); err != nil {
+		return nil, own, err
+	}
 	if pool, err = pgxpool.ParseConfig(base + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")); err != nil {
 		reason := err.Error()
-		return nil, "", fmt.Errorf("%s: %w", reason[strings.LastIndex(reason, "`: ")+1:], wanted) // the URL is before that
+		return nil, own, fmt.Errorf("%s: %w", reason[strings.LastIndex(reason, "`: ")+1:], wanted) // the URL is before that
 	}
 	c := pool.ConnConfig
 	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
 	for name := range c.RuntimeParams {
 		if query.Has(name) && name != "application_name" && name != "options" {
-			return nil, "", fmt.Errorf("unknown parameter %q: want schema, or one that pgx knows", name)
+			return nil, own, fmt.Errorf("unknown parameter %q: want schema, promotion, or one that pgx knows", name)
 		}
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
@@ -315,5 +338,5 @@ func parse(text string) (pool *pgxpool.Config, schema string, err error) {
 			c.CustomData()[notReplicated] = n.Message
 		}
 	}
-	return pool, schema, nil
+	return pool, own, nil
 }

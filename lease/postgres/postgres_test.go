@@ -256,8 +256,8 @@ func TestLoss(t *testing.T) {
 	lineages := leasetest.Lineages{}
 	lineages.WantNew(t, "original", e)
 	file := filepath.Join(t.TempDir(), "dump")
-	tool(t, "pg_dump", "-d", server.URL(), "-n", e.schema, "-f", file)
-	run(t, server, "DROP SCHEMA "+e.schema+" CASCADE")
+	tool(t, "pg_dump", "-d", server.URL(), "-n", e.config.Schema, "-f", file)
+	run(t, server, "DROP SCHEMA "+e.config.Schema+" CASCADE")
 	tool(t, "psql", "-d", server.URL(), "-v", "ON_ERROR_STOP=1", "-f", file)
 	lineages.WantNew(t, "restored", e)
 	older, err := server.BaseBackup(filepath.Join(t.TempDir(), "older"), false)
@@ -289,6 +289,40 @@ func TestLoss(t *testing.T) {
 	}
 }
 
+// TestPromotionKept: a promotion is no loss if the URL says that nothing is lost by it, and the primary waits for a standby.
+func TestPromotionKept(t *testing.T) {
+	t.Parallel()
+	server := ownServer(t, nil)
+	where := newURL(server) + "&promotion=kept"
+	unsafe := open(t, where)
+	must(t, unsafe.Prepare(t.Context()))
+	wantRefused(t, "synchronous_standby_names is empty", unsafe)
+
+	follow := func(primary *servers.Postgres) *servers.Postgres {
+		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
+		must(t, err)
+		t.Cleanup(func() { standby.Kill() })
+		must(t, standby.Start())
+		return standby
+	}
+	standby := follow(server)
+	run(t, server, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = '*'")
+	before := put(t, open(t, where), "a", "1")
+
+	must(t, server.Kill())
+	must(t, standby.Promote())
+	run(t, standby, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+	waitUntil(t, standby, "SELECT current_setting('synchronous_standby_names') = '*'")
+	promoted := open(t, through(t, standby.Addr(), where))
+	value, after := read(t, promoted, "a")
+	if value != "1" || after.Lineage != before.Lineage || after.Position != before.Position {
+		t.Errorf("after the promotion: %q, %+v, want %+v", value, after, before)
+	}
+	follow(standby)
+	put(t, promoted, "a", "2")
+}
+
 // TestErrors: each says what is wrong, and none shows a password.
 func TestErrors(t *testing.T) {
 	u, err := url.Parse(shared.URL())
@@ -298,6 +332,7 @@ func TestErrors(t *testing.T) {
 		{"host=db user=app password=" + password, "want postgres://"},
 		{"postgres://app:" + password + "@db/x?shcema=leases", `unknown parameter "shcema"`},
 		{"postgres://app:" + password + "@db/x?schema=a$b", `schema "a$b"`},
+		{"postgres://app:" + password + "@db/x?promotion=lost", "want promotion=kept"},
 		{"postgres://app:" + password + "@db/x?password=%ZZ" + password, "encoded"},
 		{"postgres://app:1/" + password + "@db/x", "@ after the host"},
 		{strings.Replace(shared.URL(), password, password+"-not", 1), "password authentication failed"},

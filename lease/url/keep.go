@@ -23,7 +23,10 @@ type Keeper struct {
 // Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
 // in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. In place of each variable, RANDFLAKE_STORE_FILE
 // or RANDFLAKE_SECRET_FILE may name a file that has it; to set both is an error. It makes no space: randflake store init does.
+//
+// It waits up to two minutes where waiting helps: see [lease.WithPatience], which can change that.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
+	options = append([]lease.Option{lease.WithPatience(2 * time.Minute)}, options...)
 	store, err := FromEnvironment()
 	if err != nil {
 		return nil, err
@@ -48,7 +51,7 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := lease.Keep(ctx, space, secret, options...)
+	k, err := lease.Keep(context.Background(), space, secret, options...)
 	if err != nil {
 		return nil, errors.Join(err, space.Close())
 	}

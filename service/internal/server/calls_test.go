@@ -114,7 +114,7 @@ func TestLeases(t *testing.T) {
 		!strings.Contains(w.written.String(), `"msg":"take","principal":"randflaked","space":"mint"`) {
 		t.Errorf("no line %s in\n%s", line, w.written)
 	}
-	if a := w.take("none", `,"nodes":131072`); a.body.Code != "resource_exhausted" || !strings.Contains(a.text, `"reason":"FULL"`) || !strings.Contains(a.text, `"until":"`) {
+	if a := w.take("none", `,"nodes":65536`); a.body.Code != "resource_exhausted" || !strings.Contains(a.text, `"reason":"FULL"`) || !strings.Contains(a.text, `"until":"`) {
 		t.Errorf("more than there are: %s", a.text)
 	}
 	if state, err := w.setup.Load().spaces["none"].State(); err != nil || state.Store.ReportLoss(t.Context(), "of this test") != nil {
