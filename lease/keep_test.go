@@ -28,7 +28,7 @@ type source struct {
 	arrives func(randflake.Lease)      // comes before a lease gets to the keeper, if it is not nil
 	refuse  func(window int64) error   // or nil
 	taken   map[randflake.Lease]string // by whom
-	taker   string
+	user    string
 }
 
 func newSource(t *testing.T, limits Limits) *source {
@@ -53,7 +53,7 @@ func (s *source) Take(ctx context.Context, from, to int64, n uint32) (leases []r
 			missing = cmp.Or(missing, err)
 			continue
 		}
-		s.taken[l] = s.taker
+		s.taken[l] = s.user
 		leases = append(leases, l)
 		if s.arrives != nil {
 			s.arrives(l)
@@ -73,9 +73,9 @@ func (s *source) set(away bool) {
 func (s *source) owner(f randflake.Fields) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for l, taker := range s.taken {
+	for l, user := range s.taken {
 		if f.Within(l) == nil {
-			return taker
+			return user
 		}
 	}
 	return "nobody"
@@ -111,10 +111,10 @@ func TestCopiedMachine(t *testing.T) {
 				var machine atomic.Uint64
 				defer vmgen.Pretend(&machine)()
 				s := newSource(t, Limits{})
-				s.taker = "original"
+				s.user = "original"
 				copyNow := func() {
 					machine.Add(1)
-					s.taker = "copy"
+					s.user = "copy"
 				}
 				takes := 0
 				s.arrives = func(randflake.Lease) {

@@ -49,7 +49,7 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	nodes      uint32
 	outage     time.Duration
-	patience   time.Duration
+	waits      time.Duration
 	logger     *slog.Logger
 	label      string
 	clock      func() time.Time // nil for the system's
@@ -75,10 +75,10 @@ func WithOutage(d time.Duration) Option {
 	return Option{func(s *settings) error { s.outage = max(d, 0); return nil }}
 }
 
-// WithPatience makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends if all of its
+// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends if all of its
 // nodes are taken, or until leases are granted again after a loss of data. The log says until when. By default Keep doesn't wait.
-func WithPatience(d time.Duration) Option {
-	return Option{func(s *settings) error { s.patience = d; return nil }}
+func WithWait(d time.Duration) Option {
+	return Option{func(s *settings) error { s.waits = d; return nil }}
 }
 
 // WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its nodes, seconds and label, and
@@ -150,7 +150,7 @@ type Keeper[G Generator] struct {
 // Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All generators with one secret
 // must have their leases from one space.
 //
-// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless it has patience: ErrFull if all nodes of this
+// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait says otherwise: ErrFull if all nodes of this
 // window and the next one are taken, ErrLoss after a loss of data. If only the next window could be leased, the generator returns
 // randflake.ErrLeaseNotStarted until it begins. The keeper has a goroutine until Close. It does not close the source.
 func Keep(ctx context.Context, source Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {

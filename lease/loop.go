@@ -76,9 +76,9 @@ func (l *loop) start(ctx context.Context, begin func(randflake.Lease) (handover.
 	return nil
 }
 
-// first takes the first leases, and waits for them with the patience that it has. It doesn't count as waiting that others are faster.
+// first takes the first leases, and waits for them for as long as WithWait says. It doesn't count as waiting that others are faster.
 func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
-	deadline := l.clock().Add(l.patience)
+	deadline := l.clock().Add(l.waits)
 	for {
 		present := l.source.Limits().WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)

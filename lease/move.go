@@ -9,10 +9,16 @@ import (
 	"strings"
 )
 
+// moving is the entry of a space that is about to take the place of another one: the word that ties the two, and the other's name.
+//
+// It is there before the old space is retired, for that word alone. So no other place can take that of the old space as well, nor
+// can this one once more if its data are lost.
+var moving = record{name: "move"}
+
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were granted stay in
 // force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
-	_, err := s.retire(ctx, "")
+	_, err := s.retire(ctx, "", "")
 	return err
 }
 
@@ -27,14 +33,11 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.Prepare(ctx); err != nil {
-		return nil, s.failed("prepare", err)
-	}
-	// First, so that nothing is retired if the name is taken, even by the old space itself.
-	if err := s.checkFree(ctx, old); err != nil {
+	word, err := s.announce(ctx, old)
+	if err != nil {
 		return nil, err
 	}
-	last, err := old.retire(ctx, s.String())
+	last, err := old.retire(ctx, word, s.String())
 	if err != nil {
 		return nil, err
 	}
@@ -44,29 +47,58 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	return s, nil
 }
 
-// checkFree returns ErrExists if there is a space of the name that did not take the place of old.
-func (s *Space) checkFree(ctx context.Context, old *Space) error {
-	now, err := s.read(ctx, leases)
-	if err != nil || now.meta == nil {
-		return err
+// announce returns the word that ties the old space to this one. It fails before anything is retired if the name is taken, even by
+// the old space itself. It takes ten seconds at most.
+func (s *Space) announce(ctx context.Context, old *Space) (word string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if err := s.engine.Prepare(ctx); err != nil {
+		return "", s.failed("prepare", err)
+	}
+
+	now, err := s.read(ctx, moving)
+	if err != nil {
+		return "", err
+	}
+	if now.meta == nil && now.value == nil {
+		return s.newWord(ctx, now, old)
+	}
+	word, name, _ := strings.Cut(string(now.value), " ")
+	if now.meta != nil {
+		word, name = now.meta.From, ""
+	}
+	if name == old.String() {
+		return word, nil
 	}
 	before, err := old.read(ctx, leases)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if before.meta == nil || !now.meta.follows(before.meta) {
-		return fmt.Errorf("%w: %s: take another name or store", ErrExists, s)
+	if before.meta == nil || before.meta.Retired == "" || before.meta.Retired != word {
+		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store", ErrExists, s, old)
 	}
-	return nil
+	return word, nil
 }
 
-// follows reports whether the space took the place of a retired one.
-func (m *meta) follows(retired *meta) bool {
-	return m.From != "" && m.From == retired.Retired
+// newWord puts the entry of a move.
+func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word string, err error) {
+	if err := now.clockError(old.meta()); err != nil {
+		return "", err
+	}
+	word = cryptorand.Text()
+	after, err := s.swap(ctx, now, Entry{moving.name, []byte(word + " " + old.String())})
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if !after.Swapped {
+		return "", fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
+	}
+	return word, nil
 }
 
-// retire puts the mark of a retired space, for a successor or for none yet, and returns what is there since.
-func (s *Space) retire(ctx context.Context, successor string) (*snapshot, error) {
+// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the space that takes its
+// place, or empty.
+func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
 	for {
 		now, err := s.read(ctx, leases)
 		if err != nil {
@@ -83,17 +115,17 @@ func (s *Space) retire(ctx context.Context, successor string) (*snapshot, error)
 		}
 
 		m := *now.meta
-		if m.Successor != "" && successor != "" && m.Successor != successor {
-			return nil, fmt.Errorf("%w: %s: %s took its place", ErrRetired, s, m.Successor)
-		}
-		if m.Retired != "" && (successor == "" || m.Successor == successor) {
+		if m.Retired != "" && (word == "" || m.Retired == word) {
 			return now, nil
+		}
+		if m.Successor != "" {
+			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there", ErrRetired, s, m.Successor)
 		}
 		if err := now.clockError(&m); err != nil {
 			return nil, err
 		}
-		m.Retired = cmp.Or(m.Retired, cryptorand.Text())
-		m.Successor = cmp.Or(successor, m.Successor)
+		m.Retired = cmp.Or(word, cryptorand.Text())
+		m.Successor = successor
 		if _, err := s.putMeta(ctx, now, &m, nil); err != nil {
 			return nil, err
 		}
@@ -107,7 +139,7 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 		return err
 	}
 	if now.meta != nil {
-		if !now.meta.follows(last.meta) {
+		if now.meta.From != last.meta.Retired {
 			return fmt.Errorf("%w: %s: another process has just made it", ErrExists, s)
 		}
 		s.known.meta = now.meta
@@ -133,7 +165,7 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 		now.openReserve(&m, taken)
 	}
 
-	if err := s.copyCounters(ctx, old, last.meta.ID, m.ID); err != nil {
+	if err := s.copyCounters(ctx, old, m.ID); err != nil {
 		return err
 	}
 	done, err := s.putMeta(ctx, now, &m, taken.encode())
@@ -146,39 +178,49 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	return nil
 }
 
-// copyCounters puts the counters of a retired space where the space has none of their names. Those that wait for a person after a
-// loss wait here too. id is that of the old space, and to that of this one.
-func (s *Space) copyCounters(ctx context.Context, old *Space, id, to string) error {
-	prefix := old.entry(counterPrefix)
-	after := prefix
+// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their names.
+func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
+	after := ""
 	for {
 		const page = 100
-		entries, err := old.engine.List(ctx, prefix, after, page)
-		if err != nil {
-			return old.failed("list", err)
+		counters, err := old.Counters(ctx, after, page)
+		if err != nil || len(counters) == 0 {
+			return err
 		}
-		for _, entry := range entries {
-			name := strings.TrimPrefix(entry.Name, prefix)
-			c, err := decodeCounter(name, entry.Value, id)
-			if err != nil {
+		for _, c := range counters {
+			if err := s.copyCounter(ctx, old, c.Name, id); err != nil {
 				return err
 			}
-			c.ID = to
-			if c.Lost {
-				c.ID = ""
-			}
-			value, err := json.Marshal(c)
-			if err != nil {
-				return err
-			}
-			nothing := &snapshot{record: counterRecord(name)}
-			if _, err := s.swap(ctx, nothing, Entry{counterPrefix + name, value}); err != nil {
-				return fmt.Errorf("%w: counter %s: %w", ErrUnknown, name, err)
-			}
+			after = c.Name
 		}
-		if len(entries) < page {
-			return nil
-		}
-		after = entries[len(entries)-1].Name
 	}
+}
+
+// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person after a loss, it waits
+// here too.
+func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
+	now, err := old.read(ctx, counterRecord(name))
+	if err != nil {
+		return err
+	}
+	if loss := now.loss(); loss != "" || now.meta.Retired != id {
+		return fmt.Errorf("%w: %s: data was lost meanwhile %s: try again", ErrUnknown, old, loss)
+	}
+	c, err := decodeCounter(name, now.value, now.meta.ID)
+	if err != nil {
+		return err
+	}
+	c.ID = id
+	if c.Lost {
+		c.ID = ""
+	}
+	value, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	nothing := &snapshot{record: counterRecord(name)}
+	if _, err := s.swap(ctx, nothing, Entry{nothing.name, value}); err != nil {
+		return fmt.Errorf("%w: counter %s: %w", ErrUnknown, name, err)
+	}
+	return nil
 }

@@ -142,15 +142,17 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Check   string    // value of the secret, in hexadecimal, or ""
-	Losses  int       // how often a loss of data was noted
-	Low     time.Time // the floor, before which no lease begins but those of the reserve
-	Why     string    // there is a floor
-	Opens   time.Time // when leases of the reserve begin to be granted; zero if there are none
-	Lost    string    // how the answer shows a loss of data that is not noted yet, or ""
-	Retired bool      // nothing is granted any more
-	Taken   uint32    // how many nodes of the present window are taken
-	Time    time.Time // by the server's clock, or zero if it has none
+	Main      uint32    // how many of the nodes are leased while no data was lost
+	Check     string    // value of the secret, in hexadecimal, or ""
+	Losses    int       // how often a loss of data was noted
+	Low       time.Time // the floor, before which no lease begins but those of the reserve
+	Why       string    // there is a floor
+	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
+	Lost      string    // how the answer shows a loss of data that is not noted yet, or ""
+	Retired   bool      // nothing is granted any more
+	Successor string    // the space that takes the place of the retired one, or ""
+	Taken     uint32    // how many nodes of the present window are taken
+	Time      time.Time // by the server's clock, or zero if it has none
 }
 
 // Info reads the space. Its clock error is that of Take.
@@ -164,14 +166,16 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		return Info{}, fmt.Errorf("%w: %s", ErrNoSpace, s)
 	}
 	info := Info{
-		Limits:  m.Limits,
-		Check:   m.Check,
-		Losses:  m.Losses,
-		Low:     m.start(m.Low),
-		Why:     m.Why,
-		Time:    now.Time,
-		Lost:    now.loss(),
-		Retired: m.Retired != "",
+		Limits:    m.Limits,
+		Main:      m.mainNodes(),
+		Check:     m.Check,
+		Losses:    m.Losses,
+		Low:       m.start(m.Low),
+		Why:       m.Why,
+		Time:      now.Time,
+		Lost:      now.loss(),
+		Retired:   m.Retired != "",
+		Successor: m.Successor,
 	}
 	if m.Tick > 0 {
 		info.Opens = m.opens(m.Tick)

@@ -316,7 +316,7 @@ func TestInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Info{Limits: s.Limits(), Check: "0102000000000000", Low: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: s.Limits(), Main: 1024, Check: "0102000000000000", Low: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {

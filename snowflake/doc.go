@@ -58,7 +58,7 @@ var (
 	errEndOfLife     = randflake.ErrEndOfLife // of a layout: see Layout.Expires
 
 	errExhausted       = alike.Error("snowflake: no ID left in this unit of time: wait for the next one, run ahead of the clock, or use more workers", randflake.ErrExhausted)
-	errLeaseNotStarted = alike.Error("snowflake: lease of the worker has not started: wait until its start, or set the clock right", randflake.ErrLeaseNotStarted)
+	errLeaseNotStarted = alike.Error("snowflake: lease of the worker has not started: wait until its start, or set the clock right if it is behind", randflake.ErrLeaseNotStarted)
 	errLeaseEnded      = alike.Error("snowflake: lease of the worker has ended: get another one", randflake.ErrLeaseEnded)
 	errClockBackward   = alike.Error("snowflake: clock is behind the newest ID: wait until it has caught up, or go on as another worker", randflake.ErrClockBackward)
 	errClosed          = alike.Error("snowflake: generator is closed", randflake.ErrClosed)

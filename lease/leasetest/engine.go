@@ -320,7 +320,8 @@ func checkSnapshots(w *engineBed) {
 	})
 }
 
-// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat.
+// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat. Once the space has
+// moved, all are refused.
 func checkSpace(w *engineBed) {
 	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{New: true, Limits: lease.Limits{Nodes: 64}})
 	if err != nil {
@@ -365,6 +366,20 @@ func checkSpace(w *engineBed) {
 	if info, err := space.Info(w.Context()); err != nil || info.Losses > 0 || len(nodes) != 64 {
 		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
 	}
+
+	other, err := lease.Open(w.Context(), w.handles[1], lease.Config{})
+	wantErr(w, "Open", err, nil)
+	moved, err := lease.Move(w.Context(), space, w.handles[2], lease.Config{Name: "moved"})
+	if err != nil {
+		w.Fatalf("Move: %v", err)
+	}
+	if c, err := moved.Counter(w.Context(), "orders"); err != nil || c.Next != int64(len(numbers)+1) || c.Lost {
+		w.Errorf("moved: %+v, %v, want %d next", c, err, len(numbers)+1)
+	}
+	_, err = other.Take(w.Context(), window-1, window-1, 1)
+	wantErr(w, "Take from a retired space", err, lease.ErrRetired)
+	_, err = other.TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
+	wantErr(w, "TakeNumbers from a retired space", err, lease.ErrRetired)
 }
 
 // Entry returns an entry as a list, for Swap. Without a value it says that there is none.

@@ -24,9 +24,9 @@ type Keeper struct {
 // in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. In place of each variable, RANDFLAKE_STORE_FILE
 // or RANDFLAKE_SECRET_FILE may name a file that has it; to set both is an error. It makes no space: randflake store init does.
 //
-// It waits up to two minutes where waiting helps: see [lease.WithPatience], which can change that.
+// It waits up to two minutes where waiting helps: see [lease.WithWait], which can change that.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
-	options = append([]lease.Option{lease.WithPatience(2 * time.Minute)}, options...)
+	options = append([]lease.Option{lease.WithWait(2 * time.Minute)}, options...)
 	store, err := FromEnvironment()
 	if err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ var kinds = []kind{
 	{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
 	{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
 	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", true},
+	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", true},
 	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", true},
 	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
 	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", true},

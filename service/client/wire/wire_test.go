@@ -46,6 +46,7 @@ func TestError(t *testing.T) {
 		{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", ": of its space"},
 		{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", more},
 		{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", more},
+		{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", more},
 		{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", more},
 		{lease.ErrClock, connect.CodeUnavailable, "CLOCK", more},
 		{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", more},

@@ -138,8 +138,9 @@ first "randflake new": randflake/default in $XDG_STATE_HOME or ~/.local/state,
 on macOS in ~/Library/Application Support, on Windows in %LocalAppData%. It
 serves this machine; a copy on another machine repeats IDs.
 
-Make other stores with "randflake store init". STORE is DIR or (with @ = : in
-it) file:DIR on a local disk, or a URL; ?space=NAME names one of several spaces:
+Make other stores with "randflake store init", and move to another one with
+"randflake store move". STORE is DIR or (with @ = : in it) file:DIR on a local
+disk, or a URL; ?space=NAME names one of several spaces:
 
   postgres://USER@HOST/DATABASE              etcd://HOST:2379, etcds://...
   mysql:// or mariadb://USER@HOST/DATABASE   redis://HOST:6379, rediss://...

@@ -24,9 +24,9 @@ func (t *tool) storeCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "store",
 		Short: "make stores, and say what is wrong with one",
-		Long: `Make the space of leases and counters in a store, say how it is, and report that
-it lost data. STORE is as in "randflake help stores".`,
-	}, t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeDDLCommand())
+		Long: `Make the space of leases and counters in a store, say how it is, report that it
+lost data, and move it. STORE is as in "randflake help stores".`,
+	}, t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeMoveCommand(), t.storeRetireCommand(), t.storeDDLCommand())
 }
 
 // storeOperand makes a command take STORE as a flag, or as its only operand.
@@ -50,11 +50,15 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [STORE]",
 		Short: "make a space",
-		Long: `Make a space, for one secret, or with --nodes for sortable IDs, which have none.
+		Long: `Make a space for one secret, or without one for sortable IDs: with --nodes and no
+--secret-file. Nothing of a space can be changed later.
+
 Another space may have granted the same IDs, so leases begin some minutes later,
-when its own have ended, and counters wait until they are set. With --new, which
-says that there was none, leases begin at once, and the file of the secret is
-made if it is missing. Nothing of a space can be changed later.`,
+when its own have ended, and counters wait until they are set. For that the new
+space needs the limits that it had: --window, --ahead and --max-skew. If it is
+still there, take "randflake store move" instead. With --new, which says that
+there was none, leases begin at once, and the file of the secret is made if it
+is missing.`,
 		Example: `  randflake store init --new leases
   randflake store init --if-missing postgres://app@db/shop
   randflake store init --new --nodes 1024 'redis://cache?space=snowflake'`,
@@ -69,11 +73,12 @@ made if it is missing. Nothing of a space can be changed later.`,
 	f.DurationVar(&config.Limits.Window, "window", 0, "how long leases last (default 1m0s)")
 	f.Int64Var(&config.Limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
 	f.DurationVar(&config.Limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
+	f.Uint32Var(&config.Limits.Reserve, "reserve", 0, "nodes that are kept 64 times for the minutes after a loss\nof data, 0 for none (default 1024 of 131072)")
 	return cmd
 }
 
 func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMissing bool) error {
-	if config.Limits.Nodes > 0 {
+	if config.Limits.Nodes > 0 && h.secret.file == "" {
 		h.nodes = config.Limits.Nodes // without a secret
 	}
 	if err := h.locate(); err != nil {
@@ -87,43 +92,32 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 	if h.implied && config.Limits.Nodes > 0 {
 		return wrong(cmd, "STORE is missing: in the state directory randflake new makes the spaces of sortable IDs by itself")
 	}
-	if h.at.Dir != "" {
-		if err := os.MkdirAll(h.at.Dir, 0o700); err != nil {
-			return err
-		}
+	config.NoReserve = cmd.Flags().Changed("reserve") && config.Limits.Reserve == 0
+	if err := makeDir(h.at); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
 	switch space, err := url.Open(ctx, h.name(), lease.Config{}); {
 	case err == nil:
-		defer space.Close()
-		if !ifMissing {
-			return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
-		}
 		if secret, err := h.readSecret(); err == nil {
-			if err := space.CheckSecret(secret.CheckValue()); err != nil {
-				return err
-			}
+			config.Check = secret.CheckValue()
 		}
-		return t.print("%s exists\n", space)
+		return t.printExisting(space, config.Check, ifMissing)
 	case !errors.Is(err, lease.ErrNoSpace):
 		return err
 	}
-	made := ""
-	if h.secret.known() {
-		secret, err := h.secret.read()
-		if errors.Is(err, fs.ErrNotExist) && config.New {
-			secret, made = randflake.NewSecret(), "made a new secret in "+h.secret.file+"\n"
-			err = local.WriteSecret(h.secret.file, secret)
-		}
-		if err != nil && !(errors.Is(err, fs.ErrNotExist) && h.ownSecret) {
-			return err
-		}
-		if err == nil {
-			config.Check = secret.CheckValue()
-		}
+
+	made, err := h.secretOfNewSpace(&config)
+	if err != nil {
+		return err
 	}
 	space, err := url.Create(ctx, h.name(), config)
+	if errors.Is(err, lease.ErrExists) && ifMissing { // another process was faster
+		if space, err = url.Open(ctx, h.name(), lease.Config{}); err == nil {
+			return t.printExisting(space, config.Check, ifMissing)
+		}
+	}
 	if err != nil && made != "" {
 		err = fmt.Errorf("%w: the new secret is in %s", err, h.secret.file)
 	}
@@ -138,14 +132,71 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 	if err != nil {
 		return err
 	}
+	return t.print("%smade %s: %s\n", made, space, beginningOfNew(info))
+}
+
+// beginningOfNew says from when on leases are granted in a space that was just made.
+func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Low.After(time.Now()) {
-		begin = "leases begin at " + info.Low.Format(time.RFC3339)
+		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: if it had other limits than --window %v --ahead %d --max-skew %v, make this one with those, under another name",
+			clockTime(info.Low), info.Window, info.Ahead, info.MaxSkew)
 	}
-	if config.Check == [8]byte{} && config.Limits.Nodes == 0 {
+	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
 	}
-	return t.print("%smade %s: %s\n", made, space, begin)
+	return begin
+}
+
+// makeDir makes the directory of a store, if it is one.
+func makeDir(at url.Location) error {
+	if at.Dir == "" {
+		return nil
+	}
+	return os.MkdirAll(at.Dir, 0o700)
+}
+
+// clockTime writes a time as programs log theirs.
+func clockTime(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
+// printExisting says that the space is there, which is an error unless it is fine.
+func (t *tool) printExisting(space *lease.Space, check [8]byte, fine bool) error {
+	defer space.Close()
+	if !fine {
+		return fmt.Errorf("%s exists, and a space is never replaced: use it, or name another one", space)
+	}
+	if check != [8]byte{} {
+		if err := space.CheckSecret(check); err != nil {
+			return err
+		}
+	}
+	return t.print("%s exists\n", space)
+}
+
+// secretOfNewSpace puts the check value of the secret into the configuration. If no IDs were made before, it makes a secret that is
+// missing, and says so.
+func (h *home) secretOfNewSpace(config *lease.Config) (made string, err error) {
+	if !h.secret.known() {
+		return "", nil
+	}
+	secret, err := h.secret.read()
+	if errors.Is(err, fs.ErrNotExist) && config.New {
+		err = local.WriteSecret(h.secret.file, randflake.NewSecret())
+		if err == nil {
+			made = "made a new secret in " + h.secret.file + "\n"
+		}
+		if err == nil || errors.Is(err, fs.ErrExist) { // another process was faster
+			secret, err = h.secret.read()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) && h.ownSecret {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	config.Check = secret.CheckValue()
+	return made, nil
 }
 
 func (t *tool) storeInfoCommand() *cobra.Command {
@@ -154,8 +205,9 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 		Use:   "info [STORE]",
 		Short: "say how a space is, and what is wrong with it",
 		Long: `Say how a space is: its limits, whether its secret is this one, how many nodes of
-the present window are leased, until when nothing is leased, which counters wait
-to be set. The exit status is 1 if something is wrong.`,
+the present window are leased, whether data was lost and since when leases go
+on, whether it is retired, which counters wait to be set. The exit status is 1 if
+something is wrong.`,
 		Example: "  randflake store info --store postgres://app@db/shop --secret-file secret",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return t.printInfo(ctx, &h, space) })
@@ -183,15 +235,34 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 		fault("%v", err)
 	}
 	ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+	if info.Reserve > 0 {
+		ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
+	}
 	ok("%d nodes of the present window are leased", info.Taken)
 	if !info.Time.IsZero() {
 		ok("the server's clock is %v ahead of this one", time.Until(info.Time).Round(time.Millisecond))
 	}
-	if info.Low.After(time.Now()) {
-		fault("nothing is leased before %s: %s: wait until then", info.Low.Format(time.RFC3339), info.Why)
+	if info.Lost != "" {
+		fault("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, h)
 	}
-	if 10*uint64(info.Taken) > 9*uint64(info.Nodes) {
-		fault("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, info.Nodes)
+	most := info.Main
+	now := time.Now()
+	switch {
+	case info.Retired && info.Successor == "":
+		fault("it is retired, and grants nothing any more: move it with randflake store move %s NEW", h)
+	case info.Retired:
+		fault("it is retired, and grants nothing any more: use %s", info.Successor)
+	case !now.Before(info.Low):
+	case info.Opens.IsZero():
+		fault("no lease begins before %s: %s: wait until then", clockTime(info.Low), info.Why)
+	case now.Before(info.Opens):
+		fault("no lease is granted before %s: %s: wait until then: programs go on under the leases that they have", clockTime(info.Opens), info.Why)
+	default:
+		most = info.Reserve
+		ok("until %s leases are of the reserve: %s", clockTime(info.Low), info.Why)
+	}
+	if 10*uint64(info.Taken) > 9*uint64(most) {
+		fault("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
 		ok("data was lost %d times, at last: %s", info.Losses, info.Why)
@@ -235,9 +306,10 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 		Use:   "report-loss [STORE]",
 		Short: "say that a store lost data where it can't tell",
 		Long: `Say that the data of a store may be an older copy, such as a backup or snapshot
-that was restored: nothing is leased for some minutes, until all leases that may
-be forgotten have ended, and each counter waits until it is set. To report a loss
-that was none costs no more than that.`,
+that was restored. Programs go on under the leases that they have. For about a
+minute no lease is granted, or in a space without a reserve for some minutes,
+until all that may be forgotten have ended. Each counter waits until it is set.
+To report a loss that was none costs no more than that.`,
 		Example: "  randflake store report-loss --why 'snapshot of Monday restored'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
@@ -248,13 +320,21 @@ that was none costs no more than that.`,
 				if err != nil {
 					return err
 				}
-				return t.print("noted: leases begin at %s; set each counter beyond all numbers that it gave\n", info.Low.Format(time.RFC3339))
+				return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
 			})
 		},
 	}
 	storeOperand(cmd, &h)
 	cmd.Flags().StringVar(&why, "why", "reported by hand", "for those who look at the space later")
 	return cmd
+}
+
+// beginning says from when on leases are granted again, in a space whose data was lost or that was moved.
+func beginning(info lease.Info) string {
+	if info.Opens.IsZero() {
+		return "leases begin at " + clockTime(info.Low)
+	}
+	return fmt.Sprintf("leases are granted from %s on, until %s of the reserve of %d nodes", clockTime(info.Opens), clockTime(info.Low), info.Reserve)
 }
 
 func (t *tool) storeDDLCommand() *cobra.Command {

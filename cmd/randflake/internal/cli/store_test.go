@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -57,7 +59,9 @@ func TestStores(t *testing.T) {
 		{"counter list --json or --store ids", 0, `{"name":"orders","next":3,"start":1,"step":1,"end":9223372036854775807,"id":"`},
 		{"counter set orders 2 --store ids", 2, "want 3 or more"},
 		{"counter set orders 10 --store ids", 0, "its next number is 10"},
-		{"store report-loss ids", 0, "leases begin at "},
+		{"store info ids", 0, "ok     65536 nodes are leased while no data was lost, and 64 times 1024 are a reserve"},
+		{"store report-loss ids", 0, "noted: leases are granted from "},
+		{"store info ids", 1, "wrong  no lease is granted before "},
 		{"store info ids", 1, "wrong  3 counters give no number until they are set, as data was lost: a/b, last, orders"},
 		{"store info ids", 1, "ok     data was lost 1 times, at last: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
@@ -72,10 +76,16 @@ func TestStores(t *testing.T) {
 		{"store info ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --if-missing ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"new --store ids --secret-file derived", 1, "is it the secret of another environment?"},
-		{"store init late --secret-file other", 0, "leases begin at 20"},
-		{"store info late --secret-file other", 1, "wrong  nothing is leased before "},
+		{"store init late --secret-file other", 0, "leases begin at "},
+		{"store info late --secret-file other", 1, "wrong  no lease begins before "},
 		{"store init --new --window 10s --ahead 3 --max-skew 5s --nodes 16 few", 0, "leases begin at once"},
 		{"store info few", 0, "has 16 nodes, in windows of 10s, of which 3 may be leased ahead; clocks may differ by 5s\n"},
+		{"store report-loss few", 0, "noted: leases begin at "},
+		{"store init --new --nodes 131071 --secret-file derived fewer", 0, "leases begin at once\n"},
+		{"new --store fewer --secret-file other", 1, "is it the secret of another environment?"},
+		{"store init --new --reserve 0 none", 0, "leases begin at once"},
+		{"store info none", 0, "nodes, in windows of 1m0s, of which 5 may be leased ahead; clocks may differ by 1m0s\nok     0 nodes"},
+		{"store init --new --nodes 1000 --reserve 16 some", 2, "a reserve of 16: want at most 15"},
 		{"store init sqlite:ids.db --new --secret-file derived", 0, "leases begin at once"},
 		{"new --store sqlite:ids.db --secret-file derived", 0, ""},
 		{"store info sqlite:ids.db?space=b", 1, "randflake store init 'sqlite:ids.db?space=b'"},
@@ -100,6 +110,20 @@ func TestStores(t *testing.T) {
 		{"store ddl postgres://h/d?schema=s", 0, `"s".entries`},
 		{"store ddl postgres://h/d?schema=a%00b", 1, "want up to 63 letters"},
 		{"store ddl redis://h", 1, "want postgres://"},
+		{"store move few more/few", 0, "have run for 20s have leases until "},
+		{"store move few more/few", 0, "The old space was retired before"},
+		{"store move few else/few", 1, "for space \"default\" in "},
+		{"store move few few", 1, "take another name or store"},
+		{"store move missing few", 1, "randflake store init missing"},
+		{"store move few redis:/x", 1, "NEW: store redis: want redis://HOST"},
+		{"store info few", 1, "wrong  it is retired, and grants nothing any more: use space \"default\" in "},
+		{"store info more/few", 1, "moved from space \"default\" in "},
+		{"store move ids sqlite:ids.db?space=c", 0, "3. Keep ids/secret: programs need the secret."},
+		{"counter list --store sqlite:ids.db?space=c", 0, "orders  13    1      1     -    -       ready\n"},
+		{"next orders --store ids", 1, "the space is retired"},
+		{"new --store ids", 1, "the space is retired"},
+		{"store retire fewer", 0, "is retired: the last lease that it has granted ends before "},
+		{"store info fewer", 1, "move it with randflake store move fewer NEW"},
 		{"inspect ord_7", 1, "no such file"},
 		{"store init --new", 0, "made a new secret in "},
 		{"store init", 1, "never replaced"},
@@ -253,6 +277,48 @@ func TestOutput(t *testing.T) {
 			if code != want.code || !strings.HasSuffix(errs.String(), want.err) {
 				t.Errorf("%s, %v: exit status %d, %s", name, err, code, &errs)
 			}
+		}
+	}
+}
+
+// TestLossNotNoted: a copy of the data is there, and no program has seen that yet.
+func TestLossNotNoted(t *testing.T) {
+	dir := newHome(t)
+	copied := dir + "-copy"
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.Rename(copied, dir)); err != nil {
+		t.Fatal(err)
+	}
+	r := call(t, "", "store", "info", dir)
+	if r.code != exitFailed || !strings.Contains(r.out, "wrong  data was lost, which is not noted yet: ") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestInitAtOnce: of many that make the same space and the same secret, if they are missing, none fails.
+func TestInitAtOnce(t *testing.T) {
+	isolate(t)
+	t.Chdir(t.TempDir())
+	for i := range 5 {
+		var made atomic.Int64
+		var all sync.WaitGroup
+		store := fmt.Sprintf("sqlite:ids%d.db", i)
+		for range 12 {
+			all.Go(func() {
+				r := call(t, "", "store", "init", "--if-missing", "--new", "--secret-file", fmt.Sprint("secret", i), store)
+				if r.code != exitOK {
+					t.Errorf("%+v", r)
+				}
+				if strings.Contains(r.out, "made space") {
+					made.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if made.Load() != 1 {
+			t.Errorf("%d of them made it", made.Load())
 		}
 	}
 }

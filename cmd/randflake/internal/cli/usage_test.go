@@ -62,6 +62,8 @@ func TestUsageErrors(t *testing.T) {
 		{"counter set a", []string{"NEXT is missing"}},
 		{"counter set a b --store DIR", []string{`NEXT is "b"`, "want a whole number"}},
 		{"store grab", []string{`unknown command "grab"`, "see randflake store --help"}},
+		{"store move a", []string{"NEW is missing"}},
+		{"store move a b c", []string{`unexpected argument "c"`}},
 		{"store info a b", []string{`unexpected argument "b"`}},
 		{"store info a --store b", []string{"beside --store"}},
 		{"help store inof", []string{`no help about "inof" (is it init or info?): see randflake store --help`}},

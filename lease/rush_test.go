@@ -10,8 +10,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A crowd is keepers that start at the same moment, on a store that takes its time for each call.
-type crowd struct {
+// A rush is keepers that start at the same moment, on a store that takes its time for each call.
+type rush struct {
 	size  int
 	delay time.Duration
 	calls atomic.Int64
@@ -21,7 +21,7 @@ type crowd struct {
 	last    time.Duration // until the last one had a lease
 }
 
-func (c *crowd) call(data *memory) func(context.Context, call) (Answer, error) {
+func (c *rush) call(data *memory) func(context.Context, call) (Answer, error) {
 	return func(_ context.Context, question call) (Answer, error) {
 		c.calls.Add(1)
 		time.Sleep(c.delay / 2)
@@ -32,7 +32,7 @@ func (c *crowd) call(data *memory) func(context.Context, call) (Answer, error) {
 }
 
 // start starts the keepers, and returns how many calls each of them made.
-func (c *crowd) start(t *testing.T) float64 {
+func (c *rush) start(t *testing.T) float64 {
 	data := newMemory()
 	engine := conn{data, c.call(data)}
 	create(t, engine, Limits{}, nil)
@@ -59,21 +59,21 @@ func (c *crowd) start(t *testing.T) float64 {
 }
 
 // live returns how many calls each keeper makes in a minute, in the hour after the first ten minutes.
-func (c *crowd) live() float64 {
+func (c *rush) live() float64 {
 	time.Sleep(10 * time.Minute)
 	before := c.calls.Load()
 	time.Sleep(time.Hour)
 	return float64(c.calls.Load()-before) / float64(c.size) / 60
 }
 
-func (c *crowd) close() {
+func (c *rush) close() {
 	for _, keeper := range c.keepers {
 		keeper.Close()
 	}
 }
 
-// TestCrowd: all of a crowd have leases soon, nobody gives up, and then they make few calls.
-func TestCrowd(t *testing.T) {
+// TestRush: all that start at once have leases soon, nobody gives up, and then they make few calls.
+func TestRush(t *testing.T) {
 	for _, tt := range []struct {
 		size  int
 		delay time.Duration
@@ -88,7 +88,7 @@ func TestCrowd(t *testing.T) {
 		{size: 2000, delay: 30 * time.Millisecond, soon: 3 * time.Minute, start: 100, peace: 3},
 	} {
 		bubble(t, func(t *testing.T) {
-			c := crowd{size: tt.size, delay: tt.delay}
+			c := rush{size: tt.size, delay: tt.delay}
 			defer c.close()
 			start := c.start(t)
 			peace := c.live()

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
+)
+
+// A program makes IDs with leases of the store that it was started with.
+type program struct {
+	name   string
+	space  *lease.Space
+	keeper *lease.Keeper[*randflake.Generator]
+}
+
+// A fleet is programs with one secret, and the IDs that they made.
+type fleet struct {
+	*testing.T
+	secret   randflake.Secret
+	ids      map[randflake.ID]string // by which program
+	refusals map[string]int
+}
+
+// start starts a program, which waits for its first lease.
+func (f *fleet) start(store, name string) *program {
+	f.Helper()
+	for {
+		space, err := url.Open(f.Context(), store, lease.Config{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		keeper, err := lease.Keep(f.Context(), space, f.secret, lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
+		if err == nil {
+			return &program{name, space, keeper}
+		}
+		space.Close()
+		if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) {
+			f.Fatalf("%s: %v", name, err)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func (p *program) stop() {
+	p.keeper.Close()
+	p.space.Close()
+}
+
+// run lets programs make IDs for some time.
+func (f *fleet) run(d time.Duration, programs ...*program) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(400 * time.Millisecond) {
+		for _, p := range programs {
+			id, err := p.keeper.Generator().Generate()
+			if err != nil {
+				f.refusals[p.name]++
+				continue
+			}
+			if other := f.ids[id]; other != "" {
+				f.Errorf("the %s and the %s program made the same ID", other, p.name)
+			}
+			f.ids[id] = p.name
+		}
+	}
+}
+
+// count takes the next number of a counter.
+func (f *fleet) count(p *program, want int64) {
+	f.Helper()
+	run, err := p.space.TakeNumbers(f.Context(), "orders", lease.Period{}, 1)
+	if err != nil || run.First != want {
+		f.Errorf("the counter goes on with %+v, %v, want %d", run, err, want)
+	}
+}
+
+// TestMove runs the procedure of docs/operations.md while programs make IDs. No ID repeats, and only a program that had just started
+// has to wait.
+func TestMove(t *testing.T) {
+	for _, stores := range [][2]string{{"ids", "sqlite:ids.db"}, {"sqlite:ids.db", "ids"}} {
+		for _, second := range []int{5, 55} {
+			t.Run(fmt.Sprintf("%s, second %d", stores[1], second), func(t *testing.T) {
+				t.Chdir(t.TempDir())
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(time.Until(time.Unix(1800000000, 0)))
+					move(t, stores[0], stores[1], time.Duration(second)*time.Second)
+				})
+			})
+		}
+	}
+}
+
+func move(t *testing.T, from, to string, into time.Duration) {
+	f := &fleet{t, randflake.NewSecret(), map[randflake.ID]string{}, map[string]int{}}
+	write(t, "secret", f.secret.Hex()+"\n")
+	succeed(t, "", "store", "init", "--new", "--secret-file", "secret", from)
+	succeed(t, "", "counter", "create", "orders", "--start", "1", "--store", from)
+
+	old := f.start(from, "old")
+	f.count(old, 1)
+	f.run(5*time.Minute+into, old)
+	grown := f.start(from, "grown")
+	f.run(2*time.Minute, old, grown)
+	young := f.start(from, "young")
+	f.run(5*time.Second, old, grown, young)
+
+	said := succeed(t, "", "store", "move", from, to)
+	moved := time.Now()
+	_, after, _ := strings.Cut(said, "are granted from ")
+	word, _, _ := strings.Cut(after, " ")
+	opens, err := time.Parse(time.RFC3339, word)
+	if err != nil || opens.Sub(moved) > 70*time.Second {
+		t.Fatalf("%v: %s", err, said)
+	}
+	f.run(time.Until(opens), old, grown, young)
+	var programs []*program
+	for i, p := range []*program{old, grown, young} { // one after the other
+		programs = append(programs, f.start(to, "new "+p.name))
+		f.run(10*time.Second, append(programs, []*program{old, grown, young}[i:]...)...)
+		p.stop()
+	}
+	f.count(programs[0], 2)
+	if err := errors.Join(os.RemoveAll("ids.gone"), os.Rename(strings.TrimPrefix(from, "sqlite:"), "ids.gone")); err != nil {
+		t.Fatal(err)
+	}
+
+	late := f.start(to, "late")
+	f.run(10*time.Minute, append(programs, late)...)
+	for _, p := range append(programs, late) {
+		p.stop()
+	}
+	delete(f.refusals, "young")
+	if len(f.refusals) > 0 || len(f.ids) < 8000 {
+		t.Errorf("%d IDs, refused: %v", len(f.ids), f.refusals)
+	}
+}

@@ -1,0 +1,502 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// fuse counts the calls of the engines that share it. From its last call on all fail, that one before or after its effect; or that
+// one alone.
+type fuse struct {
+	calls, last int
+	after, once bool
+}
+
+func (f *fuse) burn(do func() error) error {
+	f.calls++
+	if f.calls < f.last || f.calls > f.last && f.once {
+		return do()
+	}
+	if f.calls == f.last && f.after {
+		do()
+	}
+	return errAway
+}
+
+// fused is an engine of a process that is killed.
+type fused struct {
+	conn
+	*fuse
+}
+
+func (e fused) Read(ctx context.Context, names ...string) (a Answer, err error) {
+	err = e.burn(func() error { a, err = e.conn.Read(ctx, names...); return err })
+	return a, err
+}
+
+func (e fused) Swap(ctx context.Context, expect, put []Entry) (a Answer, err error) {
+	err = e.burn(func() error { a, err = e.conn.Swap(ctx, expect, put); return err })
+	return a, err
+}
+
+func (e fused) List(ctx context.Context, prefix, after string, limit int) (entries []Entry, err error) {
+	err = e.burn(func() error { entries, err = e.conn.List(ctx, prefix, after, limit); return err })
+	return entries, err
+}
+
+func (e fused) Prepare(context.Context) error { return e.burn(func() error { return nil }) }
+
+// A removal is a space with counters, and the store that it moves to.
+type removal struct {
+	*testing.T
+	from, to *memory
+	now      time.Time
+	off      time.Duration // of the clock of the process that acts now
+	old      *Space
+}
+
+func newRemoval(t *testing.T, limits Limits) *removal {
+	w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
+	w.from.lineage = "old"
+	w.old = create(t, conn{memory: w.from}, limits, w.clock)
+	for _, name := range []string{"a", "b"} {
+		w.must(w.old.CreateCounter(t.Context(), Counter{Name: name, Start: 1}))
+		_, err := w.old.TakeNumbers(t.Context(), name, Period{}, 9)
+		w.must(err)
+	}
+	return w
+}
+
+func (w *removal) clock() time.Time { return w.now.Add(w.off) }
+
+func (w *removal) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// move runs what an operator does, in a process of its own.
+func (w *removal) move(f *fuse, name string) (*Space, error) {
+	old, err := Open(w.Context(), fused{conn{memory: w.from}, f}, Config{Name: "s", Clock: w.clock})
+	if err != nil {
+		return nil, err
+	}
+	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
+}
+
+func never() *fuse { return &fuse{last: 1 << 30} }
+
+// TestMoveKilled: a move that is killed at any call, before or after its effect, ends in the same when it is run again, and so does one
+// of which a call fails. No number of a counter is given twice, even if the new space was used in between.
+func TestMoveKilled(t *testing.T) {
+	for _, f := range []fuse{{}, {after: true}, {once: true}, {once: true, after: true}} {
+		killed := 0
+		for done := false; !done; killed++ {
+			w := newRemoval(t, Limits{})
+			_, err := takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5)
+			w.must(err)
+			f.calls = 0
+			f.last = killed + 1
+			_, err = w.move(&f, "s")
+			done = err == nil
+			if done && f.calls >= f.last {
+				t.Errorf("call %d fails, %+v, and the move says that it is done", f.last, f)
+			}
+
+			given := int64(9)
+			if early, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s", Clock: w.clock}); err == nil {
+				run, err := early.TakeNumbers(t.Context(), "a", Period{}, 5)
+				if err != nil || run.First != given+1 {
+					t.Errorf("killed at call %d: %+v, %v", killed+1, run, err)
+				}
+				given += 5
+			}
+			s, err := w.move(never(), "s")
+			if err != nil {
+				t.Fatalf("killed at call %d, %+v: %v", killed+1, f, err)
+			}
+			for name, want := range map[string]int64{"a": given + 1, "b": 10} {
+				if c, err := s.Counter(t.Context(), name); err != nil || c.Next != want || c.Lost {
+					t.Errorf("killed at call %d: counter %s: %+v, %v, want %d next", killed+1, name, c, err, want)
+				}
+			}
+			info, err := s.Info(t.Context())
+			if err != nil || info.Limits != w.old.Limits() || !info.Low.Equal(noon.Add(7*time.Minute)) || info.Opens.IsZero() {
+				t.Errorf("killed at call %d: %+v, %v", killed+1, info, err)
+			}
+			if info.Why != "moved from "+w.old.String() || info.Retired || info.Successor != "" {
+				t.Errorf("killed at call %d: %+v", killed+1, info)
+			}
+			wantRetired(t, w.old)
+			before := []state{w.from.snapshot(), w.to.snapshot()}
+			w.must(errorOf(w.move(never(), "s")))
+			if !reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}) {
+				t.Errorf("killed at call %d: to run it once more changes something", killed+1)
+			}
+		}
+		if killed < 15 {
+			t.Errorf("a move has %d calls: some were not counted", killed)
+		}
+	}
+}
+
+// wantRetired checks that a space grants nothing.
+func wantRetired(t *testing.T, s *Space) {
+	t.Helper()
+	_, take := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+	_, number := s.TakeNumbers(t.Context(), "a", Period{}, 1)
+	for what, err := range map[string]error{
+		"take":   take,
+		"number": number,
+		"create": s.CreateCounter(t.Context(), Counter{Name: "new"}),
+		"set":    s.SetCounter(t.Context(), "b", 100),
+	} {
+		if !errors.Is(err, ErrRetired) {
+			t.Errorf("%s: %v, want ErrRetired", what, err)
+		}
+	}
+	if info, err := s.Info(t.Context()); err != nil || !info.Retired {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// TestMoveRefused has moves that must not be, and whether they retire the space all the same.
+func TestMoveRefused(t *testing.T) {
+	again := func(w *removal) { w.must(errorOf(w.move(never(), "s"))) }
+	for _, tt := range []struct {
+		what    string
+		before  func(w *removal)
+		name    string
+		err     error
+		retired bool
+	}{
+		{"to itself", func(w *removal) { w.to = w.from }, "s", ErrExists, false},
+		{"to itself when retired", func(w *removal) { w.to = w.from; w.must(w.old.Retire(w.Context())) }, "s", ErrExists, true},
+		{"the name is taken", func(w *removal) { create(w.T, conn{memory: w.to}, Limits{}, w.clock) }, "s", ErrExists, false},
+		{"the name is wrong", func(*removal) {}, "S", ErrInvalid, false},
+		{"another space is to have the name", func(w *removal) {
+			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
+			_, err := Move(w.Context(), other, fused{conn{memory: w.to}, &fuse{last: 4}}, Config{Name: "s", Clock: w.clock})
+			if !errors.Is(err, errAway) {
+				w.Fatal(err)
+			}
+		}, "s", ErrExists, false},
+		{"another space moved to the name", func(w *removal) {
+			w.must(w.old.Retire(w.Context()))
+			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
+			w.must(errorOf(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})))
+		}, "s", ErrExists, true},
+		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
+		{"the old clock is wrong", func(w *removal) { w.from.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
+		{"the new clock is wrong", func(w *removal) { w.to.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
+		{"the old clock is wrong, and data were lost", func(w *removal) {
+			w.from.clock = func() time.Time { return noon.Add(time.Hour) }
+			w.from.lineage = "restored"
+		}, "s", ErrClock, false},
+		{"the new clock is wrong when it is run again", func(w *removal) {
+			w.move(&fuse{last: 10}, "s")
+			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
+		}, "s", ErrClock, true},
+		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
+		{"moved elsewhere", again, "other", ErrRetired, true},
+		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
+		{"the old one is back without its mark", func(w *removal) {
+			backup := w.from.snapshot()
+			again(w)
+			w.from.restore(backup)
+		}, "s", ErrExists, false},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			w := newRemoval(t, Limits{})
+			tt.before(w)
+			if s, err := w.move(never(), tt.name); !errors.Is(err, tt.err) || s != nil {
+				t.Errorf("%v, %v, want %v", s, err, tt.err)
+			}
+			w.wantMark(tt.retired)
+		})
+	}
+	w := newRemoval(t, Limits{})
+	create(t, conn{memory: w.to}, Limits{}, w.clock)
+	if _, err := w.move(&fuse{last: 4, once: true}, "s"); !errors.Is(err, errAway) {
+		t.Errorf("%v, as the old store does not say whether it is the one that moved there", err)
+	}
+	w.wantMark(false)
+}
+
+// wantMark checks whether the old space is retired.
+func (w *removal) wantMark(want bool) {
+	w.Helper()
+	if is := strings.Contains(w.from.data["s/meta"], `"retired"`); is != want {
+		w.Errorf("retired: %v, want %v", is, want)
+	}
+}
+
+func errorOf(_ *Space, err error) error { return err }
+
+// TestMoveByTwo: before any call of a move another process moves the space to the same place, or makes another space there.
+func TestMoveByTwo(t *testing.T) {
+	type request = call
+	for what, other := range map[string]func(w *removal){
+		"moves": func(w *removal) { w.must(errorOf(w.move(never(), "s"))) },
+		"makes": func(w *removal) { create(w.T, conn{memory: w.to}, Limits{}, w.clock) },
+	} {
+		for call := 1; ; call++ {
+			w := newRemoval(t, Limits{})
+			calls := 0
+			to := conn{w.to, func(_ context.Context, c request) (Answer, error) {
+				if calls++; calls == call {
+					other(w)
+				}
+				return w.to.do(c), nil
+			}}
+			_, err := Move(t.Context(), open(t, conn{memory: w.from}, w.clock), to, Config{Name: "s", Clock: w.clock})
+			if calls < call {
+				if err != nil || call < 5 {
+					t.Errorf("%d calls, %v", calls, err)
+				}
+				break
+			}
+			if err != nil && !errors.Is(err, ErrExists) || err == nil && what == "makes" {
+				t.Errorf("another process %s it before call %d: %v, want ErrExists", what, call, err)
+			}
+			if what == "makes" && call <= 2 {
+				w.wantMark(false)
+			}
+			s, err := w.move(never(), "s")
+			if what == "makes" && !errors.Is(err, ErrExists) || what == "moves" && err != nil {
+				t.Errorf("another process %s it before call %d: run again: %v", what, call, err)
+			}
+			if err != nil {
+				continue
+			}
+			if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 10 || c.Lost {
+				t.Errorf("another process %s it before call %d: %+v, %v", what, call, c, err)
+			}
+		}
+	}
+}
+
+// TestRetire: the mark stays when a loss of data is noted, and the space can move afterwards.
+func TestRetire(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	backup := w.from.snapshot()
+	w.must(w.old.Retire(t.Context()))
+	w.must(w.old.Retire(t.Context()))
+	wantRetired(t, w.old)
+	for _, lost := range []state{w.from.snapshot(), backup} {
+		lost.lineage += " restored"
+		w.from.restore(lost)
+		w.must(w.old.ReportLoss(t.Context(), "restored"))
+		wantRetired(t, w.old)
+		wantRetired(t, open(t, conn{memory: w.from}, w.clock))
+	}
+	s, err := w.move(never(), "s")
+	w.must(err)
+	info, err := w.old.Info(t.Context())
+	if err != nil || info.Successor != s.String() {
+		t.Errorf("%+v, %v", info, err)
+	}
+	w.from.restore(state{})
+	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("%v, want ErrNoSpace", err)
+	}
+}
+
+// TestMoveCounters: counters that wait for a person wait in the new space too.
+func TestMoveCounters(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	backup := w.from.snapshot()
+	backup.lineage = "restored"
+	w.from.restore(backup)
+	w.must(w.old.ReportLoss(t.Context(), "restored"))
+	w.must(w.old.SetCounter(t.Context(), "b", 50))
+	s, err := w.move(never(), "s")
+	w.must(err)
+	if run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1); !errors.Is(err, ErrCounter) {
+		t.Errorf("%+v, %v, want ErrCounter", run, err)
+	}
+	w.must(s.SetCounter(t.Context(), "a", 100))
+	for name, want := range map[string]int64{"a": 100, "b": 50} {
+		run, err := s.TakeNumbers(t.Context(), name, Period{}, 1)
+		if err != nil || run.First != want {
+			t.Errorf("%+v, %v, want %d", run, err, want)
+		}
+	}
+}
+
+// TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or without the mark.
+func TestMoveLoss(t *testing.T) {
+	for _, lineage := range []string{"restored", "old"} {
+		w := newRemoval(t, Limits{})
+		backup := w.from.snapshot()
+		backup.lineage = lineage
+		backup.position += 100
+		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 1)
+		w.must(err)
+		copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
+		old := open(t, before(w.from, copies, func() {
+			if lineage != "old" {
+				backup.data["s/meta"] = w.from.data["s/meta"]
+			}
+			w.from.restore(backup)
+		}), w.clock)
+		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+		if !errors.Is(err, ErrUnknown) {
+			t.Errorf("%v, %v, want ErrUnknown", s, err)
+		}
+		if lineage == "old" {
+			continue // and the next one can't know
+		}
+		s, err = w.move(never(), "s")
+		w.must(err)
+		if c, err := s.Counter(t.Context(), "a"); err != nil || !c.Lost {
+			t.Errorf("%+v, %v, want one that waits", c, err)
+		}
+	}
+}
+
+// TestMoveManyCounters has more than one page of them.
+func TestMoveManyCounters(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	for i := range 250 {
+		w.must(w.old.CreateCounter(t.Context(), Counter{Name: fmt.Sprintf("n%d", i), Start: int64(i)}))
+	}
+	s, err := w.move(never(), "s")
+	w.must(err)
+	for i := range 250 {
+		if c, err := s.Counter(t.Context(), fmt.Sprintf("n%d", i)); err != nil || c.Next != int64(i) || c.Lost {
+			t.Fatalf("counter %d: %+v, %v", i, c, err)
+		}
+	}
+}
+
+// TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.
+func TestMoveOpens(t *testing.T) {
+	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}} {
+		w := newRemoval(t, limits)
+		late := noon.Add(20 * time.Second)
+		w.to.clock = func() time.Time { return late } // of the two clocks, the later one counts
+		s, err := w.move(never(), "s")
+		w.must(err)
+		w.to.clock = nil
+		info, err := s.Info(t.Context())
+		w.must(err)
+		m := s.meta()
+		wait := info.Low
+		if m.Reserve > 0 {
+			wait = info.Opens
+		}
+		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && (info.Opens.Before(late.Add(m.MaxSkew)) || info.Opens.After(late.Add(68*time.Second))) {
+			t.Errorf("the reserve opens at %v", info.Opens)
+		}
+		if !info.Low.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
+			t.Errorf("floor at %v", info.Low)
+		}
+
+		w.now = wait.Add(-time.Nanosecond)
+		_, err = takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
+		if wanted := (*WaitError)(nil); !errors.As(err, &wanted) || !wanted.Until.Equal(wait) {
+			t.Errorf("%v, want until %v", err, wait)
+		}
+		w.now = wait
+		first, err := takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
+		if err != nil || (m.Reserve > 0) != (first.FirstNode >= m.mainNodes()) {
+			t.Errorf("%+v, %v", first, err)
+		}
+		w.now = info.Low
+		second, err := takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
+		if err != nil || second.FirstNode >= m.mainNodes() || second.Start == first.Start && second.FirstNode <= first.LastNode {
+			t.Errorf("%+v, %v, after %+v", second, err, first)
+		}
+	}
+}
+
+// A granted window of a node, by the space that granted it.
+type granted map[[2]int64]string
+
+func (g granted) add(t *testing.T, seed uint64, l randflake.Lease, by string) {
+	for node := l.FirstNode; node <= l.LastNode; node++ {
+		at := [2]int64{int64(node), l.Start.Unix()}
+		if other := g[at]; other != "" {
+			t.Fatalf("seed %d: node %d from %v is granted by the %s and the %s space", seed, node, l.Start, other, by)
+		}
+		g[at] = by
+	}
+}
+
+// TestMoveGrantsNothingTwice plays random schedules of processes with clocks that are right, on the space before and after moves that
+// are killed and run again, with losses of data. No node has a window twice.
+func TestMoveGrantsNothingTwice(t *testing.T) {
+	reserved, moves := 0, 0
+	for seed := range uint64(250) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		w := newRemoval(t, manyLimits[r.IntN(len(manyLimits))])
+		limits := w.old.Limits()
+		skewed := func() time.Duration {
+			return time.Duration(r.Int64N(int64(limits.MaxSkew/time.Second)+1)) * time.Second
+		}
+		if r.IntN(2) == 0 {
+			off := skewed()
+			w.to.clock = func() time.Time { return w.now.Add(off) }
+		}
+		seen := granted{}
+		take := func(from *memory, by string) {
+			s, err := Open(t.Context(), conn{memory: from}, Config{Name: "s", Clock: w.clock})
+			if err != nil {
+				return
+			}
+			window := limits.WindowOf(w.clock()) + r.Int64N(limits.Ahead+2) - 1
+			leases, _ := s.Take(t.Context(), window, window+r.Int64N(3), uint32(1+r.IntN(2)))
+			for _, l := range leases {
+				seen.add(t, seed, l, by)
+				if by == "new" && l.FirstNode >= limits.mainNodes() {
+					reserved++
+				}
+			}
+		}
+
+		moved := false
+		backups := map[*memory]state{}
+		for step := range 150 {
+			w.now = w.now.Add(time.Duration(r.IntN(3)) * time.Second)
+			w.off = skewed()
+			data := w.from
+			if moved {
+				data = w.to
+			}
+			switch r.IntN(20) {
+			case 0:
+				_, err := w.move(&fuse{last: 1 + r.IntN(50), after: r.IntN(2) == 0}, "s")
+				moved = moved || err == nil
+			case 1:
+				backups[data] = data.snapshot()
+			case 2: // but an old copy without the mark
+				backup := backups[data]
+				marked := strings.Contains(data.data["s/meta"], "retired")
+				if backup.data != nil && (!marked || strings.Contains(backup.data["s/meta"], "retired")) {
+					data.restore(backup)
+				}
+				data.lineage = fmt.Sprint("lineage ", step)
+			default:
+				take(w.from, "old")
+				take(w.to, "new")
+			}
+		}
+		if moved {
+			moves++
+		}
+	}
+	t.Logf("%d moves, %d leases of the new spaces' reserves", moves, reserved)
+	if moves < 100 || reserved < 500 {
+		t.Error("the test shows too little")
+	}
+}
