@@ -290,6 +290,9 @@ func (l *loop) take(ctx context.Context, from, to int64) ([]randflake.Lease, err
 	ctx, cancel := context.WithTimeout(ctx, l.pressed(longest, limit))
 	defer cancel()
 	leases, err := l.source.Take(ctx, from, to, l.nodes)
+	if len(leases) == 0 && err == nil {
+		err = fmt.Errorf("lease: %s granted nothing, and did not say why", l.source)
+	}
 	if err != nil {
 		l.count(func(s *Status) { s.Failed++ })
 	}
