@@ -78,8 +78,9 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	}
 	err = s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
 		m := at.meta
-		anew := period.Key > c.Period && (!c.Lost || !period.Begin.Before(m.start(m.Low)))
-		if anew {
+		later := period.Key > c.Period
+		anew := later && m.isNew(period)
+		if later {
 			if err := at.clockError(m); err != nil {
 				return err
 			}
@@ -91,7 +92,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 			return fmt.Errorf("%w: counter %s of %s starts again with each period, and is in %s: want one", ErrInvalid, name, s, c.Period)
 		case period.Key < c.Period:
 			return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, name, s, c.Period, period.Key)
-		case anew && period.Begin.Sub(at.to) > m.MaxSkew:
+		case later && period.Begin.Sub(at.to) > m.MaxSkew:
 			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
 			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
@@ -103,6 +104,8 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 				known = "no number is known to be taken"
 			}
 			return fmt.Errorf("%w: %s of %s, after a loss of data: %s: set the counter beyond all that were", ErrCounter, name, s, known)
+		case later: // it may have begun before the loss, and Next is beyond its numbers too
+			c.Period = period.Key
 		}
 		run = Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
@@ -118,8 +121,14 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	return run, nil
 }
 
-// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. It never lowers
-// one. If data are found to be lost just then, the counter is not set: look at it again.
+// isNew reports whether no number of a period can have been taken before the last loss. Numbers may be taken MaxSkew before the
+// period begins.
+func (m *meta) isNew(period Period) bool {
+	return m.Low == 0 || !period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))
+}
+
+// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. Where they began
+// anew with each period, those periods go on at next too that may have begun before the loss. It never lowers one. If data are found to be lost just then, the counter is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {
