@@ -90,7 +90,7 @@ func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
 	}
 }
 
-// putMeta replaces meta if it is still that of now. On success what was known before is void.
+// putMeta replaces meta if it is still that of now. On success what was known of the space before is void.
 func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta) (done bool, err error) {
 	value, err := json.Marshal(m)
 	if err != nil {
@@ -105,6 +105,9 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta) (done bool,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if before := s.known.meta; before != nil && before.Losses >= m.Losses {
+		return true, nil // another call has learned of m, or of a later loss, since then
+	}
 	s.known = known{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: map[string][]byte{}}
 	return true, nil
 }
