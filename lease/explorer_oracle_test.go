@@ -182,7 +182,7 @@ func (p *process) listen(ctx context.Context) (context.Context, *hearing) {
 }
 
 // outdated reports whether a call is a swap that was decided before the server was stopped and older data put back. It may bring the
-// position back to where it was, and who sees that before the answer does not notice the loss: that is a known limit of positions.
+// position back to where it was: then only the answer shows the loss, so it does arrive, and at once.
 func (p *process) outdated(ctx context.Context, c call) bool {
 	h, ok := ctx.Value(hearingKey{}).(*hearing)
 	return ok && c.put != nil && c.put[0].Name != "s/meta" && h.stops < p.world.stops
@@ -214,5 +214,9 @@ func (p *process) hear(ctx context.Context, c call, a Answer, stops int) {
 		return
 	}
 	m := w.decodeMeta(string(c.expect[0].Value))
+	if m == nil {
+		w.fail("a swap that does not expect meta")
+		return
+	}
 	h.told = told{meta: *m, position: a.Position, values: map[string]string{c.put[0].Name: string(c.put[0].Value)}}
 }

@@ -255,10 +255,9 @@ func (p *process) call(ctx context.Context, c call) (Answer, error) {
 		w.meanwhile(p)
 	}
 	p.sure = false
-	outdated := p.outdated(ctx, c)
 	fault := w.IntN(20)
 	switch {
-	case p.gone || stops < w.stops || fault == 0 || outdated && (p.calls > 1 || len(w.processes) > 1):
+	case p.gone || stops < w.stops || fault == 0:
 		w.note("(%d gets no connection)", p.name)
 		return Answer{}, errAway
 	case fault == 1 && c.put != nil:
@@ -268,11 +267,15 @@ func (p *process) call(ctx context.Context, c call) (Answer, error) {
 	}
 	a := w.do(c)
 	stops = w.stops
-	if fault == 2 && !outdated {
+	switch {
+	case a.Swapped && p.outdated(ctx, c):
+		w.killIgnorant(w.data.state, p)
+	case fault == 2:
 		w.note("(an answer to %d is lost)", p.name)
 		return Answer{}, errAway
+	default:
+		w.meanwhile(p)
 	}
-	w.meanwhile(p)
 	if p.gone {
 		return Answer{}, errAway
 	}

@@ -95,7 +95,7 @@ func (w *world) moves(p *process) []move {
 		{1, w.losses, w.loseAll},
 		{2, w.losses && len(w.backups) > 0, w.restore},
 		{3, w.losses && len(w.backups) > 0, w.rollBack},
-		{1, w.losses && idle, p.report},
+		{2, w.losses && idle, p.report},
 	}
 }
 
@@ -125,9 +125,13 @@ func (w *world) moveOf(p *process) {
 	}
 }
 
-// meanwhile makes moves, sometimes, while a call of p is on its way. Some are p's own.
+// meanwhile makes moves, sometimes, while a call of p is on its way, and many while a call is slow. Some are p's own.
 func (w *world) meanwhile(p *process) {
-	for w.depth < 3 && w.IntN(4) == 0 {
+	n := []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 6}[w.IntN(16)]
+	if w.depth > 0 {
+		n = min(n, 3-w.depth)
+	}
+	for range n {
 		w.depth++
 		if p.space != nil && !p.gone && w.IntN(4) == 0 {
 			w.moveOf(p)
@@ -224,21 +228,14 @@ func (w *world) rollBack() {
 	if w.unnoticed() || w.metaIn(backup) == nil || w.metaIn(w.data.state) == nil {
 		return
 	}
-	var ignorant []*process
-	for _, p := range w.processes {
-		if !w.mustNotice(p.told, backup) {
-			ignorant = append(ignorant, p)
-		}
-	}
-	reported := len(ignorant) == len(w.processes) || w.IntN(3) == 0
+	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.told, backup) })
+	reported := !noticed || w.IntN(3) == 0
 	w.note("roll back to position %d of %q, reported: %v", backup.position, backup.lineage, reported)
 	w.late = nil
 	w.stops++
 	w.data.restore(backup)
 	if !reported {
-		for _, p := range ignorant {
-			p.kill()
-		}
+		w.killIgnorant(backup, nil)
 		w.hidden = w.metaIn(backup).ID
 		return
 	}
@@ -248,6 +245,15 @@ func (w *world) rollBack() {
 	}
 	if err != nil {
 		w.fail("a loss can't be reported: %v", err)
+	}
+}
+
+// killIgnorant kills the processes but one that need not notice that the data are those of a backup.
+func (w *world) killIgnorant(backup state, but *process) {
+	for _, p := range slices.Clone(w.processes) {
+		if p != but && !w.mustNotice(p.told, backup) {
+			p.kill()
+		}
 	}
 }
 

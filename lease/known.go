@@ -13,6 +13,7 @@ type known struct {
 	position uint64
 	newest   int64             // window that was seen taken: a floor that another process sets must be later
 	values   map[string][]byte // of entries
+	lost     string            // why there was a loss, until the floor is set
 }
 
 // A wentBack reports whether the value is of an earlier time than one that was stored under the same name before.
@@ -33,6 +34,8 @@ func (s *snapshot) loss() string {
 		return "the space is gone"
 	case m.Lineage != s.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", s.Lineage, m.Lineage)
+	case m.ID == before.ID && s.known.lost != "":
+		return s.known.lost
 	case m.ID != before.ID && s.floorCovers():
 		return ""
 	case m.ID != before.ID:

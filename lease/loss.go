@@ -36,8 +36,15 @@ func (s *snapshot) reach(m *meta) int64 {
 	return m.WindowOf(present.Add(m.MaxSkew)) + m.Ahead
 }
 
-// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it.
+// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until then this handle remembers
+// the loss: the next answer need not show it, as swaps raise the position.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
+	s.mu.Lock()
+	if s.known.meta.ID == seen.known.meta.ID {
+		s.known.lost = why
+	}
+	s.mu.Unlock()
+
 	err := s.setFloor(ctx, seen.id(), why)
 	if errors.Is(err, errAgain) {
 		return nil

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -141,6 +142,15 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// alter changes a byte, so that the entries are still JSON.
+func alter(e *Engine) error {
+	content, err := os.ReadFile(e.path(entriesName))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(e.path(entriesName), bytes.Replace(content, []byte(`"Position":1`), []byte(`"Position":2`), 1), 0o600)
+}
+
 // TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
 func TestDamage(t *testing.T) {
 	for name, damage := range map[string]struct {
@@ -149,6 +159,7 @@ func TestDamage(t *testing.T) {
 	}{
 		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, lease.ErrCorrupt},
 		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, lease.ErrCorrupt},
+		"altered":          {alter, lease.ErrCorrupt},
 		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, lease.ErrCorrupt},
 		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, lease.ErrCorrupt},
 		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, lease.ErrNoSpace},
