@@ -80,7 +80,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	err = s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
 		m := at.meta
 		later := period.Key > c.Period
-		anew := later && !period.Begin.Before(m.start(m.Low)) // or some of its numbers may be among what was lost
+		anew := later && m.isNew(period)
 		if later {
 			if err := at.clockError(m); err != nil {
 				return err
@@ -96,7 +96,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		case later && period.Begin.Sub(at.to) > m.MaxSkew:
 			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
-			c.Next, c.ID = c.Start, m.ID
+			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
 		case c.Next > c.End || c.Next < 0:
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case c.Lost:
@@ -105,8 +105,9 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 				known = "no number is known to be taken"
 			}
 			return fmt.Errorf("%w: %s of %s, after a loss of data: %s: set the counter beyond all that were", ErrCounter, name, s, known)
+		case later: // it may have begun before the loss, and Next is beyond its numbers too
+			c.Period = period.Key
 		}
-		c.Period = period.Key
 		run = Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
 			c.Next = -1
@@ -121,8 +122,15 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	return run, nil
 }
 
-// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. It never lowers
-// one. If data are found to be lost just then, the counter is not set: look at it again.
+// isNew reports whether no number of a period can have been taken before the last loss. Numbers may be taken MaxSkew before the
+// period begins.
+func (m *meta) isNew(period Period) bool {
+	return m.Low == 0 || !period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))
+}
+
+// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. Where they began
+// anew with each period, those periods go on at next too that may have begun before the loss. It never lowers one. If data are found to be lost just then, the
+// counter is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {

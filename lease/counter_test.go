@@ -102,6 +102,7 @@ func TestCounter(t *testing.T) {
 		{do: take(Period{day(2).Key, now.Add(time.Minute)}, 1), err: ErrCounter}, // which may have begun before the loss
 		{do: set(5)},
 		{do: take(day(1), 1), want: Run{5, 1, 2}},
+		{do: take(Period{day(1).Key + "b", now.Add(time.Minute)}, 1), want: Run{7, 1, 2}}, // which may have begun before the loss
 		{do: lose},
 		{do: pass(24 * time.Hour)},
 		{do: take(day(2), 1), want: Run{1, 1, 2}}, // which begins after the floor

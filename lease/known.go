@@ -13,6 +13,7 @@ type known struct {
 	position uint64
 	newest   int64             // window that was seen taken: a floor that another process sets must be later
 	values   map[string][]byte // of entries
+	lost     string            // why there was a loss, until the floor is set
 }
 
 // A wentBack reports whether the value is of an earlier time than one that was stored under the same name before.
@@ -22,22 +23,26 @@ type wentBack func(was, is []byte) bool
 //
 // If the ID changed, another process has noted a loss. That is fine if its floor is above every window that this handle saw taken.
 func (s *snapshot) loss() string {
-	before, m, least := s.known.meta, s.meta, s.known.position
-	if s.Swapped {
-		least++ // or the swap was made on an older copy, and brought it to the same position
+	before, m := s.known.meta, s.meta
+	least, found := s.known.position, s.value
+	if s.Swapped { // perhaps on an older copy, which it has brought to what is known
+		least++
+		found = s.replaced
 	}
 	switch {
 	case m == nil:
 		return "the space is gone"
 	case m.Lineage != s.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", s.Lineage, m.Lineage)
+	case m.ID == before.ID && s.known.lost != "":
+		return s.known.lost
 	case m.ID != before.ID && s.floorCovers():
 		return ""
 	case m.ID != before.ID:
 		return "the space is older than the last loss, or was made anew"
 	case s.Position != 0 && s.Position < least:
 		return fmt.Sprintf("the data went back from position %d to %d", s.known.position, s.Position)
-	case s.older(s.known.values[s.record.name], s.value):
+	case s.older(s.last, found):
 		return s.record.name + " went back"
 	}
 	return ""
@@ -52,7 +57,13 @@ func (s *snapshot) floorCovers() bool {
 
 // older reports whether a value is older than one that was seen.
 func (s *snapshot) older(seen, found []byte) bool {
-	return seen != nil && !bytes.Equal(seen, found) && s.record.wentBack(seen, found)
+	switch {
+	case seen == nil || bytes.Equal(seen, found):
+		return false
+	case found == nil:
+		return true // it is gone
+	}
+	return s.record.wentBack(seen, found)
 }
 
 // learn remembers what a swap of this handle has made durable, unless a later one did so before.
@@ -73,7 +84,7 @@ func (s *Space) learn(after *snapshot) {
 
 	name := after.record.name
 	last := now.values[name]
-	if unchanged := bytes.Equal(last, after.known.values[name]); unchanged || !after.older(last, after.value) {
+	if unchanged := bytes.Equal(last, after.last); unchanged || !after.older(last, after.value) {
 		now.values[name] = after.value
 	}
 

@@ -40,8 +40,15 @@ func (s *snapshot) reach(m *meta) int64 {
 	return m.WindowOf(s.later().Add(m.MaxSkew)) + m.Ahead
 }
 
-// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it.
+// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until then this handle remembers
+// the loss: the next answer need not show it, as swaps raise the position.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
+	s.mu.Lock()
+	if s.known.meta.ID == seen.known.meta.ID {
+		s.known.lost = why
+	}
+	s.mu.Unlock()
+
 	err := s.setFloor(ctx, seen.id(), why)
 	if errors.Is(err, errAgain) {
 		return nil
@@ -118,7 +125,7 @@ func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
 }
 
 // putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of now. On success what was
-// known before is void.
+// known of the space before is void.
 func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
@@ -139,6 +146,9 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []b
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if before := s.known.meta; before != nil && before.Losses >= m.Losses {
+		return true, nil // another call has learned of m, or of a later loss, since then
+	}
 	s.known = known{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: values}
 	return true, nil
 }

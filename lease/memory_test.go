@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -119,5 +118,3 @@ func (c conn) List(_ context.Context, prefix, after string, limit int) (entries 
 func (c conn) Prepare(context.Context) error { return nil }
 func (c conn) Close() error                  { return nil }
 func (c conn) String() string                { return fmt.Sprintf("memory of lineage %q", c.lineage) }
-
-func unmarshal(text string, to any) error { return json.Unmarshal([]byte(text), to) }

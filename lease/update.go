@@ -25,12 +25,14 @@ var leases = record{leasesEntry, numbersWentBack}
 type snapshot struct {
 	Answer
 	record
-	meta  *meta // nil if there is no space
-	raw   []byte
-	value []byte    // of the record
-	from  time.Time // by the process's clock, before the question, and
-	to    time.Time // after the answer
-	known known     // before the question
+	meta     *meta // nil if there is no space
+	raw      []byte
+	value    []byte    // of the record
+	replaced []byte    // value of the record before, if it was swapped
+	from     time.Time // by the process's clock, before the question, and
+	to       time.Time // after the answer
+	known    known     // before the question, without values
+	last     []byte    // known value of the record, before the question
 }
 
 // update changes one record of a space by compare-and-swap, and tries again when others were faster. It is all that leases and
@@ -131,6 +133,7 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 		return nil, s.failed("swap", err)
 	}
 	if after.Swapped {
+		after.replaced = before.value
 		after.Entries = replaced(entries, put)
 	}
 	return after, after.open(s)
@@ -152,7 +155,9 @@ func replaced(entries, put []Entry) []Entry {
 func (s *Space) question(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &snapshot{record: r, from: s.now(), known: s.known}
+	now := &snapshot{record: r, from: s.now(), known: s.known, last: s.known.values[r.name]}
+	now.known.values = nil // they change
+	return now
 }
 
 // open decodes the answer.

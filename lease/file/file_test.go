@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -189,6 +190,15 @@ func write(e *Engine, body string) error {
 	return os.WriteFile(e.path(entriesName), []byte(sumOf([]byte(body))+"\n"+body), 0o600)
 }
 
+// alter changes a byte, so that the entries are still JSON.
+func alter(e *Engine) error {
+	content, err := os.ReadFile(e.path(entriesName))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(e.path(entriesName), bytes.Replace(content, []byte(`"Position":1`), []byte(`"Position":2`), 1), 0o600)
+}
+
 // TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
 func TestDamage(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -212,6 +222,10 @@ func TestDamage(t *testing.T) {
 		},
 		"of other content": {
 			func(e *Engine) error { return write(e, "entries") },
+			lease.ErrCorrupt, lease.ErrCorrupt,
+		},
+		"altered": {
+			alter,
 			lease.ErrCorrupt, lease.ErrCorrupt,
 		},
 		"of another type": {

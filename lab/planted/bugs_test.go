@@ -1,0 +1,412 @@
+package planted
+
+// Sets of TestExplore.
+const (
+	losses        = "^TestExplore$/^losses$"
+	lossesBlind   = "^TestExplore$/^losses_without_positions$"
+	wrongClocks   = "^TestExplore$/^wrong_clocks$"
+	copies        = "^TestExplore$/^copies,_losses$"
+	counters      = "^TestExplore$/^counters,_losses$"
+	countersBlind = "^TestExplore$/^counters,_losses_without_positions$"
+)
+
+var bugs = []bug{
+	// The floor after a loss.
+	{
+		name:  "no floor",
+		file:  "lease/loss.go",
+		right: "m.Low = max(m.Low, now.known.meta.Low, now.floor(&m))",
+		wrong: "m.Low = max(m.Low, now.known.meta.Low)",
+		test:  losses, schedules: 1000,
+	},
+	{
+		name:  "a floor one too short",
+		file:  "lease/loss.go",
+		right: "{ return s.reach(m) + 1 }",
+		wrong: "{ return s.reach(m) }",
+		test:  losses, schedules: 2000,
+	},
+	{
+		name:  "a floor without skew",
+		file:  "lease/loss.go",
+		right: "present.Add(m.MaxSkew)",
+		wrong: "present",
+		test:  losses, schedules: 2000,
+	},
+	{
+		name:  "a floor by the process's clock alone",
+		file:  "lease/loss.go",
+		right: "if s.Time.After(present) {",
+		wrong: "if false {",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a floor by the clock before the call",
+		file:  "lease/loss.go",
+		right: "present := s.to\n",
+		wrong: "present := s.from\n",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a floor that falls",
+		file:  "lease/loss.go",
+		right: "m.Low = max(m.Low, now.known.meta.Low, now.floor(&m))",
+		wrong: "m.Low = now.floor(&m) - 2*int64(m.Losses%2)",
+		test:  losses, schedules: 2000,
+	},
+
+	// What shows a loss.
+	{
+		name:  "a position that went back ignored",
+		file:  "lease/known.go",
+		right: "case s.Position != 0 && s.Position < least:",
+		wrong: "case false:",
+		test:  counters, schedules: 1000,
+	},
+	{
+		name:  "the swap itself not counted in the position",
+		file:  "lease/known.go",
+		right: "		least++\n",
+		wrong: "",
+		test:  counters, schedules: 4000,
+	},
+	{
+		name:  "a value that went back ignored",
+		file:  "lease/known.go",
+		right: "case s.older(s.last, found):",
+		wrong: "case found == nil:",
+		test:  lossesBlind, schedules: 1000,
+	},
+	{
+		name:  "the value that a swap replaced ignored",
+		file:  "lease/known.go",
+		right: "		found = s.replaced\n",
+		wrong: "",
+		test:  countersBlind, schedules: 4000,
+	},
+	{
+		name:  "a value that vanished ignored",
+		file:  "lease/known.go",
+		right: "		return true // it is gone\n",
+		wrong: "		return false\n",
+		test:  countersBlind, schedules: 4000,
+	},
+	{
+		name:  "only steps of before compared",
+		file:  "lease/numbers.go",
+		right: "range slices.Concat(before.Steps, after.Steps) {",
+		wrong: "range before.Steps {",
+		test:  lossesBlind, schedules: 4000,
+	},
+	{
+		name:  "a step compared only where it begins after a later one",
+		file:  "lease/numbers.go",
+		right: "if after.at(step.From) < before.at(step.From) {",
+		wrong: "if step.From > before.Steps[len(before.Steps)-1].From-3 && after.at(step.From) < before.at(step.From) {",
+		test:  lossesBlind, schedules: 4000,
+	},
+	{
+		name:  "a counter's period that goes back",
+		file:  "lease/counter.go",
+		right: "		return after.Period < before.Period\n",
+		wrong: "		return false\n",
+		test:  countersBlind, schedules: 4000,
+	},
+	{
+		name:  "a floor below windows that were seen",
+		file:  "lease/known.go",
+		right: "s.meta.Losses > s.known.meta.Losses && (s.meta.Low > newest || newest > s.reach(s.meta))",
+		wrong: "s.meta.Losses > s.known.meta.Losses && (s.meta.Low > newest || newest >= 0)",
+		test:  losses, schedules: 8000,
+	},
+	{
+		name:  "another space that is older",
+		file:  "lease/known.go",
+		right: "return s.meta.Losses > s.known.meta.Losses && (",
+		wrong: "return (",
+		test:  losses, schedules: 2000,
+	},
+
+	{
+		name:  "a loss forgotten that could not be noted",
+		file:  "lease/loss.go",
+		right: "		s.known.lost = why\n",
+		wrong: "",
+		test:  counters, schedules: 8000,
+	},
+
+	// What a handle knows.
+	{
+		name:  "values learned whatever was known",
+		file:  "lease/known.go",
+		right: "unchanged || !after.older(last, after.value)",
+		wrong: "unchanged || last != nil || true",
+		test:  lossesBlind, schedules: 8000,
+	},
+	{
+		name:  "a position that may fall",
+		file:  "lease/known.go",
+		right: "now.position = max(now.position, after.Position)",
+		wrong: "now.position = after.Position",
+		test:  counters, schedules: 4000,
+	},
+	{
+		name:  "an older space learned",
+		file:  "lease/known.go",
+		right: "if now.meta.ID != after.meta.ID && now.meta.Losses >= after.meta.Losses {",
+		wrong: "if false {",
+		test:  counters, schedules: 8000,
+	},
+	{
+		name:  "a late answer to the swap of meta",
+		file:  "lease/loss.go",
+		right: "before != nil && before.Losses >= m.Losses",
+		wrong: "before != nil && false",
+		test:  countersBlind, schedules: 8000,
+	},
+
+	// A take.
+	{
+		name: "a swap that does not expect meta",
+		file: "lease/update.go",
+		right: `	after.Answer, err = s.engine.Swap(ctx, expect, []Entry{put})
+`,
+		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], []Entry{put})
+	if err == nil && !after.Swapped {
+		after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
+	}
+`,
+		test: losses, schedules: 4000,
+	},
+	{
+		name:  "an unknown outcome taken for a success",
+		file:  "lease/update.go",
+		right: "return fmt.Errorf(\"%w: %w\", ErrUnknown, err)",
+		wrong: "return nil",
+		test:  losses, schedules: 1000,
+	},
+	{
+		name:  "a swap that changed nothing taken for a success",
+		file:  "lease/update.go",
+		right: "		if after.Swapped {\n			return",
+		wrong: "		if after.Swapped || try > 0 {\n			return",
+		test:  losses, schedules: 1000,
+	},
+	{
+		name:  "a loss after the swap ignored",
+		file:  "lease/update.go",
+		right: "	loss := after.loss()\n	if loss == \"\" {",
+		wrong: "	loss := after.loss()\n	if true {",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "merged windows made anew",
+		file:  "lease/numbers.go",
+		right: "a.Next = max(a.Next, b.Next)",
+		wrong: "a.Next = min(a.Next, b.Next)",
+		test:  wrongClocks, schedules: 1000,
+	},
+	{
+		name:  "windows before the floor granted",
+		file:  "lease/take.go",
+		right: "case window < m.Low:",
+		wrong: "case false:",
+		test:  losses, schedules: 1000,
+	},
+	{
+		name:  "beyond the limit ahead",
+		file:  "lease/take.go",
+		right: "last := m.WindowOf(now.from) + m.Ahead",
+		wrong: "last := m.WindowOf(now.from) + m.Ahead + 2",
+		test:  losses, schedules: 2000,
+	},
+	{
+		name:  "a second outside the window",
+		file:  "lease/take.go",
+		right: "End:       m.start(window + 1),",
+		wrong: "End:       m.start(window + 1).Add(time.Second),",
+		test:  wrongClocks, schedules: 1000,
+	},
+	{
+		name:  "beyond the nodes of the space",
+		file:  "lease/take.go",
+		right: "return m.Nodes - min(taken, m.Nodes)",
+		wrong: "return m.Nodes + 1 - min(taken, m.Nodes)",
+		test:  wrongClocks, schedules: 1000,
+	},
+
+	// Counters after a loss.
+	{
+		name:  "the number of a counter after a loss",
+		file:  "lease/counter.go",
+		right: "c.Lost = c.ID != id",
+		wrong: "c.Lost = c.ID == \"\"",
+		test:  counters, schedules: 1000,
+	},
+	{
+		name:  "a counter set for a loss that was noted meanwhile",
+		file:  "lease/counter.go",
+		right: "case at.id() != before.id():",
+		wrong: "case before == nil:",
+		test:  counters, schedules: 8000,
+	},
+	{
+		name:  "a counter made anew after a loss",
+		file:  "lease/counter.go",
+		right: "			found.ID = \"\" //",
+		wrong: "			//",
+		test:  counters, schedules: 2000,
+	},
+	{
+		name:  "a period begun anew though it is not known to be new",
+		file:  "lease/counter.go",
+		right: "anew := later && m.isNew(period)",
+		wrong: "anew := later && (!c.Lost || m.isNew(period))",
+		test:  counters, schedules: 2000,
+	},
+	{
+		name:  "a period taken early before the loss",
+		file:  "lease/counter.go",
+		right: "period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))",
+		wrong: "period.Begin.Before(m.start(m.Low))",
+		test:  counters, schedules: 8000,
+	},
+
+	// The keeper, in the explorer and by its own tests.
+	{
+		name:  "a copied machine ignored",
+		file:  "lease/loop.go",
+		right: "	if k.stale() {\n		k.drop()\n	} else if",
+		wrong: "	if k.stale() {\n	} else if",
+		test:  copies, schedules: 1000,
+	},
+	{
+		name: "a copy looked for before the take",
+		file: "lease/loop.go",
+		right: `		lease, err := k.take(ctx, window)
+		var unfit error
+		if err == nil {
+			unfit = k.queue.Add(lease)
+		}
+		switch {
+		case k.stale():`,
+		wrong: `		copied := k.stale()
+		lease, err := k.take(ctx, window)
+		var unfit error
+		if err == nil {
+			unfit = k.queue.Add(lease)
+		}
+		switch {
+		case copied:`,
+		test: copies, schedules: 2000,
+	},
+	{
+		name:  "windows of the original taken for own ones",
+		file:  "lease/loop.go",
+		right: "	clear(k.settled)\n",
+		wrong: "",
+		test:  copies, schedules: 1000,
+	},
+	{
+		name:  "a refused caller does not wake the keeper",
+		file:  "lease/loop.go",
+		right: "	case <-k.wake:\n",
+		wrong: "",
+		test:  "^TestKeeperRefused$",
+	},
+	{
+		name:  "a call that hangs for as long as it likes",
+		file:  "lease/loop.go",
+		right: "context.WithTimeout(ctx, k.pressed(longest, limit))",
+		wrong: "context.WithTimeout(ctx, time.Hour)",
+		test:  "^TestKeeperOutlives$",
+	},
+	{
+		name:  "no window further ahead",
+		file:  "lease/loop.go",
+		right: "return min(int64((outage+limits.Window-1)/limits.Window)+1, limits.Ahead)",
+		wrong: "return min(int64(outage), 1)",
+		test:  "^TestKeeperOutlives$",
+	},
+
+	// Counters, by their own tests.
+	{
+		name:  "a run given twice",
+		file:  "counter/counter.go",
+		right: "			c.next, c.refused = nil, false\n",
+		wrong: "			c.refused = false\n",
+		test:  "^TestEverybody$|^TestEnd$",
+	},
+	{
+		name:  "one number past the end of a run",
+		file:  "counter/counter.go",
+		right: "	if i < b.count {\n		return b.number(i), nil",
+		wrong: "	if i <= b.count {\n		return b.number(i), nil",
+		test:  "^TestEverybody$|^TestEnd$|^TestAway$",
+	},
+	{
+		name:  "a step of 1 whatever was asked for",
+		file:  "counter/counter.go",
+		right: "b := &run{first: got.First, step: got.Step,",
+		wrong: "b := &run{first: got.First, step: 1,",
+		test:  "^TestEnd$",
+	},
+	{
+		name:  "a number given, and the next caller served with it again",
+		file:  "counter/strict.go",
+		right: "			got.First += got.Step\n",
+		wrong: "",
+		test:  "^TestEverybody$|^TestStrictGone$",
+	},
+	{
+		name:  "a strict number given to two",
+		file:  "counter/strict.go",
+		right: "		got.N -= part\n",
+		wrong: "		if got.N -= part; len(batch) > 1 {\n			got.First -= got.Step\n		}\n",
+		test:  "^TestEverybody$",
+	},
+
+	// The file engine, by its own tests.
+	{
+		name:  "a swap that compares nothing",
+		file:  "lease/file/file.go",
+		right: "if !turns.Unchanged(answer.Entries, expect) {",
+		wrong: "if !turns.Unchanged(answer.Entries, answer.Entries) {",
+		test:  "^TestSuite$",
+	},
+	{
+		name:  "a swap without the lock",
+		file:  "lease/file/file.go",
+		right: "if locked && sameFile(f, e.path(lockName)) {",
+		wrong: "if true {",
+		test:  "^TestSuite$",
+	},
+	{
+		name:  "a position that stays",
+		file:  "lease/file/file.go",
+		right: "	s.Position++\n",
+		wrong: "",
+		test:  "^TestSuite$",
+	},
+	{
+		name:  "entries renamed before they are written",
+		file:  "lease/file/file.go",
+		right: "		{\"write\", func() error { return e.write(next, content) }},\n		{\"rename\", func() error { return os.Rename(next, e.path(name)) }},\n",
+		wrong: "		{\"write\", func() error { return e.write(e.path(name), content) }},\n		{\"rename\", func() error { return os.Rename(e.path(name), next) }},\n",
+		test:  "^TestCrashes$",
+	},
+	{
+		name:  "a damaged file taken for a good one",
+		file:  "lease/file/file.go",
+		right: "if string(sum) != sumOf(body) {",
+		wrong: "if len(sum) == 0 {",
+		test:  "^TestDamage$",
+	},
+	{
+		name:  "a copy of the directory with the same lineage",
+		file:  "lease/file/file.go",
+		right: "return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil",
+		wrong: "return token + cmp.Or(\"\", dir.Born[:0], file.Inode[:0]), nil",
+		test:  "^TestCopy$",
+	},
+}

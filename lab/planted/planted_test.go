@@ -1,0 +1,94 @@
+// Package planted plants bugs into the lease protocol, its keeper, counters and the file engine, and has the tests find each.
+package planted
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// A bug is a file with a wrong text in place of one that stands there once, and the test of its package that must fail then.
+type bug struct {
+	name         string
+	file         string
+	right, wrong string
+	test         string
+	schedules    int // that are enough for TestExplore
+}
+
+// TestFound builds each package with its bug, and runs the test. Two at a time, as many as -parallel says.
+func TestFound(t *testing.T) {
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			args := b.goTest(t)
+			output, err := command(args...).CombinedOutput()
+			switch {
+			case err == nil:
+				t.Errorf("not found by %s", strings.Join(args, " "))
+			case !bytes.Contains(output, []byte("--- FAIL: Test")):
+				t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, output)
+			default:
+				t.Log(firstFailure(output))
+			}
+		})
+	}
+}
+
+// goTest returns the arguments of the go command that run the test on the package with the bug.
+func (b bug) goTest(t *testing.T) []string {
+	file, err := filepath.Abs(filepath.Join(root, b.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(source, []byte(b.right)); n != 1 {
+		t.Fatalf("%s has this text %d times, want 1:\n%s", b.file, n, b.right)
+	}
+	patched := filepath.Join(t.TempDir(), filepath.Base(file))
+	write(t, patched, bytes.Replace(source, []byte(b.right), []byte(b.wrong), 1))
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := patched + ".json"
+	write(t, overlay, replace)
+
+	args := []string{"test", "-overlay", overlay, "-vet=off", "-count=1", "-run", b.test, "./" + filepath.Dir(b.file)}
+	if b.schedules > 0 {
+		args = append(args, "-seed", "1", "-schedules", fmt.Sprint(b.schedules))
+	}
+	return args
+}
+
+func write(t *testing.T, file string, content []byte) {
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func command(args ...string) *exec.Cmd {
+	c := exec.Command("go", args...)
+	c.Dir = root
+	return c
+}
+
+// firstFailure returns the line in which a test says what is wrong.
+func firstFailure(output []byte) string {
+	for line := range strings.Lines(string(output)) {
+		if strings.Contains(line, "_test.go:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "a test fails"
+}
