@@ -45,6 +45,7 @@ var manyLimits = []Limits{
 	{Nodes: 4 + 64*3, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second, Reserve: 3},
 	{Nodes: 4 + 64*3, Window: 3 * time.Second, Ahead: 1, MaxSkew: 2 * time.Second, Reserve: 3},
 	{Nodes: 4 + 64*2, Window: 2 * time.Second, Ahead: 1, MaxSkew: 5 * time.Second, Reserve: 2},
+	{Nodes: 4 + 64*3, Window: 20 * time.Second, Ahead: 2, MaxSkew: 10 * time.Second, Reserve: 3}, // with ticks of 2 s
 }
 
 func newWorld(seed uint64, set scenes) *world {

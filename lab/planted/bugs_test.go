@@ -15,8 +15,8 @@ var bugs = []bug{
 	{
 		name:  "no floor",
 		file:  "lease/loss.go",
-		right: "m.Low = max(m.Low, now.known.meta.Low, now.floor(&m))",
-		wrong: "m.Low = max(m.Low, now.known.meta.Low)",
+		right: "m.Low = max(m.Low, before.Low, now.floor(&m))",
+		wrong: "m.Low = max(m.Low, before.Low)",
 		test:  losses, schedules: 1000,
 	},
 	{
@@ -29,28 +29,28 @@ var bugs = []bug{
 	{
 		name:  "a floor without skew",
 		file:  "lease/loss.go",
-		right: "present.Add(m.MaxSkew)",
-		wrong: "present",
+		right: "s.later().Add(m.MaxSkew)",
+		wrong: "s.later()",
 		test:  losses, schedules: 2000,
 	},
 	{
 		name:  "a floor by the process's clock alone",
 		file:  "lease/loss.go",
-		right: "if s.Time.After(present) {",
+		right: "if s.Time.After(s.to) {",
 		wrong: "if false {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a floor by the clock before the call",
 		file:  "lease/loss.go",
-		right: "present := s.to\n",
-		wrong: "present := s.from\n",
+		right: "	return s.to\n",
+		wrong: "	return s.from\n",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a floor that falls",
 		file:  "lease/loss.go",
-		right: "m.Low = max(m.Low, now.known.meta.Low, now.floor(&m))",
+		right: "m.Low = max(m.Low, before.Low, now.floor(&m))",
 		wrong: "m.Low = now.floor(&m) - 2*int64(m.Losses%2)",
 		test:  losses, schedules: 2000,
 	},
@@ -169,9 +169,9 @@ var bugs = []bug{
 	{
 		name: "a swap that does not expect meta",
 		file: "lease/update.go",
-		right: `	after.Answer, err = s.engine.Swap(ctx, expect, []Entry{put})
+		right: `	after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
-		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], []Entry{put})
+		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
 	if err == nil && !after.Swapped {
 		after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
 	}
@@ -181,7 +181,7 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "return fmt.Errorf(\"%w: %w\", ErrUnknown, err)",
+		right: "return afterLosing(try, fmt.Errorf(\"%w: %w\", ErrUnknown, err))",
 		wrong: "return nil",
 		test:  losses, schedules: 1000,
 	},
@@ -209,15 +209,15 @@ var bugs = []bug{
 	{
 		name:  "windows before the floor granted",
 		file:  "lease/take.go",
-		right: "case window < m.Low:",
-		wrong: "case false:",
+		right: "	if window < m.Low {",
+		wrong: "	if false {",
 		test:  losses, schedules: 1000,
 	},
 	{
 		name:  "beyond the limit ahead",
 		file:  "lease/take.go",
-		right: "last := m.WindowOf(now.from) + m.Ahead",
-		wrong: "last := m.WindowOf(now.from) + m.Ahead + 2",
+		right: "ahead > m.Ahead {",
+		wrong: "ahead > m.Ahead+2 {",
 		test:  losses, schedules: 2000,
 	},
 	{
@@ -230,9 +230,81 @@ var bugs = []bug{
 	{
 		name:  "beyond the nodes of the space",
 		file:  "lease/take.go",
-		right: "return m.Nodes - min(taken, m.Nodes)",
-		wrong: "return m.Nodes + 1 - min(taken, m.Nodes)",
+		right: "return 0, m.mainNodes()\n",
+		wrong: "return 0, m.mainNodes() + 1\n",
 		test:  wrongClocks, schedules: 1000,
+	},
+
+	// The reserve.
+	{
+		name:  "a floor and a tick by the slower clock",
+		file:  "lease/loss.go",
+		right: "if s.Time.After(s.to) {",
+		wrong: "if !s.Time.IsZero() && s.Time.Before(s.to) {",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a slice open at once",
+		file:  "lease/take.go",
+		right: "case now.from.Before(opens):",
+		wrong: "case false:",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a slice open in the middle of its tick",
+		file:  "lease/reserve.go",
+		right: "return l.tickStart(tick + 1).Add(l.MaxSkew)",
+		wrong: "return l.tickStart(tick).Add(time.Duration(l.tick()) * time.Second / 2).Add(l.MaxSkew)",
+		test:  losses, schedules: 20000,
+	},
+	{
+		name:  "a slice open as soon as the tick is over by one clock",
+		file:  "lease/reserve.go",
+		right: "return l.tickStart(tick + 1).Add(l.MaxSkew)",
+		wrong: "return l.tickStart(tick + 1)",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "windows before the tick",
+		file:  "lease/take.go",
+		right: "case window < first || window >= end:",
+		wrong: "case window >= end:",
+		test:  losses, schedules: 20000,
+	},
+	{
+		name:  "the tick of the loss before",
+		file:  "lease/loss.go",
+		right: "	m.Tick = m.tickOf(s.later())\n",
+		wrong: "	if m.Tick == 0 {\n		m.Tick = m.tickOf(s.later())\n	}\n",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a slice by the count of losses",
+		file:  "lease/loss.go",
+		right: "	m.Tick = m.tickOf(s.later())\n",
+		wrong: "	m.Tick = m.tickOf(s.later())/64*64 + int64(m.Losses)\n",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a lease beyond the end of the slice",
+		file:  "lease/take.go",
+		right: "if first > end || n > end-first {",
+		wrong: "if first > end || first == end {",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "the reserve of a space made again by hand",
+		file:  "lease/take.go",
+		right: "case m.Tick == 0 || window < m.Begin:",
+		wrong: "case m.Tick == 0:",
+		test:  losses, schedules: 20000,
+	},
+	{
+		name:  "a mark lost by who notes a loss",
+		file:  "lease/loss.go",
+		right: "	if m.Retired == \"\" {\n",
+		wrong: "	m.Retired = \"\"\n	if false {\n",
+		test:  "^TestMove",
 	},
 
 	// Counters after a loss.
@@ -276,56 +348,46 @@ var bugs = []bug{
 	{
 		name:  "a copied machine ignored",
 		file:  "lease/loop.go",
-		right: "	if k.stale() {\n		k.drop()\n	} else if",
-		wrong: "	if k.stale() {\n	} else if",
+		right: "	if l.stale() {\n		l.drop()\n	}\n",
+		wrong: "	l.stale()\n",
 		test:  copies, schedules: 1000,
 	},
 	{
 		name: "a copy looked for before the take",
 		file: "lease/loop.go",
-		right: `		lease, err := k.take(ctx, window)
-		var unfit error
-		if err == nil {
-			unfit = k.queue.Add(lease)
-		}
-		switch {
-		case k.stale():`,
-		wrong: `		copied := k.stale()
-		lease, err := k.take(ctx, window)
-		var unfit error
-		if err == nil {
-			unfit = k.queue.Add(lease)
-		}
-		switch {
-		case copied:`,
+		right: `		leases, err := l.take(ctx, from, to)
+		if l.stale() { //`,
+		wrong: `		copied := l.stale()
+		leases, err := l.take(ctx, from, to)
+		if copied { //`,
 		test: copies, schedules: 2000,
 	},
 	{
 		name:  "windows of the original taken for own ones",
 		file:  "lease/loop.go",
-		right: "	clear(k.settled)\n",
+		right: "	clear(l.asked)\n",
 		wrong: "",
 		test:  copies, schedules: 1000,
 	},
 	{
 		name:  "a refused caller does not wake the keeper",
 		file:  "lease/loop.go",
-		right: "	case <-k.wake:\n",
+		right: "	case <-l.wake:\n",
 		wrong: "",
 		test:  "^TestKeeperRefused$",
 	},
 	{
 		name:  "a call that hangs for as long as it likes",
 		file:  "lease/loop.go",
-		right: "context.WithTimeout(ctx, k.pressed(longest, limit))",
+		right: "context.WithTimeout(ctx, l.pressed(longest, limit))",
 		wrong: "context.WithTimeout(ctx, time.Hour)",
 		test:  "^TestKeeperOutlives$",
 	},
 	{
 		name:  "no window further ahead",
 		file:  "lease/loop.go",
-		right: "return min(int64((outage+limits.Window-1)/limits.Window)+1, limits.Ahead)",
-		wrong: "return min(int64(outage), 1)",
+		right: "		return windows + 2, 2\n",
+		wrong: "		return 1, 1\n",
 		test:  "^TestKeeperOutlives$",
 	},
 
@@ -377,8 +439,8 @@ var bugs = []bug{
 	{
 		name:  "a swap without the lock",
 		file:  "lease/file/file.go",
-		right: "if locked && sameFile(f, e.path(lockName)) {",
-		wrong: "if true {",
+		right: "		if locked || err != nil {\n",
+		wrong: "		if locked || err != nil || pause > 0 {\n",
 		test:  "^TestSuite$",
 	},
 	{
