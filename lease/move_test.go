@@ -209,6 +209,17 @@ func TestMoveRefused(t *testing.T) {
 		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
+		{"the new store goes back to the middle of the move", func(w *removal) {
+			w.move(&fuse{last: 10}, "s")
+			middle := w.to.snapshot()
+			again(w)
+			middle.lineage = "restored"
+			w.to.restore(middle)
+		}, "s", ErrRetired, true},
+		{"the new store goes back to before the mark", func(w *removal) {
+			w.move(&fuse{last: 6}, "s")
+			w.to.lineage = "restored"
+		}, "s", ErrExists, false},
 		{"the old one is back without its mark", func(w *removal) {
 			backup := w.from.snapshot()
 			again(w)
