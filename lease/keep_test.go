@@ -408,6 +408,33 @@ func TestAheadRefused(t *testing.T) {
 	})
 }
 
+// TestLossByAnotherClock: the clock of the source is behind that of the keeper, so that the time until which it is to wait is over. It
+// pauses between two tries all the same.
+func TestLossByAnotherClock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		k := keepOn(t, s)
+		defer k.Close()
+		time.Sleep(5 * time.Minute)
+		calls := 0
+		lost := time.Now()
+		s.refuse = func(int64) error {
+			calls++
+			if time.Since(lost) > 10*time.Minute {
+				return nil
+			}
+			if calls > 100000 {
+				return errAway // or it asks for ever, and no time passes
+			}
+			return &WaitError{ErrLoss, time.Now().Add(-30 * time.Second), "not yet"}
+		}
+		time.Sleep(11 * time.Minute)
+		if status := k.Status(); status.Failed < 100 || status.Failed > 5000 || !status.Healthy {
+			t.Errorf("%+v", status)
+		}
+	})
+}
+
 // TestKeepOptions has options that are refused, and those that others replace.
 func TestKeepOptions(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -66,6 +66,17 @@ func (s *snapshot) older(seen, found []byte) bool {
 	return s.record.wentBack(seen, found)
 }
 
+// learnMark remembers that the space is retired, so that it still is if this handle makes it anew, as its data are gone.
+func (s *Space) learnMark(retired *meta) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := *s.known.meta
+	m.Retired = retired.Retired
+	m.Successor = retired.Successor
+	s.known.meta = &m
+	s.known.raw = nil // it has no mark
+}
+
 // learn remembers what a swap of this handle has made durable, unless a later one did so before.
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()

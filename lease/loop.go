@@ -246,10 +246,16 @@ func (l *loop) settle(from, to int64, err error) bool {
 	if !errors.As(err, &wait) || errors.Is(err, ErrAhead) {
 		return false
 	}
+	now := l.clock()
 	spread := shortest
-	if left := l.covered(l.clock()); left > 4*longest {
+	if l.covered(now) > 4*longest {
 		spread = longest
 	}
+	over := wait.Until
+	if over.Before(now) {
+		over = now // the clock that decides is behind this one
+	}
+	retry := over.Add(rand.N(spread))
 	for window := from; window <= to; window++ {
 		if _, asked := l.asked[window]; asked && l.asked[window].retry.IsZero() {
 			continue
@@ -258,7 +264,7 @@ func (l *loop) settle(from, to int64, err error) bool {
 			l.asked[window] = outcome{err: err}
 			return true // of the others this is not known
 		}
-		l.asked[window] = outcome{err, wait.Until.Add(rand.N(spread))}
+		l.asked[window] = outcome{err, retry}
 	}
 	return true
 }

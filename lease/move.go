@@ -9,11 +9,15 @@ import (
 	"strings"
 )
 
-// moving is the entry of a space that is about to take the place of another one: the word that ties the two, and the other's name.
+// moving is the entry of a space that is about to take the place of another one: the word that ties the two, the lineage of the data,
+// and the other's name.
 //
 // It is there before the old space is retired, for that word alone. So no other place can take that of the old space as well, nor
-// can this one once more if its data are lost.
+// can this one once more if its data are lost: then the entry is gone too, or its lineage is another.
 var moving = record{name: "move"}
+
+// announced returns what the entry of a move has after the word.
+func announced(now *snapshot, old *Space) string { return " " + now.Lineage + " " + old.String() }
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were granted stay in
 // force. Only an older copy of the data would undo it.
@@ -63,11 +67,10 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	if now.meta == nil && now.value == nil {
 		return s.newWord(ctx, now, old)
 	}
-	word, name, _ := strings.Cut(string(now.value), " ")
+	word, _, _ = strings.Cut(string(now.value), " ")
 	if now.meta != nil {
-		word, name = now.meta.From, ""
-	}
-	if name == old.String() {
+		word = now.meta.From
+	} else if string(now.value) == word+announced(now, old) {
 		return word, nil
 	}
 	before, err := old.read(ctx, leases)
@@ -76,6 +79,9 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	}
 	if before.meta == nil || before.meta.Retired == "" || before.meta.Retired != word {
 		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store", ErrExists, s, old)
+	}
+	if now.meta == nil && !strings.HasPrefix(string(now.value), word+" "+now.Lineage+" ") {
+		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
 	}
 	return word, nil
 }
@@ -86,7 +92,7 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 		return "", err
 	}
 	word = cryptorand.Text()
-	after, err := s.swap(ctx, now, Entry{moving.name, []byte(word + " " + old.String())})
+	after, err := s.swap(ctx, now, Entry{moving.name, []byte(word + announced(now, old))})
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

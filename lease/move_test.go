@@ -209,6 +209,17 @@ func TestMoveRefused(t *testing.T) {
 		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
+		{"the new store goes back to the middle of the move", func(w *removal) {
+			w.move(&fuse{last: 10}, "s")
+			middle := w.to.snapshot()
+			again(w)
+			middle.lineage = "restored"
+			w.to.restore(middle)
+		}, "s", ErrRetired, true},
+		{"the new store goes back to before the mark", func(w *removal) {
+			w.move(&fuse{last: 6}, "s")
+			w.to.lineage = "restored"
+		}, "s", ErrExists, false},
 		{"the old one is back without its mark", func(w *removal) {
 			backup := w.from.snapshot()
 			again(w)
@@ -285,13 +296,15 @@ func TestMoveByTwo(t *testing.T) {
 	}
 }
 
-// TestRetire: the mark stays when a loss of data is noted, and the space can move afterwards.
+// TestRetire: the mark stays when a loss of data is noted, even where all is gone, and the space can move afterwards.
 func TestRetire(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	backup := w.from.snapshot()
+	other := open(t, conn{memory: w.from}, w.clock)
 	w.must(w.old.Retire(t.Context()))
 	w.must(w.old.Retire(t.Context()))
 	wantRetired(t, w.old)
+	wantRetired(t, other)
 	for _, lost := range []state{w.from.snapshot(), backup} {
 		lost.lineage += " restored"
 		w.from.restore(lost)
@@ -305,10 +318,11 @@ func TestRetire(t *testing.T) {
 	if err != nil || info.Successor != s.String() {
 		t.Errorf("%+v, %v", info, err)
 	}
-	w.from.restore(state{})
+	w.from.restore(state{map[string]string{}, "restored", 0})
 	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("%v, want ErrNoSpace", err)
 	}
+	wantRetired(t, other) // which finds nothing, and makes the space anew
 }
 
 // TestMoveCounters: counters that wait for a person wait in the new space too.

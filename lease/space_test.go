@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -82,6 +83,7 @@ func TestTake(t *testing.T) {
 		{"last window", 0, 0, 5, 1, 0, nil, time.Time{}},
 		{"too far", 0, 0, 6, 1, 0, ErrAhead, noon.Add(time.Minute)},
 		{"as far, before the server's clock", -time.Minute, 0, 5, 1, 1, nil, time.Time{}},
+		{"the last window of all", 0, 0, math.MaxInt64 - noon.Unix()/60, 1, 0, ErrAhead, noon.Add(math.MaxInt64 / time.Minute * time.Minute)},
 		{"a slow clock", 0, -300 * time.Hour, -18000, 3, 0, nil, time.Time{}},
 		{"a fast clock", 0, 300 * time.Hour, 18000, 3, 0, nil, time.Time{}},
 		{"clocks apart", time.Second, 62 * time.Second, 0, 1, 0, ErrClock, time.Time{}},

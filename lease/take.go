@@ -29,7 +29,8 @@ func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake
 			return nil, err
 		}
 		granted, missing = nil, nil // of an earlier try
-		for window := from; window <= to; window++ {
+		for i := range to - from + 1 {
+			window := from + i
 			first, err := s.mayTake(now, taken, window, n)
 			if err != nil {
 				missing = cmp.Or(missing, err)

@@ -54,6 +54,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			continue
 		}
 		if now.meta.Retired != "" {
+			s.learnMark(now.meta)
 			return fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 		}
 

@@ -24,8 +24,8 @@ counters and for its secret. Run it again if it fails: it goes on where it was.
 
 Programs go on for minutes under the leases that they have. It prints from when
 on the new space grants leases: start the programs with NEW then, before their
-leases end. Then delete the old space, or take away the programs' right to it:
-an older copy of it would not know that it is retired.`,
+leases end. Once no program runs with OLD, delete the old space, or take away
+the programs' right to it: an older copy of it would not know that it is retired.`,
 		Example: "  randflake store move sqlite:ids.db postgres://app@db/shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.moveSpace(cmd.Context(), args[0], args[1])
@@ -73,7 +73,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		return err
 	}
 	next := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), leftBehind(info, before.Retired, began))
-	next += "2. Then delete the old space, or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
+	next += "2. Once no program runs with the old store, delete the old space, or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
 	if secret := filepath.Join(h.at.Dir, "secret"); h.at.Dir != "" && exists(secret) {
 		next += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
 	}
