@@ -76,9 +76,7 @@ func loses(failover, seen bool) func(*world) {
 		lost := w.start(2)
 		w.recover(lost...) // so that the ends are far
 		w.recover(saw...)
-		for _, p := range lost {
-			p.pause()
-		}
+		w.rest(lost...)
 		if !seen {
 			w.close(saw...)
 		}
@@ -96,9 +94,7 @@ func loses(failover, seen bool) func(*world) {
 		small := w.startOnReserve()
 		w.recover(small...)
 		if seen {
-			for _, p := range large {
-				p.pause() // they can't tell that data are lost, as they had no lease yet
-			}
+			w.rest(large...) // they can't tell that data are lost, as they had no lease yet
 		}
 		w.must(replace())
 		w.ensure(time.Since(first) < time.Minute, "the second loss came %v after the first", time.Since(first))
@@ -135,9 +131,7 @@ func wiped(w *world) {
 	w.worker.Nodes = quarter
 	lost := w.start(2)
 	w.recover(lost...)
-	for _, p := range lost {
-		p.pause()
-	}
+	w.rest(lost...)
 	since := time.Now()
 	w.must(w.Wipe())
 	late := w.launch(1)

@@ -279,6 +279,21 @@ func (w *world) startOnReserve() []*process {
 	return started
 }
 
+// rest has workers stand still while they ask for no lease, so that they hold no lock of the store.
+func (w *world) rest(workers ...*process) {
+	for _, p := range workers {
+		w.await(p.name+" asks for no lease", func() bool {
+			p.pause()
+			w.sleep(20 * time.Millisecond) // for all threads to stop
+			if p.Calling.Load() == 0 {
+				return true
+			}
+			p.resume()
+			return false
+		})
+	}
+}
+
 // wantLeased sees to it that workers which stand still have leases left.
 func (w *world) wantLeased(workers []*process) {
 	for _, p := range workers {
