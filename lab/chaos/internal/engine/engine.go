@@ -52,6 +52,9 @@ type Setup struct {
 	Members    int     // of a cluster, if not one
 	Pooler     bool    // before the server
 	Randflaked string  // the program of replicas
+
+	Snapshots   bool // copies of etcd are snapshots, each of which is restored as another cluster
+	Synchronous bool // PostgreSQL waits for standbys, and the space is told that promotions lose nothing
 }
 
 // A start starts an engine.

@@ -62,6 +62,13 @@ func startEtcd(e *Engine) error {
 		return cluster.Copy(copied)
 	}
 	e.Restore = func() error { return errors.Join(cluster.Kill(), cluster.Restore(copied)) }
+	if e.setup.Snapshots {
+		e.Copy = func() error {
+			copied = e.fresh("snapshot")
+			return cluster.Save(copied)
+		}
+		e.Restore = func() error { return errors.Join(cluster.Kill(), cluster.RestoreSaved(copied)) }
+	}
 	e.KillLeader = func() error {
 		leader, err := cluster.Leader(context.Background())
 		if err != nil {
@@ -125,7 +132,11 @@ func startPostgres(e *Engine) error {
 	if err != nil {
 		return err
 	}
-	server, err := servers.StartPostgresIn(environ, filepath.Join(e.setup.Dir, "server"), nil)
+	config := map[string]string{}
+	if e.setup.Synchronous {
+		config["synchronous_standby_names"] = "*"
+	}
+	server, err := servers.StartPostgresIn(environ, filepath.Join(e.setup.Dir, "server"), config)
 	if err != nil {
 		return err
 	}
@@ -157,6 +168,9 @@ func startPostgres(e *Engine) error {
 		e.replace(server, server.Addr())
 		return nil
 	}
+	if e.setup.Synchronous {
+		return e.synchronous(server)
+	}
 	e.Follow = func() error { return backup(true) }
 	e.Promote = func() error {
 		if err := errors.Join(server.Kill(), copied.Start(), copied.Promote()); err != nil {
@@ -167,6 +181,31 @@ func startPostgres(e *Engine) error {
 		return nil
 	}
 	return nil
+}
+
+// synchronous has a standby follow the primary, which waits for it at each commit, and once it is promoted another one follow it.
+func (e *Engine) synchronous(primary *servers.Postgres) error {
+	e.URL += "&promotion=kept"
+	var standby *servers.Postgres
+	follow := func(primary *servers.Postgres) error {
+		next, err := primary.BaseBackup(e.fresh("standby"), true)
+		if err != nil {
+			return err
+		}
+		e.onStop(func() { next.Kill() })
+		standby = next
+		return next.Start()
+	}
+	e.Promote = func() error {
+		next := standby
+		if err := errors.Join(primary.Kill(), next.Promote()); err != nil {
+			return err
+		}
+		primary = next
+		e.replace(primary, primary.Addr())
+		return follow(primary)
+	}
+	return follow(primary)
 }
 
 // startMariaDB is a server. Its copies are dumps, as most backups are.
