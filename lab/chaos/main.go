@@ -52,6 +52,7 @@ type flags struct {
 	ids             uint64
 	bug             string
 	parallel        int
+	window          time.Duration // zero for the usual ones
 }
 
 func parse(args []string, out io.Writer) (f flags, err error) {
@@ -65,10 +66,13 @@ func parse(args []string, out io.Writer) (f flags, err error) {
 	set.Uint64Var(&f.ids, "ids", 0, "make at least so `many` IDs over all faults, which are repeated until then")
 	set.StringVar(&f.bug, "bug", "", fmt.Sprintf("`name` of a bug to plant, which must be found: %v", worker.Bugs))
 	set.IntVar(&f.parallel, "parallel", 8, "`number` of runs at a time; they mostly wait")
+	set.DurationVar(&f.window, "window", 0, "`duration` of windows, and of the most by which clocks differ, in place of what each fault has")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
 	switch {
+	case f.window < 0 || f.window%time.Second != 0:
+		return f, fmt.Errorf("-window %v: want whole seconds", f.window)
 	case set.NArg() > 0 || f.parallel < 1:
 		return f, fmt.Errorf("arguments %q: want flags only, and -parallel of 1 or more", args)
 	case f.bug != "" && !slices.Contains(worker.Bugs, worker.Bug(f.bug)):

@@ -96,6 +96,14 @@ func (p *process) clone() *process {
 	return p.world.run(c, 0)
 }
 
+// onReserve reports whether the process was leased nodes of the reserve, which are those after the main ones.
+func (p *process) onReserve() (found bool) {
+	p.world.must(check.Read(p.config.Journal, func(e check.Event) {
+		found = found || e.Kind == check.Granted && e.FirstNode >= 2*half
+	}, func([]randflake.ID) {}))
+	return found
+}
+
 // step sets how far the process's clock is off, in whole seconds.
 func (p *process) step(off time.Duration) {
 	p.world.lost = true // what has ended by a wrong clock is lost

@@ -7,10 +7,11 @@ import (
 	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
 )
 
-// Runs of nodes that are so large that few workers have all main nodes of a window.
+// Runs of nodes: of a size that two or four workers have all main nodes of a window, and one that many find in the reserve.
 const (
 	half    = 1 << 15
 	quarter = 1 << 14
+	few     = 8
 )
 
 func killed(w *world) {
@@ -18,7 +19,7 @@ func killed(w *world) {
 	workers := w.start(4)
 	for range w.rounds(1) {
 		victim, others := w.choose(workers)
-		w.lead(workers, func() int64 { return time.Now().Add(outage).Unix() })
+		w.lead(workers, func() int64 { return time.Now().Add(2 * w.window).Unix() })
 		w.during(others, func() {
 			victim.kill()
 			w.lead(others, victim.End.Load) // so that no nodes are free beside those of the dead one
@@ -44,7 +45,7 @@ func stopped(w *world) {
 		victim, others := w.choose(workers)
 		victim.pause()
 		w.during(others, func() {
-			w.sleep(reach + window)
+			w.sleep(w.reach + w.window)
 			victim.resume()
 			w.recover(victim)
 		})
@@ -69,7 +70,7 @@ func stepped(off time.Duration) func(*world) {
 		w.during(others, func() {
 			victim.step(off)
 			w.bear(victim)
-			w.linger(reach / 2)
+			w.linger(w.reach / 2)
 			victim = victim.restart()
 			w.bear(victim)
 			victim.step(0)
@@ -102,11 +103,11 @@ func cloned(w *world) {
 	w.recover(victim)
 	w.during([]*process{victim, other}, func() {
 		twin := victim.clone()
-		w.repeats = time.Now().Add(reach)
+		w.repeats = time.Now().Add(w.reach)
 		w.goOn(twin)
-		w.sleep(reach)
+		w.sleep(w.reach)
 		w.recover(victim, twin)
-		w.sleep(window)
+		w.sleep(w.window)
 	})
 }
 

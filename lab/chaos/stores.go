@@ -9,7 +9,6 @@ import (
 )
 
 func restarted(w *world) {
-	w.lost = strings.HasPrefix(w.URL, "redis:")
 	workers := w.start(3)
 	for i := range w.rounds(2) {
 		w.must(w.Kill())
@@ -44,13 +43,13 @@ func repliesLost(w *world) {
 	for i := range w.rounds(3) {
 		w.Link.Mute(true)
 		workers = append(workers, w.launch(1)...)
-		w.linger(reach / 2)
+		w.linger(w.reach / 2)
 		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
 			w.must(w.Kill())
 			w.must(w.Start())
 		}
 		w.Link.Heal()
-		w.linger(reach / 3)
+		w.linger(w.reach / 3)
 	}
 	w.recover(workers...)
 }
@@ -58,91 +57,96 @@ func repliesLost(w *world) {
 // Who finds out that data are lost: whoever comes, or only a process that saw the data before.
 const anybody, witness = false, true
 
-// loses has a copy made, or begin to follow, workers take nearly all main nodes of some windows, and the copy take the place of the
-// data before these are over. Then it loses data once more, where that can be done again.
+// loses has data replaced twice by older ones, within a minute: by a copy, or by a replica that heard no more.
+//
+// The first time all main nodes are leased, far ahead, which the copy doesn't have. The second copy is made as soon as that loss is
+// noted, so that it lacks all leases that the reserve grants after it.
 func loses(failover, seen bool) func(*world) {
 	return func(w *world) {
-		begin, end := w.Copy, w.Restore
+		copied, replace := w.Copy, w.Restore
 		if failover {
-			begin = w.Follow
+			copied = w.Follow
+			replace = func() error { return w.Promote() }
 		}
 		w.lost = true
 		w.worker.Nodes = 1
 		saw := w.start(1)
-		w.must(begin())
+		w.must(copied())
 		w.worker.Nodes = half - 1
 		lost := w.start(2)
 		w.recover(lost...) // so that the ends are far
 		w.recover(saw...)
-		for _, p := range lost {
-			p.pause()
-		}
+		w.rest(lost...)
 		if !seen {
 			w.close(saw...)
 		}
-		if failover {
-			end = w.Promote
-		}
-		since := time.Now()
-		w.must(end())
-		for _, p := range lost {
-			left := time.Until(time.Unix(p.End.Load(), 0))
-			w.ensure(left > 0, "the leases of %s ended %v before the data were replaced: that shows nothing", p.name, -left)
-		}
+		first := time.Now()
+		w.must(replace())
+		w.wantLeased(lost)
 		if seen {
-			w.wantFloor(since)
+			w.wantLosses(1)
 		}
-		others := w.launch(2)
-		small := w.fromReserve(since)
-		if !failover {
-			since = w.loseAgain(seen)
-			small = append(small, w.fromReserve(since)...)
+		w.worker.Nodes = quarter
+		large := w.launch(2) // wait for the floor: the reserve is too small for them
+		w.wantLosses(1)
+
+		w.must(copied())
+		small := w.startOnReserve()
+		w.recover(small...)
+		if seen {
+			w.rest(large...) // they can't tell that data are lost, as they had no lease yet
 		}
-		for _, p := range lost {
+		w.must(replace())
+		w.ensure(time.Since(first) < time.Minute, "the second loss came %v after the first", time.Since(first))
+		w.wantLosses(2)
+		small = append(small, w.startOnReserve()...)
+		for _, p := range append(lost, large...) {
 			p.resume()
 		}
-		w.wantFloor(since)
 		w.close(lost...)
-		w.recover(append(others, small...)...)
+		w.recover(append(large, small...)...)
 	}
 }
 
-// loseAgain puts a copy back that was made after the first loss was noted, while workers have leases of the reserve.
-func (w *world) loseAgain(seen bool) (since time.Time) {
-	w.must(w.Copy())
-	w.linger(time.Second)
-	since = time.Now()
-	w.must(w.Restore())
-	if seen {
-		w.wantFloor(since)
+// restartedRedis has a server start again on the data that it had, which can't be told from older data.
+func restartedRedis(w *world) {
+	w.lost = true
+	w.worker.Nodes = few
+	workers := w.start(3)
+	for i := range w.rounds(2) {
+		w.must(w.Kill())
+		if i%2 == 1 {
+			w.refuse(workers, Ended)
+		}
+		w.must(w.Start())
+		workers = append(workers, w.startOnReserve()...)
+		w.recover(workers...)
+		w.wantLosses(i + 1)
 	}
-	return since
 }
 
-// fromReserve starts workers that want few nodes. They make IDs long before the floor.
-func (w *world) fromReserve(since time.Time) []*process {
-	all := w.worker.Nodes
-	w.worker.Nodes = 8
-	small := w.start(2)
-	w.worker.Nodes = all
-	w.wantFloor(since)
-	_, floor, err := w.Losses(w.ctx)
-	w.must(err)
-	w.ensure(time.Now().Before(floor), "%s had no lease before the floor", small[0].name)
-	return small
-}
-
+// wiped has all data removed while main nodes are leased, and the space made again at once.
 func wiped(w *world) {
 	w.lost = true
-	workers := w.start(3)
+	w.worker.Nodes = quarter
+	lost := w.start(2)
+	w.recover(lost...)
+	w.rest(lost...)
 	since := time.Now()
 	w.must(w.Wipe())
-	w.refuse(workers, Ended)
 	late := w.launch(1)
 	w.refuse(late, NoSpace)
 	w.must(w.Create(w.ctx, false))
-	w.wantFloor(since)
-	w.recover(append(workers, late...)...)
+	w.wantLeased(lost)
+	_, floor, err := w.Losses(w.ctx)
+	w.must(err)
+	w.ensure(floor.After(since), "the floor is %v, which is before the data were removed", floor)
+	w.goOn(late...)
+	w.ensure(!late[0].onReserve(), "%s had a lease of the reserve, which the earlier space may have had for other nodes", late[0].name)
+	for _, p := range lost {
+		p.resume()
+	}
+	w.recover(append(lost, late...)...)
 }
 
 func leaderKilled(w *world) {
@@ -162,7 +166,7 @@ func poolerKilled(w *world) {
 		w.must(w.KillPooler())
 		w.recover(workers...)
 		w.must(w.Kill())
-		w.sleep(reach / 2) // so that some worker calls
+		w.sleep(w.reach / 2) // so that some worker calls
 		w.must(w.Start())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
@@ -198,7 +202,7 @@ func (w *world) loseAnswers(workers []*process) {
 			r.Link.Mute(true)
 		}
 		workers = append(workers, w.launch(1)...)
-		w.linger(reach / 2)
+		w.linger(w.reach / 2)
 		for _, r := range replicas {
 			r.Link.Heal()
 		}

@@ -22,13 +22,11 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// A window is so short that the end of leases is never far. Workers take windows ahead for as long as outage, as far as the
-// space allows; so reach is how long the leases last, at most, of those who get no others.
+// By default a window is so short that the end of leases is never far. Workers take windows ahead for as long as two windows, as
+// far as the space allows.
 const (
-	window = 2 * time.Second
-	ahead  = 3
-	outage = 4 * time.Second
-	reach  = (ahead + 1) * window
+	usual = 2 * time.Second
+	ahead = 3
 )
 
 // A world is what a fault happens in: an engine, worker processes, and the means to break both and to see what comes of
@@ -36,6 +34,8 @@ const (
 type world struct {
 	*engine.Engine
 	worker worker.Config // what the next workers are started with
+	window time.Duration
+	reach  time.Duration // how long the leases last, at most, of those who get no others
 	short  bool
 
 	ctx       context.Context
@@ -50,8 +50,10 @@ type world struct {
 // newWorld starts the engine of a job. Whatever it returns, the world must be ended.
 func newWorld(ctx context.Context, j job, f flags, dir string, rate int) (*world, error) {
 	w := &world{ctx: ctx, dir: dir, short: f.short, rand: seeded(f.seed, j.name()), timeout: 90 * time.Second}
+	w.window = cmp.Or(f.window, j.fault.window, usual)
+	w.reach = (ahead + 1) * w.window
 	if f.bug != "" {
-		w.timeout = 3 * reach // a script may wait in vain
+		w.timeout = 3 * w.reach // a script may wait in vain
 	}
 	key := make([]byte, 16)
 	for i := range key {
@@ -63,14 +65,22 @@ func newWorld(ctx context.Context, j job, f flags, dir string, rate int) (*world
 	}
 	s := j.fault.setup
 	s.Dir, s.Check, s.Randflaked = filepath.Join(dir, "engine"), secret.CheckValue(), randflaked(filepath.Dir(dir))
-	s.Limits = lease.Limits{Window: cmp.Or(j.fault.window, window), Ahead: ahead, MaxSkew: time.Second}
+	s.Limits = lease.Limits{Window: w.window, Ahead: ahead, MaxSkew: cmp.Or(f.window, time.Second)}
 	if err := os.Mkdir(s.Dir, 0o755); err != nil {
 		return w, err
 	}
 	if w.Engine, err = engine.Start(ctx, j.engine, s); err != nil {
 		return w, err
 	}
-	w.worker = worker.Config{Store: w.URL, Token: engine.Token, Secret: secret.Hex(), Outage: cmp.Or(2*j.fault.window, outage), Nodes: 1024, Rate: rate, Bug: worker.Bug(f.bug)}
+	w.worker = worker.Config{
+		Store:  w.URL,
+		Token:  engine.Token,
+		Secret: secret.Hex(),
+		Outage: 2 * w.window,
+		Nodes:  1024,
+		Rate:   rate,
+		Bug:    worker.Bug(f.bug),
+	}
 	for _, r := range w.Replicas {
 		w.worker.Replicas = append(w.worker.Replicas, "http://"+r.Link.Addr())
 	}
@@ -251,12 +261,45 @@ func (w *world) close(workers ...*process) {
 	}
 }
 
-// wantFloor waits until the space has seen to it that nothing starts before what was lost since then has ended.
-func (w *world) wantFloor(since time.Time) {
-	w.await("the floor is set", func() bool {
-		_, floor, err := w.Losses(w.ctx)
-		return err == nil && floor.After(since)
+// wantLosses waits until the space has noted n losses.
+func (w *world) wantLosses(n int) {
+	w.await(fmt.Sprintf("%d losses are noted", n), func() bool {
+		noted, _, err := w.Losses(w.ctx)
+		return err == nil && noted == n
 	})
+}
+
+// startOnReserve starts workers after a loss, and sees to it that they have leases of the reserve.
+func (w *world) startOnReserve() []*process {
+	w.worker.Nodes = few
+	started := w.start(2)
+	for _, p := range started {
+		w.ensure(p.onReserve(), "%s began with main nodes: all lost leases had ended, which shows nothing", p.name)
+	}
+	return started
+}
+
+// rest has workers stand still while they ask for no lease, so that they hold no lock of the store.
+func (w *world) rest(workers ...*process) {
+	for _, p := range workers {
+		w.await(p.name+" asks for no lease", func() bool {
+			p.pause()
+			w.sleep(20 * time.Millisecond) // for all threads to stop
+			if p.Calling.Load() == 0 {
+				return true
+			}
+			p.resume()
+			return false
+		})
+	}
+}
+
+// wantLeased sees to it that workers which stand still have leases left.
+func (w *world) wantLeased(workers []*process) {
+	for _, p := range workers {
+		left := time.Until(time.Unix(p.End.Load(), 0))
+		w.ensure(left > 0, "the leases of %s ended %v before the data was replaced: that shows nothing", p.name, -left)
+	}
 }
 
 // counters calls do with the space's counters.

@@ -21,6 +21,7 @@ import (
 	"syscall"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
@@ -109,6 +110,30 @@ func (c *Cluster) Copy(dir string) error {
 func (c *Cluster) Restore(dir string) error {
 	return c.offline(func(m *Member) error {
 		return errors.Join(os.RemoveAll(m.Data), os.CopyFS(m.Data, os.DirFS(filepath.Join(dir, m.Name))))
+	})
+}
+
+// Save saves a snapshot of a cluster without TLS, which goes on meanwhile.
+func (c *Cluster) Save(path string) error {
+	config := clientv3.Config{Endpoints: []string{c.Members[0].Client}, Logger: zap.NewNop()}
+	_, err := snapshot.NewV3(zap.NewNop()).Save(context.Background(), config, path)
+	return err
+}
+
+// RestoreSaved stops the cluster, of one member, and starts it again as another one with the data of a snapshot.
+func (c *Cluster) RestoreSaved(path string) error {
+	return c.offline(func(m *Member) error {
+		if err := os.RemoveAll(m.Data); err != nil {
+			return err
+		}
+		return snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
+			SnapshotPath:        path,
+			Name:                m.Name,
+			OutputDataDir:       m.Data,
+			PeerURLs:            []string{m.Peer},
+			InitialCluster:      m.Cluster,
+			InitialClusterToken: path,
+		})
 	})
 }
 

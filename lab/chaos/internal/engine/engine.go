@@ -4,6 +4,8 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,6 +39,7 @@ type Engine struct {
 
 	setup Setup
 	stops []func()
+	dirs  int // that fresh has named
 }
 
 // A Setup says what to start an engine with.
@@ -49,6 +52,9 @@ type Setup struct {
 	Members    int     // of a cluster, if not one
 	Pooler     bool    // before the server
 	Randflaked string  // the program of replicas
+
+	Snapshots   bool // copies of etcd are snapshots, each of which is restored as another cluster
+	Synchronous bool // PostgreSQL waits for standbys, and the space is told that promotions lose nothing
 }
 
 // A start starts an engine.
@@ -86,6 +92,12 @@ func (e *Engine) Stop() {
 	for i := range e.stops {
 		e.stops[len(e.stops)-1-i]()
 	}
+}
+
+// fresh returns the path of a directory that does not exist yet: data is copied and replaced more than once.
+func (e *Engine) fresh(name string) string {
+	e.dirs++
+	return filepath.Join(e.setup.Dir, fmt.Sprintf("%s-%d", name, e.dirs))
 }
 
 func (e *Engine) onStop(f func()) { e.stops = append(e.stops, f) }

@@ -20,7 +20,9 @@ func startFile(e *Engine) error {
 	e.URL = "file://" + dir
 	e.Copy = func() error { return locked(dir, func() error { return os.CopyFS(dir+"-copy", os.DirFS(dir)) }) }
 	e.Restore = func() error {
-		return locked(dir, func() error { return errors.Join(os.Rename(dir, dir+"-lost"), os.Rename(dir+"-copy", dir)) })
+		return locked(dir, func() error {
+			return errors.Join(os.Rename(dir, e.fresh("lost")), os.Rename(dir+"-copy", dir))
+		})
 	}
 	e.Wipe = func() error { return locked(dir, func() error { return os.RemoveAll(dir) }) }
 	return nil

@@ -13,17 +13,31 @@ import (
 	"github.com/randflake/randflake/lab/s3"
 )
 
-// serve has the engine be a server, or a cluster, reached over a link.
-func (e *Engine) serve(s interface {
+// A server, or a cluster.
+type server interface {
 	Kill() error
 	Start() error
 	Pause() error
 	Resume() error
-}, addr string) (err error) {
-	e.Kill, e.Start, e.Pause, e.Resume = s.Kill, s.Start, s.Pause, s.Resume
-	e.onStop(func() { s.Kill() })
+}
+
+// serve has the engine be a server, reached over a link.
+func (e *Engine) serve(s server, addr string) (err error) {
+	e.control(s)
 	e.Link, err = e.link(addr)
 	return err
+}
+
+// control makes s the server that faults happen to.
+func (e *Engine) control(s server) {
+	e.Kill, e.Start, e.Pause, e.Resume = s.Kill, s.Start, s.Pause, s.Resume
+	e.onStop(func() { s.Kill() })
+}
+
+// replace makes s, which runs, the server that workers reach.
+func (e *Engine) replace(s server, addr string) {
+	e.control(s)
+	e.Link.Lead(addr)
 }
 
 // startEtcd is a cluster. Workers reach a single member over the link, and several ones directly.
@@ -42,9 +56,18 @@ func startEtcd(e *Engine) error {
 	if len(cluster.Members) > 1 {
 		e.URL = "etcd://" + cluster.Hosts()
 	}
-	e.Copy = func() error { return cluster.Copy(filepath.Join(e.setup.Dir, "copy")) }
-	e.Restore = func() error {
-		return errors.Join(cluster.Kill(), cluster.Restore(filepath.Join(e.setup.Dir, "copy")))
+	var copied string
+	e.Copy = func() error {
+		copied = e.fresh("copy")
+		return cluster.Copy(copied)
+	}
+	e.Restore = func() error { return errors.Join(cluster.Kill(), cluster.Restore(copied)) }
+	if e.setup.Snapshots {
+		e.Copy = func() error {
+			copied = e.fresh("snapshot")
+			return cluster.Save(copied)
+		}
+		e.Restore = func() error { return errors.Join(cluster.Kill(), cluster.RestoreSaved(copied)) }
 	}
 	e.KillLeader = func() error {
 		leader, err := cluster.Leader(context.Background())
@@ -70,7 +93,8 @@ func startRedis(e *Engine) error {
 		return err
 	}
 	e.URL = "redis://" + e.Link.Addr() + "?replicas=0"
-	data, copied := filepath.Join(primary.Dir(), "appendonlydir"), filepath.Join(e.setup.Dir, "copy")
+	data := filepath.Join(primary.Dir(), "appendonlydir")
+	copied := filepath.Join(e.setup.Dir, "copy")
 	e.Copy = func() error {
 		if err := primary.Pause(); err != nil {
 			return err
@@ -83,7 +107,7 @@ func startRedis(e *Engine) error {
 	}
 	e.Wipe = func() error { _, err := primary.Do("FLUSHALL"); return err }
 	e.Follow = func() error { // and hear no more of the primary once it has all data
-		replica, err := servers.StartRedisIn(environ, filepath.Join(e.setup.Dir, "replica"))
+		replica, err := servers.StartRedisIn(environ, e.fresh("replica"))
 		if err != nil {
 			return err
 		}
@@ -92,7 +116,8 @@ func startRedis(e *Engine) error {
 			if err := errors.Join(primary.Kill(), replica.Resume(), replica.ReplicaOf(nil)); err != nil {
 				return err
 			}
-			e.Link.Lead(replica.Addr())
+			primary = replica
+			e.replace(primary, primary.Addr())
 			return nil
 		}
 		return errors.Join(replica.ReplicaOf(primary), replica.Pause())
@@ -107,7 +132,11 @@ func startPostgres(e *Engine) error {
 	if err != nil {
 		return err
 	}
-	server, err := servers.StartPostgresIn(environ, filepath.Join(e.setup.Dir, "server"), nil)
+	config := map[string]string{}
+	if e.setup.Synchronous {
+		config["synchronous_standby_names"] = "*"
+	}
+	server, err := servers.StartPostgresIn(environ, filepath.Join(e.setup.Dir, "server"), config)
 	if err != nil {
 		return err
 	}
@@ -127,9 +156,7 @@ func startPostgres(e *Engine) error {
 	e.URL = strings.Replace(server.URL(), server.Addr(), e.Link.Addr(), 1)
 	var copied *servers.Postgres
 	backup := func(standby bool) (err error) {
-		if copied, err = server.BaseBackup(filepath.Join(e.setup.Dir, "copy"), standby); err == nil {
-			e.onStop(func() { copied.Kill() })
-		}
+		copied, err = server.BaseBackup(e.fresh("copy"), standby)
 		return err
 	}
 	e.Copy = func() error { return backup(false) }
@@ -137,18 +164,48 @@ func startPostgres(e *Engine) error {
 		if err := errors.Join(server.Kill(), copied.Start()); err != nil {
 			return err
 		}
-		e.Link.Lead(copied.Addr())
+		server = copied
+		e.replace(server, server.Addr())
 		return nil
+	}
+	if e.setup.Synchronous {
+		return e.synchronous(server)
 	}
 	e.Follow = func() error { return backup(true) }
 	e.Promote = func() error {
 		if err := errors.Join(server.Kill(), copied.Start(), copied.Promote()); err != nil {
 			return err
 		}
-		e.Link.Lead(copied.Addr())
+		server = copied
+		e.replace(server, server.Addr())
 		return nil
 	}
 	return nil
+}
+
+// synchronous has a standby follow the primary, which waits for it at each commit, and once it is promoted another one follow it.
+func (e *Engine) synchronous(primary *servers.Postgres) error {
+	e.URL += "&promotion=kept"
+	var standby *servers.Postgres
+	follow := func(primary *servers.Postgres) error {
+		next, err := primary.BaseBackup(e.fresh("standby"), true)
+		if err != nil {
+			return err
+		}
+		e.onStop(func() { next.Kill() })
+		standby = next
+		return next.Start()
+	}
+	e.Promote = func() error {
+		next := standby
+		if err := errors.Join(primary.Kill(), next.Promote()); err != nil {
+			return err
+		}
+		primary = next
+		e.replace(primary, primary.Addr())
+		return follow(primary)
+	}
+	return follow(primary)
 }
 
 // startMariaDB is a server. Its copies are dumps, as most backups are.

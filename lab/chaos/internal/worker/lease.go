@@ -70,7 +70,9 @@ func (n *noted) Take(ctx context.Context, from, to int64, nodes uint32) ([]randf
 	if leases := n.adopted(from, to); leases != nil {
 		return leases, n.note(leases, true)
 	}
+	n.page.Calling.Store(1)
 	leases, err := n.Source.Take(ctx, from, to, nodes)
+	n.page.Calling.Store(0)
 	switch {
 	case errors.Is(err, lease.ErrLoss):
 		n.page.Lost.Add(1)

@@ -197,6 +197,7 @@ type Page struct {
 	Refused [Kinds]atomic.Uint64 // attempts to make an ID or to get a first lease, a store or a number
 	Unknown atomic.Uint64        // calls of the store without a known outcome
 	Lost    atomic.Uint64        // calls that said that data were lost
+	Calling atomic.Int64         // 1 while a lease is asked for
 	Holding atomic.Int64         // 1 with a first lease, or the handles on counters
 
 	// Leases that were granted so far, or calls of the strict counter, and the end of the newest lease.
