@@ -35,7 +35,7 @@ EMULATED   = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 
 # test is what a contributor runs, check the same code elsewhere and under faults. REQUIRED names tests that must not be skipped.
 IN_test  = ordinary explore race clients
-IN_check = prove chaos-short race-all deploy $(EMULATED) $(CPUS) browser elsewise i386
+IN_check = prove planted chaos-short race-all deploy $(EMULATED) $(CPUS) browser elsewise i386
 IN_lint  = fmt vet staticcheck imports tidy generate words budget
 
 .PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages gotestsum
@@ -76,6 +76,9 @@ clients: gotestsum languages
 
 prove: gotestsum tools
 	$(LAB) $(TEST) -timeout 0 ./prove
+# Each bug of lab/planted must be found by the test that it names.
+planted: gotestsum
+	$(LAB) $(TEST) -count=1 -parallel 2 -timeout 0 ./planted
 race-all: gotestsum servers
 	$(TEST) -race -short ./...
 	$(TEST) -race ./service/...

@@ -96,7 +96,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		case later && period.Begin.Sub(at.to) > m.MaxSkew:
 			return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 		case anew:
-			c.Next, c.Period, c.ID = c.Start, period.Key, m.ID
+			c.Next, c.ID = c.Start, m.ID
 		case c.Next > c.End || c.Next < 0:
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case c.Lost:
@@ -105,9 +105,8 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 				known = "no number is known to be taken"
 			}
 			return fmt.Errorf("%w: %s of %s, after a loss of data: %s: set the counter beyond all that were", ErrCounter, name, s, known)
-		case later: // it may have begun before the loss, and Next is beyond its numbers too
-			c.Period = period.Key
 		}
+		c.Period = period.Key
 		run = Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 		if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
 			c.Next = -1
@@ -129,8 +128,8 @@ func (m *meta) isNew(period Period) bool {
 }
 
 // SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. Where they began
-// anew with each period, those periods go on at next too that may have begun before the loss. It never lowers one. If data are found to be lost just then, the
-// counter is not set: look at it again.
+// anew with each period, a period that may have begun before the loss goes on at next too. It never lowers one. If data are found
+// to be lost just then, the counter is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {

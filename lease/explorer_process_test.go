@@ -176,7 +176,7 @@ func (p *process) report() {
 	p.in(func() { p.space.ReportLoss(context.Background(), "a mistake") })
 }
 
-// count takes numbers of a counter. One of them begins anew with each period, of which the next one may be taken too.
+// count takes numbers of a counter. One counter starts again with each period: the present one is taken, or the next one.
 func (p *process) count() {
 	w := p.world
 	counter, period := "orders", Period{}

@@ -218,6 +218,36 @@ func TestSilentEngine(t *testing.T) {
 	}
 }
 
+// TestLossRemembered: where only the answer to a swap shows a loss, and it can't be noted at once, the next call notes it.
+func TestLossRemembered(t *testing.T) {
+	data := newMemory()
+	engine := conn{memory: data}
+	s := create(t, &engine, Limits{}, func() time.Time { return noon })
+	present := s.Limits().WindowOf(noon)
+	err := s.Set(t.Context(), "c", 1)
+	old := data.snapshot()
+	_, more := s.Next(t.Context(), "c", 1)
+	if err := errors.Join(err, more); err != nil {
+		t.Fatal(err)
+	}
+
+	engine.intercept = func(_ context.Context, c call) (Answer, error) {
+		if c.put == nil {
+			return data.do(c), nil
+		}
+		data.restore(old) // before the swap, which raises the position to where it was
+		engine.intercept = func(context.Context, call) (Answer, error) { return Answer{}, errAway }
+		return data.do(c), nil
+	}
+	if _, err := takeWindow(t.Context(), s, present, 1); !errors.Is(err, errAway) {
+		t.Fatal(err)
+	}
+	engine.intercept = nil
+	if _, err := takeWindow(t.Context(), s, present, 1); !errors.Is(err, ErrLoss) {
+		t.Errorf("%v, want a loss", err)
+	}
+}
+
 // TestOpen has what Open refuses, and what a handle refuses when the entries are others by now.
 func TestOpen(t *testing.T) {
 	data := newMemory()
