@@ -66,11 +66,11 @@ func follow(e *engine.Engine) error   { return e.Follow() }
 func promote(e *engine.Engine) error  { return e.Promote() }
 func restart(e *engine.Engine) error  { return errors.Join(e.Kill(), e.Start()) }
 
-// The ages of processes when data is lost, and for how long they are watched after that, which is beyond the floor.
+// The ages of processes when data is lost, and how long they go on after that, which is beyond the floor.
 const (
 	young, middle, old = 20 * time.Second, 150 * time.Second, 5 * time.Minute
 	copyAge            = middle + 10*time.Second
-	watched            = 7*time.Minute + 30*time.Second
+	after              = 7*time.Minute + 30*time.Second
 )
 
 // A process may be without IDs for a tick of 8 s and MaxSkew, if it is young. One that starts needs two seconds for itself.
@@ -94,7 +94,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintf(out, "%d stores, %v\n", len(scenes), old+watched)
+	fmt.Fprintf(out, "%d stores, %v\n", len(scenes), old+after)
 	results := make([]result, len(scenes))
 	var all sync.WaitGroup
 	for i, s := range scenes {
@@ -186,7 +186,7 @@ func (s scene) play(ctx context.Context, dir string) (r result) {
 		{old - young, func() error { return start("young", young) }},
 		{old, func() error { return s.lose(e) }},
 		{old + time.Second, func() error { return start("new", -1) }},
-		{old + watched, func() (err error) { r.losses, _, err = e.Losses(ctx); return err }},
+		{old + after, func() (err error) { r.losses, _, err = e.Losses(ctx); return err }},
 	}
 	for _, step := range steps {
 		select {
