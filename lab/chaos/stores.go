@@ -74,8 +74,8 @@ func loses(failover, seen bool) func(*world) {
 		w.must(copied())
 		w.worker.Nodes = half - 1
 		lost := w.start(2)
-		w.recover(lost...) // so that the ends are far
 		w.recover(saw...)
+		w.getAhead(lost)
 		w.rest(lost...)
 		if !seen {
 			w.close(saw...)
@@ -131,7 +131,7 @@ func wiped(w *world) {
 	w.lost = true
 	w.worker.Nodes = quarter
 	lost := w.start(2)
-	w.recover(lost...)
+	w.getAhead(lost)
 	w.rest(lost...)
 	since := time.Now()
 	w.must(w.Wipe())
