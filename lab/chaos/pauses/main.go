@@ -101,10 +101,20 @@ func run(ctx context.Context, out io.Writer) error {
 		all.Go(func() { results[i] = s.play(ctx, filepath.Join(dir, fmt.Sprint(i))) })
 	}
 	all.Wait()
+	writeTable(out, results)
 
+	var errs []error
+	for i, r := range results {
+		for _, err := range r.check(scenes[i]) {
+			errs = append(errs, fmt.Errorf("%s: %w", scenes[i].name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func writeTable(out io.Writer, results []result) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "longest time without an ID\t%v old\t%v\t%v\tfirst ID of a new one\tafter that\tlosses\tIDs\tduplicates\n", old, middle, young)
-	var errs []error
 	for i, r := range results {
 		fmt.Fprintf(table, "%s", scenes[i].name)
 		for _, p := range r.processes {
@@ -114,12 +124,8 @@ func run(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(table, "\t%v", p.longest.Round(100*time.Millisecond))
 		}
 		fmt.Fprintf(table, "\t%d\t%d\t%d\n", r.losses, r.ids, r.duplicates)
-		for _, err := range r.check(scenes[i]) {
-			errs = append(errs, fmt.Errorf("%s: %w", scenes[i].name, err))
-		}
 	}
 	table.Flush()
-	return errors.Join(errs...)
 }
 
 // check returns what is not as wanted.
