@@ -48,7 +48,7 @@ type outcome struct {
 // do runs a fault and checks what the workers noted. Its files are in dir.
 func (j job) do(ctx context.Context, f flags, dir string, rate int) (o outcome) {
 	o.job = j
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute+20*f.window)
 	defer cancel()
 	w, err := newWorld(ctx, j, f, dir, rate)
 	if err == nil {
@@ -113,6 +113,9 @@ func carryOut(ctx context.Context, f flags, jobs []job, out io.Writer) (outcomes
 	rate := max(50_000, int(f.ids)/len(jobs)/60) // a run has some three workers for some twenty seconds
 	if f.short {
 		rate = max(10_000, int(f.ids)/len(jobs)/30)
+	}
+	if f.window > usual { // and runs take as much longer
+		rate = int(int64(rate) * int64(usual) / int64(f.window))
 	}
 	var made, before uint64
 	for round := 0; round == 0 || made < f.ids && made > before; round++ {

@@ -63,6 +63,7 @@ func TestFlags(t *testing.T) {
 		{"-fault failed-over -engine file", "can't happen"},
 		{"-bug nonsense", "-bug nonsense: want one of"},
 		{"-parallel 0", "-parallel of 1"},
+		{"-window 1500ms", "-window 1.5s: want whole seconds"},
 		{"nonsense", "want flags only"},
 	} {
 		var out strings.Builder

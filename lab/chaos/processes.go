@@ -19,7 +19,7 @@ func killed(w *world) {
 	workers := w.start(4)
 	for range w.rounds(1) {
 		victim, others := w.choose(workers)
-		w.lead(workers, func() int64 { return time.Now().Add(2 * w.window).Unix() })
+		w.getAhead(workers)
 		w.during(others, func() {
 			victim.kill()
 			w.lead(others, victim.End.Load) // so that no nodes are free beside those of the dead one
@@ -29,6 +29,11 @@ func killed(w *world) {
 			workers = append(others, again)
 		})
 	}
+}
+
+// getAhead waits until each worker has leases for two windows at least.
+func (w *world) getAhead(workers []*process) {
+	w.lead(workers, func() int64 { return time.Now().Add(2 * w.window).Unix() })
 }
 
 // lead waits until each worker has leases beyond a time, in Unix seconds.

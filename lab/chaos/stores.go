@@ -57,7 +57,7 @@ func repliesLost(w *world) {
 // Who finds out that data are lost: whoever comes, or only a process that saw the data before.
 const anybody, witness = false, true
 
-// loses has data replaced twice by older ones, within a minute: by a copy, or by a replica that heard no more.
+// loses has data replaced twice by older ones, before the floor of the first loss: by a copy, or by a replica that heard no more.
 //
 // The first time all main nodes are leased, far ahead, which the copy doesn't have. The second copy is made as soon as that loss is
 // noted, so that it lacks all leases that the reserve grants after it.
@@ -74,13 +74,12 @@ func loses(failover, seen bool) func(*world) {
 		w.must(copied())
 		w.worker.Nodes = half - 1
 		lost := w.start(2)
-		w.recover(lost...) // so that the ends are far
 		w.recover(saw...)
+		w.getAhead(lost)
 		w.rest(lost...)
 		if !seen {
 			w.close(saw...)
 		}
-		first := time.Now()
 		w.must(replace())
 		w.wantLeased(lost)
 		if seen {
@@ -96,8 +95,10 @@ func loses(failover, seen bool) func(*world) {
 		if seen {
 			w.rest(large...) // they can't tell that data are lost, as they had no lease yet
 		}
+		_, floor, err := w.Losses(w.ctx)
+		w.must(err)
 		w.must(replace())
-		w.ensure(time.Since(first) < time.Minute, "the second loss came %v after the first", time.Since(first))
+		w.ensure(time.Now().Before(floor), "the second loss came after %v, the floor of the first", floor)
 		w.wantLosses(2)
 		small = append(small, w.startOnReserve()...)
 		for _, p := range append(lost, large...) {
@@ -130,7 +131,7 @@ func wiped(w *world) {
 	w.lost = true
 	w.worker.Nodes = quarter
 	lost := w.start(2)
-	w.recover(lost...)
+	w.getAhead(lost)
 	w.rest(lost...)
 	since := time.Now()
 	w.must(w.Wipe())

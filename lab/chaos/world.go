@@ -49,9 +49,10 @@ type world struct {
 
 // newWorld starts the engine of a job. Whatever it returns, the world must be ended.
 func newWorld(ctx context.Context, j job, f flags, dir string, rate int) (*world, error) {
-	w := &world{ctx: ctx, dir: dir, short: f.short, rand: seeded(f.seed, j.name()), timeout: 90 * time.Second}
+	w := &world{ctx: ctx, dir: dir, short: f.short, rand: seeded(f.seed, j.name())}
 	w.window = cmp.Or(f.window, j.fault.window, usual)
 	w.reach = (ahead + 1) * w.window
+	w.timeout = 90*time.Second + 2*w.reach
 	if f.bug != "" {
 		w.timeout = 3 * w.reach // a script may wait in vain
 	}

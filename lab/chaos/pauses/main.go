@@ -66,11 +66,11 @@ func follow(e *engine.Engine) error   { return e.Follow() }
 func promote(e *engine.Engine) error  { return e.Promote() }
 func restart(e *engine.Engine) error  { return errors.Join(e.Kill(), e.Start()) }
 
-// The ages of processes when data is lost, and for how long they are watched after that, which is beyond the floor.
+// The ages of processes when data is lost, and how long they go on after that, which is beyond the floor.
 const (
 	young, middle, old = 20 * time.Second, 150 * time.Second, 5 * time.Minute
 	copyAge            = middle + 10*time.Second
-	watched            = 7*time.Minute + 30*time.Second
+	after              = 7*time.Minute + 30*time.Second
 )
 
 // A process may be without IDs for a tick of 8 s and MaxSkew, if it is young. One that starts needs two seconds for itself.
@@ -94,17 +94,27 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintf(out, "%d stores, %v\n", len(scenes), old+watched)
+	fmt.Fprintf(out, "%d stores, %v\n", len(scenes), old+after)
 	results := make([]result, len(scenes))
 	var all sync.WaitGroup
 	for i, s := range scenes {
 		all.Go(func() { results[i] = s.play(ctx, filepath.Join(dir, fmt.Sprint(i))) })
 	}
 	all.Wait()
+	writeTable(out, results)
 
+	var errs []error
+	for i, r := range results {
+		for _, err := range r.check(scenes[i]) {
+			errs = append(errs, fmt.Errorf("%s: %w", scenes[i].name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func writeTable(out io.Writer, results []result) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "longest time without an ID\t%v old\t%v\t%v\tfirst ID of a new one\tafter that\tlosses\tIDs\tduplicates\n", old, middle, young)
-	var errs []error
 	for i, r := range results {
 		fmt.Fprintf(table, "%s", scenes[i].name)
 		for _, p := range r.processes {
@@ -114,12 +124,8 @@ func run(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(table, "\t%v", p.longest.Round(100*time.Millisecond))
 		}
 		fmt.Fprintf(table, "\t%d\t%d\t%d\n", r.losses, r.ids, r.duplicates)
-		for _, err := range r.check(scenes[i]) {
-			errs = append(errs, fmt.Errorf("%s: %w", scenes[i].name, err))
-		}
 	}
 	table.Flush()
-	return errors.Join(errs...)
 }
 
 // check returns what is not as wanted.
@@ -186,7 +192,7 @@ func (s scene) play(ctx context.Context, dir string) (r result) {
 		{old - young, func() error { return start("young", young) }},
 		{old, func() error { return s.lose(e) }},
 		{old + time.Second, func() error { return start("new", -1) }},
-		{old + watched, func() (err error) { r.losses, _, err = e.Losses(ctx); return err }},
+		{old + after, func() (err error) { r.losses, _, err = e.Losses(ctx); return err }},
 	}
 	for _, step := range steps {
 		select {
