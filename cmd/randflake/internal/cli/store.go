@@ -320,6 +320,9 @@ To report a loss that was none costs no more than that.`,
 				if err != nil {
 					return err
 				}
+				if info.Retired {
+					return t.print("noted: %s stays retired, and grants nothing any more\n", space)
+				}
 				return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
 			})
 		},
