@@ -136,3 +136,33 @@ func TestSlice(t *testing.T) {
 		}
 	}
 }
+
+// TestSliceInUse: a space that was made for IDs in use grants nothing before its first floor, not even from the reserve, whatever is
+// lost meanwhile.
+func TestSliceInUse(t *testing.T) {
+	for what, lose := range map[string]func(data *memory){
+		"nothing":  func(*memory) {},
+		"all":      func(data *memory) { data.restore(state{map[string]string{}, "second", 0}) },
+		"evidence": func(data *memory) { data.lineage = "second" },
+	} {
+		now := noon
+		data := newMemory()
+		s, err := Create(t.Context(), conn{memory: data}, Config{Clock: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = noon.Add(5 * time.Minute)
+		lose(data)
+		if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		now = noon.Add(6*time.Minute + 8*time.Second)
+		present := s.Limits().WindowOf(noon)
+		if l, err := takeWindow(t.Context(), s, present+6, 1); !errors.Is(err, ErrLoss) {
+			t.Errorf("%s is lost: %+v, %v, want ErrLoss before the first floor", what, l, err)
+		}
+		if l, err := takeWindow(t.Context(), s, present+7, 1); err != nil || l.FirstNode < s.meta().mainNodes() {
+			t.Errorf("%s is lost: %+v, %v, want a node of the reserve", what, l, err)
+		}
+	}
+}
