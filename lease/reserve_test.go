@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -81,5 +82,87 @@ func TestReserve(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is over by every clock, and
+// only for windows from its own up to those of the 64th tick after it.
+func TestSlice(t *testing.T) {
+	now := noon.Add(time.Hour) // a clock that is fast sets a floor that is far away
+	s := create(t, conn{memory: newMemory()}, Limits{}, func() time.Time { return now })
+	report := func() {
+		if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report()
+	now = noon.Add(21 * time.Second) // in the tick from 16 to 24 s
+	report()
+
+	const first = 65536 + 2*1024 // of the slice, as noon begins a tick with the first one
+	present := s.Limits().WindowOf(noon)
+	floor := noon.Add(time.Hour + 7*time.Minute)
+	opens := noon.Add(24*time.Second + time.Minute)
+	for _, tt := range []struct {
+		what   string
+		at     time.Time
+		window int64 // after that of noon
+		n      uint32
+		first  uint32
+		err    error
+		until  time.Time
+	}{
+		{"before it opens", opens.Add(-1), 1, 1, 0, ErrLoss, opens},
+		{"when it opens", opens, 1, 1, first, nil, time.Time{}},
+		{"once more", opens, 1, 2, first + 1, nil, time.Time{}},
+		{"the window of the tick", opens, 0, 1, first, nil, time.Time{}},
+		{"the one before", opens, -1, 1, 0, ErrLoss, floor},
+		{"more nodes than the slice has", opens, 2, 1025, 0, ErrLoss, floor},
+		{"the whole slice", opens, 2, 1024, first, nil, time.Time{}},
+		{"nothing is left", opens, 2, 1, 0, ErrFull, noon.Add(3 * time.Minute)},
+		{"the last window", noon.Add(5 * time.Minute), 7, 1, first, nil, time.Time{}},
+		{"that of the 64th tick", noon.Add(5 * time.Minute), 8, 1, 0, ErrLoss, floor},
+		{"the last one before the floor", floor, 66, 1, 0, ErrLoss, floor},
+		{"the floor", floor, 67, 1, 0, nil, time.Time{}},
+	} {
+		now = tt.at
+		l, err := takeWindow(t.Context(), s, present+tt.window, tt.n)
+		var wait *WaitError
+		if !errors.Is(err, tt.err) || errors.As(err, &wait) && !wait.Until.Equal(tt.until) {
+			t.Errorf("%s: %v, want %v, until %v", tt.what, err, tt.err, tt.until)
+		}
+		if err == nil && l.FirstNode != tt.first {
+			t.Errorf("%s: %+v, want node %d", tt.what, l, tt.first)
+		}
+	}
+}
+
+// TestSliceInUse: a space that was made for IDs in use grants nothing before its first floor, not even from the reserve, whatever is
+// lost meanwhile.
+func TestSliceInUse(t *testing.T) {
+	for what, lose := range map[string]func(data *memory){
+		"nothing":  func(*memory) {},
+		"all":      func(data *memory) { data.restore(state{map[string]string{}, "second", 0}) },
+		"evidence": func(data *memory) { data.lineage = "second" },
+	} {
+		now := noon
+		data := newMemory()
+		s, err := Create(t.Context(), conn{memory: data}, Config{Clock: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = noon.Add(5 * time.Minute)
+		lose(data)
+		if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		now = noon.Add(6*time.Minute + 8*time.Second)
+		present := s.Limits().WindowOf(noon)
+		if l, err := takeWindow(t.Context(), s, present+6, 1); !errors.Is(err, ErrLoss) {
+			t.Errorf("%s is lost: %+v, %v, want ErrLoss before the first floor", what, l, err)
+		}
+		if l, err := takeWindow(t.Context(), s, present+7, 1); err != nil || l.FirstNode < s.meta().mainNodes() {
+			t.Errorf("%s is lost: %+v, %v, want a node of the reserve", what, l, err)
+		}
 	}
 }

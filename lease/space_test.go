@@ -409,6 +409,34 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestNumbersAtFloor: however many steps are merged, the windows from the floor on never get a number of the reserve, as they would be
+// full.
+func TestNumbersAtFloor(t *testing.T) {
+	const floor, main, most = 100, 5, 9 // the reserve has nodes 5 to 8
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		n, err := decodeNumbers(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.restart(floor, main)
+		n.put(floor, main, 4, floor) // as many as are taken in the windows before
+		for range 200 {
+			window := floor - 4 + random.Int64N(8)
+			end := uint32(main)
+			if window < floor {
+				end = most
+			}
+			if next := n.at(window) + 1; next <= end {
+				n.put(window, next, 4, floor)
+			}
+			if last, first := n.at(floor-1), n.at(floor); last < main || first > main {
+				t.Fatalf("%d before the floor and %d at it: %v", last, first, n.Steps)
+			}
+		}
+	}
+}
+
 // TestMerge: an entry is full of steps, and a take needs two more. Those two pairs are merged that waste the fewest nodes, into
 // the higher number, but neither the newest half of the steps nor the last one.
 func TestMerge(t *testing.T) {

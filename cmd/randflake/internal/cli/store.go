@@ -55,10 +55,10 @@ func (t *tool) storeInitCommand() *cobra.Command {
 
 Another space may have granted the same IDs, so leases begin some minutes later,
 when its own have ended, and counters wait until they are set. For that the new
-space needs the limits that it had: --window, --ahead and --max-skew. If it is
-still there, take "randflake store move" instead. With --new, which says that
-there was none, leases begin at once, and the file of the secret is made if it
-is missing.`,
+space needs the limits that it had: --nodes, --window, --ahead, --max-skew and
+--reserve. If it is still there, take "randflake store move" instead. With
+--new, which says that there was none, leases begin at once, and the file of the
+secret is made if it is missing.`,
 		Example: `  randflake store init --new leases
   randflake store init --if-missing postgres://app@db/shop
   randflake store init --new --nodes 1024 'redis://cache?space=snowflake'`,
@@ -139,8 +139,8 @@ func (t *tool) initSpace(cmd *cobra.Command, h *home, config lease.Config, ifMis
 func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Low.After(time.Now()) {
-		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: if it had other limits than --window %v --ahead %d --max-skew %v, make this one with those, under another name",
-			clockTime(info.Low), info.Window, info.Ahead, info.MaxSkew)
+		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, make this one with those, under another name",
+			clockTime(info.Low), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
@@ -319,6 +319,9 @@ To report a loss that was none costs no more than that.`,
 				info, err := space.Info(ctx)
 				if err != nil {
 					return err
+				}
+				if info.Retired {
+					return t.print("noted: %s stays retired, and grants nothing any more\n", space)
 				}
 				return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
 			})

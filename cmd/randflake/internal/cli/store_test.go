@@ -123,6 +123,7 @@ func TestStores(t *testing.T) {
 		{"next orders --store ids", 1, "the space is retired"},
 		{"new --store ids", 1, "the space is retired"},
 		{"store retire fewer", 0, "is retired: the last lease that it has granted ends before "},
+		{"store report-loss fewer", 0, "stays retired, and grants nothing any more\n"},
 		{"store info fewer", 1, "move it with randflake store move fewer NEW"},
 		{"inspect ord_7", 1, "no such file"},
 		{"store init --new", 0, "made a new secret in "},
