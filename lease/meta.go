@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // meta is the entry that every swap expects. It changes only when data was lost, or the space is retired.
@@ -40,6 +41,9 @@ func (m *meta) encode() ([]byte, error) {
 	return json.Marshal(m)
 }
 
+// farthest bounds ticks, so that their times don't overflow.
+var farthest = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 func decodeMeta(value []byte) (*meta, error) {
 	m := new(meta)
 	if err := json.Unmarshal(value, m); err != nil {
@@ -50,6 +54,9 @@ func decodeMeta(value []byte) (*meta, error) {
 	}
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
+	}
+	if m.Low < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
+		return nil, errors.New("a window or a tick is out of range")
 	}
 	return m, nil
 }

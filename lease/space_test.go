@@ -306,6 +306,10 @@ func TestMadeAnewMeanwhile(t *testing.T) {
 		err      error
 	}{
 		{`"format":2`, `"format":9`, ErrCorrupt},
+		{`"low":0`, `"low":-1`, ErrCorrupt},
+		{`"low":0`, `"begin":-1,"low":0`, ErrCorrupt},
+		{`"low":0`, `"low":0,"tick":-1`, ErrCorrupt},
+		{`"low":0`, `"low":0,"tick":9223372036854775807`, ErrCorrupt},
 		{`"Window":60`, `"Window":10`, ErrNoSpace},
 	} {
 		data := newMemory()
