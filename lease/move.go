@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -167,7 +166,7 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id, to string) err
 			if c.Lost {
 				c.ID = ""
 			}
-			value, err := json.Marshal(c)
+			value, err := c.encode()
 			if err != nil {
 				return err
 			}
