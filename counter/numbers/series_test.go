@@ -262,9 +262,9 @@ func TestWaitsForMidnight(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			left    time.Duration // until midnight, by a clock that stands still
-			patient time.Duration // until a caller's context ends
-			wait    time.Duration
+			left  time.Duration // until midnight, by a clock that stands still
+			until time.Duration // until a caller's context ends
+			wait  time.Duration
 		}{
 			{time.Second, time.Hour, time.Minute},
 			{time.Second, 10 * time.Second, 10 * time.Second},
@@ -280,13 +280,13 @@ func TestWaitsForMidnight(t *testing.T) {
 				w.next(t, s)
 			}
 			began := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), c.patient)
+			ctx, cancel := context.WithTimeout(t.Context(), c.until)
 			defer cancel()
 			n, err := s.Next(ctx)
 			if waited := time.Since(began).Round(time.Second); waited != c.wait || !errors.Is(err, lease.ErrClock) {
 				t.Errorf("%v before midnight: %v, %v after %v, want %v", c.left, n, err, waited, c.wait)
 			}
-			if errors.Is(err, context.DeadlineExceeded) != (c.wait == c.patient) {
+			if errors.Is(err, context.DeadlineExceeded) != (c.wait == c.until) {
 				t.Error(err)
 			}
 			s.Close()

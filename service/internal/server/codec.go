@@ -28,7 +28,11 @@ func (jsonCodec) MarshalAppend(b []byte, message any) ([]byte, error) {
 		}
 		return appendList(b, "numbers", m.Numbers, appendNumber), nil
 	case *api.NextResponse:
-		return appendList(b, "numbers", m.Numbers, appendNumber), nil
+		b = appendList(b, "numbers", m.Numbers, appendNumber)
+		if m.Period != "" { // which has letters, digits and hyphens alone
+			b = append(b[:len(b)-1], `,"period":"`+m.Period+`"}`...)
+		}
+		return b, nil
 	case proto.Message:
 		return protojson.MarshalOptions{}.MarshalAppend(b, m)
 	}
