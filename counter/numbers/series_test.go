@@ -295,6 +295,34 @@ func TestWaitsForMidnight(t *testing.T) {
 	})
 }
 
+// A late source has a clock that is two seconds behind.
+type late struct{ counter.Source }
+
+func (l late) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
+	if time.Now().Add(-2 * time.Second).Before(period.Begin) {
+		return lease.Run{}, lease.ErrClock
+	}
+	return l.Source.TakeNumbers(ctx, name, period, n)
+}
+
+// TestWaitsForService: where the service that has the counter is still in the day before, one waits for it.
+func TestWaitsForService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(midnight.Add(-time.Hour)))
+		w := newTestbed(midnight.Add(-time.Hour))
+		s, err := Open(t.Context(), counter.From(late{w.counters(t)}), "orders", dated, oneByOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		time.Sleep(time.Hour)
+		w.set(midnight)
+		if n := w.next(t, s); n.String() != "2026-11-23#000001" || time.Since(midnight).Round(time.Second) != 2*time.Second {
+			t.Errorf("%s after %v", n, time.Since(midnight))
+		}
+	})
+}
+
 // TestEnd: the numbers of a period end where its pattern has no room for more, and those of the next one begin.
 func TestEnd(t *testing.T) {
 	w := newTestbed(midnight.Add(-time.Hour))

@@ -28,11 +28,10 @@ func (jsonCodec) MarshalAppend(b []byte, message any) ([]byte, error) {
 		}
 		return appendList(b, "numbers", m.Numbers, appendNumber), nil
 	case *api.NextResponse:
-		b = appendList(b, "numbers", m.Numbers, appendNumber)
-		if m.Period != "" { // which has letters, digits and hyphens alone
-			b = append(b[:len(b)-1], `,"period":"`+m.Period+`"}`...)
+		if m.Period == "" {
+			return appendList(b, "numbers", m.Numbers, appendNumber), nil
 		}
-		return b, nil
+		return protojson.MarshalOptions{}.MarshalAppend(b, m)
 	case proto.Message:
 		return protojson.MarshalOptions{}.MarshalAppend(b, m)
 	}

@@ -52,8 +52,7 @@ func (s counterService) Take(ctx context.Context, r *connect.Request[api.Counter
 	if n > maxRun || m.Count < 0 {
 		return nil, invalid("count %d: want 1 to %d", m.Count, maxRun)
 	}
-	// Without a denial, as a handle asks for what its callers take in some seconds.
-	n = int64(min(uint64(n), cmp.Or(c.limits.Batch, config.DefaultBatch)))
+	n = int64(min(uint64(n), cmp.Or(c.limits.Batch, config.DefaultBatch))) // no denial: a handle asks for what its callers take in some seconds
 	run, period, err := c.state.Counters.Take(ctx, m.Counter, n)
 	if err != nil {
 		return nil, err
