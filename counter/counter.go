@@ -150,7 +150,7 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 
 // final reports whether waiting does not help against err.
 func final(err error) bool {
-	for _, target := range []error{lease.ErrEnd, lease.ErrCounter, lease.ErrNoCounter, lease.ErrNoSpace, lease.ErrCorrupt, lease.ErrClock, lease.ErrInvalid} {
+	for _, target := range []error{lease.ErrEnd, lease.ErrCounter, lease.ErrNoCounter, lease.ErrNoSpace, lease.ErrCorrupt, lease.ErrClock, lease.ErrInvalid, ErrMismatch} {
 		if errors.Is(err, target) {
 			return true
 		}

@@ -151,6 +151,8 @@ func TestOpen(t *testing.T) {
 		{"orders", []Option{OrCreate(Config{Start: 3, Step: 1, End: 25})}, ErrMismatch},
 		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 26})}, ErrMismatch},
 		{"orders", []Option{OrCreate(Config{})}, ErrMismatch},
+		{"orders", []Option{OrCreate(Config{Start: 3, Step: 5, End: 25, Check: "aa"})}, ErrMismatch},
+		{"orders", []Option{OfPeriod(lease.Period{Of: "shift", Key: "zz", Begin: time.Now()})}, ErrMismatch},
 		{"bad name", []Option{OrCreate(Config{})}, lease.ErrInvalid},
 		{"tickets", []Option{OrCreate(Config{Start: -1})}, lease.ErrInvalid},
 		{"orders", []Option{WithRunLength(1, 1)}, nil},
@@ -188,7 +190,7 @@ func TestOpen(t *testing.T) {
 func TestOfPeriod(t *testing.T) {
 	counters := On(newSpace(t, leasetest.NewMemory(), nil))
 	of := func(key string, begins time.Duration) Option {
-		return OfPeriod(lease.Period{Key: key, Begin: time.Now().Add(begins)})
+		return OfPeriod(lease.Period{Of: "shift", Key: key, Begin: time.Now().Add(begins)})
 	}
 	config := OrCreate(Config{Start: 3, Step: 5})
 	today, err := counters.Open(t.Context(), "orders", config, of("monday", -time.Hour), WithRunLength(2, 2), quiet)
@@ -201,6 +203,12 @@ func TestOfPeriod(t *testing.T) {
 	}
 	if n, err := strict.Next(t.Context()); n != 13 || err != nil {
 		t.Errorf("after a run of two: %d, %v", n, err)
+	}
+	other := OfPeriod(lease.Period{Of: "week", Key: "zz", Begin: time.Now()})
+	for what, options := range map[string][]Option{"none": {quiet}, "others": {other}, "to create": {config, other}, "none to create": {config}} {
+		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) || c != nil {
+			t.Errorf("periods, %s: %v", what, err)
+		}
 	}
 	if c, err := counters.Open(t.Context(), "orders", of("tuesday", time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
 		t.Errorf("a day that has not begun: %v", err)

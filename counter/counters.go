@@ -32,7 +32,7 @@ import (
 
 // A Source has counters: those of a space, or of a service in front of one. Its errors are those of a space.
 type Source interface {
-	// CreateCounter makes a counter, whose Start, Step and End are given.
+	// CreateCounter makes a counter, whose Start, Step, End, Periods and Check are given.
 	CreateCounter(ctx context.Context, c lease.Counter) error
 
 	// TakeNumbers takes up to n numbers.
@@ -54,7 +54,7 @@ var _ Source = (*lease.Space)(nil)
 var (
 	ErrPending  = errors.New("counter: the next run is not there yet") // Wait waits for it
 	ErrClosed   = errors.New("counter: handle is closed")
-	ErrMismatch = errors.New("counter: the counter was created with another Config") // take what it was created with, or another name
+	ErrMismatch = lease.ErrMismatch // the counter was created with another Config, or other periods: take those, or another name
 )
 
 // A Config is what a counter is created with, for good.
@@ -62,10 +62,12 @@ type Config struct {
 	Start int64 // the first number, 1 or more; 1 by default
 	Step  int64 // from one number to the next; 1 by default. With a step of 5, five databases whose counters start at 1 to 5 share no number
 	End   int64 // no number is larger; the largest int64 by default
+
+	Check string // up to 200 bytes that stand for what else must stay, as the secret of what the numbers are printed in
 }
 
 func (c Config) record(name string) lease.Counter {
-	return lease.Counter{Name: name, Start: cmp.Or(c.Start, 1), Step: cmp.Or(c.Step, 1), End: cmp.Or(c.End, math.MaxInt64)}
+	return lease.Counter{Name: name, Start: cmp.Or(c.Start, 1), Step: cmp.Or(c.Step, 1), End: cmp.Or(c.End, math.MaxInt64), Check: c.Check}
 }
 
 // Counters are the counters of a source.
@@ -79,7 +81,7 @@ func On(space *lease.Space) *Counters { return From(space) }
 // From returns the counters of a source.
 func From(source Source) *Counters { return &Counters{Source: source} }
 
-// Create makes a counter. It returns lease.ErrExists if there is one.
+// Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (s *Counters) Create(ctx context.Context, name string, config Config) error {
 	return s.CreateCounter(ctx, config.record(name))
 }
@@ -94,12 +96,14 @@ type settings struct {
 	logger      *slog.Logger
 }
 
-// OrCreate makes Open create the counter if there is none. If there is one with another Config, Open returns ErrMismatch.
+// OrCreate makes Open create the counter if there is none, with the periods of OfPeriod. If there is one with another Config, Open
+// returns ErrMismatch.
 func OrCreate(config Config) Option {
 	return Option{func(s *settings) error { s.create = &config; return nil }}
 }
 
-// OfPeriod makes a handle take the numbers of a period alone, which begin at the start. A later period ends it: see lease.Period.
+// OfPeriod makes a handle take the numbers of a period alone, which begin at the start. A later period ends it: see lease.Period. Open
+// returns ErrMismatch if the counter has other periods, or none.
 func OfPeriod(period lease.Period) Option {
 	return Option{func(s *settings) error { s.period = period; return nil }}
 }
@@ -137,17 +141,21 @@ func (s *Counters) open(ctx context.Context, name string, options []Option) (set
 	}
 	found, err := s.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		if err = s.Create(ctx, name, *set.create); err == nil || errors.Is(err, lease.ErrExists) {
+		made := set.create.record(name)
+		made.Periods = set.period.Of
+		if err = s.CreateCounter(ctx, made); err == nil || errors.Is(err, lease.ErrExists) {
 			found, err = s.Counter(ctx, name)
 		}
 	}
-	if err != nil || set.create == nil {
+	if err != nil {
 		return set, err
 	}
-	if want := set.create.record(name); want.Start != found.Start || want.Step != found.Step || want.End != found.End {
-		return set, fmt.Errorf("%w: %s: from %d by %d to %d, and %d by %d to %d is wanted", ErrMismatch, name, found.Start, found.Step, found.End, want.Start, want.Step, want.End)
+	want := found
+	if set.create != nil {
+		want = set.create.record(name)
 	}
-	return set, nil
+	want.Periods = set.period.Of
+	return set, found.Match(want)
 }
 
 // A Status is a snapshot of a handle.

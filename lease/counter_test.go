@@ -34,8 +34,9 @@ func TestCounter(t *testing.T) {
 	}
 	day := func(n int) Period {
 		begin := now.AddDate(0, 0, n)
-		return Period{begin.UTC().Format(time.DateOnly), begin}
+		return Period{"day", begin.UTC().Format(time.DateOnly), begin}
 	}
+	week := Period{"week", "2027-w03", now.Add(time.Minute)}
 	take := func(period Period, n int64) func() (Run, error) {
 		return func() (Run, error) { return s.TakeNumbers(t.Context(), "orders", period, n) }
 	}
@@ -46,6 +47,14 @@ func TestCounter(t *testing.T) {
 		return func() (Run, error) {
 			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: start, Step: step, End: end})
 		}
+	}
+	daily := func(name string) func() (Run, error) {
+		return func() (Run, error) {
+			return Run{}, s.CreateCounter(t.Context(), Counter{Name: name, Start: 1, Step: 2, End: 10, Periods: "day"})
+		}
+	}
+	plain := func(period Period) func() (Run, error) {
+		return func() (Run, error) { return s.TakeNumbers(t.Context(), "always", period, 1) }
 	}
 	far := func() (Run, error) { return s.TakeNumbers(t.Context(), "far", Period{}, 1) }
 	lose := func() (Run, error) {
@@ -70,7 +79,7 @@ func TestCounter(t *testing.T) {
 		{do: set(1), err: ErrNoCounter},
 		{do: create("Orders", 1, 1, 0), err: ErrInvalid},
 		{do: create("orders", 5, 1, 4), err: ErrInvalid},
-		{do: create("orders", 1, 2, 10)},
+		{do: daily("orders")},
 		{do: create("orders", 1, 2, 10), err: ErrExists},
 		{do: create("far", math.MaxInt64-1, 1, 0)},
 		{do: far, want: Run{math.MaxInt64 - 1, 1, 1}},
@@ -78,17 +87,25 @@ func TestCounter(t *testing.T) {
 		{do: far, err: ErrEnd},
 		{do: create("all", 0, 1, 0)},
 		{do: func() (Run, error) { return s.TakeNumbers(t.Context(), "all", Period{}, 2) }, want: Run{0, 2, 1}},
-		{do: take(Period{}, 0), err: ErrInvalid},
-		{do: take(Period{}, 2), want: Run{1, 2, 2}},
+		{do: create("always", 1, 1, 0)},
+		{do: plain(Period{}), want: Run{1, 1, 1}},
+		{do: plain(day(0)), err: ErrMismatch}, // which would begin it again
+		{do: plain(Period{Key: "zz", Begin: now}), err: ErrInvalid},
+		{do: plain(Period{Of: "day", Begin: now}), err: ErrInvalid},
+		{do: plain(Period{}), want: Run{2, 1, 1}},
+		{do: take(day(0), 0), err: ErrInvalid},
+		{do: take(Period{}, 1), err: ErrMismatch},
+		{do: take(week, 1), err: ErrMismatch},
+		{do: take(day(0), 2), want: Run{1, 2, 2}},
 		{do: set(4), err: ErrInvalid},
 		{do: set(3), err: ErrInvalid},
 		{do: set(11), err: ErrInvalid},
 		{do: set(7)},
-		{do: take(Period{}, 9), want: Run{7, 2, 2}},
-		{do: take(Period{}, 1), err: ErrEnd},
-		{do: take(day(0), 1), want: Run{1, 1, 2}},
-		{do: take(Period{}, 1), err: ErrInvalid}, // as it has periods by now
-		{do: take(day(1), 1), err: ErrClock},     // as it has not begun
+		{do: take(day(0), 9), want: Run{7, 2, 2}},
+		{do: take(day(0), 1), err: ErrEnd},
+		{do: take(Period{"day", "zz", now}, 1), err: ErrClock},                      // as it does not begin later
+		{do: take(Period{"day", day(0).Key, now.Add(time.Minute)}, 1), err: ErrEnd}, // which is the same day
+		{do: take(day(1), 1), err: ErrClock},                                        // as it has not begun
 		{do: pass(24 * time.Hour)},
 		{do: serverAt(-24 * time.Hour)},
 		{do: take(day(1), 1), err: ErrClock}, // as this machine's clock may be wrong
@@ -99,10 +116,10 @@ func TestCounter(t *testing.T) {
 		{do: lose},
 		{do: take(day(1), 1), err: ErrCounter},
 		{do: set(1), err: ErrInvalid},
-		{do: take(Period{day(2).Key, now.Add(time.Minute)}, 1), err: ErrCounter}, // which may have begun before the loss
+		{do: take(Period{"day", day(2).Key, now.Add(24*time.Hour + time.Minute)}, 1), err: ErrCounter}, // which may have begun before the loss
 		{do: set(5)},
 		{do: take(day(1), 1), want: Run{5, 1, 2}},
-		{do: take(Period{day(1).Key + "b", now.Add(time.Minute)}, 1), want: Run{7, 1, 2}}, // which may have begun before the loss
+		{do: take(Period{"day", day(1).Key + "b", now.Add(24*time.Hour + time.Minute)}, 1), want: Run{7, 1, 2}}, // which may have begun before the loss
 		{do: lose},
 		{do: pass(24 * time.Hour)},
 		{do: take(day(2), 1), want: Run{1, 1, 2}}, // which begins after the floor
@@ -136,6 +153,9 @@ func TestCounterBounds(t *testing.T) {
 		{Counter{Name: "negative", Start: -1}, ErrInvalid, Run{}},
 		{Counter{Name: "down", Step: -1}, ErrInvalid, Run{}},
 		{Counter{Name: "none", Start: 6, End: 5}, ErrInvalid, Run{}},
+		{Counter{Name: "long", Periods: strings.Repeat("p", 201)}, ErrInvalid, Run{}},
+		{Counter{Name: "long", Check: strings.Repeat("c", 201)}, ErrInvalid, Run{}},
+		{Counter{Name: "long", Check: strings.Repeat("c", 200)}, nil, Run{0, math.MaxInt64, 1}},
 		{Counter{Name: "one", Start: 5, End: 5}, nil, Run{5, 1, 1}},
 		{Counter{Name: "by-ten", Start: 3, Step: 10, End: 32}, nil, Run{3, 3, 10}},
 		{Counter{Name: "by-ten/to-33", Start: 3, Step: 10, End: 33}, nil, Run{3, 4, 10}},
@@ -155,7 +175,7 @@ func TestCounterBounds(t *testing.T) {
 		if run != c.run || err != nil {
 			t.Errorf("%+v: %+v, %v, want %+v", c.Counter, run, err, c.run)
 		}
-		if c.Name[0] == 'n' {
+		if c.run.N == math.MaxInt64 {
 			run, err = s.TakeNumbers(t.Context(), c.Name, Period{}, 2)
 			if run != (Run{math.MaxInt64, 1, 1}) || err != nil {
 				t.Errorf("%+v: then %+v, %v", c.Counter, run, err)
@@ -185,9 +205,9 @@ func TestPeriodBegins(t *testing.T) {
 		data := newMemory()
 		s := create(t, conn{memory: data}, Limits{}, atNoon)
 		data.clock = func() time.Time { return noon.Add(c.server) }
-		err := s.CreateCounter(t.Context(), Counter{Name: "c"})
+		err := s.CreateCounter(t.Context(), Counter{Name: "c", Periods: "shift"})
 		if err == nil {
-			_, err = s.TakeNumbers(t.Context(), "c", Period{"now", noon.Add(-c.after)}, 1)
+			_, err = s.TakeNumbers(t.Context(), "c", Period{"shift", "now", noon.Add(-c.after)}, 1)
 		}
 		if !errors.Is(err, c.err) {
 			t.Errorf("%+v: %v", c, err)
@@ -195,12 +215,89 @@ func TestPeriodBegins(t *testing.T) {
 	}
 }
 
+// TestNewPeriod: after a loss, a period begins at the start if no clock that is right can have taken a number of it before.
+func TestNewPeriod(t *testing.T) {
+	for after, want := range map[time.Duration]error{
+		time.Minute - time.Second: ErrCounter,
+		time.Minute:               nil,
+	} {
+		now, data := noon, newMemory()
+		s := create(t, conn{memory: data}, Limits{Window: time.Second, Ahead: 1}, func() time.Time { return now })
+		if err := s.CreateCounter(t.Context(), Counter{Name: "c", Start: 7, Periods: "shift"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ReportLoss(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		begin := s.meta().start(s.meta().Low).Add(after)
+		now = begin
+		run, err := s.TakeNumbers(t.Context(), "c", Period{"shift", "next", begin}, 1)
+		if !errors.Is(err, want) || (run.First == 7) != (want == nil) {
+			t.Errorf("a period that begins %v after the floor: %+v, %v, want %v", after, run, err, want)
+		}
+	}
+}
+
+// TestMatch: each thing that never changes makes another counter, and the error has both.
+func TestMatch(t *testing.T) {
+	is := Counter{Name: "orders", Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 5, Period: "2026-11-27"}
+	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, ID: "x"}
+	if err := is.Match(same); err != nil {
+		t.Error(err)
+	}
+	for text, change := range map[string]func(*Counter){
+		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },
+		`from 1 by 1 to 9`:            func(c *Counter) { c.Step = 1 },
+		`to 8`:                        func(c *Counter) { c.End = 8 },
+		`to 9 of check`:               func(c *Counter) { c.Periods = "" },
+		`"month in UTC"`:              func(c *Counter) { c.Periods = "month in UTC" },
+		`of check value "ab"`:         func(c *Counter) { c.Check = "ab" },
+		`each "day in UTC" is wanted`: func(c *Counter) { c.Check = "" },
+	} {
+		other := same
+		change(&other)
+		err := is.Match(other)
+		if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), `orders: it is from 1 by 2 to 9 in each "day in UTC" of check value "aa"`) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestMovedCounter: a counter is what it was in the space that takes the place of its own, and goes on.
+func TestMovedCounter(t *testing.T) {
+	clock := noon
+	now := func() time.Time { return clock }
+	old := create(t, conn{memory: newMemory()}, Limits{}, now)
+	shift := Period{"shift", "early", noon}
+	if err := old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Check: "aa"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.TakeNumbers(t.Context(), "c", shift, 5); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Move(t.Context(), old, conn{memory: newMemory()}, Config{Clock: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := old.Counter(t.Context(), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Counter(t.Context(), "c")
+	if found.ID = want.ID; found != want || err != nil {
+		t.Errorf("%+v, %v, want %+v", found, err, want)
+	}
+	if run, err := s.TakeNumbers(t.Context(), "c", shift, 1); run != (Run{8, 1, 1}) || err != nil {
+		t.Errorf("%+v, %v, want number 8", run, err)
+	}
+}
+
 // TestClockOfCounter: within a period, or without one, no clock matters.
 func TestClockOfCounter(t *testing.T) {
-	for _, period := range []Period{{}, {"now", noon}} {
+	for _, period := range []Period{{}, {"shift", "now", noon}} {
 		now, data := noon, newMemory()
 		s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
-		if err := s.CreateCounter(t.Context(), Counter{Name: "c"}); err != nil {
+		if err := s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Of}); err != nil {
 			t.Fatal(err)
 		}
 		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
@@ -285,9 +382,11 @@ func TestCounterFails(t *testing.T) {
 			"no read":          {"", isRead, errAway, true},
 			"no swap":          {"", isSwap, ErrUnknown, false},
 			"not JSON":         {"{", nil, ErrCorrupt, true},
-			"no number":        {`{"step":1,"next":"9"}`, nil, ErrCorrupt, true},
-			"a step of 0":      {`{"next":9,"start":1,"end":99}`, nil, ErrCorrupt, true},
-			"another's number": {`{"next":9,"start":1,"end":99,"step":-1}`, nil, ErrCorrupt, true},
+			"no number":        {`{"format":2,"counter":{"step":1,"next":"9"}}`, nil, ErrCorrupt, true},
+			"a step of 0":      {`{"format":2,"counter":{"next":9,"start":1,"end":99}}`, nil, ErrCorrupt, true},
+			"another's number": {`{"format":2,"counter":{"next":9,"start":1,"end":99,"step":-1}}`, nil, ErrCorrupt, true},
+			"no format":        {`{"next":9,"start":1,"end":99,"step":1}`, nil, ErrCorrupt, true},
+			"another format":   {`{"format":3,"counter":{"next":9,"start":1,"end":99,"step":1}}`, nil, ErrCorrupt, true},
 		} {
 			data, broken := newMemory(), false
 			create(t, conn{memory: data}, Limits{}, atNoon)

@@ -85,6 +85,7 @@ var (
 	ErrInvalid   = errors.New("lease: invalid argument")                              // the error says what is wanted
 	ErrNoCounter = errors.New("lease: no such counter")                               // create it
 	ErrCounter   = errors.New("lease: where the counter goes on is not known")        // set it to a number that is beyond all that were taken
+	ErrMismatch  = errors.New("lease: the counter is another one")                    // take what it was made as, or another name
 	ErrEnd       = errors.New("lease: the counter has no number left")                // make another counter, or wait for the next period
 	errBusy      = errors.New("lease: others changed it each time")                   // try again: they get on
 	errAgain     = errors.New("lease: the space changed meanwhile: look at it again") // never leaves the package

@@ -119,12 +119,15 @@ func (w *world) mustNotice(t told, backup state) bool {
 	if !w.blind {
 		return t.position > backup.position
 	}
+	now := w.metaIn(w.data.state)
 	notices := false
 	for _, name := range entries {
-		switch stored := backup.data[name]; {
+		stored := backup.data[name]
+		forgotten := lower(m, name, stored, w.most[[2]string{m.ID, name}]) || now.ID != m.ID
+		switch {
 		case lower(m, name, stored, t.values[name]):
 			notices = true
-		case lower(m, name, stored, w.most[[2]string{m.ID, name}]):
+		case forgotten:
 			return false // it may look at this entry alone
 		}
 	}
@@ -147,7 +150,7 @@ func lower(m *meta, name, value, than string) bool {
 	a, _ := decodeNumbers([]byte(value))
 	b, _ := decodeNumbers([]byte(than))
 	for _, step := range append(a.Steps, b.Steps...) {
-		if window := max(step.From, m.Low, m.WindowOf(genesisTime)-20); a.at(window) < b.at(window) {
+		if window := max(step.From, m.WindowOf(genesisTime)-20); a.at(window) < b.at(window) {
 			return true
 		}
 	}

@@ -183,7 +183,7 @@ func (p *process) count() {
 	if w.IntN(2) == 0 {
 		const length = 8
 		k := p.clock().Unix()/length + w.Int64N(2)
-		counter, period = "days", Period{fmt.Sprintf("%08d", k), time.Unix(k*length, 0)}
+		counter, period = "days", Period{"eight seconds", fmt.Sprintf("%08d", k), time.Unix(k*length, 0)}
 	}
 	n := 1 + w.Int64N(3)
 	w.note("count %d of %s %s for %d", n, counter, period.Key, p.name)
@@ -195,7 +195,7 @@ func (p *process) count() {
 			w.note("(%d has %d numbers from %d on)", p.name, run.N, run.First)
 			w.given(counter, period.Key, run)
 		case errors.Is(err, ErrNoCounter):
-			err = p.space.CreateCounter(ctx, Counter{Name: counter})
+			err = p.space.CreateCounter(ctx, Counter{Name: counter, Periods: period.Of})
 			w.note("(%d creates %s: %v)", p.name, counter, err)
 		case errors.Is(err, ErrCounter):
 			next := w.top["s/c/"+counter]

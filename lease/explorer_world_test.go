@@ -237,11 +237,13 @@ func (w *world) rollBack() {
 	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.told, backup) })
 	reported := !noticed || w.IntN(3) == 0
 	w.note("roll back to position %d of %q, reported: %v", backup.position, backup.lineage, reported)
+	if !reported {
+		w.killIgnorant(backup, nil) // by the data that is still there
+	}
 	w.late = nil
 	w.stops++
 	w.data.restore(backup)
 	if !reported {
-		w.killIgnorant(backup, nil)
 		w.hidden = w.metaIn(backup).ID
 		return
 	}

@@ -78,7 +78,7 @@ func (w *trial) take(s *Space, window int64, n uint32) {
 // count takes n numbers of a counter, which it makes if there is none.
 func (w *trial) count(s *Space, period string, n int64) {
 	w.Helper()
-	if err := s.CreateCounter(w.Context(), Counter{Name: "c"}); !errors.Is(err, ErrExists) {
+	if err := s.CreateCounter(w.Context(), Counter{Name: "c", Periods: day(period).Of}); !errors.Is(err, ErrExists) {
 		w.must(err)
 	}
 	_, err := s.TakeNumbers(w.Context(), "c", day(period), n)
@@ -87,8 +87,11 @@ func (w *trial) count(s *Space, period string, n int64) {
 
 // day returns the period of a date, or all of time for "".
 func day(date string) Period {
-	begin, _ := time.Parse(time.DateOnly, date)
-	return Period{date, begin}
+	begin, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return Period{}
+	}
+	return Period{"day", date, begin}
 }
 
 // report reports a loss.
@@ -349,8 +352,9 @@ func TestCounterLoss(t *testing.T) {
 			if run, err := w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1); run != (Run{8, 1, 1}) || err != nil {
 				t.Errorf("%v, %v, want number 8", run, err)
 			}
-			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Period: c.lost}
+			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = w.a.Counter(t.Context(), "c")
+			found.Begin = 0
 			if found.ID = ""; found != want || err != nil {
 				t.Errorf("%+v, %v, want %+v", found, err, want)
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -220,7 +219,7 @@ func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) er
 	if c.Lost {
 		c.ID = ""
 	}
-	value, err := json.Marshal(c)
+	value, err := c.encode()
 	if err != nil {
 		return err
 	}

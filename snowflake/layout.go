@@ -134,16 +134,22 @@ func (l *Layout) String() string {
 //
 // A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach to the end of the
 // year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits, '-' and '_'; those of parts are
-// unique.
+// unique. The text has at most 2,000 bytes.
 //
 // An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
 // IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.
 func ParseLayout(text string) (*Layout, error) {
+	if len(text) > longestText {
+		return nil, fmt.Errorf("%w: text %.40q and more: want at most %d bytes", ErrInvalidLayout, text, longestText)
+	}
 	if !strings.Contains(text, ":") {
 		return presetOf(text)
 	}
 	return parseLayout(text)
 }
+
+// longestText leaves room for 64 parts.
+const longestText = 2000
 
 const form = "worker10: time 41, worker 10, sequence 12; 1ms since 2010-11-04T01:42:54.657Z"
 

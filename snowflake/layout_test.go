@@ -69,6 +69,9 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"mine: time 42, rollback 2, sequence 20" + rest:                   "at most 63",
 		"mine: time 48, sequence 12" + rest:                               "at most 47",
 		"mine: time 62, sequence 1; 1s since 2025-01-01T00:00:00Z":        "at most 37",
+		strings.Repeat("x", 1<<20):                                        "at most 2000 bytes",
+		"mine: " + strings.Repeat("x", 1<<20):                             "at most 2000 bytes",
+		strings.Repeat("x", 2000-40) + ": time 41, sequence 13" + rest:    "at most 2000 bytes",
 	} {
 		if l, err := ParseLayout(text); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)

@@ -7,10 +7,9 @@
 //	number, err := orders.Next(ctx) // ORD-20261122-00000170
 //	number, err = orders.Parse("ORD-20261122-00000170") // number 1 of the period "2026-11-22"
 //
-// The numbers come from counters of package counter, which take them in runs. So Next returns numbers from memory, and
-// returns each number once. Some numbers are left out if a process crashes or if several processes share a period. For
-// numbers without gaps see package counter/gapless. For encrypted 64-bit IDs see package mask; the numbers here are for
-// people to read and type.
+// The numbers come from counters of package counter, which take them in runs. So Next returns numbers from memory, each
+// once. Some are left out if a process crashes or if several processes share a period. For numbers without gaps see
+// package counter/gapless, and for encrypted 64-bit IDs package mask.
 //
 // # Patterns
 //
@@ -22,7 +21,7 @@
 //     your own: 10 to 64 printable ASCII characters. A pattern must have this field.
 //   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
 //     between.
-//   - {period} is the name of the period, such as 2026-W47, 2026-Q4 or FY2027: see below.
+//   - {period} is the name of the period, such as 2026-W47 or FY2027. A date beside it must show at least as much.
 //   - {check:mod97-10} is check digits over what is before it: all digits, and letters if the system has them. For digits
 //     there are mod97-10 (two digits) and mod11-2 (a digit or X); for digits and capitals there is mod37-2 (a digit, capital
 //     or *). They detect every wrong character, and every two neighbors that are exchanged.
@@ -31,10 +30,9 @@
 //
 // The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date.
 // [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too.
-// One counter makes the numbers of a name. With each period it starts again, and it never goes back: a process whose clock
-// is still in the period before gets errors that wrap lease.ErrClock, or waits if the period ends within a minute. So no
-// number is made twice or with two dates, whatever clocks do. A day begins according to the zone's calendar, also if it
-// has 23 or 25 hours or no midnight.
+// One counter makes the numbers of a name. With each period it starts again, and never goes back: a process whose clock is
+// still in the period before gets errors that wrap lease.ErrClock, or waits if that ends within a minute. So no number is made
+// twice. A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight.
 //
 // The system's clock is read once a second, so numbers made in the first milliseconds of a day may have the date of the
 // day before, and a call that takes its number just before midnight may return after midnight.
@@ -49,16 +47,18 @@
 //
 // [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
 // ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts don't reveal how
-// many numbers were made between them, and the largest of many texts doesn't reveal how many numbers there are. The
-// date is still visible, and whether two numbers are the same.
+// many numbers were made between them, nor the largest of many how many there are. The date is still visible.
 //
-// Encryption hides; it does not authenticate. A made-up text with the right check digit opens to some number: look up
-// whether that number was made. The width limits how many texts there are, so in a nearly full period most guesses hit
-// a number in use.
+// Encryption hides; it does not authenticate: see [Format.Parse]. The width limits how many texts there are, so in a nearly
+// full period most guesses hit a number in use.
 package numbers
 
 import (
+	"crypto/aes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"regexp"
@@ -101,16 +101,21 @@ type Format struct {
 // seriesName leaves room for the longest period after it in the name of a counter.
 var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,44}[a-z0-9])?$`)
 
+const longestPattern = 1000 // bytes
+
 // NewFormat returns the format of the numbers called name. A name has up to 46 lower-case letters, digits, and "/",
-// "-", "_" and "." between them. The package documentation describes patterns. The error wraps [ErrInvalidPattern] or
+// "-", "_" and "." between them. The package documentation describes patterns; they have up to 1,000 bytes. The error wraps [ErrInvalidPattern] or
 // [ErrInvalidOption]. If the width is too small for encryption, it also wraps [ff1.ErrInvalidDomain].
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
-		return nil, fmt.Errorf("%w: name %q: want up to 46 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
+		return nil, fmt.Errorf("%w: name %.80q: want up to 46 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
+	}
+	if len(pattern) > longestPattern {
+		return nil, fmt.Errorf("%w: %+.40q and more: want at most %d bytes", ErrInvalidPattern, pattern, longestPattern)
 	}
 	p, err := parsePattern(pattern)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
 	f := &Format{name: name, text: pattern, pattern: p, last: p.last(), settings: settings{period: p.shows, zone: time.UTC}}
 	for i, option := range options {
@@ -225,6 +230,19 @@ func (f *Format) parse(text string) (Number, error) {
 		return Number{}, fmt.Errorf("%w: %.80q: want the text of a number from 1 on", ErrInvalidNumber, text)
 	}
 	return Number{Period: dated, N: int64(n), text: text}, nil
+}
+
+// check returns a value that is another one where a change could make texts repeat: of the secret, or of the fields with their
+// order, width and alphabet. Literals, and what separates parts of a date, may change.
+func (f *Format) check() string {
+	h := sha256.New()
+	io.WriteString(h, f.pattern.fields())
+	if block := f.settings.block; block != nil {
+		var zero [aes.BlockSize]byte
+		block.Encrypt(zero[:], zero[:])
+		h.Write(zero[:])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // permutation returns the permutation of the numbers of a period, or nil if they are not encrypted. The tweak is unique

@@ -2,7 +2,9 @@ package numbers
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +144,7 @@ func TestInvalidOptions(t *testing.T) {
 		"zero Option":          {"orders", "{n}", Option{}, ErrInvalidOption},
 		"period":               {"orders", "{n}", WithPeriod(fiscalYears), ErrInvalidOption},
 		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
+		"some location":        {"orders", "{n}", WithLocation(time.Local), ErrInvalidOption},
 		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
 		"no secret":            {"orders", "{n:6}", Encrypted(randflake.Secret{}), ErrInvalidOption},
 		"month 13":             {"orders", "{n}", WithPeriod(FiscalYear(13)), ErrInvalidOption},
@@ -150,6 +153,8 @@ func TestInvalidOptions(t *testing.T) {
 		"month by year":        {"orders", "{date:2006}{n}", WithPeriod(Month), ErrInvalidPattern},
 		"week by month":        {"orders", "{date:200601}{n}", WithPeriod(Week), ErrInvalidPattern},
 		"fiscal year by year":  {"orders", "{date:2006}{n}", WithPeriod(FiscalYear(time.April)), ErrInvalidPattern},
+		"quarter and its year": {"orders", "RE {period}/{n:5} ({date:2006})", WithPeriod(Quarter), ErrInvalidPattern},
+		"week and its month":   {"orders", "{date:200601}{period}{n:5}", WithPeriod(Week), ErrInvalidPattern},
 		"day, nothing shown":   {"orders", "{n:6}", WithPeriod(Day), ErrInvalidPattern},
 		"encrypted, no width":  {"orders", "{n}", Encrypted(secret), ErrInvalidPattern},
 		"encrypted, few":       {"orders", "{n:5}", Encrypted(secret), ff1.ErrInvalidDomain},
@@ -157,6 +162,67 @@ func TestInvalidOptions(t *testing.T) {
 	} {
 		if f, err := NewFormat(c.name, c.pattern, c.option); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, %v; want %v", name, f, err, c.err)
+		}
+	}
+}
+
+// TestLongInput: errors quote a part of what is very long.
+func TestLongInput(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, pattern := range map[string]string{
+		"orders": long + "{n}",
+		long:     "{n}",
+	} {
+		if _, err := NewFormat(name, pattern); err == nil || len(err.Error()) > 300 {
+			t.Errorf("%d bytes: the error has %d", len(pattern), len(fmt.Sprint(err)))
+		}
+	}
+	newTestFormat(t, long[:997]+"{n}")
+	if _, err := NewFormat("orders", long[:998]+"{n}"); !errors.Is(err, ErrInvalidPattern) {
+		t.Errorf("a pattern of 1,001 bytes: %v", err)
+	}
+}
+
+// TestRandomPatterns: every text that is printed is read, whatever the pattern, the period, the zone and the time.
+func TestRandomPatterns(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	zones := []*time.Location{time.UTC, zoneOf(t, "Europe/Berlin"), zoneOf(t, "Pacific/Apia"), zoneOf(t, "America/Sao_Paulo")}
+	periods := []Period{Forever, Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.April), FiscalYear(time.December)}
+	valid := map[Period]int{}
+	for range 50_000 {
+		fields := []string{
+			"{n" + one("", ":1", ":5", ":6:consonants", ":12:crockford", "::0123456789abcdef", ":4:~!34567-90") + "}",
+			one("", "{date:2006}", "{date:06}", "{date:2006-01}", "{date:0106}", "{date:060102}", "{date:02.01.2006}", "{date:2006002}"),
+			one("", "{period}"),
+		}
+		random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		pattern := one("", "RE ", "9") + strings.Join(fields, one("", "-", "/", "0")) + one("", ")", "{check:mod97-10}", "{check:mod37-2}", "{check:mod11-2}")
+		period, zone := periods[random.IntN(len(periods))], zones[random.IntN(len(zones))]
+		options := []Option{WithPeriod(period), WithLocation(zone)}
+		if random.IntN(4) == 0 {
+			options = append(options, Encrypted(secret))
+		}
+		f, err := NewFormat("orders", pattern, options...)
+		if err != nil {
+			continue
+		}
+		at := time.Unix(random.Int64N(1<<33)-1<<32, 0)
+		if _, change := at.In(zone).ZoneBounds(); random.IntN(2) == 0 && !change.IsZero() {
+			at = change.Add(time.Duration(random.Int64N(72)-36) * time.Hour)
+		}
+		n, err := f.Number(at, 1+random.Int64N(f.Last())>>random.IntN(63))
+		if err != nil {
+			continue
+		}
+		valid[period]++
+		if read, err := f.Parse(n.String()); read != n || err != nil {
+			t.Fatalf("%s by the %v in %v: %#v is read as %#v, %v", pattern, period, zone, n, read, err)
+		}
+	}
+	for _, p := range periods {
+		if valid[p] < 500 {
+			t.Errorf("%d texts by the %v", valid[p], p)
 		}
 	}
 }

@@ -39,12 +39,11 @@ func WithPeriod(p Period) Option {
 	}}
 }
 
-// WithLocation makes days begin at midnight in zone instead of UTC. All processes that make numbers of one name should
-// use the same zone.
+// WithLocation makes days begin at midnight in zone instead of UTC. It is not time.Local, which may be another one elsewhere.
 func WithLocation(zone *time.Location) Option {
 	return Option{func(s *settings) error {
-		if zone == nil {
-			return fmt.Errorf("%w: location is nil: want one of time.LoadLocation", ErrInvalidOption)
+		if zone == nil || zone.String() == time.Local.String() {
+			return fmt.Errorf("%w: location is nil or time.Local: want one of time.LoadLocation", ErrInvalidOption)
 		}
 		s.zone = zone
 		return nil

@@ -37,24 +37,21 @@ func parsePattern(text string) (*pattern, error) {
 	for rest := text; rest != ""; {
 		literal, after, open := strings.Cut(rest, "{")
 		if err := p.addLiteral(literal); err != nil {
-			return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, text, err)
+			return nil, err
 		}
 		if !open {
 			break
 		}
 		field, next, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, fmt.Errorf("%w: %+q: %+q: want a closing }", ErrInvalidPattern, text, "{"+field)
+			return nil, fmt.Errorf("%+q: want a closing }", "{"+field)
 		}
 		if err := p.addField(field); err != nil {
-			return nil, fmt.Errorf("%w: %+q: %+q: %w", ErrInvalidPattern, text, "{"+field+"}", err)
+			return nil, fmt.Errorf("%+q: %w", "{"+field+"}", err)
 		}
 		rest = next
 	}
-	if err := p.complete(); err != nil {
-		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, text, err)
-	}
-	return p, nil
+	return p, p.complete()
 }
 
 func (p *pattern) addLiteral(literal string) error {
@@ -113,11 +110,7 @@ func (p *pattern) setNumber(argument string) (err error) {
 
 func (p *pattern) setCheck(name string) error {
 	if p.check = findCheckSystem(name); p.check == nil {
-		var names []string
-		for _, s := range checkSystems {
-			names = append(names, s.name)
-		}
-		return fmt.Errorf("want one of %s", strings.Join(names, ", "))
+		return fmt.Errorf("want one of mod11-2, mod37-2, mod97-10")
 	}
 	p.fixed += p.check.length
 	return nil
@@ -125,19 +118,35 @@ func (p *pattern) setCheck(name string) error {
 
 // setPeriod returns an error unless texts tell the period.
 func (p *pattern) setPeriod(period Period) error {
-	if slices.Contains(p.parts, periodField) {
+	named := slices.Contains(p.parts, periodField)
+	if named {
 		p.named = period.key(time.Unix(0, 0))
 		p.period = len(p.named)
 		p.fixed += p.period
 		if p.period == 0 {
 			return fmt.Errorf("{period}: want WithPeriod, which says what that is")
 		}
-		return nil
 	}
-	if period.shownBy() > p.shows {
-		return fmt.Errorf("it shows less than the %v, so that texts would repeat: want {period}, {date:20060102} or such", period)
+	if period.shownBy() > p.shows && !(named && p.layout == "") {
+		return fmt.Errorf("its date shows less than the %v: want {date:20060102} or such, or {period} and no date", period)
 	}
 	return nil
+}
+
+// fields returns the fields in their order, without literals and what separates the parts of a date.
+func (p *pattern) fields() string {
+	text := ""
+	for _, part := range p.parts {
+		switch part {
+		case dateField:
+			text += "{date:" + strings.NewReplacer("-", "", ".", "", "/", "", "_", "", " ", "").Replace(p.layout) + "}"
+		case periodField:
+			text += part
+		case numberField:
+			text += fmt.Sprintf("{n:%d:%s}", p.width, p.alphabet.characters)
+		}
+	}
+	return text
 }
 
 func (p *pattern) complete() error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/randflake/randflake/lease"
 )
 
 // A Period is the time after which numbers begin at 1 again.
@@ -53,6 +55,25 @@ func (p Period) String() string {
 		return fmt.Sprintf("fiscal year from %v on", p.first())
 	}
 	return [...]string{"forever", "year", "month", "day", "quarter", "week"}[p]
+}
+
+// ParsePeriod returns the period that String returns as text, other than forever.
+func ParsePeriod(text string) (Period, error) {
+	for p := Year; p <= FiscalYear(time.December); p++ {
+		if p.valid() && p.String() == text {
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: period %.80q: want day, week, month, quarter, year, or fiscal year from April on, or such", ErrInvalidOption, text)
+}
+
+// At returns the period that contains t in a zone, as counters have it: the zero one for Forever.
+func (p Period) At(t time.Time, zone *time.Location) lease.Period {
+	if p == Forever {
+		return lease.Period{}
+	}
+	t = t.In(zone)
+	return lease.Period{Of: fmt.Sprintf("%v in %v", p, zone), Key: p.key(t), Begin: p.begin(t, zone)}
 }
 
 // key returns the name of the period that contains date.

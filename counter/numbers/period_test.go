@@ -107,6 +107,20 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// TestParsePeriod: what String returns is read, but for no period at all.
+func TestParsePeriod(t *testing.T) {
+	for _, p := range []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.December)} {
+		if read, err := ParsePeriod(p.String()); read != p || err != nil {
+			t.Errorf("%v is read as %v, %v", p, read, err)
+		}
+	}
+	for _, text := range []string{"", "forever", "Period(6)", "Day", "fiscal year", "fiscal year from %!Month(13) on"} {
+		if read, err := ParsePeriod(text); !errors.Is(err, ErrInvalidOption) {
+			t.Errorf("%q is read as %v, %v", text, read, err)
+		}
+	}
+}
+
 func TestPeriodString(t *testing.T) {
 	if got := fmt.Sprint(Forever, Day, Quarter, Week, FiscalYear(time.April), FiscalYear(13)); got != "forever day quarter week fiscal year from April on Period(19)" {
 		t.Error(got)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,10 +16,7 @@ import (
 )
 
 // A Series makes the numbers of a [Format], from one counter. It is safe for concurrent use, and any number of Series in
-// any number of processes may make numbers of the same name.
-//
-// The counter has the name of the numbers. With each period it starts again, and never returns to an earlier one. So
-// uniqueness depends only on the counter; clocks only pick the period.
+// any number of processes may make numbers of the same name. Uniqueness depends only on the counter; clocks only pick the period.
 type Series struct {
 	*Format
 	counters *counter.Counters
@@ -41,10 +39,11 @@ type moment struct {
 }
 
 // Open returns the series of numbers called name, and takes the first run of the present period from the counter of that name, which it
-// creates if there is none. The pattern, period and secret of a name must never change, or texts may repeat.
+// creates if there is none. The counter keeps what must never change, as texts may repeat: the period with its zone, the start and
+// the step, the secret, and of the pattern the fields with their order, width and alphabet.
 //
-// The errors are those of [NewFormat] and counter.Counters.Open: counter.ErrMismatch if the numbers had another width or
-// start, lease.ErrCounter if data were lost since the period began, lease.ErrClock if a clock is wrong.
+// The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if any of that is another one than when the counter
+// was created, lease.ErrCounter if data were lost since the period began, lease.ErrClock if a clock is wrong.
 func Open(ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option) (*Series, error) {
 	f, err := NewFormat(name, pattern, options...)
 	if err != nil {
@@ -53,8 +52,8 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	if counters == nil {
 		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
 	}
-	if c := f.settings.config; c.End != 0 || c.Start > f.last {
-		return nil, fmt.Errorf("%w: counter from %d to %d: want a start up to %d, which is the end, as %q has room for no more", ErrInvalidOption, c.Start, c.End, f.last, f.text)
+	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.last {
+		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: want neither an end nor a check value, which %q gives it, and a start up to %d", ErrInvalidOption, c.Start, c.End, c.Check, f.text, f.last)
 	}
 	s := &Series{Format: f, counters: counters, second: coarse.Seconds.Now, turning: make(chan struct{}, 1)}
 	clock := f.settings.clock
@@ -74,9 +73,11 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 // call in a period waits for its first run, and some calls wait for the next run. If ctx ends first, the error wraps its
 // cause. After the last number of a period, errors wrap lease.ErrEnd until the next period begins.
 //
-// Where another process is in the next period already, by a clock that is less than a minute ahead, Next waits for that.
+// Where another process is in the next period already, by a clock that is less than a minute ahead, or the service that has the
+// counter is still in the one before, Next waits for up to a minute.
 func (s *Series) Next(ctx context.Context) (Number, error) {
-	for {
+	const pause, longest = 50 * time.Millisecond, time.Minute
+	for waited := time.Duration(0); ; {
 		m, now := s.present.Load(), s.second()
 		var err error
 		if m.second != now {
@@ -92,9 +93,10 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		case err == nil:
 			return s.number(m.date, m.permutation, n)
 		case errors.Is(err, counter.ErrClosed) && !s.closed.Load(): // the period ended during this call
-		case errors.Is(err, lease.ErrClock) && s.ending(now): // as it was before the call, which may have taken until then
+		case errors.Is(err, lease.ErrClock) && s.turns(now) && waited < longest: // now is before the call, which may have taken until then
+			waited += pause
 			select {
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(pause):
 			case <-ctx.Done():
 				return Number{}, fmt.Errorf("numbers: %s: %w: %w", s.name, context.Cause(ctx), err)
 			}
@@ -104,11 +106,11 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	}
 }
 
-// ending reports whether the period of a second ends within a minute.
-func (s *Series) ending(second int64) bool {
-	present, err := s.dateOf(time.Unix(second, 0))
-	later, wrong := s.dateOf(time.Unix(second+60, 0))
-	return err == nil && wrong == nil && present.period != later.period
+// turns reports whether the period of a second began or ends within a minute.
+func (s *Series) turns(second int64) bool {
+	before, wrong := s.dateOf(time.Unix(second-60, 0))
+	after, err := s.dateOf(time.Unix(second+60, 0))
+	return wrong == nil && err == nil && before.period != after.period
 }
 
 // turn returns the present moment, and begins its period if there was another one before.
@@ -151,22 +153,16 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 	if m.permutation, err = s.permutation(m.date.period); err != nil {
 		return err
 	}
-	m.counter, err = s.begin(ctx, m.date)
+	config := s.settings.config
+	config.End = s.last
+	config.Check = s.check()
+	period := s.settings.period.At(m.date.day, s.settings.zone)
+	options := slices.Concat(s.settings.counter, []counter.Option{counter.OrCreate(config), counter.OfPeriod(period)})
+	m.counter, err = s.counters.Open(ctx, s.name, options...)
 	if err != nil && ctx.Err() == nil {
 		s.failed, s.why = m.second, err
 	}
 	return err
-}
-
-// begin returns a handle for the period of a date.
-func (s *Series) begin(ctx context.Context, d date) (*counter.Counter, error) {
-	config := s.settings.config
-	config.End = s.last
-	options := append(s.settings.counter[:len(s.settings.counter):len(s.settings.counter)], counter.OrCreate(config))
-	if p := s.settings.period; p != Forever {
-		options = append(options, counter.OfPeriod(lease.Period{Key: d.period, Begin: p.begin(d.day, s.settings.zone)}))
-	}
-	return s.counters.Open(ctx, s.name, options...)
 }
 
 // Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.

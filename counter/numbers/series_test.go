@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -261,12 +262,14 @@ func TestWaitsForMidnight(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			left time.Duration // until midnight
-			wait time.Duration // of a caller whose context ends after an hour
+			left  time.Duration // until midnight, by a clock that stands still
+			until time.Duration // until a caller's context ends
+			wait  time.Duration
 		}{
-			{time.Second, time.Hour},
-			{time.Minute, time.Hour},
-			{time.Minute + time.Second, 0},
+			{time.Second, time.Hour, time.Minute},
+			{time.Second, 10 * time.Second, 10 * time.Second},
+			{time.Minute, time.Hour, time.Minute},
+			{time.Minute + time.Second, time.Hour, 0},
 		} {
 			w := newTestbed(midnight.Add(-c.left))
 			s := w.series(t, dated, hundreds)
@@ -277,17 +280,45 @@ func TestWaitsForMidnight(t *testing.T) {
 				w.next(t, s)
 			}
 			began := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			ctx, cancel := context.WithTimeout(t.Context(), c.until)
 			defer cancel()
 			n, err := s.Next(ctx)
-			if waited := time.Since(began).Round(time.Minute); waited != c.wait || !errors.Is(err, lease.ErrClock) {
+			if waited := time.Since(began).Round(time.Second); waited != c.wait || !errors.Is(err, lease.ErrClock) {
 				t.Errorf("%v before midnight: %v, %v after %v, want %v", c.left, n, err, waited, c.wait)
 			}
-			if errors.Is(err, context.DeadlineExceeded) != (c.wait > 0) {
+			if errors.Is(err, context.DeadlineExceeded) != (c.wait == c.until) {
 				t.Error(err)
 			}
 			s.Close()
 			ahead.Close()
+		}
+	})
+}
+
+// A late source has a clock that is two seconds behind.
+type late struct{ counter.Source }
+
+func (l late) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
+	if time.Now().Add(-2 * time.Second).Before(period.Begin) {
+		return lease.Run{}, lease.ErrClock
+	}
+	return l.Source.TakeNumbers(ctx, name, period, n)
+}
+
+// TestWaitsForService: where the service that has the counter is still in the day before, one waits for it.
+func TestWaitsForService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(midnight.Add(-time.Hour)))
+		w := newTestbed(midnight.Add(-time.Hour))
+		s, err := Open(t.Context(), counter.From(late{w.counters(t)}), "orders", dated, oneByOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		time.Sleep(time.Hour)
+		w.set(midnight)
+		if n := w.next(t, s); n.String() != "2026-11-23#000001" || time.Since(midnight).Round(time.Second) != 2*time.Second {
+			t.Errorf("%s after %v", n, time.Since(midnight))
 		}
 	})
 }
@@ -431,6 +462,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"ORD", counter.Config{}, ErrInvalidPattern},
 		{dated, counter.Config{End: 5}, ErrInvalidOption},
+		{dated, counter.Config{Check: "aa"}, ErrInvalidOption},
 		{"{n:1}", counter.Config{Start: 10}, ErrInvalidOption},
 		{dated, counter.Config{Start: -1}, lease.ErrInvalid},
 		{dated, counter.Config{Start: 3, Step: 5}, nil},
@@ -444,6 +476,84 @@ func TestOpenRefuses(t *testing.T) {
 		if err == nil && (w.next(t, s).N != 3 || w.next(t, s).N != 8) {
 			t.Error("does not begin at 3 and go on at 8")
 		}
+	}
+}
+
+// TestMustNotChange: what could make texts repeat if it changed is noticed, and what could not may change.
+func TestMustNotChange(t *testing.T) {
+	const pattern = "A{date:2006-01-02}-{n:6}"
+	other, err := randflake.ParseSecret("dffd6021000000000000000000000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(options ...Option) []Option { return options }
+	for what, c := range map[string]struct {
+		pattern string
+		options []Option
+		before  string // or pattern
+		opened  []Option
+		want    error
+	}{
+		"nothing":             {pattern, nil, "", nil, nil},
+		"a prefix":            {"BC {date:2006-01-02}-{n:6}", nil, "", nil, nil},
+		"marks in the date":   {"A{date:2006.01/02}-{n:6}", nil, "", nil, nil},
+		"month to day":        {pattern, nil, "", with(WithPeriod(Month)), counter.ErrMismatch},
+		"day to month":        {pattern, with(WithPeriod(Month)), "", nil, counter.ErrMismatch},
+		"day to never":        {pattern, with(WithPeriod(Forever)), "", nil, counter.ErrMismatch},
+		"never to day":        {pattern, nil, "", with(WithPeriod(Forever)), counter.ErrMismatch},
+		"April to May":        {pattern, with(WithPeriod(FiscalYear(time.May))), "", with(WithPeriod(FiscalYear(time.April))), counter.ErrMismatch},
+		"the zone":            {pattern, with(WithLocation(zoneOf(t, "Asia/Tokyo"))), "", nil, counter.ErrMismatch},
+		"the secret":          {pattern, with(Encrypted(other)), "", with(Encrypted(secret)), counter.ErrMismatch},
+		"encrypted":           {pattern, with(Encrypted(secret)), "", nil, counter.ErrMismatch},
+		"plain":               {pattern, nil, "", with(Encrypted(secret)), counter.ErrMismatch},
+		"the width":           {"A{date:2006-01-02}-{n:7}", nil, "", nil, counter.ErrMismatch},
+		"the alphabet":        {"A{date:2006-01-02}-{n:6:123456789A}", nil, "", nil, counter.ErrMismatch},
+		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, counter.ErrMismatch},
+		"order within a date": {"{date:020106}{n:6}", nil, "{date:060102}{n:6}", nil, counter.ErrMismatch},
+		"period for date":     {"{period}{n:6}", with(WithPeriod(Day)), "{date:2006-01-02}{n:6}", nil, counter.ErrMismatch},
+		"the start":           {pattern, with(WithCounter(counter.Config{Start: 2})), "", nil, counter.ErrMismatch},
+		"the step":            {pattern, with(WithCounter(counter.Config{Step: 2})), "", nil, counter.ErrMismatch},
+	} {
+		w := newTestbed(midnight)
+		if c.before == "" {
+			c.before = pattern
+		}
+		first := w.series(t, c.before, c.opened...)
+		w.next(t, first)
+		w.set(midnight.AddDate(0, 0, 40)) // when no clock is wrong
+		s, err := Open(t.Context(), w.counters(t), "orders", c.pattern, append([]Option{WithClock(w.now), oneByOne}, c.options...)...)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+		if err == nil {
+			s.Close()
+		}
+		w.next(t, first) // which goes on
+	}
+}
+
+// TestPlainCounter: a counter that was made for plain numbers is no series, nor the other way round, and both go on.
+func TestPlainCounter(t *testing.T) {
+	w := newTestbed(midnight)
+	counters := w.counters(t)
+	plain, err := counters.OpenStrict(t.Context(), "plain", counter.OrCreate(counter.Config{Start: 1000}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{dated, "{n}", "{date:2006}-{n}"} {
+		if s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), WithCounter(counter.Config{Start: 1000}, quiet)); !errors.Is(err, counter.ErrMismatch) || s != nil {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	if n, err := plain.Next(t.Context()); n != 1000 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	s := w.series(t, dated)
+	if c, err := counters.Open(t.Context(), "orders"); !errors.Is(err, counter.ErrMismatch) || c != nil {
+		t.Errorf("a series as a plain counter: %v", err)
+	}
+	if n := w.next(t, s); n.N != 1 {
+		t.Error(n)
 	}
 }
 

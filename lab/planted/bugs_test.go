@@ -332,8 +332,8 @@ var bugs = []bug{
 	{
 		name:  "a period begun anew though it is not known to be new",
 		file:  "lease/counter.go",
-		right: "anew := later && m.isNew(period)",
-		wrong: "anew := later && (!c.Lost || m.isNew(period))",
+		right: "case later && m.isNew(period):",
+		wrong: "case later && (!c.Lost || m.isNew(period)):",
 		test:  counters, schedules: 2000,
 	},
 	{

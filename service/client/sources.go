@@ -136,7 +136,8 @@ func grantedLease(l interface {
 }
 
 // NewCounters returns the counters of a space. Calls go to addresses in the same way as
-// those of [New]. The service creates a counter at its first use, as its configuration says.
+// those of [New]. The service creates a counter at its first use, as its configuration says. Where that names a period, the service's
+// clock picks it: numbers.Open has the same period and zone, and its check value is in the configuration.
 //
 // A handle takes runs from the service and hands out numbers from memory. A strict handle takes its numbers from the store with
 // each call; it does not use the service's own procedure Next, as each replica hands out numbers of its own runs in memory. No call
@@ -162,13 +163,16 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 	return fmt.Errorf("client: create counter: the configuration of the service says which counters there are, and it creates them at their first use: %w", errors.ErrUnsupported)
 }
 
+// TakeNumbers returns lease.ErrClock if the service is in another period. The numbers of that are lost.
 func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
-	request := &api.CounterServiceTakeRequest{Space: c.space, Counter: name, Count: n, Period: period.Key}
-	if !period.Begin.IsZero() {
-		request.PeriodBegin = period.Begin.Unix()
+	got, err := call(ctx, &c.service, "take numbers", counterClient.Take, &api.CounterServiceTakeRequest{Space: c.space, Counter: name, Count: n})
+	if err != nil {
+		return lease.Run{}, err
 	}
-	got, err := call(ctx, &c.service, "take numbers", counterClient.Take, request)
-	return lease.Run{First: got.GetFirst(), N: got.GetCount(), Step: got.GetStep()}, err
+	if got.Period != period.Key {
+		return lease.Run{}, fmt.Errorf("%w: counter %s: the service is in %q, and this machine's clock in %q", lease.ErrClock, name, got.Period, period.Key)
+	}
+	return lease.Run{First: got.First, N: got.Count, Step: got.Step}, nil
 }
 
 func (c *counters) SetCounter(ctx context.Context, name string, next int64) error {

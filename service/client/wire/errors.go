@@ -41,7 +41,7 @@ var kinds = []kind{
 	{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER", false},
 	{lease.ErrEnd, connect.CodeOutOfRange, "END", false},
 	{lease.ErrExists, connect.CodeAlreadyExists, "EXISTS", false},
-	{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
+	{lease.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
 	{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
 	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", true},
 	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", true},
@@ -161,10 +161,10 @@ func Received(err error) error {
 
 // Counter returns the message for a counter.
 func Counter(c lease.Counter) *api.Counter {
-	return &api.Counter{Name: c.Name, Start: c.Start, Step: c.Step, End: c.End, Next: c.Next, Period: c.Period, Lost: c.Lost}
+	return &api.Counter{Name: c.Name, Start: c.Start, Step: c.Step, End: c.End, Periods: c.Periods, Check: c.Check, Next: c.Next, Period: c.Period, Lost: c.Lost}
 }
 
 // ReadCounter reads what Counter returned.
 func ReadCounter(c *api.Counter) lease.Counter {
-	return lease.Counter{Name: c.GetName(), Start: c.GetStart(), Step: c.GetStep(), End: c.GetEnd(), Next: c.GetNext(), Period: c.GetPeriod(), Lost: c.GetLost()}
+	return lease.Counter{Name: c.GetName(), Start: c.GetStart(), Step: c.GetStep(), End: c.GetEnd(), Periods: c.GetPeriods(), Check: c.GetCheck(), Next: c.GetNext(), Period: c.GetPeriod(), Lost: c.GetLost()}
 }

@@ -43,7 +43,7 @@ func TestError(t *testing.T) {
 		{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER", ": of its space"},
 		{lease.ErrEnd, connect.CodeOutOfRange, "END", ": of its space"},
 		{lease.ErrExists, connect.CodeAlreadyExists, "EXISTS", ": of its space"},
-		{counter.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", ": of its space"},
+		{lease.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", ": of its space"},
 		{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", more},
 		{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", more},
 		{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", more},
@@ -203,7 +203,7 @@ func detail[M proto.Message](sent *connect.Error) (found M) {
 
 // TestCounter: a counter arrives as it was.
 func TestCounter(t *testing.T) {
-	want := lease.Counter{Name: "orders", Start: 1, Step: 2, End: 3, Next: 4, Period: "2026", Lost: true}
+	want := lease.Counter{Name: "orders", Start: 1, Step: 2, End: 3, Periods: "year in UTC", Check: "aa", Next: 4, Period: "2026", Lost: true}
 	if got := ReadCounter(Counter(want)); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/url"
@@ -104,7 +105,10 @@ func (k *checker) space(p string, s Space) {
 		p := fmt.Sprintf("%s.counters[%d]", p, i)
 		k.unique(p+".name", c.Name, counterName, counters)
 		k.must(c.Start >= 0 && c.Step >= 0 && (c.End == 0 || c.End >= c.Start), p, "want a start of 1 or more, an end that is not before it, and a step of 1 or more")
-		k.must(c.Most == 0 || c.Most > 0 && strings.HasSuffix(c.Name, "*"), p+".most", "%d: want how many counters one caller may add, for a pattern such as orders/*", c.Most)
+		_, err := c.PeriodAt(time.Now())
+		k.must(err == nil, p+".period", "%v", err)
+		k.must(c.Zone == "" || c.Zone != "Local" && c.Period != "", p+".zone", "%q: want one such as Europe/Berlin, with a period", c.Zone)
+		k.must(len(c.Check) <= 200, p+".check", "want at most 200 bytes")
 	}
 }
 

@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,13 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
+	_ "time/tzdata" // a container may have none
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/randflake/randflake/counter/numbers"
+	"github.com/randflake/randflake/lease"
 )
 
 // A Config is what a file of YAML says.
@@ -51,14 +57,12 @@ type Space struct {
 	Limits     Limits `yaml:"limits"`
 
 	Counters []Counter `yaml:"counters"`
-	Moved    bool      `yaml:"moved"` // to another store while the service runs: numbers that the one before gave may be given again
 }
 
 // Defaults of limits, where neither a rule nor a space sets them.
 const (
 	DefaultBatch = 10_000
 	DefaultRate  = 1000.0
-	DefaultMost  = 1000
 )
 
 // Limits bound calls; 0 is no bound, or the default.
@@ -68,13 +72,28 @@ type Limits struct {
 	Rate  float64 `yaml:"rate"`  // calls a second of a principal, in this process
 }
 
-// A Counter is made at its first use.
+// A Counter is made at its first use. What it is must never change.
 type Counter struct {
-	Name  string `yaml:"name"`  // or a pattern, such as orders/*, for all whose names begin so, or * for all others
-	Start int64  `yaml:"start"` // 1 without
-	Step  int64  `yaml:"step"`  // 1 without
-	End   int64  `yaml:"end"`   // the largest int64 without
-	Most  int    `yaml:"most"`  // of a pattern: counters that a principal may be the first to use, in this process
+	Name   string `yaml:"name"`   // or a pattern, such as orders/*, for all whose names begin so, or * for all others
+	Start  int64  `yaml:"start"`  // 1 without
+	Step   int64  `yaml:"step"`   // 1 without
+	End    int64  `yaml:"end"`    // the largest int64 without
+	Period string `yaml:"period"` // with each it begins at the start: day, week, month, quarter, year, or fiscal year from April on
+	Zone   string `yaml:"zone"`   // in which periods begin, such as Europe/Berlin; UTC without
+	Check  string `yaml:"check"`  // value of the series of package numbers that has the counter
+}
+
+// PeriodAt returns the period of the counter that contains t, or the zero one.
+func (c Counter) PeriodAt(t time.Time) (lease.Period, error) {
+	if c.Period == "" {
+		return lease.Period{}, nil
+	}
+	period, err := numbers.ParsePeriod(c.Period)
+	zone, unknown := time.LoadLocation(c.Zone)
+	if err := cmp.Or(err, unknown); err != nil {
+		return lease.Period{}, err
+	}
+	return period.At(t, zone), nil
 }
 
 // Counter returns what the space has for a counter: by its name, or else by the longest pattern.

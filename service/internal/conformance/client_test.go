@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/counter/numbers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
@@ -49,7 +50,7 @@ func newBed(t *testing.T, clocks ...func() time.Time) *bed {
 			return lease.Open(ctx, b.data.Connect(), c)
 		}, quiet)
 		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
-			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}}}}}
+			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}, {Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
 		b.must(s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}
@@ -72,6 +73,27 @@ func newBed(t *testing.T, clocks ...func() time.Time) *bed {
 		}
 	}
 	return b
+}
+
+const invoices = "INV-{date:20060102}-{n:6}"
+
+// checkOf returns the check value of a series.
+func checkOf(t *testing.T, pattern string) string {
+	t.Helper()
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	series, err := numbers.Open(t.Context(), counter.On(space), "invoices", pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer series.Close()
+	c, err := space.Counter(t.Context(), "invoices")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Check
 }
 
 func (b *bed) must(err error) {
@@ -171,6 +193,45 @@ func TestLoss(t *testing.T) {
 	}
 	if all, err := counters.Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestSeries: a series takes its numbers from the service, which says in which period they are, and one that is not as the
+// configuration has it takes none.
+func TestSeries(t *testing.T) {
+	b, seen := newBed(t), map[string]bool{}
+	for i := range 4 {
+		series, err := numbers.Open(t.Context(), b.counters(i%2), "invoices", invoices)
+		b.must(err)
+		defer series.Close()
+		for range 50 {
+			n, err := series.Next(t.Context())
+			b.must(err)
+			if seen[n.String()] {
+				t.Errorf("%s twice", n)
+			}
+			seen[n.String()] = true
+		}
+	}
+	for _, c := range []struct {
+		pattern string
+		clock   time.Duration // ahead of the service's
+		want    error
+	}{
+		{"INV-{date:20060102}-{n:7}", 0, lease.ErrMismatch},
+		{"INV-{n:6}-{date:20060102}", 0, lease.ErrMismatch},
+		{"INV-{date:200601}-{n:6}", 0, lease.ErrMismatch},
+		{invoices, 48 * time.Hour, lease.ErrClock},
+		{invoices, -48 * time.Hour, lease.ErrClock},
+	} {
+		clock := func() time.Time { return time.Now().Add(c.clock) }
+		series, err := numbers.Open(t.Context(), b.counters(0), "invoices", c.pattern, numbers.WithClock(clock))
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s, a clock %v ahead: %v, %v, want %v", c.pattern, c.clock, series, err, c.want)
+		}
+	}
+	if _, err := b.counters(0).OpenStrict(t.Context(), "invoices"); !errors.Is(err, lease.ErrMismatch) {
+		t.Errorf("without a period: %v", err)
 	}
 }
 

@@ -266,7 +266,7 @@ func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		s.Metrics.Called(strings.TrimPrefix(procedure, "/randflake.v1."), in, time.Since(start), err)
 		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
-			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted && !errors.Is(failed, space.ErrMost)
+			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted
 			wire.Describe(failed, procedure, again)
 		}
 		return response, err

@@ -134,11 +134,12 @@ func TestCounters(t *testing.T) {
 		{"Take", `{"space":"mint","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`},
 		{"Take", `{"space":"mint","counter":"others","count":10}`, `{"first":"11","count":"10","step":"1"}`},
 		{"Take", `{"space":"given","counter":"others","count":10}`, `{"first":"1","count":"10","step":"1"}`}, // another one
-		{"Take", `{"space":"mint","counter":"others","count":2,"period":"2026-11-26","periodBegin":"1795651200"}`, `{"first":"1","count":"2","step":"1"}`},
+		{"Take", `{"space":"mint","counter":"others","count":2}`, `{"first":"21","count":"2","step":"1"}`},
+		{"Take", `{"space":"given","counter":"others","count":1000000000}`, `{"first":"11","count":"10000","step":"1"}`},
 		{"Set", `{"space":"mint","counter":"others","next":"100"}`, `{}`},
 		{"Set", `{"space":"mint","counter":"others","next":"99"}`, `invalid_argument`},
-		{"Get", `{"space":"mint","counter":"others"}`, `"next":"100","period":"2026-11-26"`},
-		{"Take", `{"space":"mint","counter":"others","count":1}`, `"INVALID"`},
+		{"Get", `{"space":"mint","counter":"others"}`, `"next":"100"`},
+		{"Take", `{"space":"mint","counter":"others","count":1}`, `{"first":"100"`},
 		{"Take", `{"space":"none","counter":"few","count":5}`, `"count":"3"`},
 		{"Next", `{"space":"none","counter":"few"}`, `out_of_range`},
 		{"List", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
@@ -155,6 +156,40 @@ func TestCounters(t *testing.T) {
 	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
 		t.Errorf("no line has %s:\n%s", line, w.written)
 	}
+}
+
+// TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it, and the audit log who began it.
+func TestPeriods(t *testing.T) {
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		for i, tt := range []struct {
+			procedure, more, want string
+			begins                string // a period
+		}{
+			{"Get", ``, `"periods":"day in UTC"`, ""},
+			{"Take", `,"count":2`, `{"first":"1000","count":"2","step":"1","period":"2027-01-15"}`, "2027-01-15"},
+			{"Take", `,"period":"zz","periodBegin":"1700000000"`, `{"first":"1002","count":"1","step":"1","period":"2027-01-15"}`, ""},
+			{"Take", `,"period":"2027-01-16","periodBegin":"1800057600"`, `{"first":"1003","count":"1","step":"1","period":"2027-01-15"}`, ""},
+			{"Next", `,"count":2`, `{"numbers":["1004","1005"],"period":"2027-01-15"}`, ""},
+			{"Next", ``, `{"numbers":["1000"],"period":"2027-01-16"}`, "2027-01-16"},
+			{"Next", ``, `{"numbers":["1001"],"period":"2027-01-16"}`, ""},
+		} {
+			if tt.begins == "2027-01-16" {
+				time.Sleep(24 * time.Hour)
+			}
+			before := len(w.written.String())
+			a := w.call("CounterService/"+tt.procedure, `{"space":"none","counter":"daily"`+tt.more+`}`)
+			if !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(a.text, " ", ""), "dayinUTC", "day in UTC"), tt.want) {
+				t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.more, a.text, tt.want)
+			}
+			line := `"msg":"begin period","principal":"anyone","space":"none","counter":"daily","period":"` + tt.begins + `"`
+			if written := w.written.String()[before:]; strings.Contains(written, "begin period") != (tt.begins != "") || tt.begins != "" && !strings.Contains(written, line) {
+				t.Errorf("%d: want a line on %q in %s", i, tt.begins, written)
+			}
+		}
+	})
 }
 
 // take takes nodes of the present window.
@@ -219,7 +254,6 @@ func TestLimits(t *testing.T) {
 		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, ""},
 		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied"},
 		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
-		{"web", "CounterService/Take", `{"space":"none","counter":"invoices/3"}`, "resource_exhausted"},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
@@ -670,21 +704,6 @@ func TestClose(t *testing.T) {
 		if _, err := in.State(); err == nil {
 			t.Errorf("%s is open", name)
 		}
-	}
-}
-
-// TestMoved: a space with counters gets no other store, unless the configuration says that it was moved.
-func TestMoved(t *testing.T) {
-	w := newTestbed(t, spaces)
-	w.call("CounterService/Next", `{"space":"none","counter":"orders"}`)
-	if err := w.reconfigure(func(c *config.Config) { c.Spaces[2].Store = "given" }); err == nil || !strings.Contains(err.Error(), "set moved to true") {
-		t.Errorf("reload: %v", err)
-	}
-	if a := w.call("CounterService/Next", `{"space":"none","counter":"orders"}`); !strings.Contains(a.text, `"2"`) {
-		t.Errorf("%s, want the next number", a.text)
-	}
-	if err := w.reconfigure(func(c *config.Config) { c.Spaces[2].Store, c.Spaces[2].Moved = "given", true }); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -28,7 +28,10 @@ func (jsonCodec) MarshalAppend(b []byte, message any) ([]byte, error) {
 		}
 		return appendList(b, "numbers", m.Numbers, appendNumber), nil
 	case *api.NextResponse:
-		return appendList(b, "numbers", m.Numbers, appendNumber), nil
+		if m.Period == "" {
+			return appendList(b, "numbers", m.Numbers, appendNumber), nil
+		}
+		return protojson.MarshalOptions{}.MarshalAppend(b, m)
 	case proto.Message:
 		return protojson.MarshalOptions{}.MarshalAppend(b, m)
 	}

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/config"
 )
 
 // counterService implements the procedures of CounterService.
@@ -22,16 +22,25 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	if err != nil {
 		return nil, err
 	}
-	counter, err := c.state.Counters.Handle(ctx, c.who, r.Msg.Counter)
+	counter, err := c.state.Counters.Handle(ctx, r.Msg.Counter)
 	if err != nil {
 		return nil, err
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
+	s.noteBegin(c, r.Msg.Counter, counter.Period, numbers[0])
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got]}), nil
+	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got], Period: counter.Period}), nil
+}
+
+// noteBegin adds a line on the first number of a period. No number of the one before is taken any more.
+func (s counterService) noteBegin(c *call, counter, period string, first int64) {
+	as, _, _ := c.state.Counters.As(counter)
+	if period != "" && first == as.Start {
+		s.audit.note("begin period", c.by, c.in.Name, "counter", counter, "period", period)
+	}
 }
 
 // maxRun is the maximum number of numbers in a run.
@@ -43,23 +52,18 @@ func (s counterService) Take(ctx context.Context, r *connect.Request[api.Counter
 	if n > maxRun || m.Count < 0 {
 		return nil, invalid("count %d: want 1 to %d", m.Count, maxRun)
 	}
-	if limit := c.limits.Batch; limit > 0 {
-		n = min(n, int64(min(limit, maxRun))) // and no denial, as a handle asks for what its callers take in some seconds
-	}
-	period := lease.Period{Key: m.Period}
-	if m.Period != "" {
-		period.Begin = time.Unix(m.PeriodBegin, 0)
-	}
-	run, err := c.state.Counters.Take(ctx, c.who, m.Counter, period, n)
+	n = int64(min(uint64(n), cmp.Or(c.limits.Batch, config.DefaultBatch))) // no denial: a handle asks for what its callers take in some seconds
+	run, period, err := c.state.Counters.Take(ctx, m.Counter, n)
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step}), nil
+	s.noteBegin(c, m.Counter, period, run.First)
+	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step, Period: period}), nil
 }
 
 func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
 	c := callOf(ctx)
-	if _, err := c.state.Counters.As(r.Msg.Counter); err != nil {
+	if _, _, err := c.state.Counters.As(r.Msg.Counter); err != nil {
 		return nil, err
 	}
 	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
@@ -72,7 +76,7 @@ func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetReque
 // Get returns a counter that nobody has used yet as it will be made.
 func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
 	all := callOf(ctx).state.Counters
-	as, err := all.As(r.Msg.Counter)
+	as, _, err := all.As(r.Msg.Counter)
 	if err != nil {
 		return nil, err
 	}

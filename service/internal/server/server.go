@@ -95,10 +95,6 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
 			made = kept
-		} else if kept != nil {
-			if err := made.Replaces(kept); err != nil {
-				return err
-			}
 		}
 		next.spaces[want.Name] = made
 	}

@@ -63,7 +63,7 @@ const spaces = `
 spaces:
 - {name: mint, kind: randflake, store: mint, secretFile: SECRET, counters: [{name: others}]}
 - {name: given, kind: randflake, store: given, secretFile: SECRET, counters: [{name: others}]}
-- {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*, most: 2}]}
+- {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*}, {name: daily, start: 1000, period: day}]}
 - {name: sorted, kind: twitter, store: sorted}
 - {name: ulid, kind: ulid}
 `

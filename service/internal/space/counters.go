@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
@@ -24,17 +23,21 @@ type Counters struct {
 	of      config.Space
 	logger  *slog.Logger
 	opening singleflight.Group
+	checked sync.Map // names of counters that are as the configuration has them
 
 	mu      sync.Mutex
-	handles map[string]*counter.Counter
+	handles map[string]*Handle
 	closed  bool
-	made    map[pattern]int // counters
 }
 
-type pattern struct{ principal, name string }
+// A Handle is of one period, by its key, if the counter has periods.
+type Handle struct {
+	*counter.Counter
+	Period string
+}
 
 func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
-	return &Counters{Source: source, of: of, logger: logger, handles: map[string]*counter.Counter{}, made: map[pattern]int{}}
+	return &Counters{Source: source, of: of, logger: logger, handles: map[string]*Handle{}}
 }
 
 // Statuses returns the sums of the statuses of all handles that are one counter, or one pattern, of the configuration.
@@ -50,99 +53,80 @@ func (c *Counters) Statuses() map[string]counter.Status {
 	return all
 }
 
-// As returns a counter as the configuration has it, before anybody used it.
-func (c *Counters) As(name string) (lease.Counter, error) {
-	as, found := c.of.Counter(name)
-	if !found {
-		return lease.Counter{}, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has", lease.ErrNoCounter, name, c.of.Name)
+// As returns a counter as the configuration has it, before anybody used it, and its present period by this machine's clock.
+func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err error) {
+	found, ok := c.of.Counter(name)
+	if !ok {
+		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has", lease.ErrNoCounter, name, c.of.Name)
 	}
-	return lease.Counter{Name: name, Next: cmp.Or(as.Start, 1), Start: cmp.Or(as.Start, 1), Step: cmp.Or(as.Step, 1), End: cmp.Or(as.End, math.MaxInt64)}, nil
+	present, err = found.PeriodAt(time.Now())
+	start, step, end := cmp.Or(found.Start, 1), cmp.Or(found.Step, 1), cmp.Or(found.End, math.MaxInt64)
+	as = lease.Counter{Name: name, Next: start, Start: start, Step: step, End: end, Periods: present.Of, Check: found.Check}
+	return as, present, err
 }
 
-// ErrMost says that a principal has made as many counters of a pattern as it may.
-var ErrMost = errors.New("too many new counters: the limit of the pattern is reached")
-
-// A maker is the source of the counters, which makes them for a principal.
-type maker struct {
-	counter.Source
-	all       *Counters
-	principal string
-}
-
-// CreateCounter implements counter.Source.
-func (m maker) CreateCounter(ctx context.Context, counter lease.Counter) error {
-	c := m.all
-	as, _ := c.of.Counter(counter.Name)
-	by := pattern{m.principal, as.Name}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if as.Name != counter.Name && c.made[by] >= cmp.Or(as.Most, config.DefaultMost) {
-		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%w, %s: name counters in the configuration, or raise most", ErrMost, as.Name))
+// Take takes numbers of a counter, which it makes if need be, and says of which period they are.
+func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, period string, err error) {
+	as, present, err := c.As(name)
+	if _, checked := c.checked.Load(name); !checked && err == nil {
+		_, err = counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
 	}
-	c.made[by]++ // before the lock is given up
-	c.mu.Unlock()
-	err := m.Source.CreateCounter(ctx, counter)
-	c.mu.Lock()
 	if err != nil {
-		c.made[by]--
+		return run, "", err
 	}
-	return err
-}
-
-// Take takes numbers of a counter, and makes it if need be.
-func (c *Counters) Take(ctx context.Context, principal, name string, period lease.Period, n int64) (lease.Run, error) {
-	as, err := c.As(name)
-	if err != nil {
-		return lease.Run{}, err
-	}
-	run, err := c.TakeNumbers(ctx, name, period, n)
+	c.checked.Store(name, true)
+	run, err = c.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		if err = (maker{c.Source, c, principal}).CreateCounter(ctx, as); err == nil || errors.Is(err, lease.ErrExists) {
-			run, err = c.TakeNumbers(ctx, name, period, n)
-		}
+		c.checked.Delete(name) // it was lost
 	}
-	return run, err
+	return run, present.Key, err
+}
+
+func options(as lease.Counter, present lease.Period) []counter.Option {
+	config := counter.Config{Start: as.Start, Step: as.Step, End: as.End, Check: as.Check}
+	return []counter.Option{counter.OrCreate(config), counter.OfPeriod(present)}
 }
 
 // openTime is how long opening a counter may take.
 const openTime = 10 * time.Second
 
-// Handle returns the handle on a counter, and makes the counter if need be. Callers who come while it is being opened share it, and
-// callers of other counters don't wait.
-func (c *Counters) Handle(ctx context.Context, principal, name string) (*counter.Counter, error) {
+// Handle returns the handle on the present period of a counter, which it makes if need be. Who comes while it is being opened shares it.
+func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
+	as, present, err := c.As(name)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	h := c.handles[name]
 	c.mu.Unlock()
-	if h != nil {
+	if h != nil && h.Period == present.Key {
 		return h, nil
 	}
-	if _, err := c.As(name); err != nil {
-		return nil, err
-	}
-	opened := c.opening.DoChan(name+" "+principal, func() (any, error) { return c.open(principal, name) })
+	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
 	select {
 	case r := <-opened:
-		return r.Val.(*counter.Counter), r.Err
+		return r.Val.(*Handle), r.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (c *Counters) open(principal, name string) (*counter.Counter, error) {
+// open opens a handle. That of the period before, if there is one, is left to those who have it.
+func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	as, _ := c.of.Counter(name)
-	h, err := counter.From(maker{c.Source, c, principal}).Open(ctx, name, counter.OrCreate(counter.Config{Start: as.Start, Step: as.Step, End: as.End}), counter.WithLogger(c.logger))
+	opened, err := counter.From(c.Source).Open(ctx, as.Name, append(options(as, present), counter.WithLogger(c.logger))...)
 	if err != nil {
 		return nil, err
 	}
+	h := &Handle{opened, present.Key}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.handles[name]; c.closed || other != nil {
+	if other := c.handles[as.Name]; c.closed || other != nil && other.Period == h.Period {
 		h.Close()
 		return cmp.Or(other, h), nil
 	}
-	c.handles[name] = h
+	c.handles[as.Name] = h
 	return h, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/lease/metrics"
-	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -89,15 +88,6 @@ func New(c config.Space, o Options) (*Space, error) {
 // Same reports whether two spaces have the same configuration, with the same content of the files that it names.
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
-}
-
-// Replaces returns an error if the space has counters, and its store is another one than that of the space from before: there they may
-// have given the same numbers.
-func (s *Space) Replaces(before *Space) error {
-	if len(s.Counters) > 0 && url.Redact(s.location) != url.Redact(before.location) && !s.Moved {
-		return fmt.Errorf("space %s: its store is another one than before: numbers of its counters would be given again: leave it, or set moved to true", s.Name)
-	}
-	return nil
 }
 
 // Open begins to open the space.

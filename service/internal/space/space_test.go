@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
@@ -380,18 +378,14 @@ func TestNoIDs(t *testing.T) {
 	})
 }
 
-// TestPatterns: counters of a pattern are made at their first use, as it says; a principal makes so many; others make more, and the counters that exist serve everybody.
+// TestPatterns: counters of a pattern are made at their first use, as it says.
 func TestPatterns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		counters := []config.Counter{{Name: "orders/*", Start: 100, Most: 12}, {Name: "orders/de"}}
+		counters := []config.Counter{{Name: "orders/*", Start: 100}, {Name: "orders/de"}}
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, counters...)
 		all := f.open(t).Counters
-		take := func(who, name string) error {
-			_, err := all.Take(t.Context(), who, name, lease.Period{}, 1)
-			return err
-		}
 		for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
-			h, err := all.Handle(t.Context(), "web", name)
+			h, err := all.Handle(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -400,35 +394,15 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
-			if _, err := all.Handle(t.Context(), "web", name); !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrNoCounter) {
+			if _, err := all.Handle(t.Context(), name); !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrNoCounter) {
 				t.Errorf("%q: error %v", name, err)
 			}
 		}
-		if _, err := all.Handle(t.Context(), "web", "other/1"); !errors.Is(err, lease.ErrNoCounter) {
+		if _, err := all.Handle(t.Context(), "other/1"); !errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("a counter that is in no configuration: error %v", err)
 		}
-		for i := range 10 {
-			if err := take("web", fmt.Sprintf("orders/%d", i)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		const many = connect.CodeResourceExhausted
-		_, err := all.Handle(t.Context(), "web", "orders/more")
-		if made := take("web", "orders/more"); connect.CodeOf(err) != many || connect.CodeOf(made) != many {
-			t.Errorf("one more than there may be: errors %v, %v", err, made)
-		}
-		if err := take("cron", "orders/more"); err != nil {
-			t.Errorf("one principal has made so many, and another one can't make any: %v", err)
-		}
-		again := newCounters(all.Source, config.Space{Counters: []config.Counter{{Name: "orders/*", Start: 100, Most: 1}}}, all.logger) // as after a restart
-		for i := range 10 {
-			if _, err := again.Handle(t.Context(), "web", fmt.Sprintf("orders/%d", i)); err != nil {
-				t.Fatalf("a counter that exists: %v", err)
-			}
-		}
-		again.Close()
 		f.fail(errAway)
-		if _, err := all.Handle(t.Context(), "web", "orders/8"); err == nil {
+		if _, err := all.Handle(t.Context(), "orders/8"); err == nil {
 			t.Error("a counter came from a store that fails")
 		}
 	})
@@ -438,22 +412,22 @@ func TestPatterns(t *testing.T) {
 func TestCounters(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"},
-			config.Counter{Name: "plain"}, config.Counter{Name: "dear", Start: 1000, Step: 5, End: 2000}, config.Counter{Name: "orders/*", Most: 2})
+			config.Counter{Name: "plain"}, config.Counter{Name: "dear", Start: 1000, Step: 5, End: 2000}, config.Counter{Name: "orders/*"})
 		all := f.open(t).Counters
 		for name, want := range map[string]lease.Counter{
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
 			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
 		} {
-			if got, err := all.As(name); err != nil || got != want {
+			if got, _, err := all.As(name); err != nil || got != want {
 				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
 			}
-			run, err := all.Take(t.Context(), "web", name, lease.Period{}, 2)
+			run, _, err := all.Take(t.Context(), name, 2)
 			if first := (lease.Run{First: want.Start, N: 2, Step: want.Step}); err != nil || run != first {
 				t.Errorf("the first numbers of %s: %+v, error %v, want %+v", name, run, err, first)
 			}
 		}
 		take := func(name string) (int64, error) {
-			run, err := all.Take(t.Context(), "web", name, lease.Period{}, 1)
+			run, _, err := all.Take(t.Context(), name, 1)
 			return run.First, err
 		}
 		other := func() error {
@@ -467,14 +441,93 @@ func TestCounters(t *testing.T) {
 			t.Errorf("another one was first: %d, error %v, want the second number", n, err)
 		}
 		fails := func() error { return errAway }
-		for range 3 { // which count for nothing
-			f.meanwhile.Store(&fails)
-			if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
-				t.Errorf("the store fails as a counter is made: error %v", err)
-			}
+		f.meanwhile.Store(&fails)
+		if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
+			t.Errorf("the store fails as a counter is made: error %v", err)
 		}
 		if n, err := take("orders/2"); n != 1 || err != nil {
 			t.Errorf("the store is back: %d, error %v", n, err)
+		}
+	})
+}
+
+// TestPeriods: a counter begins at its start with each period of the service's clock, by Take and by Next, and never goes back.
+func TestPeriods(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		tokyo := config.Counter{Name: "tokyo", Start: 100, Period: "day", Zone: "Asia/Tokyo"}
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, tokyo, config.Counter{Name: "years/*", Period: "fiscal year from April on"})
+		all := f.open(t).Counters
+		want := func(name string, first int64, period string) {
+			t.Helper()
+			run, of, err := all.Take(t.Context(), name, 1)
+			if run.First != first || of != period || err != nil {
+				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of, err, first, period)
+			}
+		}
+		next := func(first int64, period string) *Handle {
+			t.Helper()
+			h, err := all.Handle(t.Context(), "tokyo")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := h.Wait(t.Context()); n != first || h.Period != period || err != nil {
+				t.Errorf("%d of %q, %v, want %d of %q", n, h.Period, err, first, period)
+			}
+			return h
+		}
+		// The bubble is at 2027-01-15 08:00 UTC, which is 17:00 in Tokyo.
+		want("tokyo", 100, "2027-01-15")
+		before := next(101, "2027-01-15")
+		want("years/a", 1, "fy2027")
+		time.Sleep(7*time.Hour - time.Second)
+		if h := next(102, "2027-01-15"); h != before {
+			t.Error("another handle in the same day")
+		}
+		time.Sleep(time.Second)
+		next(100, "2027-01-16")
+		want("tokyo", 110, "2027-01-16") // after the run of the handle
+		want("years/a", 2, "fy2027")
+		for {
+			if _, err := before.Wait(t.Context()); err != nil {
+				if !errors.Is(err, lease.ErrClock) {
+					t.Errorf("the handle of the day before: %v, want ErrClock", err)
+				}
+				break
+			}
+		}
+	})
+}
+
+// TestMismatch: a counter that is another one than the configuration says gives no number, by Take or by Next, and goes on.
+func TestMismatch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		is := config.Counter{Name: "orders", Start: 3, Period: "day"}
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, is)
+		all := f.open(t).Counters
+		if _, _, err := all.Take(t.Context(), "orders", 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range []config.Counter{
+			{Start: 3},
+			{Start: 3, Period: "month"},
+			{Start: 3, Period: "day", Zone: "Asia/Tokyo"},
+			{Start: 4, Period: "day"},
+			{Start: 3, Period: "day", Step: 2},
+			{Start: 3, Period: "day", End: 9},
+			{Start: 3, Period: "day", Check: "aa"},
+		} {
+			other.Name = "orders"
+			c := newCounters(all.Source, config.Space{Counters: []config.Counter{other}}, all.logger)
+			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
+				t.Errorf("take of %+v: %v", other, err)
+			}
+			if _, err := c.Handle(t.Context(), "orders"); !errors.Is(err, lease.ErrMismatch) {
+				t.Errorf("handle on %+v: %v", other, err)
+			}
+			c.Close()
+		}
+		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 4 || err != nil {
+			t.Errorf("%+v, %v, want number 4", run, err)
 		}
 	})
 }
@@ -485,7 +538,7 @@ func TestStatuses(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "few", End: 3}, config.Counter{Name: "orders/*"})
 		all := f.open(t).Counters
 		wait := func(name string, n int) (err error) {
-			h, err := all.Handle(t.Context(), "web", name)
+			h, err := all.Handle(t.Context(), name)
 			for range n {
 				if err == nil {
 					_, err = h.Wait(t.Context())
@@ -505,7 +558,7 @@ func TestStatuses(t *testing.T) {
 		got := all.Statuses()
 		var held uint64
 		for _, name := range []string{"orders/1", "orders/2"} {
-			h, err := all.Handle(t.Context(), "web", name)
+			h, err := all.Handle(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -526,7 +579,7 @@ func TestOpening(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a"}, config.Counter{Name: "b"})
 		all := f.open(t).Counters
-		if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
+		if _, err := all.Handle(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		held := make(chan struct{})
@@ -537,26 +590,27 @@ func TestOpening(t *testing.T) {
 		f.meanwhile.Store(&hold)
 		impatient, hangUp := context.WithCancel(t.Context())
 		type result struct {
-			*counter.Counter
+			*Handle
 			error
 		}
 		results := make(chan result, 3)
-		open := func(ctx context.Context, who string) {
-			h, err := all.Handle(ctx, who, "b")
+		open := func(ctx context.Context) {
+			h, err := all.Handle(ctx, "b")
 			results <- result{h, err}
 		}
-		go open(impatient, "web")
+		go open(impatient)
 		synctest.Wait()
-		go open(t.Context(), "web")
+		go open(t.Context())
 		synctest.Wait()
-		if _, err := all.Handle(t.Context(), "web", "a"); err != nil {
+		if _, err := all.Handle(t.Context(), "a"); err != nil {
 			t.Errorf("another counter is being opened: %v", err)
 		}
 		hangUp()
 		if r := <-results; !errors.Is(r.error, context.Canceled) {
 			t.Errorf("a caller that hung up: error %v", r.error)
 		}
-		open(t.Context(), "cron")
+		go open(t.Context())
+		synctest.Wait()
 		close(held)
 		first, second := <-results, <-results
 		if first.error != nil || second.error != nil || first.Counter != second.Counter {
@@ -600,10 +654,8 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// TestReplaces: a space with counters keeps its store, whatever its password is, unless it was moved; and a space is the same only if what
-// its files say is.
-func TestReplaces(t *testing.T) {
-	orders := []config.Counter{{Name: "orders"}}
+// TestSame: a space is the same only if what its files say is.
+func TestSame(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	newSpace := func(c config.Space, text string) *Space {
 		if err := os.WriteFile(place, []byte(text), 0o600); err != nil {
@@ -616,22 +668,21 @@ func TestReplaces(t *testing.T) {
 		}
 		return s
 	}
-	before := newSpace(config.Space{Counters: orders}, "redis://:one@db/ids")
+	before := newSpace(config.Space{}, "redis://:one@db/ids")
 	for _, tt := range []struct {
-		space    config.Space
-		text     string
-		ok, same bool
+		space config.Space
+		text  string
+		same  bool
 	}{
-		{config.Space{Counters: orders}, "redis://:one@db/ids", true, true},
-		{config.Space{Counters: orders, Nodes: 2}, "redis://:one@db/ids", true, false},
-		{config.Space{Counters: orders}, "redis://:two@db/ids", true, false},
-		{config.Space{Counters: orders}, "redis://:one@other/ids", false, false},
-		{config.Space{Counters: orders, Moved: true}, "redis://:one@other/ids", true, false},
-		{config.Space{}, "redis://:one@other/ids", true, false},
+		{config.Space{}, "redis://:one@db/ids", true},
+		{config.Space{Nodes: 2}, "redis://:one@db/ids", false},
+		{config.Space{Counters: []config.Counter{{Name: "orders"}}}, "redis://:one@db/ids", false},
+		{config.Space{}, "redis://:two@db/ids", false},
+		{config.Space{}, "redis://:one@other/ids", false},
 	} {
 		after := newSpace(tt.space, tt.text)
-		if err := after.Replaces(before); (err == nil) != tt.ok || after.Same(before) != tt.same {
-			t.Errorf("%+v at %s: error %v, the same %v", tt.space, tt.text, err, after.Same(before))
+		if after.Same(before) != tt.same {
+			t.Errorf("%+v at %s: the same %v", tt.space, tt.text, after.Same(before))
 		}
 	}
 }
@@ -641,7 +692,7 @@ func TestClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"}, config.Counter{Name: "orders"}, config.Counter{Name: "other"})
 		state := f.open(t)
-		h, err := state.Counters.Handle(t.Context(), "web", "orders")
+		h, err := state.Counters.Handle(t.Context(), "orders")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -679,7 +730,7 @@ func TestLateCounter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		all := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "orders"}).open(t).Counters
 		all.Close()
-		h, err := all.Handle(t.Context(), "web", "orders")
+		h, err := all.Handle(t.Context(), "orders")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,6 +84,7 @@ func (x *NextRequest) GetCount() uint32 {
 type NextResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Numbers       []int64                `protobuf:"varint,1,rep,packed,name=numbers,proto3" json:"numbers,omitempty"` // in order, but not always side by side
+	Period        string                 `protobuf:"bytes,2,opt,name=period,proto3" json:"period,omitempty"`           // in which they are, such as 2026-11-26, for a counter that begins again with each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -125,13 +126,18 @@ func (x *NextResponse) GetNumbers() []int64 {
 	return nil
 }
 
+func (x *NextResponse) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
 type CounterServiceTakeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
-	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`                                // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's end is near
-	Period        string                 `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`                               // such as 2026-11-26, for a counter that begins again with each; empty for others
-	PeriodBegin   int64                  `protobuf:"varint,5,opt,name=period_begin,json=periodBegin,proto3" json:"period_begin,omitempty"` // the first Unix second of the period
+	Count         int64                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"` // how many numbers; 0 stands for 1, and there are fewer in the run where the counter's end is near
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -187,25 +193,12 @@ func (x *CounterServiceTakeRequest) GetCount() int64 {
 	return 0
 }
 
-func (x *CounterServiceTakeRequest) GetPeriod() string {
-	if x != nil {
-		return x.Period
-	}
-	return ""
-}
-
-func (x *CounterServiceTakeRequest) GetPeriodBegin() int64 {
-	if x != nil {
-		return x.PeriodBegin
-	}
-	return 0
-}
-
 type CounterServiceTakeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
 	Count         int64                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	Period        string                 `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"` // in which they are, such as 2026-11-26, for a counter that begins again with each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -259,6 +252,13 @@ func (x *CounterServiceTakeResponse) GetStep() int64 {
 		return x.Step
 	}
 	return 0
+}
+
+func (x *CounterServiceTakeResponse) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
 }
 
 type SetRequest struct {
@@ -362,10 +362,12 @@ type Counter struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Start         int64                  `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
-	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`      // included
-	Next          int64                  `protobuf:"varint,5,opt,name=next,proto3" json:"next,omitempty"`    // the first number that nobody has taken, or -1 where none is left
-	Period        string                 `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"` // in which the numbers are, or empty
-	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`    // whether data was lost since, so that more may have been taken
+	End           int64                  `protobuf:"varint,4,opt,name=end,proto3" json:"end,omitempty"`        // included
+	Next          int64                  `protobuf:"varint,5,opt,name=next,proto3" json:"next,omitempty"`      // the first number that nobody has taken, or -1 where none is left
+	Period        string                 `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`   // in which the numbers are, or empty
+	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`      // whether data was lost since, so that more may have been taken
+	Periods       string                 `protobuf:"bytes,8,opt,name=periods,proto3" json:"periods,omitempty"` // with which it begins again, such as "day in UTC", or empty
+	Check         string                 `protobuf:"bytes,9,opt,name=check,proto3" json:"check,omitempty"`     // stands for what else must stay, as the secret of texts with its numbers, or empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -447,6 +449,20 @@ func (x *Counter) GetLost() bool {
 		return x.Lost
 	}
 	return false
+}
+
+func (x *Counter) GetPeriods() string {
+	if x != nil {
+		return x.Periods
+	}
+	return ""
+}
+
+func (x *Counter) GetCheck() string {
+	if x != nil {
+		return x.Check
+	}
+	return ""
 }
 
 type GetRequest struct {
@@ -657,25 +673,25 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\vNextRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\rR\x05count\"(\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\"@\n" +
 	"\fNextResponse\x12\x18\n" +
-	"\anumbers\x18\x01 \x03(\x03R\anumbers\"\x9c\x01\n" +
+	"\anumbers\x18\x01 \x03(\x03R\anumbers\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\tR\x06period\"a\n" +
 	"\x19CounterServiceTakeRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x16\n" +
-	"\x06period\x18\x04 \x01(\tR\x06period\x12!\n" +
-	"\fperiod_begin\x18\x05 \x01(\x03R\vperiodBegin\"\\\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\"t\n" +
 	"\x1aCounterServiceTakeResponse\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x12\n" +
-	"\x04step\x18\x03 \x01(\x03R\x04step\"P\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\"P\n" +
 	"\n" +
 	"SetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
 	"\acounter\x18\x02 \x01(\tR\acounter\x12\x12\n" +
 	"\x04next\x18\x03 \x01(\x03R\x04next\"\r\n" +
-	"\vSetResponse\"\x99\x01\n" +
+	"\vSetResponse\"\xc9\x01\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x12\n" +
@@ -683,7 +699,9 @@ const file_randflake_v1_counter_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\x03R\x03end\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\x03R\x04next\x12\x16\n" +
 	"\x06period\x18\x06 \x01(\tR\x06period\x12\x12\n" +
-	"\x04lost\x18\a \x01(\bR\x04lost\"<\n" +
+	"\x04lost\x18\a \x01(\bR\x04lost\x12\x18\n" +
+	"\aperiods\x18\b \x01(\tR\aperiods\x12\x14\n" +
+	"\x05check\x18\t \x01(\tR\x05check\"<\n" +
 	"\n" +
 	"GetRequest\x12\x14\n" +
 	"\x05space\x18\x01 \x01(\tR\x05space\x12\x18\n" +
