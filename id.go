@@ -85,6 +85,12 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // set assigns the ID that text stands for, or leaves id as it is.
 func set[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)
@@ -284,6 +290,12 @@ func (id *Typed[K]) UnmarshalText(text []byte) error {
 	return err
 }
 
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *Typed[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *Typed[K]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // Value returns the ID as an int64, for a BIGINT column.
 func (id Typed[K]) Value() (driver.Value, error) { return ID(id).Value() }
 
@@ -308,6 +320,12 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
+
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // UnmarshalJSON is that of ID.
 func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }

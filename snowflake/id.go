@@ -71,6 +71,12 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of more than 53 bits.
 // The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {

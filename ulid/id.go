@@ -86,6 +86,12 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // Value returns the text form, for a text column of at least 26 characters.
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
@@ -165,6 +171,12 @@ func (id *ID) UnmarshalText(text []byte) error {
 	*id = parsed
 	return nil
 }
+
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // Fields are the contents of an ID.
 type Fields struct {

@@ -34,6 +34,12 @@ type Kind[T comparable] struct {
 	BadColumns        []any
 }
 
+// A parameter is read by gin and echo, and by oapi-codegen.
+type parameter interface {
+	UnmarshalParam(text string) error
+	Bind(text string) error
+}
+
 type record[T comparable] struct {
 	ID, None *T
 	Zero     T         `json:",omitzero" xml:"-"`
@@ -77,6 +83,8 @@ func (k Kind[T]) Test(t *testing.T) {
 		}
 		id, quoted := kept, kept
 		refused(text, id, any(&id).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
+		refused(text, id, any(&id).(parameter).UnmarshalParam(text))
+		refused(text, id, any(&id).(parameter).Bind(text))
 		data, _ := json.Marshal(text)
 		refused(data, quoted, json.Unmarshal(data, &quoted))
 	}
@@ -125,6 +133,8 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 		"text":   func(to *T) (err error) { *to, err = k.Parse(text); return err },
 		"must":   func(to *T) error { *to = k.must(text); return nil },
 		"bytes":  func(to *T) error { return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) },
+		"param":  func(to *T) error { return any(to).(parameter).UnmarshalParam(text) },
+		"bind":   func(to *T) error { return any(to).(parameter).Bind(text) },
 		"quoted": func(to *T) error { return unmarshalJSON(` "`+text+`" `, to) },
 		"JSON": func(to *T) error {
 			back := record[T]{None: to}
