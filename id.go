@@ -1,10 +1,8 @@
 package randflake
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -108,34 +106,24 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form from a JSON integer from
-// -(2^53-1) to 2^53-1. A larger one is an error, because JavaScript and others round it to another ID. By convention,
-// null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the decimal form, and
+// JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in their tags: Go 1.26 reads nothing that
+// has it, and Go 1.27 ignores it.
 func (id *ID) UnmarshalJSON(data []byte) error {
-	data = bytes.TrimSpace(data)
-	switch {
-	case string(data) == "null":
-		return nil
-	case len(data) > 0 && data[0] == '"':
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalidID, err)
-		}
-		return set(id, text)
+	text, err := jsonText(data, ID(0))
+	if err != nil || text == nil {
+		return err
 	}
-	var number json.Number
-	if err := json.Unmarshal(data, &number); err != nil {
-		return fmt.Errorf("%w: want a base32hex string or an integer: %w", ErrInvalidID, err)
+	return set(id, *text)
+}
+
+// jsonText returns what a JSON string has, or nil for null. The example is an ID of the kind that is wanted.
+func jsonText(data []byte, example fmt.Stringer) (*string, error) {
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return nil, fmt.Errorf("%w: %.40s: want a JSON string, as %q, and no \",string\" in the field's tag", ErrInvalidID, data, example)
 	}
-	value, err := strconv.ParseInt(string(number), 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrSyntax):
-		return fmt.Errorf("%w: %s: want a base32hex string or an integer", ErrInvalidID, number)
-	case err != nil || value > idtext.MaxNumber || value < -idtext.MaxNumber:
-		return fmt.Errorf("%w: %.24s: %s", ErrInvalidID, number, idtext.TooLarge)
-	}
-	*id = ID(value)
-	return nil
+	return text, nil
 }
 
 // Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id), and a text column
@@ -269,14 +257,11 @@ func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 // MarshalText returns the text, which is also what JSON has.
 func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
 
-// UnmarshalJSON is UnmarshalText of a string. Numbers are refused, as they show no kind. By convention, null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By convention, null changes nothing.
 func (id *Typed[K]) UnmarshalJSON(data []byte) error {
-	var text *string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("%w: %.40s: want a string, as %q", ErrInvalidID, data, Typed[K](0))
-	}
-	if text == nil {
-		return nil
+	text, err := jsonText(data, Typed[K](0))
+	if err != nil || text == nil {
+		return err
 	}
 	return id.UnmarshalText([]byte(*text))
 }

@@ -84,8 +84,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string, or from a JSON integer up to 2^53-1. A larger integer is an
-// error, because JavaScript and others round it to another ID. By convention, null changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer, exactly. Don't have JavaScript write integers beyond
+// 2^53: it has rounded them. By convention, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -98,15 +98,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		}
 		return set(id, text)
 	}
-	number, err := parse(data)
-	switch {
-	case err != nil:
-		return err
-	case number > idtext.MaxNumber:
-		return fmt.Errorf("%w: %d: %s", errInvalidID, number, idtext.TooLarge)
-	}
-	*id = number
-	return nil
+	return set(id, data)
 }
 
 // Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is returned in its decimal

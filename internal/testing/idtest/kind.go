@@ -3,6 +3,7 @@ package idtest
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
@@ -29,6 +30,7 @@ type Kind[T comparable] struct {
 	Column  func(id T) driver.Value
 	Sources func(id T) []any // what else drivers return of an ID; or nil
 	JSON    map[string]T     // what else is read as an ID
+	Quoted  bool             // JSON's tag ",string" changes nothing, in any release of Go
 
 	BadTexts, BadJSON []string
 	BadColumns        []any
@@ -155,6 +157,7 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 			t.Errorf("%s: %s is read as %v, %v", form, text, back, err)
 		}
 	}
+	k.testTags(t, id, text)
 	sources := []any{column}
 	if k.Sources != nil {
 		sources = append(sources, k.Sources(id)...)
@@ -163,6 +166,31 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 		var back T
 		if err := any(&back).(sql.Scanner).Scan(src); err != nil || back != id {
 			t.Errorf("Scan(%#v): %v, %v, want %s", src, back, err, text)
+		}
+	}
+}
+
+// testTags reads what a struct whose tags say ",string" has written: as the same ID, or not at all.
+func (k Kind[T]) testTags(t *testing.T, id T, text string) {
+	t.Helper()
+	type tagged struct {
+		ID    T  `json:",string"`
+		Empty *T `json:",string,omitempty"`
+		Zero  T  `json:",string,omitzero"`
+	}
+	for i, from := range []tagged{{ID: id}, {Empty: &id}, {Zero: id}} {
+		var back tagged
+		data, err := json.Marshal(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.Unmarshal(data, &back)
+		if errors.Is(err, k.Invalid) && !k.Quoted {
+			continue // as in Go 1.26
+		}
+		got := []T{back.ID, *cmp.Or(back.Empty, new(T)), back.Zero}
+		if err != nil || got[i] != id {
+			t.Errorf("%s: %s is read as %v, %v", data, text, got, err)
 		}
 	}
 }
