@@ -287,8 +287,9 @@ func (id Typed[K]) Value() (driver.Value, error) { return ID(id).Value() }
 // Scan reads an integer column, as Scan of ID does.
 func (id *Typed[K]) Scan(src any) error { return (*ID)(id).Scan(src) }
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it
-// and back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. Never compare it with an integer
+// column: MariaDB and MySQL take the number that the text begins with, and "3vgoe12ccb8gh" is row 3 there, without an error. An ID
+// converts to it and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))

@@ -160,6 +160,61 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestMoved has a table with the numbers of an AUTO_INCREMENT and new IDs in one column of MariaDB. A text changes the row that it names
+// and no other one, though the text itself, as a parameter, changes another row: the one with the number that it begins with.
+func TestMoved(t *testing.T) {
+	db, err := sql.Open("mysql", databases(t)["MariaDB, binary"].source)
+	must(t, err)
+	defer db.Close()
+	_, err = db.Exec("DROP TABLE IF EXISTS orders")
+	must(t, err)
+	_, err = db.Exec("CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, item TEXT)")
+	must(t, err)
+	_, err = db.Exec("INSERT INTO orders (item) SELECT 'old' FROM seq_1_to_1000")
+	must(t, err)
+	_, err = db.Exec("ALTER TABLE orders MODIFY id BIGINT NOT NULL")
+	must(t, err)
+
+	texts := map[string]randflake.ID{ // and Python's int(text, 32)
+		"3vgoe12ccb8gh": 4594531474933654033,
+		"7vvvvvvvvvvvv": 9223372036854775807,
+		"12abcdefghijk": 1236638782175365748,
+		"1e2ooooooo000": 1660448127130009600,
+		"999ggggggg000": -7735477150286348288,
+		"b0bb8nt7619tu": -5751825978219255874,
+		"10":            32,
+		"99":            297,
+	}
+	changed := func(text string) (rows []randflake.ID) {
+		t.Helper()
+		found, err := db.Query("SELECT id FROM orders WHERE item = ?", text)
+		must(t, err)
+		defer found.Close()
+		for found.Next() {
+			var id randflake.ID
+			must(t, found.Scan(&id))
+			rows = append(rows, id)
+		}
+		must(t, found.Err())
+		return rows
+	}
+	for text, id := range texts {
+		if id > 1000 || id < 0 {
+			_, err = db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
+			must(t, err)
+		}
+		must(t, renameOrder(t.Context(), db, text, text))
+		if rows := changed(text); !slices.Equal(rows, []randflake.ID{id}) {
+			t.Errorf("%s changed %d, want %d", text, rows, int64(id))
+		}
+	}
+	_, err = db.Exec("UPDATE orders SET item = 'wrong' WHERE id = ?", randflake.TextID(4594531474933654033))
+	must(t, err)
+	if rows := changed("wrong"); !slices.Equal(rows, []randflake.ID{3}) {
+		t.Errorf("a TextID changed %d, want 3, as the docs say", rows)
+	}
+}
+
 func TestPGX(t *testing.T) {
 	ctx := t.Context()
 	conn := connectPostgres(t)
