@@ -1,10 +1,12 @@
 package randflake
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -316,17 +318,17 @@ func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)
 // UnmarshalJSON is that of ID.
 func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }
 
-// Value returns the text form, for a text column of at least 13 characters.
+// Value returns the text form, for a text column of at least 13 characters, such as a VARCHAR(13).
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
-// Scan reads the text form from a text column, as Parse does. Anything else is an error that wraps ErrInvalidID,
-// integers included. For a column that may be NULL use a pointer.
+// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13) appends to shorter texts. Anything
+// else is an error that wraps ErrInvalidID, integers included. For a column that may be NULL use a pointer.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
-		return set((*ID)(id), v)
+		return set((*ID)(id), strings.TrimRight(v, " "))
 	case []byte:
-		return set((*ID)(id), v)
+		return set((*ID)(id), bytes.TrimRight(v, " "))
 	}
 	return scanError(src, "a text column; an ID reads integers")
 }

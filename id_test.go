@@ -115,8 +115,11 @@ func TestKinds(t *testing.T) {
 	plainKind(ids...).Test(t)
 	text := kindOf("", func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err }, ids...)
 	text.Column = func(id TextID) driver.Value { return id.String() }
-	text.Sources = func(id TextID) []any { return []any{[]byte(id.String())} }
-	text.BadColumns = []any{int64(1), uint64(1), "-1", []byte("18446744073709551615"), 1.5, true, nil}
+	text.Sources = func(id TextID) []any { // of VARCHAR and of CHAR(13), and the longest column that one may have
+		padded := fmt.Sprintf("%-13s", id)
+		return []any{[]byte(id.String()), padded, []byte(padded), fmt.Sprintf("%-255s", id)}
+	}
+	text.BadColumns = []any{"", "   ", " 10", "10\t", "1 0", []byte(" 10 "), int64(1), uint64(1), "-1", []byte("18446744073709551615"), 1.5, true, nil}
 	text.Test(t)
 	typedKind[kindOrder]("ord_", ids...).Test(t)
 	typedKind[kindLine]("ord_line2_", ids...).Test(t)

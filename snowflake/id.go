@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -111,8 +112,8 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column or from a driver
-// that returns integers as text. For a negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use
+// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column, without trailing blanks
+// of a CHAR, or from a driver that returns integers as text. For a negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use
 // a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
@@ -126,9 +127,9 @@ func (id *ID) Scan(src any) error {
 		*id = ID(v)
 		return nil
 	case string:
-		return set(id, v)
+		return set(id, strings.TrimRight(v, " "))
 	case []byte:
-		return set(id, v)
+		return set(id, bytes.TrimRight(v, " "))
 	case nil:
 		return fmt.Errorf("%w: NULL: scan into a pointer", errInvalidID)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/internal/idtext"
@@ -39,7 +40,7 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
 // Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for a column of UUIDs.
-// It distinguishes them by their lengths. For anything else the error wraps ErrInvalidID. For a column that may be NULL
+// It distinguishes them by their lengths, without trailing blanks of a CHAR. For anything else the error wraps ErrInvalidID. For a column that may be NULL
 // use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
@@ -57,6 +58,7 @@ func (id *ID) Scan(src any) error {
 }
 
 func (id *ID) scanText(text string) error {
+	text = strings.TrimRight(text, " ") // of a CHAR
 	if len(text) != uuidSize {
 		return id.UnmarshalText([]byte(text))
 	}

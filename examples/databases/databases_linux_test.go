@@ -24,6 +24,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // One server of each kind is for all tests, each of which has tables of its own.
@@ -104,6 +105,8 @@ func TestColumns(t *testing.T) {
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) TicketID { return TicketID(id) })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) randflake.Raw { return randflake.Raw(id) })
 			testColumn(t, db, "VARCHAR(13)", d.parameter, func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
+			testColumn(t, db, "CHAR(13)", d.parameter, func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
+			testColumn(t, db, "CHAR(30)", d.parameter, func(id randflake.ID) ulid.TextID { return ulid.TextID{15: byte(id)} })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id & math.MaxInt64) })
 			testColumn(t, db, d.unsigned, d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id) })
 
