@@ -224,9 +224,9 @@ func FormatUUID(id ID) string {
 	return string(text)
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a valid ULID. For UUIDs of version 7 the
-// time is right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The error wraps
-// ErrInvalidID.
+// ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and nothing around them. It takes the
+// 128 bits of a UUID of any version, but only those of version 7 have a ULID's time: both begin with 48 bits of Unix
+// milliseconds (RFC 9562, section 5.7). The Time of any other one means nothing. The error wraps ErrInvalidID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidID, text, why)
