@@ -140,7 +140,7 @@ require (
 	github.com/randflake/randflake/lease/s3 v0.1.0
 	github.com/randflake/randflake/lease/sqlite v0.1.0 // indirect
 	github.com/randflake/randflake/service v0.1.0 // indirect
-	github.com/redis/go-redis/v9 v9.23.0 // indirect
+	github.com/redis/go-redis/v9 v9.23.0
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/sirupsen/logrus v1.10.2 // indirect
