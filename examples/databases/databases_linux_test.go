@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -277,5 +279,78 @@ func TestGORM(t *testing.T) {
 	byID := func(a, b Order) int { return cmp.Compare(a.ID, b.ID) }
 	if slices.SortFunc(orders, byID); !slices.Equal(got, orders) {
 		t.Errorf("%v came back as %v", orders, got)
+	}
+}
+
+// TestGORMCallback: rows, slices and associations get keys of each kind, which without the callback are 1, 2, 3.
+func TestGORMCallback(t *testing.T) {
+	db, err := gorm.Open(postgres.Open(postgresServer.URL()), &gorm.Config{Logger: logger.Discard})
+	must(t, err)
+	must(t, db.AutoMigrate(&Label{}, &Invoice{}, &Line{}))
+
+	var bare Invoice
+	must(t, db.Create(&bare).Error)
+	if bare.ID != 1 {
+		t.Errorf("without the callback the key is %d, want 1", int64(bare.ID))
+	}
+
+	must(t, db.Callback().Create().Before("gorm:create").Register("randflake", giveIDs))
+	one := Invoice{Lines: []Line{{Label: &Label{Text: "tea"}}, {ID: 7, Label: &Label{ID: 8}}}}
+	many := []*Invoice{{}, {ID: -1}, {Lines: []Line{{Label: &Label{Text: "cups"}}}}}
+	must(t, db.Create(&one).Error)
+	must(t, db.Create(&many).Error)
+	if one.Lines[1].ID != 7 || one.Lines[1].LabelID != 8 || many[1].ID != -1 {
+		t.Errorf("keys that there were are %v, %v and %v", one.Lines[1].ID, one.Lines[1].LabelID, many[1].ID)
+	}
+
+	seen := map[randflake.ID]bool{}
+	for _, invoice := range append(many, &one) {
+		var got Invoice
+		must(t, db.Preload("Lines.Label").First(&got, "id = ?", invoice.ID).Error)
+		keys := []randflake.ID{got.ID}
+		for i, line := range got.Lines {
+			keys = append(keys, randflake.ID(line.ID), randflake.ID(line.LabelID))
+			if line.InvoiceID != invoice.ID || line.Label.Text != invoice.Lines[i].Label.Text {
+				t.Errorf("line %v of %v has %v, %+v", line.ID, invoice.ID, line.InvoiceID, line.Label)
+			}
+		}
+		for _, key := range keys {
+			small := key >= 0 && key < 1000 && key != 7 && key != 8
+			if seen[key] || small {
+				t.Errorf("%v, which is %d, is no key of its own", key, int64(key))
+			}
+			seen[key] = true
+		}
+	}
+	if len(seen) != 10 {
+		t.Errorf("there are %d keys, want 10", len(seen))
+	}
+}
+
+func TestBun(t *testing.T) {
+	source, err := sql.Open("pgx", postgresServer.URL())
+	must(t, err)
+	defer source.Close()
+	db := bun.NewDB(source, pgdialect.New())
+	_, err = db.NewCreateTable().Model((*Note)(nil)).Exec(t.Context())
+	must(t, err)
+
+	notes := []Note{{Author: 32, Text: "tea"}, {ID: -1, Author: -1, Text: "cups"}, {Text: "a pot"}}
+	_, err = db.NewInsert().Model(&notes).Exec(t.Context())
+	must(t, err)
+	if notes[0].ID == 0 || notes[1].ID != -1 || notes[2].ID == 0 || notes[0].ID == notes[2].ID {
+		t.Errorf("notes have the IDs of %v", notes)
+	}
+	var got []Note
+	must(t, db.NewSelect().Model(&got).Where("id IN (?)", bun.List([]randflake.ID{notes[0].ID, -1, notes[2].ID})).Scan(t.Context()))
+	byText := func(a, b Note) int { return cmp.Compare(a.Text, b.Text) }
+	slices.SortFunc(notes, byText)
+	if slices.SortFunc(got, byText); !slices.Equal(got, notes) {
+		t.Errorf("%v came back as %v", notes, got)
+	}
+	var author string
+	must(t, source.QueryRow("SELECT author FROM notes WHERE text = 'tea'").Scan(&author))
+	if author != "10" {
+		t.Errorf("the author of tea is %q, want the text 10", author)
 	}
 }
