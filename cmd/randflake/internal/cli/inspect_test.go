@@ -743,6 +743,8 @@ func TestRange(t *testing.T) {
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z":           "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
 		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie from 2024-01-01T00:00:00.0001Z to before 2024-01-01T00:00:00.0002Z",
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:00.001Z":       "01HK153X000000000000000000\n01HK153X00ZZZZZZZZZZZZZZZZ\n",
+		"--kind ulid --uuid 2024-01-01 2024-01-02":                        "018cc251-f400-0000-0000-000000000000\n018cc778-4fff-ffff-ffff-ffffffffffff\n",
+		"--layout discord --uuid 2024-01-01 2024-01-02":                   "--uuid is for --kind ulid",
 		"--kind ulid 1969-12-31 1970-01-02":                               "00000000000000000000000000\n00002JCPZZZZZZZZZZZZZZZZZZ\n",
 		"--kind ulid 1969-12-30 1969-12-31":                               "want 1970 to 10889",
 		"2024-01-01 2024-02-01":                                           "want --layout",
