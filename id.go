@@ -136,6 +136,10 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 // or a decimal number, signed or unsigned, as text. It does not read the text form, which may look like a decimal
 // number: scan a text column into a TextID. For a column that may be NULL scan into a pointer.
 func (id *ID) Scan(src any) error {
+	if own, ok := src.(*ID); ok && own != nil { // from ent's CreateBulk
+		*id = *own
+		return nil
+	}
 	value, err := scanInteger(src)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -352,5 +353,55 @@ func TestBun(t *testing.T) {
 	must(t, source.QueryRow("SELECT author FROM notes WHERE text = 'tea'").Scan(&author))
 	if author != "10" {
 		t.Errorf("the author of tea is %q, want the text 10", author)
+	}
+}
+
+// TestEnt has ent make its code of the schema, in a copy of this module, and runs a program with it.
+func TestEnt(t *testing.T) {
+	here, err := os.Getwd()
+	must(t, err)
+	dir := t.TempDir()
+	copied := func(from, to string) {
+		data, err := os.ReadFile(from)
+		must(t, err)
+		to = filepath.Join(dir, to)
+		must(t, os.MkdirAll(filepath.Dir(to), 0o700))
+		must(t, os.WriteFile(to, data, 0o600))
+	}
+	copied("go.mod", "go.mod")
+	copied("go.sum", "go.sum")
+	copied("entschema/schema.go", "entschema/schema.go")
+	copied("testdata/ent.go", "main.go")
+	must(t, os.Mkdir(filepath.Join(dir, "orm"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "orm", "orm.go"), []byte("package orm\n"), 0o600))
+
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go %q: %v: %s", args, err, &errs)
+		}
+		return string(out)
+	}
+	run("mod", "edit", "-replace=github.com/randflake/randflake="+filepath.Join(here, "..", ".."))
+	run("tool", "ent", "generate", "--target", "./orm", "./entschema")
+	lines := strings.Split(strings.TrimSpace(run("run", ".", postgresServer.URL())), "\n")
+	if len(lines) != 3 || lines[1] != "fvvvvvvvvvvvv cups" {
+		t.Fatalf("ent made %q, want three rows, the second with the ID -1", lines)
+	}
+	for i, item := range []string{0: "tea", 2: "a pot"} {
+		if item == "" {
+			continue
+		}
+		text, rest, _ := strings.Cut(lines[i], " ")
+		id, err := randflake.Parse(text)
+		if err != nil || rest != item || id >= 0 && id < 1000 {
+			t.Errorf("row %d is %q, %v", i, lines[i], err)
+		}
 	}
 }
