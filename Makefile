@@ -57,7 +57,7 @@ servers tools languages:
 # Every package as users build it, on real servers, which the tests start on free ports and in temporary directories.
 ordinary: gotestsum servers
 	$(TEST) -p 3 $(EVERYTHING)
-	$(LAB) $(TEST) ./etcd ./s3 ./upstream
+	$(LAB) $(TEST) ./decoders ./etcd ./s3 ./upstream
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.

@@ -77,9 +77,10 @@ func Strict() Option {
 	return Option{func(g *Generator) error { g.strict = true; return nil }}
 }
 
-// New returns a generator that makes IDs under a lease. The caller must make sure that no other generator with the same
-// secret ever has a lease that shares both a node and a second with this one; package lease does that. The errors wrap
-// ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
+// New returns a generator that makes IDs under a lease: make one for the whole process and keep it, as generators that are made for
+// each request, or call, begin again and repeat each other's IDs, without an error. The caller must make sure that no other
+// generator with the same secret ever has a lease that shares both a node and a second with this one; package lease does that.
+// The errors wrap ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret

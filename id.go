@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -85,6 +85,12 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // set assigns the ID that text stands for, or leaves id as it is.
 func set[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)
@@ -102,34 +108,24 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the text form from a JSON string, as Parse does, or the decimal form from a JSON integer from
-// -(2^53-1) to 2^53-1. A larger one is an error, because JavaScript and others round it to another ID. By convention,
-// null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the decimal form, and
+// JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in their tags: Go 1.26 reads nothing that
+// has it, and Go 1.27 ignores it.
 func (id *ID) UnmarshalJSON(data []byte) error {
-	data = bytes.TrimSpace(data)
-	switch {
-	case string(data) == "null":
-		return nil
-	case len(data) > 0 && data[0] == '"':
-		var text string
-		if err := json.Unmarshal(data, &text); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalidID, err)
-		}
-		return set(id, text)
+	text, err := jsonText(data, ID(0))
+	if err != nil || text == nil {
+		return err
 	}
-	var number json.Number
-	if err := json.Unmarshal(data, &number); err != nil {
-		return fmt.Errorf("%w: want a base32hex string or an integer: %w", ErrInvalidID, err)
+	return set(id, *text)
+}
+
+// jsonText returns what a JSON string has, or nil for null. The example is an ID of the kind that is wanted.
+func jsonText(data []byte, example fmt.Stringer) (*string, error) {
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return nil, fmt.Errorf("%w: %.40s: want a JSON string, as %q, and no \",string\" in the field's tag", ErrInvalidID, data, example)
 	}
-	value, err := strconv.ParseInt(string(number), 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrSyntax):
-		return fmt.Errorf("%w: %s: want a base32hex string or an integer", ErrInvalidID, number)
-	case err != nil || value > idtext.MaxNumber || value < -idtext.MaxNumber:
-		return fmt.Errorf("%w: %.24s: %s", ErrInvalidID, number, idtext.TooLarge)
-	}
-	*id = ID(value)
-	return nil
+	return text, nil
 }
 
 // Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id), and a text column
@@ -140,6 +136,10 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 // or a decimal number, signed or unsigned, as text. It does not read the text form, which may look like a decimal
 // number: scan a text column into a TextID. For a column that may be NULL scan into a pointer.
 func (id *ID) Scan(src any) error {
+	if own, ok := src.(*ID); ok && own != nil { // from ent's CreateBulk
+		*id = *own
+		return nil
+	}
 	value, err := scanInteger(src)
 	if err != nil {
 		return err
@@ -263,14 +263,11 @@ func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 // MarshalText returns the text, which is also what JSON has.
 func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
 
-// UnmarshalJSON is UnmarshalText of a string. Numbers are refused, as they show no kind. By convention, null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By convention, null changes nothing.
 func (id *Typed[K]) UnmarshalJSON(data []byte) error {
-	var text *string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("%w: %.40s: want a string, as %q", ErrInvalidID, data, Typed[K](0))
-	}
-	if text == nil {
-		return nil
+	text, err := jsonText(data, Typed[K](0))
+	if err != nil || text == nil {
+		return err
 	}
 	return id.UnmarshalText([]byte(*text))
 }
@@ -284,14 +281,21 @@ func (id *Typed[K]) UnmarshalText(text []byte) error {
 	return err
 }
 
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *Typed[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *Typed[K]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // Value returns the ID as an int64, for a BIGINT column.
 func (id Typed[K]) Value() (driver.Value, error) { return ID(id).Value() }
 
 // Scan reads an integer column, as Scan of ID does.
 func (id *Typed[K]) Scan(src any) error { return (*ID)(id).Scan(src) }
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it
-// and back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. Never compare it with an integer
+// column: MariaDB and MySQL take the number that the text begins with, and "3vgoe12ccb8gh" is row 3 there, without an error. An ID
+// converts to it and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
@@ -309,20 +313,26 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // UnmarshalJSON is that of ID.
 func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }
 
-// Value returns the text form, for a text column of at least 13 characters.
+// Value returns the text form, for a text column of at least 13 characters, such as a VARCHAR(13).
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
-// Scan reads the text form from a text column, as Parse does. Anything else is an error that wraps ErrInvalidID,
-// integers included. For a column that may be NULL use a pointer.
+// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13) appends to shorter texts. Anything
+// else is an error that wraps ErrInvalidID, integers included. For a column that may be NULL use a pointer.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
-		return set((*ID)(id), v)
+		return set((*ID)(id), strings.TrimRight(v, " "))
 	case []byte:
-		return set((*ID)(id), v)
+		return set((*ID)(id), bytes.TrimRight(v, " "))
 	}
 	return scanError(src, "a text column; an ID reads integers")
 }

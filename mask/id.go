@@ -108,6 +108,12 @@ func (id *ID[S, T]) UnmarshalText(text []byte) error {
 	return id.open(masked)
 }
 
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *ID[S, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID[S, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what package gob writes. Its errors
 // are those of MarshalText.
 func (id ID[S, T]) MarshalBinary() ([]byte, error) {

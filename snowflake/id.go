@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -71,6 +72,12 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of more than 53 bits.
 // The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
@@ -78,8 +85,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string, or from a JSON integer up to 2^53-1. A larger integer is an
-// error, because JavaScript and others round it to another ID. By convention, null changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer, exactly. Don't have JavaScript write integers beyond
+// 2^53: it has rounded them. By convention, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -92,15 +99,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		}
 		return set(id, text)
 	}
-	number, err := parse(data)
-	switch {
-	case err != nil:
-		return err
-	case number > idtext.MaxNumber:
-		return fmt.Errorf("%w: %d: %s", errInvalidID, number, idtext.TooLarge)
-	}
-	*id = number
-	return nil
+	return set(id, data)
 }
 
 // Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is returned in its decimal
@@ -113,8 +112,8 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column or from a driver
-// that returns integers as text. For a negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use
+// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column, without trailing blanks
+// of a CHAR, or from a driver that returns integers as text. For a negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use
 // a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
@@ -128,9 +127,9 @@ func (id *ID) Scan(src any) error {
 		*id = ID(v)
 		return nil
 	case string:
-		return set(id, v)
+		return set(id, strings.TrimRight(v, " "))
 	case []byte:
-		return set(id, v)
+		return set(id, bytes.TrimRight(v, " "))
 	case nil:
 		return fmt.Errorf("%w: NULL: scan into a pointer", errInvalidID)
 	}

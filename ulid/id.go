@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/randflake/randflake/internal/idtext"
@@ -39,7 +40,7 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
 // Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for a column of UUIDs.
-// It distinguishes them by their lengths. For anything else the error wraps ErrInvalidID. For a column that may be NULL
+// It distinguishes them by their lengths, without trailing blanks of a CHAR. For anything else the error wraps ErrInvalidID. For a column that may be NULL
 // use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
@@ -57,6 +58,7 @@ func (id *ID) Scan(src any) error {
 }
 
 func (id *ID) scanText(text string) error {
+	text = strings.TrimRight(text, " ") // of a CHAR
 	if len(text) != uuidSize {
 		return id.UnmarshalText([]byte(text))
 	}
@@ -85,6 +87,12 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
+
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // Value returns the text form, for a text column of at least 26 characters.
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
@@ -166,6 +174,12 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// UnmarshalParam is UnmarshalText, for gin and echo.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
 // Fields are the contents of an ID.
 type Fields struct {
 	Time    time.Time // a whole millisecond, in UTC
@@ -210,9 +224,9 @@ func FormatUUID(id ID) string {
 	return string(text)
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case. Every UUID is a valid ULID. For UUIDs of version 7 the
-// time is right too, as both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The error wraps
-// ErrInvalidID.
+// ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and nothing around them. It takes the
+// 128 bits of a UUID of any version, but only those of version 7 have a ULID's time: both begin with 48 bits of Unix
+// milliseconds (RFC 9562, section 5.7). The Time of any other one means nothing. The error wraps ErrInvalidID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidID, text, why)

@@ -21,7 +21,7 @@ func kind() idtest.Kind[ID] {
 		IDs: map[string]ID{}, Parse: Parse, Must: MustParse, Invalid: ErrInvalidID, Fold: true,
 		Column: func(id ID) driver.Value { return id[:] },
 		Sources: func(id ID) []any {
-			return []any{id.String(), []byte(id.String()), strings.ToLower(id.String()), FormatUUID(id), []byte(strings.ToUpper(FormatUUID(id)))}
+			return []any{id.String() + "      ", fmt.Appendf(nil, "%-36s", id), FormatUUID(id) + " ", id.String(), []byte(id.String()), strings.ToLower(id.String()), FormatUUID(id), []byte(strings.ToUpper(FormatUUID(id)))}
 		},
 		BadTexts: []string{
 			"", text[1:], text + "0", " " + text[1:], text[:25] + "U", text[:25] + "I", text[:25] + "L", text[:25] + "O", text[:25] + "o", text[:25] + "u",

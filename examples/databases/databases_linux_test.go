@@ -11,12 +11,15 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -24,6 +27,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // One server of each kind is for all tests, each of which has tables of its own.
@@ -104,6 +108,8 @@ func TestColumns(t *testing.T) {
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) TicketID { return TicketID(id) })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) randflake.Raw { return randflake.Raw(id) })
 			testColumn(t, db, "VARCHAR(13)", d.parameter, func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
+			testColumn(t, db, "CHAR(13)", d.parameter, func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
+			testColumn(t, db, "CHAR(30)", d.parameter, func(id randflake.ID) ulid.TextID { return ulid.TextID{15: byte(id)} })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id & math.MaxInt64) })
 			testColumn(t, db, d.unsigned, d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id) })
 
@@ -157,6 +163,61 @@ func TestSecrets(t *testing.T) {
 	must(t, session.QueryRowContext(t.Context(), "SELECT id FROM orders").Scan(&first))
 	if raw := cipher.Decrypt(first); raw != 1 {
 		t.Errorf("the first order in MariaDB is %v, want 1", raw)
+	}
+}
+
+// TestMoved has a table with the numbers of an AUTO_INCREMENT and new IDs in one column of MariaDB. A text changes the row that it names
+// and no other one, though the text itself, as a parameter, changes another row: the one with the number that it begins with.
+func TestMoved(t *testing.T) {
+	db, err := sql.Open("mysql", databases(t)["MariaDB, binary"].source)
+	must(t, err)
+	defer db.Close()
+	_, err = db.Exec("DROP TABLE IF EXISTS orders")
+	must(t, err)
+	_, err = db.Exec("CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, item TEXT)")
+	must(t, err)
+	_, err = db.Exec("INSERT INTO orders (item) SELECT 'old' FROM seq_1_to_1000")
+	must(t, err)
+	_, err = db.Exec("ALTER TABLE orders MODIFY id BIGINT NOT NULL")
+	must(t, err)
+
+	texts := map[string]randflake.ID{ // and Python's int(text, 32)
+		"3vgoe12ccb8gh": 4594531474933654033,
+		"7vvvvvvvvvvvv": 9223372036854775807,
+		"12abcdefghijk": 1236638782175365748,
+		"1e2ooooooo000": 1660448127130009600,
+		"999ggggggg000": -7735477150286348288,
+		"b0bb8nt7619tu": -5751825978219255874,
+		"10":            32,
+		"99":            297,
+	}
+	changed := func(text string) (rows []randflake.ID) {
+		t.Helper()
+		found, err := db.Query("SELECT id FROM orders WHERE item = ?", text)
+		must(t, err)
+		defer found.Close()
+		for found.Next() {
+			var id randflake.ID
+			must(t, found.Scan(&id))
+			rows = append(rows, id)
+		}
+		must(t, found.Err())
+		return rows
+	}
+	for text, id := range texts {
+		if id > 1000 || id < 0 {
+			_, err = db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
+			must(t, err)
+		}
+		must(t, renameOrder(t.Context(), db, text, text))
+		if rows := changed(text); !slices.Equal(rows, []randflake.ID{id}) {
+			t.Errorf("%s changed %d, want %d", text, rows, int64(id))
+		}
+	}
+	_, err = db.Exec("UPDATE orders SET item = 'wrong' WHERE id = ?", randflake.TextID(4594531474933654033))
+	must(t, err)
+	if rows := changed("wrong"); !slices.Equal(rows, []randflake.ID{3}) {
+		t.Errorf("a TextID changed %d, want 3, as the docs say", rows)
 	}
 }
 
@@ -219,5 +280,128 @@ func TestGORM(t *testing.T) {
 	byID := func(a, b Order) int { return cmp.Compare(a.ID, b.ID) }
 	if slices.SortFunc(orders, byID); !slices.Equal(got, orders) {
 		t.Errorf("%v came back as %v", orders, got)
+	}
+}
+
+// TestGORMCallback: rows, slices and associations get keys of each kind, which without the callback are 1, 2, 3.
+func TestGORMCallback(t *testing.T) {
+	db, err := gorm.Open(postgres.Open(postgresServer.URL()), &gorm.Config{Logger: logger.Discard})
+	must(t, err)
+	must(t, db.AutoMigrate(&Label{}, &Invoice{}, &Line{}))
+
+	var bare Invoice
+	must(t, db.Create(&bare).Error)
+	if bare.ID != 1 {
+		t.Errorf("without the callback the key is %d, want 1", int64(bare.ID))
+	}
+
+	must(t, db.Callback().Create().Before("gorm:create").Register("randflake", giveIDs))
+	one := Invoice{Lines: []Line{{Label: &Label{Text: "tea"}}, {ID: 7, Label: &Label{ID: 8}}}}
+	many := []*Invoice{{}, {ID: -1}, {Lines: []Line{{Label: &Label{Text: "cups"}}}}}
+	must(t, db.Create(&one).Error)
+	must(t, db.Create(&many).Error)
+	if one.Lines[1].ID != 7 || one.Lines[1].LabelID != 8 || many[1].ID != -1 {
+		t.Errorf("keys that there were are %v, %v and %v", one.Lines[1].ID, one.Lines[1].LabelID, many[1].ID)
+	}
+
+	seen := map[randflake.ID]bool{}
+	for _, invoice := range append(many, &one) {
+		var got Invoice
+		must(t, db.Preload("Lines.Label").First(&got, "id = ?", invoice.ID).Error)
+		keys := []randflake.ID{got.ID}
+		for i, line := range got.Lines {
+			keys = append(keys, randflake.ID(line.ID), randflake.ID(line.LabelID))
+			if line.InvoiceID != invoice.ID || line.Label.Text != invoice.Lines[i].Label.Text {
+				t.Errorf("line %v of %v has %v, %+v", line.ID, invoice.ID, line.InvoiceID, line.Label)
+			}
+		}
+		for _, key := range keys {
+			small := key >= 0 && key < 1000 && key != 7 && key != 8
+			if seen[key] || small {
+				t.Errorf("%v, which is %d, is no key of its own", key, int64(key))
+			}
+			seen[key] = true
+		}
+	}
+	if len(seen) != 10 {
+		t.Errorf("there are %d keys, want 10", len(seen))
+	}
+}
+
+func TestBun(t *testing.T) {
+	source, err := sql.Open("pgx", postgresServer.URL())
+	must(t, err)
+	defer source.Close()
+	db := bun.NewDB(source, pgdialect.New())
+	_, err = db.NewCreateTable().Model((*Note)(nil)).Exec(t.Context())
+	must(t, err)
+
+	notes := []Note{{Author: 32, Text: "tea"}, {ID: -1, Author: -1, Text: "cups"}, {Text: "a pot"}}
+	_, err = db.NewInsert().Model(&notes).Exec(t.Context())
+	must(t, err)
+	if notes[0].ID == 0 || notes[1].ID != -1 || notes[2].ID == 0 || notes[0].ID == notes[2].ID {
+		t.Errorf("notes have the IDs of %v", notes)
+	}
+	var got []Note
+	must(t, db.NewSelect().Model(&got).Where("id IN (?)", bun.List([]randflake.ID{notes[0].ID, -1, notes[2].ID})).Scan(t.Context()))
+	byText := func(a, b Note) int { return cmp.Compare(a.Text, b.Text) }
+	slices.SortFunc(notes, byText)
+	if slices.SortFunc(got, byText); !slices.Equal(got, notes) {
+		t.Errorf("%v came back as %v", notes, got)
+	}
+	var author string
+	must(t, source.QueryRow("SELECT author FROM notes WHERE text = 'tea'").Scan(&author))
+	if author != "10" {
+		t.Errorf("the author of tea is %q, want the text 10", author)
+	}
+}
+
+// TestEnt has ent make its code of the schema, in a copy of this module, and runs a program with it.
+func TestEnt(t *testing.T) {
+	here, err := os.Getwd()
+	must(t, err)
+	dir := t.TempDir()
+	copied := func(from, to string) {
+		data, err := os.ReadFile(from)
+		must(t, err)
+		to = filepath.Join(dir, to)
+		must(t, os.MkdirAll(filepath.Dir(to), 0o700))
+		must(t, os.WriteFile(to, data, 0o600))
+	}
+	copied("go.mod", "go.mod")
+	copied("go.sum", "go.sum")
+	copied("entschema/schema.go", "entschema/schema.go")
+	copied("testdata/ent.go", "main.go")
+	must(t, os.Mkdir(filepath.Join(dir, "orm"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "orm", "orm.go"), []byte("package orm\n"), 0o600))
+
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go %q: %v: %s", args, err, &errs)
+		}
+		return string(out)
+	}
+	run("mod", "edit", "-replace=github.com/randflake/randflake="+filepath.Join(here, "..", ".."))
+	run("tool", "ent", "generate", "--target", "./orm", "./entschema")
+	lines := strings.Split(strings.TrimSpace(run("run", ".", postgresServer.URL())), "\n")
+	if len(lines) != 3 || lines[1] != "fvvvvvvvvvvvv cups" {
+		t.Fatalf("ent made %q, want three rows, the second with the ID -1", lines)
+	}
+	for i, item := range []string{0: "tea", 2: "a pot"} {
+		if item == "" {
+			continue
+		}
+		text, rest, _ := strings.Cut(lines[i], " ")
+		id, err := randflake.Parse(text)
+		if err != nil || rest != item || id >= 0 && id < 1000 {
+			t.Errorf("row %d is %q, %v", i, lines[i], err)
+		}
 	}
 }

@@ -11,6 +11,16 @@ import (
 	"github.com/randflake/randflake"
 )
 
+// renameOrder changes the row that a client names.
+func renameOrder(ctx context.Context, db *sql.DB, text, item string) error {
+	id, err := randflake.Parse(text)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "UPDATE orders SET item = ? WHERE id = ?", item, id)
+	return err
+}
+
 // useSecretInMariaDB gives a secret to a session. The rows of a LOAD DATA are in no log and no plan.
 func useSecretInMariaDB(ctx context.Context, conn *sql.Conn, secret randflake.Secret) error {
 	mysql.RegisterReaderHandler("secret", func() io.Reader { return strings.NewReader(secret.Hex()) })

@@ -9,13 +9,6 @@ import (
 // None is the value of a character that is no digit.
 const None = 0xff
 
-// MaxNumber is the largest integer that every reader of JSON keeps. JavaScript's numbers, which are float64, round larger
-// ones, so that an ID which passed through a browser as a number can be another one.
-const MaxNumber = 1<<53 - 1
-
-// TooLarge says what to do about a JSON number that is larger.
-const TooLarge = "JSON readers round integers beyond 2^53-1 (9007199254740991): want the ID as a string"
-
 // Values returns what each character stands for, when digits are those of the values from 0 on.
 func Values(digits string) (values [256]byte) {
 	for c := range values {

@@ -108,7 +108,7 @@ var bugs = []bug{
 	{
 		name:  "a counter's period that goes back",
 		file:  "lease/counter.go",
-		right: "		return after.Period < before.Period\n",
+		right: "		return after.begin() < before.begin()\n",
 		wrong: "		return false\n",
 		test:  countersBlind, schedules: 4000,
 	},

@@ -3,6 +3,7 @@ package idtest
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
@@ -29,9 +30,16 @@ type Kind[T comparable] struct {
 	Column  func(id T) driver.Value
 	Sources func(id T) []any // what else drivers return of an ID; or nil
 	JSON    map[string]T     // what else is read as an ID
+	Quoted  bool             // JSON's tag ",string" changes nothing, in any release of Go
 
 	BadTexts, BadJSON []string
 	BadColumns        []any
+}
+
+// A parameter is read by gin and echo, and by oapi-codegen.
+type parameter interface {
+	UnmarshalParam(text string) error
+	Bind(text string) error
 }
 
 type record[T comparable] struct {
@@ -77,6 +85,8 @@ func (k Kind[T]) Test(t *testing.T) {
 		}
 		id, quoted := kept, kept
 		refused(text, id, any(&id).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
+		refused(text, id, any(&id).(parameter).UnmarshalParam(text))
+		refused(text, id, any(&id).(parameter).Bind(text))
 		data, _ := json.Marshal(text)
 		refused(data, quoted, json.Unmarshal(data, &quoted))
 	}
@@ -125,6 +135,8 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 		"text":   func(to *T) (err error) { *to, err = k.Parse(text); return err },
 		"must":   func(to *T) error { *to = k.must(text); return nil },
 		"bytes":  func(to *T) error { return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) },
+		"param":  func(to *T) error { return any(to).(parameter).UnmarshalParam(text) },
+		"bind":   func(to *T) error { return any(to).(parameter).Bind(text) },
 		"quoted": func(to *T) error { return unmarshalJSON(` "`+text+`" `, to) },
 		"JSON": func(to *T) error {
 			back := record[T]{None: to}
@@ -145,6 +157,7 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 			t.Errorf("%s: %s is read as %v, %v", form, text, back, err)
 		}
 	}
+	k.testTags(t, id, text)
 	sources := []any{column}
 	if k.Sources != nil {
 		sources = append(sources, k.Sources(id)...)
@@ -153,6 +166,31 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 		var back T
 		if err := any(&back).(sql.Scanner).Scan(src); err != nil || back != id {
 			t.Errorf("Scan(%#v): %v, %v, want %s", src, back, err, text)
+		}
+	}
+}
+
+// testTags reads what a struct whose tags say ",string" has written: as the same ID, or not at all.
+func (k Kind[T]) testTags(t *testing.T, id T, text string) {
+	t.Helper()
+	type tagged struct {
+		ID    T  `json:",string"`
+		Empty *T `json:",string,omitempty"`
+		Zero  T  `json:",string,omitzero"`
+	}
+	for i, from := range []tagged{{ID: id}, {Empty: &id}, {Zero: id}} {
+		var back tagged
+		data, err := json.Marshal(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = json.Unmarshal(data, &back)
+		if errors.Is(err, k.Invalid) && !k.Quoted {
+			continue // as in Go 1.26
+		}
+		got := []T{back.ID, *cmp.Or(back.Empty, new(T)), back.Zero}
+		if err != nil || got[i] != id {
+			t.Errorf("%s: %s is read as %v, %v", data, text, got, err)
 		}
 	}
 }

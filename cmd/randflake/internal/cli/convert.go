@@ -109,6 +109,9 @@ func (p *parser) parse(text string) (r parsed) {
 	case "hex":
 		r.id, r.err = parseHex(text)
 	default:
+		if p.from == "auto" {
+			text = lowered(text)
+		}
 		r.prefix = prefixOf(text)
 		r.id, r.err = randflake.Parse(text[len(r.prefix):])
 		p.text = p.text || r.err == nil && !isDecimal(text)
@@ -176,6 +179,9 @@ func parseSnowflake(text, from string) (snowflake.ID, error) {
 	case strings.HasPrefix(text, "-"): // of a layout with all bits, in a signed column
 		id, err := parseInt(text)
 		return snowflake.ID(id), err
+	}
+	if id, ok := tsidOf(text); ok && from == "auto" {
+		return id, nil
 	}
 	return snowflake.Parse(text)
 }

@@ -125,6 +125,3 @@ func (f *filter) refuse(place int, wrong error) error {
 	}
 	return outputError(err)
 }
-
-// trimmed returns text without white space, and without the quotes that it has in JSON.
-func trimmed(text string) string { return strings.Trim(strings.TrimSpace(text), `"`) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,8 +28,9 @@ func (t *tool) inspectCommand() *cobra.Command {
 		Short: "show the fields of IDs",
 		Long: `Show the fields of IDs, which are arguments or lines of standard input. If a
 number can be a Randflake ID or a Snowflake ID of some layouts, there is a line
-for each reading with a plausible time, newest first; --kind and --layout
-choose.
+for each reading with a plausible time, the likeliest first; --kind and
+--layout choose. UUIDs of versions 1, 6 and 7 have a time. TypeIDs, TSIDs,
+mentions and capitals are read too.
 
 IDs are not authenticated: a wrong secret decrypts an ID too, to other fields.
 The exit status is 1 if an ID's time is over a minute in the future.`,
@@ -138,11 +140,15 @@ func (in *inspector) kindOf(text string) string {
 	switch {
 	case in.kind != "":
 		return in.kind
-	case in.from != "int" && in.from != "hex" && (isULID(text) || len(text) == 36 && prefixOf(text) == ""):
-		return kindULID
+	case in.from != "int" && in.from != "hex":
+		for _, guess := range guesses {
+			if guess.fits(text) {
+				return guess.kind
+			}
+		}
 	}
 	if form := in.formOf(text); form == "int" || form == "hex" {
-		return ""
+		return kindAny
 	}
 	return kindRandflake
 }
@@ -153,6 +159,11 @@ func (in *inspector) read(kind, text string, p parsed) ([]reading, error) {
 	switch {
 	case kind == kindULID:
 		return in.only(readULID(text))
+	case kind == kindUUID:
+		id, _ := uuidOf(text)
+		readings := uuidReadings(id, in.now())
+		_, err := in.only(readings[0], nil)
+		return readings, err
 	case kind == kindSnowflake:
 		id, err := parseSnowflake(text, in.from)
 		switch {
@@ -162,6 +173,8 @@ func (in *inspector) read(kind, text string, p parsed) ([]reading, error) {
 			return in.only(readSnowflake(in.layout, id))
 		}
 		return in.plausible(text, snowflakeReadings(id))
+	case kind == kindAny && in.isTSID(text):
+		return in.plausible(text, in.tsidReadings(text, p))
 	case p.err != nil:
 		if kind == kindRandflake && in.kind == "" && in.from == "auto" {
 			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
@@ -186,6 +199,7 @@ var suspicions = map[string]string{
 	kindRandflake: "it was made with another secret, or forged",
 	kindSnowflake: "it was made in another layout, or forged",
 	kindULID:      "it was made by a clock that was ahead, or forged",
+	kindUUID:      "it was made by a clock that was ahead, or forged",
 }
 
 // only returns the one reading of an ID whose kind is known, and an error with it if it is implausible.
@@ -199,11 +213,10 @@ func (in *inspector) only(r reading, err error) ([]reading, error) {
 	return []reading{r}, err
 }
 
-// plausible drops readings with a time in the future and sorts the others, newest first. It fails if no reading is left.
-// The newest is the likeliest: people inspect new IDs, and a wrong reading's time can lie anywhere in a layout's life.
+// plausible drops readings with a time in the future and sorts the others, the likeliest first. It fails if no reading is left.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
 	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(in.now()) })
-	slices.SortStableFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) })
+	slices.SortStableFunc(readings, likelier(in.now()))
 	if len(readings) > 0 {
 		return readings, nil
 	}
@@ -224,6 +237,7 @@ type reading struct {
 	time     time.Time
 	timeForm string // as package time has it
 	fields   []field
+	used     float64 // which share of the fields' bits is used, counted from the lowest
 }
 
 // A field is a number, or text.
@@ -248,6 +262,7 @@ func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 		time:     fields.Time,
 		timeForm: time.RFC3339,
 		fields:   []field{number("node", fields.Node), number("sequence", fields.Sequence)},
+		used:     float64(bits.Len32(fields.Node)+bits.Len32(fields.Sequence)) / 34,
 	}
 }
 
@@ -261,6 +276,7 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 		time:     opened.Time,
 		timeForm: milliseconds,
 	}
+	all, some := 0, 0
 	for _, p := range layout.Parts()[1:] { // the time is the first
 		value, static := opened.Static[p.Name]
 		switch {
@@ -271,7 +287,10 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 			value = opened.Rollback
 		}
 		r.fields = append(r.fields, number(p.Name, value))
+		all += p.Bits
+		some += bits.Len64(value)
 	}
+	r.used = float64(some) / float64(all)
 	return r, err
 }
 
@@ -294,16 +313,19 @@ func isULID(text string) bool {
 	return err == nil
 }
 
-// readULID reads a ULID, in digits of either case.
+// readULID reads a ULID, in digits of either case or in the form of a UUID.
 func readULID(text string) (reading, error) {
-	read := ulid.Parse
-	if len(text) == 36 {
-		read = ulid.ParseUUID // whose version 7 has the time in the same place
+	id, err := ulid.Parse(text)
+	if uuid, ok := uuidOf(text); ok {
+		id, err = uuid, nil
 	}
-	id, err := read(text)
 	if err != nil {
-		return reading{}, fmt.Errorf("%w: %.40q: want the 26 digits of a ULID, 0 to 9 and A to Z without I, L, O and U, of 128 bits, or a UUID of version 7", randflake.ErrInvalidID, text)
+		return reading{}, fmt.Errorf("%w: %.40q: want the 26 digits of a ULID, 0 to 9 and A to Z without I, L, O and U, of 128 bits, or a UUID", randflake.ErrInvalidID, text)
 	}
+	return ulidReading(id), nil
+}
+
+func ulidReading(id ulid.ID) reading {
 	fields := ulid.Inspect(id)
 	return reading{
 		kind:     kindULID,
@@ -311,7 +333,7 @@ func readULID(text string) (reading, error) {
 		time:     fields.Time,
 		timeForm: milliseconds,
 		fields:   []field{{"entropy", hex.EncodeToString(fields.Entropy[:]), true}},
-	}, nil
+	}
 }
 
 // clockSkew is how far ahead the clock of an ID's maker may have been.
@@ -326,6 +348,9 @@ func (r reading) appendLine(b []byte, labelled bool) []byte {
 		b = appendPadded(appendPadded(b, r.id, 19), strings.TrimSpace(r.kind+" "+r.layout), 22)
 	} else {
 		b = appendPadded(append(b, r.prefix...), r.id, 13)
+	}
+	if r.timeForm == "" {
+		b = append(b, "no time"...)
 	}
 	b = r.time.AppendFormat(b, r.timeForm)
 	for _, f := range r.fields {

@@ -87,7 +87,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"", "auto", "want 1 to 13 base32hex digits"},
 		{"1234567890abcd", "auto", "want 1 to 13 base32hex digits, got 14 characters"},
 		{"g000000000000", "auto", "more than 64 bits"},
-		{"12A", "auto", "lower case"},
+		{"12aA", "auto", "lower case"},
 		{"007", "auto", "no leading zeros"},
 		{"12", "auto", "--from text or --from int"},
 		{"1234567890123", "auto", "--from text or --from int"},
@@ -324,7 +324,7 @@ func TestReadingsOfANumber(t *testing.T) {
 	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
 	in := at(made)
 	readings, err := in.read(in.kindOf(tweet), tweet, in.parse(tweet))
-	want := []string{"snowflake twitter", "snowflake worker10", "snowflake baidu", "snowflake instagram", "snowflake unix"}
+	want := []string{"snowflake twitter", "snowflake worker10", "snowflake instagram", "snowflake unix", "snowflake baidu"}
 	if got := labels(readings); err != nil || !slices.Equal(got, want) {
 		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
 	}
@@ -335,9 +335,6 @@ func TestReadingsOfANumber(t *testing.T) {
 	readings, err = in.read("", tweet, in.parse(tweet))
 	if got := labels(readings); err != nil || got[0] != "snowflake discord" || got[1] != "snowflake twitter" {
 		t.Errorf("when it has been in another layout: %q, %v", got, err)
-	}
-	if !slices.IsSortedFunc(readings, func(a, b reading) int { return b.time.Compare(a.time) }) {
-		t.Errorf("%v, want the newest first", readings)
 	}
 	in.now = func() time.Time { return made.Add(-2 * clockSkew) }
 	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
@@ -502,7 +499,13 @@ func TestKindOf(t *testing.T) {
 		{"int", "-5", ""},
 		{"auto", "0x1f", ""},
 		{"hex", "12345678901234", ""},
-		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindULID},
+		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindUUID},
+		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g", kindULID}, // refused there
+		{"auto", "017f22e279b07cc398c4dc0c0c07398f", kindUUID},
+		{"auto", "prefix_01h455vb4pex5vsknk084sn02q", kindUUID},
+		{"hex", "017f22e279b07cc398c4dc0c0c07398f", ""},
+		{"auto", "0AWG1PRQQFZ8D", ""},
+		{"auto", "3VGOE12CCB8GH", kindRandflake},
 		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
 		{"auto", "as_long_as_a_uuid_is_b_3vgoe12ccb8gh", kindRandflake},
 		{"auto", "3vgoe12ccb8gh", kindRandflake},
@@ -628,14 +631,109 @@ func TestPublishedIDs(t *testing.T) {
 		{"01arz3ndektsv4rrffq69g5fav", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
 		{"1541815603606036480,5", "invalid ID"},
+
+		// What has a version: the times are those of Python's uuid module, and of RFC 9562's appendix.
+		{"C232AB00-9414-11EC-B3C8-9F6BDECED846", "c232ab00-9414-11ec-b3c8-9f6bdeced846  uuid                    2022-02-22T19:22:22.000Z  version      1\n"},
+		{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1998-02-04T22:13:53.151Z  version      1\n"},
+		{"f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "1997-02-03T17:43:12.216Z  version      1\n"},
+		{"58e0a7d7-eebc-11d8-9669-0800200c9a66", "2004-08-15T13:09:31.981Z  version      1\n"},
+		{"1EC9414C-232A-6B00-B3C8-9F6BDECED846", "2022-02-22T19:22:22.000Z  version      6\n"},
+		{"1d19dad6-ba7b-6810-80b4-00c04fd430c8", "1998-02-04T22:13:53.151Z  version      6\n"},
+		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z  version      7\n"},
+		{"0190163d-8694-739b-aea5-966c26f8ad91", "2024-06-14T10:14:09.300Z  version      7\n"},
+		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "uuid                    no time  version      4\n"},
+		{"0186c1b2-52d1-4320-9bac-f847db4148a8", "2023-03-08T14:48:54.737Z  entropy 43209bacf847db4148a8  if a ULID\n"},
+		{"01563e3a-b5d3-4676-8c61-efb99302bd5b", "2016-07-30T23:54:10.259Z  entropy 46768c61efb99302bd5b  if a ULID\n"},
+		{"919108f7-52d1-4320-9bac-f847db4148a8", "no time  version      4\n\n"},
+		{"f47ac10b-58cc-4372-a567-0e02b2c3d479", "no time  version      4\n\n"},
+		{"2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "no time  version      8\n\n"},
+		{"5df41881-3aed-3515-88a7-2f4a814cf09e", "no time  version      3\n\n"},
+		{"00000000-0000-0000-0000-000000000000", "uuid                    no time\n\n"},
+		{"ffffffff-ffff-ffff-ffff-ffffffffffff", "uuid                    no time\n\n"},
+		{"01563e3a-b5d3-d676-4c61-efb99302bd5b", "01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z"},
+		{"--json f47ac10b-58cc-4372-a567-0e02b2c3d479", `{"kind":"uuid","id":"f47ac10b-58cc-4372-a567-0e02b2c3d479","version":4,"plausible":true}`},
+		{"--kind ulid 0186c1b2-52d1-4320-9bac-f847db4148a8", "01GV0V4MPH8CG9QB7R8ZDM2J58"},
+
+		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are Python's.
+		{"prefix_01h455vb4pex5vsknk084sn02q", "01890a5d-ac96-774b-bcce-b302099a8057  uuid                    2023-06-30T03:34:18.518Z  version      7\n"},
+		{"user_01h2xcejqtf2nbrexx3vqjhp41", "0188bac7-4afa-78aa-bc3b-bd1eef28d881  uuid                    2023-06-14T16:40:03.066Z"},
+		{"a_b_01h2e8kqvbfwea724h75qc655w", "01889c89-df6b-7f1c-a388-91396ec314bc  uuid                    2023-06-08T19:44:21.355Z"},
+		{"post_3bmyw117dd278r1d00r17x8c68", "6ba7b810-9dad-11d1-80b4-00c04fd430c8  uuid                    1998-02-04T22:13:53.151Z"},
+		{"urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "2022-02-22T19:22:22.000Z  version      7"},
+		{"URN:UUID:f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "1997-02-03T17:43:12.216Z  version      1"},
+		{"{017F22E2-79B0-7CC3-98C4-DC0C0C07398F}", "2022-02-22T19:22:22.000Z  version      7"},
+		{"{0190163d8694739baea5966c26f8ad91}", "2024-06-14T10:14:09.300Z  version      7"},
+		{"017f22e279b07cc398c4dc0c0c07398f", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f  uuid"},
+		{"C232AB00941411ECB3C89F6BDECED846", "2022-02-22T19:22:22.000Z  version      1"},
+		{"0AWG1PRQQFZ8D", "392377999526722829   snowflake tsid          2022-12-18T18:10:05.117Z  worker    895  sequence   3341\n"},
+		{"0aryzvzxw377r", "388400145978465528   snowflake tsid"},
+		{"0ARYZ9RBXV2ZQ", "388399519384833015   snowflake tsid          2022-12-07T18:41:01.535Z  worker    472  sequence   3063\n"},
+		{"0HG2R8Z4Q3M7K", "630601013177471219   snowflake tsid          2024-10-06T03:03:17.541Z  worker    797  sequence    243\n"},
+		{"0APN7SXWT0001", "385805227634196481   snowflake tsid          2022-11-30T14:52:14.182Z  worker    512  sequence      1\n"},
+		{"--layout tsid 0E7Q9W3R5T2YX", "513104559881391069   snowflake tsid          2023-11-16T21:34:20.097Z  worker    464  sequence   3037\n"},
+		{`"1541815603606036480",`, "2022-06-28T16:07:40.105Z"},
+		{`'1541815603606036480',`, "2022-06-28T16:07:40.105Z"},
+		{"1541815603606036480,", "2022-06-28T16:07:40.105Z"},
+		{"<@80351110224678912>", "snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0"},
+		{"<@!80351110224678912>", "snowflake discord       2015-08-10T17:26:37.529Z"},
+		{"<#41771983423143937>", "snowflake discord       2015-04-26T06:26:56.934Z"},
+		{"<:name:175928847299117063>", "snowflake discord       2016-04-30T11:18:25.796Z"},
+		{"<@12,5>", "invalid ID"},
 		{"--from text 1,849", "invalid ID"},
 		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
 	} {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
-		if !strings.Contains(r.out+r.err, c.want) {
+		if !strings.Contains(r.out+"\n"+r.err, c.want) {
 			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
 		}
 	}
+}
+
+// TestLikeliest: of the layouts that a number can be of, the first has small numbers in its fields, and is common. Discord's
+// documentation has these.
+func TestLikeliest(t *testing.T) {
+	now := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		documented:           "snowflake discord",
+		"80351110224678912":  "snowflake discord",
+		"41771983423143937":  "snowflake discord",
+		"53908099506183680":  "snowflake discord",
+		"197038439483310086": "snowflake discord",
+		"334385199974967042": "snowflake discord",
+		"155117677105512449": "snowflake discord",
+	} {
+		in := at(now)
+		readings, err := in.read(in.kindOf(text), text, in.parse(text))
+		if err != nil || labels(readings)[0] != want {
+			t.Errorf("%s: %q, %v, want %s first", text, labels(readings), err, want)
+		}
+	}
+}
+
+// TestLayouts: each preset has a place in the table of the common ones.
+func TestLayouts(t *testing.T) {
+	for _, layout := range snowflake.Presets() {
+		if !slices.Contains(layouts, layout.Name()) {
+			t.Errorf("%s is missing", layout.Name())
+		}
+	}
+}
+
+// TestConvertCapitals: Python's int(text, 32) has the numbers.
+func TestConvertCapitals(t *testing.T) {
+	for text, want := range map[string]string{
+		"3VGOE12CCB8GH":     "4594531474933654033",
+		"B0BB8NT7619TU":     "-5751825978219255874",
+		"FVVVVVVVVVVVV":     "-1",
+		"1ABCDEFGHIJKL":     "1526031377585753749",
+		"7VVVVVVVVVVVV":     "9223372036854775807",
+		"ORD_3VGOE12CCB8GH": "4594531474933654033",
+	} {
+		if got := succeed(t, "", "convert", "--to", "int", text); got != want+"\n" {
+			t.Errorf("%s: %q, want %s", text, got, want)
+		}
+	}
+	wantFailure(t, call(t, "", "convert", "3VGOE12CCB8Gh"), exitFailed, "lower case")
 }
 
 // TestRange prints the first and the last ID of an interval.
@@ -645,6 +743,8 @@ func TestRange(t *testing.T) {
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:01Z":           "01HK153X000000000000000000\n01HK153XZ7ZZZZZZZZZZZZZZZZ\n",
 		"--kind ulid 2024-01-01T00:00:00.0001Z 2024-01-01T00:00:00.0002Z": "no ULID can lie from 2024-01-01T00:00:00.0001Z to before 2024-01-01T00:00:00.0002Z",
 		"--kind ulid 2024-01-01T00:00:00Z 2024-01-01T00:00:00.001Z":       "01HK153X000000000000000000\n01HK153X00ZZZZZZZZZZZZZZZZ\n",
+		"--kind ulid --uuid 2024-01-01 2024-01-02":                        "018cc251-f400-0000-0000-000000000000\n018cc778-4fff-ffff-ffff-ffffffffffff\n",
+		"--layout discord --uuid 2024-01-01 2024-01-02":                   "--uuid is for --kind ulid",
 		"--kind ulid 1969-12-31 1970-01-02":                               "00000000000000000000000000\n00002JCPZZZZZZZZZZZZZZZZZZ\n",
 		"--kind ulid 1969-12-30 1969-12-31":                               "want 1970 to 10889",
 		"2024-01-01 2024-02-01":                                           "want --layout",

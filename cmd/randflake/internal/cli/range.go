@@ -13,6 +13,7 @@ import (
 
 func (t *tool) rangeCommand() *cobra.Command {
 	var c choiceOfKind
+	var asUUID bool
 	cmd := &cobra.Command{
 		Use:   "range FROM TO",
 		Short: "print the first and the last ID of a time",
@@ -34,6 +35,8 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 				return wrong(cmd, "FROM %s is not before TO %s", args[0], args[1])
 			}
 			switch {
+			case asUUID && c.kind != kindULID:
+				return wrong(cmd, "--uuid is for --kind ulid")
 			case c.layout != nil:
 				first, last, err := c.layout.Range(from, to)
 				if err != nil {
@@ -52,6 +55,9 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 				if first.Compare(last) > 0 {
 					return fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
 				}
+				if asUUID {
+					return t.print("%s\n%s\n", ulid.FormatUUID(first), ulid.FormatUUID(last))
+				}
 				return t.print("%s\n%s\n", first, last)
 			}
 			return wrong(cmd, "want --layout, or --kind ulid: other IDs have no order")
@@ -59,6 +65,7 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 	}
 	operands(cmd, "FROM", "TO")
 	kindFlags(cmd, &c)
+	cmd.Flags().BoolVar(&asUUID, "uuid", false, "print ULIDs in the form of UUIDs, for columns of these")
 	return cmd
 }
 

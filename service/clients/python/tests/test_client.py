@@ -93,6 +93,11 @@ class Client(unittest.TestCase):
             self.assertEqual(parse("ord_" + digits, "ord"), id)
         for bad in ("", "10", "ord", "ord_", "ord10", "ORD_10", "cus_10", "ord_line_10", " ord_10", "ord_10\n", "ord_A", 10, None):
             self.assertRaises(ValueError, parse, bad, "ord")
+        for unsigned, text in ((1 << 63, "8000000000000"), ((1 << 64) - 1, "fvvvvvvvvvvvv"), (12694918095490295742, "b0bb8nt7619tu")):
+            self.assertEqual(to_text(unsigned), text)
+            self.assertEqual(parse(text), unsigned - (1 << 64))
+        for outside in (1 << 64, (-1 << 63) - 1):
+            self.assertRaises(ValueError, to_text, outside)
         for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
             self.assertRaises(ValueError, to_text, 1, bad)
             self.assertRaises(ValueError, parse, bad + "_1", bad)
