@@ -5,6 +5,7 @@ go 1.26.0
 tool github.com/randflake/randflake/service/cmd/randflaked
 
 require (
+	github.com/bwmarrin/snowflake v0.3.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/minio/minio-go/v7 v7.4.1
