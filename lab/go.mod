@@ -14,6 +14,7 @@ require (
 	github.com/randflake/randflake/lease/kubernetes v0.1.0
 	github.com/randflake/randflake/lease/url v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
+	github.com/sony/sonyflake v1.2.0
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.etcd.io/etcd/etcdutl/v3 v3.6.16

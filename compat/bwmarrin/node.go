@@ -15,13 +15,10 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
-	"sync"
 	"time"
 
-	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/compat/internal/worker"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -48,56 +45,20 @@ func layoutOf() (*snowflake.Layout, error) {
 }
 
 // A Node makes the IDs of one number. It is safe for concurrent use.
-type Node struct {
-	generator *snowflake.Generator
-	keeper    *lease.Keeper[*snowflake.Generator] // nil if the number is the caller's own
-}
-
-// A series is what all IDs of a number have in common. Its generator is shared by all Nodes that would make the same IDs.
-type series struct {
-	epoch              int64
-	nodeBits, stepBits uint8
-	number             int64
-}
-
-var (
-	generatorsMu sync.Mutex
-	generators   = map[series]*snowflake.Generator{}
-)
-
-var began = time.Now()
-
-// now is the time when the process began, and what has passed since by the monotonic clock: a step of the system's clock has no effect.
-func now() time.Time { return began.Add(time.Since(began)) }
+type Node worker.Worker
 
 // NewNode returns a Node of a number, which no other process may have: that is up to the caller. [Keep] needs no numbers.
 func NewNode(node int64) (*Node, error) {
-	generatorsMu.Lock()
-	defer generatorsMu.Unlock()
-	of := series{Epoch, NodeBits, StepBits, node}
-	if generator := generators[of]; generator != nil {
-		return &Node{generator: generator}, nil
-	}
-	generator, err := newGenerator(node)
-	if err != nil {
-		return nil, err
-	}
-	generators[of] = generator
-	return &Node{generator: generator}, nil
-}
-
-func newGenerator(number int64) (*snowflake.Generator, error) {
 	layout, err := layoutOf()
 	if err != nil {
 		return nil, err
 	}
-	last := min(layout.Workers()-1, math.MaxUint32)
-	if number < 0 || uint64(number) > last {
-		return nil, fmt.Errorf("snowflake: node %d: want 0 to %d", number, last)
+	last := int64(1)<<min(NodeBits, 32) - 1
+	if node < 0 || node > last {
+		return nil, fmt.Errorf("snowflake: node %d: want 0 to %d", node, last)
 	}
-	always := snowflake.Forever(uint32(number))
-	always.Start = time.Unix(0, 0) // Epoch may be long ago, and clocks in tests as well
-	return snowflake.New(layout, always, snowflake.WithClock(now))
+	w, err := worker.Own(layout, uint32(node))
+	return (*Node)(w), err
 }
 
 // Keep returns a Node with a number that is leased from a space and may change with each window. No two Nodes that are kept in one
@@ -108,22 +69,12 @@ func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*No
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := snowflake.Keep(ctx, space, layout, snowflake.Leasing(options...))
-	if err != nil {
-		return nil, err
-	}
-	return &Node{keeper.Generator(), keeper}, nil
+	w, err := worker.Keep(ctx, space, layout, options)
+	return (*Node)(w), err
 }
 
 // Close ends the lease of a Node of Keep, which makes no more IDs. For one of NewNode it does nothing.
-func (n *Node) Close() {
-	if n.keeper != nil {
-		n.keeper.Close()
-	}
-}
-
-// leasePause is how long Generate sleeps before it looks again whether the keeper has another lease.
-const leasePause = 10 * time.Millisecond
+func (n *Node) Close() { (*worker.Worker)(n).Close() }
 
 // Generate returns a new ID. It waits while no ID is certain to be unique: for the next millisecond, and after Keep also for a lease
 // if the store was away for too long, or for a clock that stepped back.
@@ -131,19 +82,9 @@ const leasePause = 10 * time.Millisecond
 // It panics where waiting doesn't help: after Close, after the space was retired, after the last time that NodeBits and StepBits leave
 // room for, and if the number is the caller's own, in a copy of the machine, where another process has it now.
 func (n *Node) Generate() ID {
-	for {
-		id, err := n.generator.Wait(context.Background())
-		switch {
-		case err == nil:
-			return ID(id)
-		case !n.awaitsLease(err):
-			panic(fmt.Sprintf("snowflake: Generate can make no more IDs, and waiting doesn't help: %v", err))
-		}
-		time.Sleep(leasePause)
+	id, err := (*worker.Worker)(n).Next()
+	if err != nil {
+		panic(fmt.Sprintf("snowflake: Generate can make no more IDs, and waiting doesn't help: %v", err))
 	}
-}
-
-// awaitsLease reports whether err, which ended a wait, is over as soon as the keeper has another lease, and whether that can be.
-func (n *Node) awaitsLease(err error) bool {
-	return n.keeper != nil && errors.Is(err, randflake.ErrLeaseEnded) && !errors.Is(n.keeper.Status().Err, lease.ErrRetired)
+	return ID(id)
 }

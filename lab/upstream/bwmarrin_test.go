@@ -13,36 +13,32 @@ import (
 	ours "github.com/randflake/randflake/compat/bwmarrin"
 )
 
-const (
-	bwmarrin     = "github.com/bwmarrin/snowflake"
-	compatOfThem = "github.com/randflake/randflake/compat/bwmarrin"
-)
+const bwmarrin = "github.com/bwmarrin/snowflake"
 
 // TestBwmarrin runs all tests of v0.3.0 within compat/bwmarrin, as they use its type JSONSyntaxError from inside.
 func TestBwmarrin(t *testing.T) {
-	wantTests(t, compatOfThem, map[string]string{"upstream_test.go": read(t, source(t, bwmarrin), "snowflake_test.go")})
+	wantTests(t, "github.com/randflake/randflake/compat/bwmarrin", map[string]string{"upstream_test.go": read(t, source(t, bwmarrin), "snowflake_test.go")})
 }
 
 // TestBwmarrinProgram runs the program of their README.
 func TestBwmarrinProgram(t *testing.T) {
-	output, err := runReadme(t, bwmarrin, compatOfThem)
+	_, program, _ := strings.Cut(read(t, source(t, bwmarrin), "README.md"), "```go\npackage main")
+	program, _, _ = strings.Cut(program, "```")
+	program = "package main" + strings.Replace(program, `"`+bwmarrin+`"`, `"github.com/randflake/randflake/compat/bwmarrin"`, 1)
+	output, err := runProgram(t, program, "run")
 	if err != nil || !strings.Contains(output, "ID Node  : 1\n") {
 		t.Errorf("%v\n%s", err, output)
 	}
 }
 
-// runReadme runs the program in the README of a module, after a change of its import.
-func runReadme(t *testing.T, module, replacement string) (output string, err error) {
+// runProgram has the go command do something with a program.
+func runProgram(t *testing.T, program string, args ...string) (output string, err error) {
 	t.Helper()
-	_, program, _ := strings.Cut(read(t, source(t, module), "README.md"), "```go\npackage main")
-	program, _, _ = strings.Cut(program, "```")
-	program = "package main" + strings.Replace(program, `"`+module+`"`, `"`+replacement+`"`, 1)
-	dir := t.TempDir()
-	path := filepath.Join(dir, "main.go")
+	path := filepath.Join(t.TempDir(), "main.go")
 	if err := os.WriteFile(path, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return run(t, path, nil, "run")
+	return run(t, path, nil, args...)
 }
 
 // TestBwmarrinTexts wants the same texts and fields of both.
