@@ -36,7 +36,12 @@ are not in the future. The exit status is 1 if an ID comes twice.`,
 				return wrong(cmd, "%v", err)
 			}
 			t.sayWhatIsRead(nil)
-			if err := cmp.Or(a.findSecret(h), a.read()); err != nil {
+			if a.kind == "" || a.kind == kindRandflake {
+				if err := a.findSecret(h); err != nil {
+					return err
+				}
+			}
+			if err := a.read(); err != nil {
 				return err
 			}
 			a.choose()

@@ -144,6 +144,8 @@ func TestAuditReads(t *testing.T) {
 			}
 		}
 	}
+	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
+	wantFailure(t, missing, exitFailed, "nowhere")
 	for _, input := range []string{"", "id\n", "\n?\n"} {
 		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID")
 	}
