@@ -155,6 +155,7 @@ func decoderOf(l *snowflake.Layout) decoder {
 			switch p.Name {
 			case "sequence":
 				sequence = value
+			case "rollback": // the same worker after its clock stepped back
 			default: // what differs between generators, from low to high
 				worker |= value << shift
 				shift += p.Bits
@@ -178,7 +179,7 @@ func (a *audit) report() error {
 			made += sequence + 1 - n
 			most[at] = sequence + 1
 		}
-		repeats[worker] += 0
+		repeats[worker] += 0 // so that it has all workers
 		if i == 0 || a.entries[i-1].id != e.id {
 			continue
 		}
