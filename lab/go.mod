@@ -6,6 +6,7 @@ tool github.com/randflake/randflake/service/cmd/randflaked
 
 require (
 	github.com/alecthomas/kong v1.17.0
+	github.com/bwmarrin/snowflake v0.3.0
 	github.com/caarlos0/env/v11 v11.4.2
 	github.com/chromedp/chromedp v0.23.0
 	github.com/gin-gonic/gin v1.12.0
@@ -24,6 +25,7 @@ require (
 	github.com/randflake/randflake/lease/kubernetes v0.1.0
 	github.com/randflake/randflake/lease/url v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
+	github.com/sony/sonyflake v1.2.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/viper v1.21.0
 	go.etcd.io/etcd/client/pkg/v3 v3.6.16

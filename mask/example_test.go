@@ -18,13 +18,7 @@ type orders struct{}
 
 var orderMasker = &mask.Masker[key]{Cipher: cipherOf("dffd6021000000000000000000000000"), Check: inThePast}
 
-func cipherOf(text string) *randflake.Cipher {
-	secret, err := randflake.ParseSecret(text)
-	if err != nil {
-		panic(err)
-	}
-	return randflake.NewCipher(secret)
-}
+func cipherOf(text string) *randflake.Cipher { return randflake.NewCipher(secretOf(text)) }
 
 func (orders) Masker() *mask.Masker[key] { return orderMasker }
 func (orders) IDPrefix() string          { return "ord" }
@@ -65,6 +59,40 @@ func Example() {
 	// true <nil>
 	// 1849688064000000000 1849688064000000000
 	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
+}
+
+// A uuid is what uuid.UUID is in Go 1.27 and in other libraries.
+type uuid [16]byte
+
+// documents is the space of document IDs.
+type documents struct{}
+
+var documentMasker = mask.NewUUIDMasker[uuid](secretOf("dffd6021000000000000000000000000").Derive("documents", 1), nil)
+
+func (documents) Masker() *mask.UUIDMasker[uuid] { return documentMasker }
+
+func secretOf(text string) randflake.Secret {
+	secret, err := randflake.ParseSecret(text)
+	if err != nil {
+		panic(err)
+	}
+	return secret
+}
+
+// Stored as version 7, in the order of time, and shown as version 4.
+func ExampleUUID() {
+	key := uuid{0x01, 0x9a, 0xa9, 0x1c, 0x8e, 0x00, 0x7a, 0xbc, 0x9d, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab}
+	id := mask.OfUUID[documents](key)
+	column, err := id.Value()
+	fmt.Println(column, err)
+	fmt.Println(id)
+
+	read, err := mask.ParseUUID[documents](id.String())
+	fmt.Println(read == id, read.Inner() == key, err)
+	// Output:
+	// 019aa91c-8e00-7abc-9def-0123456789ab <nil>
+	// 23e4c59e-d48a-4944-a552-c60aef98a0af
+	// true true <nil>
 }
 
 // Two tenants of one process have orders, each under a key of its own.

@@ -79,11 +79,13 @@ func (id ID[S, T]) String() string {
 
 // Format prints what String returns, in quotes for %q, with the flags and the width of a string. It does so for every
 // verb that package fmt passes to it.
-func (id ID[S, T]) Format(f fmt.State, verb rune) {
+func (id ID[S, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String()) }
+
+func format(f fmt.State, verb rune, text string) {
 	if verb != 'q' {
 		verb = 's'
 	}
-	fmt.Fprintf(f, fmt.FormatString(f, verb), id.String())
+	fmt.Fprintf(f, fmt.FormatString(f, verb), text)
 }
 
 // AppendText appends the masked form to b. The error wraps ErrNoCipher if the space has no cipher, and ErrInvalidID if

@@ -29,6 +29,8 @@
 //	masked, err := tenant.Orders.Mask(key)
 //	key, err := tenant.Orders.Open(masked)
 //
+// A [UUID] does the same for keys that are UUIDs of version 7: it shows UUIDs of version 4.
+//
 // # What masking is not
 //
 // Masking hides; it does not authenticate. A made-up text opens to some value: always over an unsigned type such as
@@ -125,7 +127,7 @@ var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
 // An implausible is the error for a masked ID that opens to a value that can't exist. The cause may contain the inner
 // value, so errors.Is finds it, but it is never printed.
 type implausible struct {
-	masked randflake.ID
+	masked any
 	cause  error
 }
 

@@ -33,8 +33,7 @@
 // # Text
 //
 // IDs are decimal in text and in JSON, where they are strings. If IDs have to be exact as JavaScript numbers, use the
-// layout javascript53. Package bases has shorter forms, some of which sort in the order of the IDs. All forms are
-// parsed strictly.
+// layout javascript53. They are parsed strictly.
 //
 // These IDs reveal when they were made, and about how many there are. For IDs that reveal neither, see package
 // randflake.

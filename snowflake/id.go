@@ -14,7 +14,7 @@ import (
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
 // bits or fewer, which are all presets but Discord's, it fits an int64 and is never negative. Its text form is decimal,
-// with 1 to 20 digits. For texts that sort in the order of the IDs see package bases.
+// with 1 to 20 digits.
 //
 // To read the fields of an ID, you need its [Layout].
 type ID uint64
@@ -103,8 +103,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 }
 
 // Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is returned in its decimal
-// form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. To store another text form, pass a text of package
-// bases instead of the ID. The error is always nil.
+// form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. The error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil

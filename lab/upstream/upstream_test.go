@@ -1,7 +1,7 @@
-// Package upstream tests packages compat and compat/sparx64 against the original, gosuda.org/randflake v1.8.0. It
-// compares the IDs of both, and runs the original's tests on the replacements. It copies those tests from the module
-// cache and changes their imports; they are not in this repository. There is no such test of compat/v2, since v2.1.0 is
-// not on the public module proxy.
+// Package upstream tests packages compat and compat/sparx64 against the original, gosuda.org/randflake v1.8.0, and the other packages
+// in compat against what they replace. It compares the IDs of both, and runs the original's tests on the replacements. It copies those
+// tests from the module cache and changes their imports; they are not in this repository. There is no such test of compat/v2, since
+// v2.1.0 is not on the public module proxy.
 package upstream
 
 import (
@@ -21,10 +21,10 @@ import (
 	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
 )
 
-// source returns the directory of v1.8.0 in the module cache.
-func source(t *testing.T) string {
+// source returns the directory of a module in the module cache.
+func source(t *testing.T, module string) string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "gosuda.org/randflake").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,16 +60,23 @@ func outside(test, name, path string) string {
 	return strings.ReplaceAll(test, "gosuda.org/randflake", "github.com/randflake/randflake/compat")
 }
 
-// runTests runs files as the tests of this package, in place of this one. It returns what the go command printed.
-func runTests(t *testing.T, files map[string]string) (output string, err error) {
+// run has the go command do something with a package that has files as its only tests. It returns what the command printed.
+func run(t *testing.T, pkg string, files map[string]string, args ...string) (output string, err error) {
 	t.Helper()
-	dir, err := os.Getwd()
+	found, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	temporary := t.TempDir()
+	dir, temporary := strings.TrimSpace(string(found)), t.TempDir()
 	var overlay struct{ Replace map[string]string }
-	overlay.Replace = map[string]string{filepath.Join(dir, "upstream_test.go"): ""}
+	overlay.Replace = map[string]string{}
+	itsOwn, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range itsOwn {
+		overlay.Replace[path] = ""
+	}
 	for name, content := range files {
 		path := filepath.Join(temporary, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -85,14 +92,45 @@ func runTests(t *testing.T, files map[string]string) (output string, err error) 
 	if err := os.WriteFile(path, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "test", "-v", "-vet=off", "-overlay", path, ".").CombinedOutput()
+	args = append([]string{args[0], "-overlay", path}, append(args[1:], pkg)...)
+	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err
+}
+
+// runTests runs files as tests of a package.
+func runTests(t *testing.T, pkg string, files map[string]string) (output string, err error) {
+	t.Helper()
+	var names []string
+	for _, content := range files {
+		for _, test := range testFunction.FindAllStringSubmatch(content, -1) {
+			names = append(names, test[1])
+		}
+	}
+	return run(t, pkg, files, "test", "-v", "-count=1", "-vet=off", "-run", "^("+strings.Join(names, "|")+")$")
+}
+
+var testFunction = regexp.MustCompile(`func (Test\w+)\(t `)
+
+// wantTests runs files as tests of a package, and wants all of them to pass.
+func wantTests(t *testing.T, pkg string, files map[string]string) {
+	t.Helper()
+	output, err := runTests(t, pkg, files)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	for _, content := range files {
+		for _, test := range testFunction.FindAllStringSubmatch(content, -1) {
+			if !strings.Contains(output, "--- PASS: "+test[1]+" ") {
+				t.Errorf("%s did not run:\n%s", test[1], output)
+			}
+		}
+	}
 }
 
 // TestItsTests runs the tests of v1.8.0 with other imports, but for randflake_vectors_test.go, which sets unexported
 // fields of the generator: TestItsVectors stands in for that.
 func TestItsTests(t *testing.T) {
-	dir := source(t)
+	dir := source(t, "gosuda.org/randflake")
 	generator := outside(read(t, dir, "randflake_test.go"), "randflake", "github.com/randflake/randflake/compat")
 	cipher := outside(read(t, dir, "sparx64", "sparx_test.go"), "sparx64", "github.com/randflake/randflake/compat/sparx64")
 	for name, files := range map[string]map[string]string{
@@ -100,23 +138,13 @@ func TestItsTests(t *testing.T) {
 		"sparx64": {"sparx_test.go": cipher},
 	} {
 		t.Run(name, func(t *testing.T) {
-			output, err := runTests(t, files)
-			if err != nil {
-				t.Fatalf("%v\n%s", err, output)
-			}
-			for _, content := range files {
-				for _, test := range regexp.MustCompile(`func (Test\w+)\(t `).FindAllStringSubmatch(content, -1) {
-					if !strings.Contains(output, "--- PASS: "+test[1]+" ") {
-						t.Errorf("%s did not run:\n%s", test[1], output)
-					}
-				}
-			}
+			wantTests(t, ".", files)
 		})
 	}
 
 	t.Run("planted fault", func(t *testing.T) {
 		broken := strings.Replace(generator, "4594531474933654033", "4594531474933654034", 1)
-		output, err := runTests(t, map[string]string{"randflake_test.go": broken, "unexported_test.go": unexported})
+		output, err := runTests(t, ".", map[string]string{"randflake_test.go": broken, "unexported_test.go": unexported})
 		if err == nil || !strings.Contains(output, "--- FAIL: TestInspectString ") {
 			t.Errorf("a wrong ID was taken: %v\n%s", err, output)
 		}
@@ -135,7 +163,7 @@ func TestItsVectors(t *testing.T) {
 		ID         int64    `json:"encrypted_id,string"`
 		Text       string   `json:"encoded_id"`
 	}
-	if err := json.Unmarshal([]byte(read(t, source(t), "test_vectors.json")), &vectors); err != nil {
+	if err := json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors); err != nil {
 		t.Fatal(err)
 	}
 	if len(vectors) < 16 {

@@ -4,7 +4,8 @@
 //
 // A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak. The tweak need not
 // be secret: it gives each use a permutation of its own. A number stands for its numerals, most significant first, so
-// the result is FF1 of these digits. radix^length must be less than 2^64, so there are at most 19 decimal digits.
+// the result is FF1 of these digits. radix^length must be less than 2^64, so there are at most 19 decimal digits. A [Wide] has
+// numbers of up to 126 bits, in halves.
 //
 // As revision 1 of the standard demands, radix^length is at least a million. In a smaller range, an attacker who sees
 // many pairs of a number and its encryption can compute the others. In larger ranges that takes very many pairs, in the
@@ -37,12 +38,12 @@ const rounds = 10
 
 // A Cipher is FF1 under one key, for numbers of one radix and length, with one tweak. It is safe for concurrent use.
 type Cipher struct {
-	block       cipher.Block
-	domain      uint64
-	left, right uint64   // radix^u and radix^v, the sizes of the halves of a number
-	numberBytes int      // b
-	wide        bool     // whether d is 12 instead of 8
-	mac         [16]byte // CBC-MAC state before the last block of Q, xored with that block without its round and number
+	encryptAES  func(dst, src []byte) // into which no printer looks, unlike a cipher.Block with its keys
+	domain      uint64                // 0 if it has more than 64 bits
+	left, right uint64                // radix^u and radix^v, the sizes of the halves of a number
+	numberBytes int                   // b
+	wide        bool                  // whether d is 12 instead of 8
+	mac         [16]byte              // CBC-MAC state before the last block of Q, xored with that block without its round and number
 }
 
 // New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. block must be AES, with a key
@@ -53,19 +54,47 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if err != nil {
 		return nil, err
 	}
-	high, domain := bits.Mul64(c.left, c.right)
-	if high != 0 {
+	if c.domain == 0 {
 		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
 	}
-	if domain < MinDomain {
-		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
-			ErrInvalidDomain, radix, length, domain, MinDomain)
-	}
-	c.domain = domain
 	return c, nil
 }
 
-// newCipher checks that the halves fit 64 bits. It precomputes what is the same for all numbers: only the last block of
+// A Wide is FF1 as a Cipher is, for numbers that 64 bits are too few for. It is safe for concurrent use.
+type Wide struct{ halves *Cipher }
+
+// NewWide is New for numbers in two halves, of which the first has length/2 numerals and the second the others. A half has at most 63
+// bits, or the error wraps [ErrInvalidDomain].
+func NewWide(block cipher.Block, radix, length int, tweak []byte) (*Wide, error) {
+	c, err := newCipher(block, radix, length, tweak)
+	if err == nil && c.right > 1<<63 {
+		err = fmt.Errorf("%w: radix %d, length %d: want halves of at most 2^63 numbers", ErrInvalidDomain, radix, length)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Wide{c}, nil
+}
+
+// Encrypt returns the halves of the number that stands for that of high and low. It panics if one is too large.
+func (w *Wide) Encrypt(high, low uint64) (uint64, uint64) {
+	w.check(high, low)
+	return w.halves.encrypt(high, low)
+}
+
+// Decrypt returns the halves of the number that that of high and low stands for. It panics if one is too large.
+func (w *Wide) Decrypt(high, low uint64) (uint64, uint64) {
+	w.check(high, low)
+	return w.halves.decrypt(high, low)
+}
+
+func (w *Wide) check(high, low uint64) {
+	if high >= w.halves.left || low >= w.halves.right {
+		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d", high, low, w.halves.left, w.halves.right))
+	}
+}
+
+// newCipher checks that there are enough numbers and that the halves fit 64 bits. It precomputes what is the same for all numbers: only the last block of
 // a round's CBC-MAC contains the round and the number.
 func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if block.BlockSize() != 16 {
@@ -76,11 +105,19 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 	}
 	u := length / 2
 	v := length - u
-	c := &Cipher{block: block}
+	c := &Cipher{encryptAES: block.Encrypt}
 	var fits bool
 	c.left, _ = power(radix, u)
 	if c.right, fits = power(radix, v); !fits {
 		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
+	}
+	high, domain := bits.Mul64(c.left, c.right)
+	if high == 0 && domain < MinDomain {
+		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
+			ErrInvalidDomain, radix, length, domain, MinDomain)
+	}
+	if high == 0 {
+		c.domain = domain
 	}
 	c.numberBytes = (bits.Len64(c.right-1) + 7) / 8
 	c.wide = c.numberBytes > 4
@@ -172,7 +209,7 @@ func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	*r = c.mac
 	r[15-c.numberBytes] ^= i
 	binary.BigEndian.PutUint64(r[8:], binary.BigEndian.Uint64(r[8:])^number)
-	c.block.Encrypt(r[:], r[:])
+	c.encryptAES(r[:], r[:])
 	if c.wide {
 		return bits.Rem64(uint64(binary.BigEndian.Uint32(r[:])), binary.BigEndian.Uint64(r[4:]), modulus)
 	}

@@ -8,12 +8,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/leaktest"
 )
 
 func aesOf(t testing.TB, key []byte) cipher.Block {
@@ -112,6 +116,79 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The same in halves of up to 63 bits.
+func TestWideReference(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, shape := range []struct{ radix, length int }{{2, 20}, {2, 122}, {2, 126}, {3, 78}, {10, 19}, {10, 36}, {65536, 6}} {
+		for tweakLength := range 20 {
+			tweak := make([]byte, tweakLength)
+			block := aesOf(t, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, random.Uint64()), random.Uint64()))
+			c, err := NewWide(block, shape.radix, shape.length, tweak)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u := shape.length / 2
+			left, _ := power(shape.radix, u)
+			right, _ := power(shape.radix, shape.length-u)
+			for _, n := range [][2]uint64{{random.Uint64N(left), random.Uint64N(right)}, {left - 1, right - 1}, {}} {
+				numerals := append(numeralsOf(n[0], shape.radix, u), numeralsOf(n[1], shape.radix, shape.length-u)...)
+				encrypted := reference(block, shape.radix, numerals, tweak)
+				want := [2]uint64{numberOf(encrypted[:u], shape.radix), numberOf(encrypted[u:], shape.radix)}
+				if high, low := c.Encrypt(n[0], n[1]); [2]uint64{high, low} != want {
+					t.Fatalf("%+v: %d encrypted to %d, %d, want %d", shape, n, high, low, want)
+				}
+				if high, low := c.Decrypt(want[0], want[1]); [2]uint64{high, low} != n {
+					t.Fatalf("%+v: %d decrypted to %d, %d, want %d", shape, want, high, low, n)
+				}
+			}
+		}
+	}
+}
+
+func TestWideChecks(t *testing.T) {
+	block := aesOf(t, make([]byte, 16))
+	for _, shape := range []struct{ radix, length int }{{10, 5}, {2, 127}, {2, 128}, {10, 37}, {10, 38}, {1, 60}} {
+		if c, err := NewWide(block, shape.radix, shape.length, nil); c != nil || !errors.Is(err, ErrInvalidDomain) {
+			t.Errorf("%+v: %v", shape, err)
+		}
+	}
+	c, err := NewWide(block, 10, 7, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range [][2]uint64{{1000, 0}, {0, 10_000}} {
+		for name, use := range map[string]func(high, low uint64) (uint64, uint64){"Encrypt": c.Encrypt, "Decrypt": c.Decrypt} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s takes %d", name, n)
+					}
+				}()
+				use(n[0], n[1])
+			}()
+		}
+	}
+}
+
+// What prints a cipher does not find the key, which is the first round key of a block.
+func TestKeyIsNotPrinted(t *testing.T) {
+	key := []byte("0123456789abcdef")
+	c := newTest(t, 10, 6, "")
+	if printed := fmt.Sprintf("%v %+v %#v", *c, *c, *c); leaktest.Find(printed, key) != "" {
+		t.Errorf("the key is in %s", printed)
+	}
+	if leaktest.Find(fmt.Sprintf("%v", reflect.Indirect(reflect.ValueOf(aesOf(t, key)))), key) == "" {
+		t.Error("the check does not find the key in a block")
+	}
+}
+
+func numberOf(numerals []int, radix int) (n uint64) {
+	for _, numeral := range numerals {
+		n = n*uint64(radix) + uint64(numeral)
+	}
+	return n
 }
 
 func numeralsOf(n uint64, radix, length int) []int {

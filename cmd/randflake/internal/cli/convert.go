@@ -12,7 +12,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/snowflake/bases"
 )
 
 var (
@@ -168,11 +167,11 @@ func hasHexPrefix(text string) bool {
 func parseSnowflake(text, from string) (snowflake.ID, error) {
 	switch {
 	case from == "base32":
-		return bases.Parse32(text)
+		return radix32.parse(text)
 	case from == "base58":
-		return bases.Parse58(text)
+		return radix58.parse(text)
 	case from == "base62":
-		return bases.Parse62(text)
+		return radix62.parse(text)
 	case from == "hex" || from == "auto" && hasHexPrefix(text):
 		id, err := parseHex(text)
 		return snowflake.ID(id), err

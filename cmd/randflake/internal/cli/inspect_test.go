@@ -19,7 +19,6 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/snowflake/bases"
 )
 
 // newSecretFile makes a secret and returns its file and its cipher.
@@ -436,14 +435,14 @@ func TestInspectSnowflake(t *testing.T) {
 	for _, args := range [][]string{
 		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text", documented},
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
-		{"--from", "base32", bases.Format32(id)}, {"--from", "base58", bases.Format58(id)}, {"--from=base62", bases.Format62(id)},
+		{"--from", "base32", string(append32(nil, id))}, {"--from", "base58", string(append58(nil, id))}, {"--from=base62", string(append62(nil, id))},
 	} {
 		if got := succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...); got != want {
 			t.Errorf("inspect %q: %q, want %q", args, got, want)
 		}
 	}
 	// Without the layout it is one line of several.
-	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", bases.Format58(id)}} {
+	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", string(append58(nil, id))}} {
 		if got := succeed(t, "", append([]string{"inspect"}, args...)...); !strings.Contains(got, want) || !strings.Contains(got, "snowflake twitter") {
 			t.Errorf("inspect %q: %q, want %q in it", args, got, want)
 		}

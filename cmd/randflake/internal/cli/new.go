@@ -18,7 +18,6 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/snowflake/bases"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -128,9 +127,9 @@ var randflakeFormats = append(formatsOf(func(b []byte, id randflake.ID) []byte {
 var snowflakeFormats = append(formatsOf(func(b []byte, id snowflake.ID) []byte { return binary.BigEndian.AppendUint64(b, uint64(id)) }),
 	format[snowflake.ID]{"int", func(b []byte, id snowflake.ID) []byte { return append(strconv.AppendUint(b, uint64(id), 10), '\n') }},
 	format[snowflake.ID]{"hex", func(b []byte, id snowflake.ID) []byte { return appendHex(b, uint64(id)) }},
-	format[snowflake.ID]{"base32", func(b []byte, id snowflake.ID) []byte { return append(bases.Append32(b, id), '\n') }},
-	format[snowflake.ID]{"base58", func(b []byte, id snowflake.ID) []byte { return append(bases.Append58(b, id), '\n') }},
-	format[snowflake.ID]{"base62", func(b []byte, id snowflake.ID) []byte { return append(bases.Append62(b, id), '\n') }})
+	format[snowflake.ID]{"base32", func(b []byte, id snowflake.ID) []byte { return append(append32(b, id), '\n') }},
+	format[snowflake.ID]{"base58", func(b []byte, id snowflake.ID) []byte { return append(append58(b, id), '\n') }},
+	format[snowflake.ID]{"base62", func(b []byte, id snowflake.ID) []byte { return append(append62(b, id), '\n') }})
 
 var ulidFormats = append(formatsOf(func(b []byte, id ulid.ID) []byte { return append(b, id[:]...) }),
 	format[ulid.ID]{"uuid", func(b []byte, id ulid.ID) []byte { return append(append(b, ulid.FormatUUID(id)...), '\n') }})

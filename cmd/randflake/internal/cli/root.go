@@ -41,7 +41,7 @@ A command that a signal stops ends by that signal.`,
 		}
 		root.AddCommand(commands...)
 	}
-	add("ids", "IDs and numbers:", t.newCommand(), t.inspectCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand())
+	add("ids", "IDs and numbers:", t.newCommand(), t.inspectCommand(), t.auditCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand())
 	add("keys", "Secrets, stores and counters:", t.secretCommand(), t.storeCommand(), t.counterCommand())
 	refuseUnknownTopics(root)
 	return root

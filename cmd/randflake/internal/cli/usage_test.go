@@ -44,6 +44,8 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect --kind ulid --from int 0", []string{"--from int", "26 digits"}},
 		{"inspect --layout twitter --secret-file DIR/secret 0", []string{"for --kind randflake", "without a secret"}},
 		{"inspect --from base62 --store DIR 0", []string{"for --kind randflake"}},
+		{"audit --layout twitter --secret-file DIR/secret", []string{"for --kind randflake", "without a secret"}},
+		{"audit ids.txt", []string{`unexpected argument "ids.txt"`}},
 		{"mask 1", []string{"--secret-file is missing", "secret of the ID space"}},
 		{"mask --secret-file= 1", []string{"not an empty string"}},
 		{"convert --to binary 0", []string{`"binary"`, "want text, int, unsigned or hex"}},

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+func (t *tool) auditCommand() *cobra.Command {
+	a := audit{inspector: inspector{tool: t, now: time.Now, parser: parser{from: "auto"}}}
+	var h home
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "say what the IDs of a table tell, and which come twice",
+		Long: `Say what IDs tell, which are lines of standard input or the first column of CSV:
+which come twice, when and by which workers they were made, how many there are
+at least, and the rate. Without --layout it is the one with the newest times that
+are not in the future. The exit status is 1 if an ID comes twice.`,
+		Example: "  psql -Atc 'SELECT id FROM orders' | randflake audit",
+		Args:    noOperands,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.settle(h); err != nil {
+				return wrong(cmd, "%v", err)
+			}
+			t.sayWhatIsRead(nil)
+			if a.kind == "" || a.kind == kindRandflake {
+				if err := a.findSecret(h); err != nil {
+					return err
+				}
+			}
+			if err := a.read(); err != nil {
+				return err
+			}
+			a.choose()
+			return a.report()
+		},
+	}
+	kindFlags(cmd, &a.choiceOfKind)
+	storeFlag(cmd, &h)
+	secretFlag(cmd, &h.secret)
+	return cmd
+}
+
+// An entry is an ID, of 64 bits in the last 8 bytes.
+type entry struct {
+	id   ulid.ID
+	text string
+	line int
+}
+
+// A decoder returns what an ID tells: Unix milliseconds, the number of its worker, and which ID of both it is.
+type decoder func(id ulid.ID) (ms int64, worker, sequence uint64)
+
+type audit struct {
+	inspector
+	entries []entry // sorted
+	odd     int     // lines that are no IDs
+	wide    bool    // IDs of 128 bits
+	name    string  // what they are; empty if they tell no time
+	newest  int64   // of a few, in milliseconds
+	decode  decoder
+}
+
+func (a *audit) read() error {
+	lines := bufio.NewScanner(a.stdin)
+	var texts []string
+	for lines.Scan() {
+		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
+		if len(texts) == 0 && !strings.ContainsAny(text, "0123456789") {
+			text = "" // the title of the column
+		}
+		texts = append(texts, trimmed(text))
+	}
+	a.parseAll(texts)
+	for i, text := range texts {
+		var id ulid.ID
+		switch {
+		case a.all[i].err == nil:
+			binary.BigEndian.PutUint64(id[8:], uint64(a.all[i].id))
+		case id.Scan(text) == nil:
+			a.wide = true
+		case text != "":
+			a.odd++
+			fallthrough
+		default:
+			continue
+		}
+		a.entries = append(a.entries, entry{id, text, i + 1})
+	}
+	slices.SortStableFunc(a.entries, func(x, y entry) int { return bytes.Compare(x.id[:], y.id[:]) })
+	if len(a.entries) == 0 && lines.Err() == nil {
+		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
+	}
+	return lines.Err()
+}
+
+// choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
+func (a *audit) choose() {
+	a.decode = func(ulid.ID) (ms int64, worker, sequence uint64) { return 0, 0, 0 }
+	ofULID := func(id ulid.ID) (int64, uint64, uint64) { return ulid.Inspect(id).Time.UnixMilli(), 0, 0 }
+	ofRandflake := func(id ulid.ID) (int64, uint64, uint64) {
+		f := a.cipher.Inspect(randflake.ID(binary.BigEndian.Uint64(id[8:])))
+		return f.Time.UnixMilli(), uint64(f.Node), uint64(f.Sequence)
+	}
+	switch {
+	case a.wide:
+		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), ofULID)
+	case a.layout != nil:
+		a.try(kindSnowflake+" "+a.layout.Name(), a.layout.Epoch(), decoderOf(a.layout))
+	case a.cipher == nil || !a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake):
+		for _, l := range snowflake.Presets() {
+			a.try(kindSnowflake+" "+l.Name(), l.Epoch(), decoderOf(l))
+		}
+	}
+}
+
+// try takes a way to read IDs by which a few, from the lowest to the highest, are of the past, and the newest so far.
+func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
+	first, last := epoch.AddDate(0, 1, 0).UnixMilli(), a.now().Add(clockSkew).UnixMilli() // small numbers are times soon after the epoch
+	newest := int64(0)
+	for i := range 9 {
+		ms, _, _ := decode(a.entries[(len(a.entries)-1)*(2*i+1)/18].id)
+		if ms < first || ms > last {
+			return false
+		}
+		newest = max(newest, ms)
+	}
+	if newest > a.newest {
+		a.name, a.decode, a.newest = name, decode, newest
+	}
+	return true
+}
+
+// decoderOf reads a layout as Inspect does, without a map for each ID.
+func decoderOf(l *snowflake.Layout) decoder {
+	parts, epoch, unit := l.Parts()[1:], l.Epoch().UnixMilli(), l.Unit().Milliseconds()
+	return func(id ulid.ID) (ms int64, worker, sequence uint64) {
+		rest, shift := binary.BigEndian.Uint64(id[8:]), 0
+		for _, p := range slices.Backward(parts) {
+			value := rest & (1<<p.Bits - 1)
+			rest >>= p.Bits
+			switch p.Name {
+			case "sequence":
+				sequence = value
+			case "rollback": // the same worker after its clock stepped back
+			default: // what differs between generators, from low to high
+				worker |= value << shift
+				shift += p.Bits
+			}
+		}
+		return epoch + int64(rest)*unit, worker, sequence
+	}
+}
+
+func (a *audit) report() error {
+	w := bufio.NewWriter(a.stdout)
+	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
+	const hour = 3_600_000
+	repeats, hours, most := map[uint64]int{}, map[int64]int{}, map[[2]uint64]uint64{}
+	all, made := 0, uint64(0)
+	for i, e := range a.entries {
+		ms, worker, sequence := a.decode(e.id)
+		hours[ms/hour]++
+		at := [2]uint64{uint64(ms), worker}
+		if n := most[at]; n <= sequence {
+			made += sequence + 1 - n
+			most[at] = sequence + 1
+		}
+		repeats[worker] += 0 // so that it has all workers
+		if i == 0 || a.entries[i-1].id != e.id {
+			continue
+		}
+		repeats[worker]++
+		if all++; all <= 5 {
+			fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", e.text, a.entries[i-1].line, e.line)
+		}
+	}
+	fmt.Fprintf(w, "repeats  %d\n", all)
+	if workers := slices.Sorted(maps.Keys(repeats)); a.name != "" && !a.wide {
+		fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
+		for _, worker := range workers {
+			if n := repeats[worker]; n > 1 {
+				fmt.Fprintf(w, "doubled  worker %d is two processes at once: %d IDs of theirs have one time and sequence number\n", worker, n)
+			}
+		}
+	}
+	if strings.HasPrefix(a.name, kindSnowflake) {
+		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", made)
+	}
+	if a.name != "" {
+		writeBars(w, hours)
+	}
+	if err := outputError(w.Flush()); err != nil || all == 0 {
+		return err
+	}
+	return errReported
+}
+
+// writeBars writes how many IDs were made an hour, in at most 24 lines.
+func writeBars(w io.Writer, hours map[int64]int) {
+	first, last := slices.Min(slices.Collect(maps.Keys(hours))), slices.Max(slices.Collect(maps.Keys(hours)))
+	step := (last-first)/24 + 1
+	bars := make([]int, (last-first)/step+1)
+	for h, n := range hours {
+		bars[(h-first)/step] += n
+	}
+	for i, n := range bars {
+		start := time.Unix((first+int64(i)*step)*3600, 0).UTC()
+		fmt.Fprintf(w, "%s %-40s %d an hour\n", start.Format("2006-01-02T15Z"), strings.Repeat("#", 40*n/slices.Max(bars)), n/int(step))
+	}
+}

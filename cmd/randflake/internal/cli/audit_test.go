@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// ids is how many IDs the files of these tests have.
+func ids() int {
+	if testing.Short() {
+		return 20_000
+	}
+	return 1_000_000
+}
+
+var auditBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// twitterIDs are of three workers, 1, 2 and 7, in n milliseconds of three.
+func twitterIDs(n int) (texts []string) {
+	begin := uint64(auditBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds())
+	for i := range uint64(n) {
+		texts = append(texts, fmt.Sprint((begin+i/3*10)<<22|[]uint64{1, 2, 7}[i%3]<<12))
+	}
+	return texts
+}
+
+func ulidTexts(n int) (texts []string) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		var f ulid.Fields
+		f.Time = auditBegin.Add(time.Duration(i) * 10 * time.Millisecond)
+		binary.BigEndian.PutUint64(f.Entropy[:], random.Uint64())
+		id, err := ulid.Compose(f)
+		if err != nil {
+			panic(err)
+		}
+		texts = append(texts, id.String())
+	}
+	return texts
+}
+
+func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []string) {
+	for i := range n {
+		id, err := cipher.Compose(randflake.Fields{Time: auditBegin.Add(time.Duration(i/100) * time.Second), Node: uint32(70 + i%3), Sequence: uint32(i % 100)})
+		check(t, err)
+		texts = append(texts, fmt.Sprint(int64(id)))
+	}
+	return texts
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plant puts texts into a table behind those of other lines, and returns what the command says of them: n of line i is in line j too.
+func plant(texts []string, doubles ...int) (file string, says []string) {
+	texts = slices.Clone(texts)
+	for _, i := range doubles {
+		texts = append(texts, texts[i])
+		says = append(says, fmt.Sprintf("repeat   %s in lines %d and %d\n", texts[i], i+1, len(texts)))
+	}
+	return strings.Join(texts, "\n") + "\n", append(says, fmt.Sprintf("repeats  %d\n", len(doubles)))
+}
+
+func TestAudit(t *testing.T) {
+	isolate(t)
+	secret, cipher := newSecretFile(t)
+	n := ids()
+	first := []string{"--secret-file", secret}
+	for name, tt := range map[string]struct {
+		texts   []string
+		args    []string
+		doubles []int
+		says    []string
+		not     []string
+	}{
+		"Snowflakes":            {twitterIDs(n), nil, nil, []string{"kind     snowflake twitter\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"}, nil},
+		"two rows twice":        {twitterIDs(n), nil, []int{3, 7}, nil, []string{"doubled"}},
+		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7 is two processes at once: 3 IDs"}, []string{"worker 1 is"}},
+		"Snowflakes and secret": {twitterIDs(1000), first, []int{8}, []string{"snowflake twitter"}, nil},
+		"another layout":        {twitterIDs(1000), []string{"--layout", "unix"}, nil, []string{"snowflake unix", "\n1985-02-27T22Z #"}, []string{"2026"}},
+		"a layout of no use":    {twitterIDs(1000), []string{"--layout", "discord"}, []int{8}, []string{"kind     none"}, []string{"made", "workers"}},
+		"ULIDs":                 {ulidTexts(n), nil, []int{n / 2}, []string{"kind     ULIDs", "2026-01-01T00Z #"}, []string{"workers", "made", "doubled"}},
+		"clean ULIDs":           {ulidTexts(20_000), nil, nil, []string{"kind     ULIDs"}, nil},
+		"randflakes":            {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"made", "doubled"}},
+		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
+		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none"}, []string{"workers"}},
+		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, says := plant(tt.texts, tt.doubles...)
+			got := call(t, file, append([]string{"audit"}, tt.args...)...)
+			code := exitOK
+			if len(tt.doubles) > 0 {
+				code = exitFailed
+			}
+			if got.code != code || got.err != "" {
+				t.Errorf("exit status %d, want %d: %s", got.code, code, got.err)
+			}
+			for _, want := range append(says, tt.says...) {
+				if !strings.Contains(got.out, want) {
+					t.Errorf("want %q in:\n%s", want, got.out)
+				}
+			}
+			for _, other := range append(tt.not, "doubled  worker 2") {
+				if strings.Contains(got.out, other) {
+					t.Errorf("%q is in:\n%s", other, got.out)
+				}
+			}
+		})
+	}
+}
+
+// Columns, titles, quotes and other kinds of text. What is no ID is counted.
+func TestAuditReads(t *testing.T) {
+	isolate(t)
+	texts := twitterIDs(4)
+	for name, tt := range map[string]struct {
+		input string
+		says  []string
+	}{
+		"CSV":         {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"other lines": {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
+		"typed":       {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
+		"UUIDs":       {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
+		"a rollback":  {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
+		"a gap":       {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+	} {
+		got := call(t, tt.input, "audit")
+		for _, want := range tt.says {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%s: want %q in:\n%s%s", name, want, got.out, got.err)
+			}
+		}
+	}
+	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
+	wantFailure(t, missing, exitFailed, "nowhere")
+	for _, input := range []string{"", "id\n", "\n?\n"} {
+		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID")
+	}
+}

@@ -1,0 +1,308 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/compat/bwmarrin"
+	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+	origin "github.com/randflake/randflake/snowflake"
+)
+
+// setFormat changes the format until the test ends.
+func setFormat(t *testing.T, epoch time.Time, nodeBits, stepBits uint8) {
+	t.Helper()
+	wasEpoch, wasNodeBits, wasStepBits := snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits
+	t.Cleanup(func() { snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = wasEpoch, wasNodeBits, wasStepBits })
+	snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = epoch.UnixMilli(), nodeBits, stepBits
+}
+
+// fill is a way to IDs of generate.
+func fill(generate func() snowflake.ID) func([]snowflake.ID) (int, error) {
+	return idtest.One(func() (snowflake.ID, error) { return generate(), nil })
+}
+
+// A Node for each ID, as where each request makes one, or one for many.
+func TestNodesOfANumberShareAGenerator(t *testing.T) {
+	l := &idtest.Ledger[snowflake.ID]{TB: t}
+	mine, err := snowflake.NewNode(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func() snowflake.ID {
+		node, err := snowflake.NewNode(1)
+		if err != nil {
+			t.Error(err)
+		}
+		return node.Generate()
+	}
+	l.AtOnce(2000, func(error) bool { return true }, fill(one), fill(mine.Generate))
+	if l.Count() < 40_000 {
+		t.Errorf("%d IDs, want 40,000 or more", l.Count())
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, tt := range []struct {
+		epoch              time.Time
+		nodeBits, stepBits uint8
+		node               int64
+		says               string // in the error; or ""
+	}{
+		{time.UnixMilli(snowflake.Epoch), 10, 12, 1023, ""},
+		{time.UnixMilli(snowflake.Epoch), 10, 12, 1024, "want 0 to 1023"},
+		{time.UnixMilli(snowflake.Epoch), 10, 12, -1, "want 0 to 1023"},
+		{time.UnixMilli(0), 1, 21, 1, ""},
+		{time.Date(2025, 6, 1, 12, 0, 0, 123e6, time.UTC), 8, 8, 255, ""},
+		{time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), 0, 22, 0, ""},
+		{time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), 0, 22, 1, "want 0 to 0"},
+		{time.UnixMilli(0), 10, 0, 1, "sequence"},
+		{time.UnixMilli(-1), 10, 12, 1, "1970"},
+		{time.Now().Add(time.Hour), 10, 12, 1, "future"},
+		{time.UnixMilli(0), 33, 12, math.MaxUint32 + 1, "want 0 to 4294967295"},
+		{time.UnixMilli(0), 40, 23, 1, "time"},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			setFormat(t, tt.epoch, tt.nodeBits, tt.stepBits)
+			node, err := snowflake.NewNode(tt.node)
+			if tt.says != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.says) {
+					t.Fatalf("%v, want an error that says %q", err, tt.says)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now().Add(-25 * time.Millisecond) // what was waited for may be a bit late
+			first, second := node.Generate(), node.Generate()
+			made := time.UnixMilli(first.Time())
+			if first >= second || first.Node() != tt.node || first.Step() >= 1<<tt.stepBits || made.Before(begin) || made.After(time.Now()) {
+				t.Errorf("%d then %d: node %d, step %d, %v", first, second, first.Node(), first.Step(), made)
+			}
+			back := first.Time() - snowflake.Epoch
+			if id := back<<(tt.nodeBits+tt.stepBits) | first.Node()<<tt.stepBits | first.Step(); id != first.Int64() {
+				t.Errorf("%d, but its fields are those of %d", first, id)
+			}
+		})
+	}
+}
+
+// Two IDs a millisecond: each caller sleeps until there is one, and IDs increase.
+func TestGenerateWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		setFormat(t, time.UnixMilli(0), 10, 1)
+		node, err := snowflake.NewNode(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, before := time.Now(), snowflake.ID(0)
+		for range 200 {
+			id := node.Generate()
+			if id <= before {
+				t.Fatalf("%d after %d", id, before)
+			}
+			before = id
+		}
+		if took := time.Since(begin); took < 99*time.Millisecond || took > 110*time.Millisecond {
+			t.Errorf("200 IDs took %s, want 100 ms", took)
+		}
+	})
+}
+
+// wantPanic wants a sentence with a text in it.
+func wantPanic(t *testing.T, says string, generate func() snowflake.ID) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		said, _ := recover().(string)
+		if !strings.Contains(said, "waiting doesn't help") || !strings.Contains(said, says) {
+			t.Errorf("panics with %q, want a sentence with %q", said, says)
+		}
+	}()
+	t.Errorf("made %d", generate())
+}
+
+// A layout with 16 bits of time, a minute of it, ended long ago.
+func TestGenerateAtTheEnd(t *testing.T) {
+	setFormat(t, time.UnixMilli(0), 10, 37)
+	node, err := snowflake.NewNode(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Close() // which does nothing
+	wantPanic(t, "ends at 1970-01-01T00:01:05.536Z", node.Generate)
+}
+
+// A market is a space for Nodes, whose store can be away.
+type market struct {
+	*testing.T
+	memory *leasetest.Memory
+	away   atomic.Bool
+}
+
+// open returns the space as another process has it.
+func (m *market) open(nodes uint32) *lease.Space {
+	m.Helper()
+	engine := leasetest.Intercept(m.memory.Connect(), func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
+		if m.away.Load() {
+			return lease.Answer{}, errors.New("the store is away")
+		}
+		return c.On(ctx, engine)
+	})
+	space, err := lease.Create(m.Context(), engine, lease.Config{Limits: lease.Limits{Nodes: nodes}, New: true})
+	if errors.Is(err, lease.ErrExists) {
+		space, err = lease.Open(m.Context(), engine, lease.Config{})
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+	return space
+}
+
+func (m *market) keep(space *lease.Space, options ...lease.Option) *snowflake.Node {
+	m.Helper()
+	options = append(options, lease.WithLogger(slog.New(slog.DiscardHandler)))
+	node, err := snowflake.Keep(m.Context(), space, options...)
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.Cleanup(node.Close)
+	return node
+}
+
+// inMarket runs f in a bubble, in 2030.
+func inMarket(t *testing.T, f func(m *market)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+		f(&market{T: t, memory: leasetest.NewMemory()})
+	})
+}
+
+// Two processes without numbers of their own, for some windows.
+func TestKeep(t *testing.T) {
+	inMarket(t, func(m *market) {
+		l := &idtest.Ledger[snowflake.ID]{TB: t}
+		var processes sync.WaitGroup
+		for range 2 {
+			node := m.keep(m.open(1024))
+			processes.Go(func() {
+				for range 500 {
+					for range 40 {
+						l.Add(node.Generate())
+					}
+					time.Sleep(400 * time.Millisecond)
+				}
+			})
+		}
+		processes.Wait()
+		if l.Count() < 40_000 {
+			t.Errorf("%d IDs, want 40,000", l.Count())
+		}
+	})
+}
+
+func TestKeepRefuses(t *testing.T) {
+	inMarket(t, func(m *market) {
+		space := m.open(1025)
+		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) || !strings.Contains(err.Error(), "make a space with 1024 nodes") {
+			t.Errorf("1025 nodes for 10 bits: %v", err)
+		}
+		setFormat(t, time.UnixMilli(0), 11, 0)
+		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) {
+			t.Errorf("no bits of steps: %v", err)
+		}
+	})
+}
+
+// While the store is away leases end, and Generate waits until there is another one. A store that is never the same again, and Close,
+// are no reason to wait.
+func TestKeepWaitsForTheStore(t *testing.T) {
+	inMarket(t, func(m *market) {
+		space := m.open(64)
+		node := m.keep(space, lease.WithOutage(0))
+		before := node.Generate()
+		m.away.Store(true)
+		time.Sleep(10 * time.Minute)
+		back := time.Now().Add(time.Minute)
+		time.AfterFunc(time.Minute, func() { m.away.Store(false) })
+		if id := node.Generate(); id <= before || time.Now().Before(back) || id.Time() < back.UnixMilli() {
+			t.Errorf("%d after %d at %v, want a later one from %v on", id, before, time.Now(), back)
+		}
+		if err := space.Retire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		wantPanic(t, "lease of the worker has ended", node.Generate)
+		node.Close()
+		wantPanic(t, "closed", node.Generate)
+	})
+}
+
+func TestTexts(t *testing.T) {
+	type form struct {
+		text  string
+		parse func(string) (snowflake.ID, error)
+	}
+	bytes := func(parse func([]byte) (snowflake.ID, error)) func(string) (snowflake.ID, error) {
+		return func(text string) (snowflake.ID, error) { return parse([]byte(text)) }
+	}
+	for _, id := range []snowflake.ID{0, 1, 31, 32, 57, 58, 1541815603606036480, math.MaxInt64, -1, math.MinInt64} {
+		packed := id.IntBytes()
+		for name, f := range map[string]form{
+			"String": {id.String(), snowflake.ParseString},
+			"Base2":  {id.Base2(), snowflake.ParseBase2},
+			"Base32": {id.Base32(), bytes(snowflake.ParseBase32)},
+			"Base36": {id.Base36(), snowflake.ParseBase36},
+			"Base58": {id.Base58(), bytes(snowflake.ParseBase58)},
+			"Base64": {id.Base64(), snowflake.ParseBase64},
+			"Bytes":  {string(id.Bytes()), bytes(snowflake.ParseBytes)},
+			"Int64":  {"", func(string) (snowflake.ID, error) { return snowflake.ParseInt64(id.Int64()), nil }},
+			"packed": {"", func(string) (snowflake.ID, error) { return snowflake.ParseIntBytes(packed), nil }},
+			"JSON": {"", func(string) (back snowflake.ID, err error) {
+				data, _ := id.MarshalJSON()
+				return back, back.UnmarshalJSON(data)
+			}},
+		} {
+			if back, err := f.parse(f.text); back != id || err != nil {
+				t.Errorf("%s of %d is %q, which is read as %d, %v", name, id, f.text, back, err)
+			}
+		}
+	}
+}
+
+func TestTextsOfNoID(t *testing.T) {
+	for _, text := range []string{"l", "v", "0", "ybndv", strings.Repeat("9", 14), "b" + strings.Repeat("y", 13)} {
+		if id, err := snowflake.ParseBase32([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase32 {
+			t.Errorf("base 32 %q: %d, %v", text, id, err)
+		}
+	}
+	for _, text := range []string{"l", "0", "12O", strings.Repeat("Z", 11), strings.Repeat("2", 12)} {
+		if id, err := snowflake.ParseBase58([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase58 {
+			t.Errorf("base 58 %q: %d, %v", text, id, err)
+		}
+	}
+	if id, err := snowflake.ParseBase64("MQ"); id != -1 || err == nil {
+		t.Errorf("base 64: %d, %v", id, err)
+	}
+	for _, data := range []string{"1", `"1`, `1"`, `""`, "null", `"x"`} {
+		id := snowflake.ID(7)
+		err := id.UnmarshalJSON([]byte(data))
+		_, syntax := err.(snowflake.JSONSyntaxError)
+		if err == nil || id != 7 || syntax != (data != `"x"`) || syntax && !strings.Contains(err.Error(), fmt.Sprintf("%q", data)) {
+			t.Errorf("JSON %s is read as %d, %v", data, id, err)
+		}
+	}
+}

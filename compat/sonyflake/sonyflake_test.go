@@ -1,0 +1,171 @@
+package sonyflake
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+	"github.com/randflake/randflake/snowflake"
+)
+
+func machine(id uint16) func() (uint16, error) { return func() (uint16, error) { return id, nil } }
+
+var errNoID = errors.New("no ID")
+
+func TestNew(t *testing.T) {
+	failing := func() (uint16, error) { return 1, errNoID }
+	only5 := func(id uint16) bool { return id == 5 }
+	for _, tt := range []struct {
+		Settings
+		err error
+	}{
+		{Settings{MachineID: machine(5)}, nil},
+		{Settings{MachineID: machine(65535), StartTime: time.Now()}, nil},
+		{Settings{MachineID: machine(5), CheckMachineID: only5}, nil},
+		{Settings{MachineID: machine(6), CheckMachineID: only5}, ErrInvalidMachineID},
+		{Settings{MachineID: failing, CheckMachineID: only5}, errNoID},
+		{Settings{MachineID: machine(5), StartTime: time.Now().Add(time.Minute)}, ErrStartTimeAhead},
+		{Settings{MachineID: machine(5), StartTime: time.UnixMilli(-1)}, snowflake.ErrInvalidLayout},
+	} {
+		sf, err := New(tt.Settings)
+		if !errors.Is(err, tt.err) || (sf == nil) != (err != nil) || (NewSonyflake(tt.Settings) == nil) != (err != nil) {
+			t.Errorf("%+v: %v, %v, want %v", tt.Settings, sf, err, tt.err)
+		}
+	}
+}
+
+func TestMachineOf(t *testing.T) {
+	network := func(text string) net.Addr { return &net.IPNet{IP: net.ParseIP(text), Mask: net.CIDRMask(8, 32)} }
+	for name, tt := range map[string]struct {
+		addresses []net.Addr
+		failure   error
+		want      uint16
+		err       error
+	}{
+		"the first":  {[]net.Addr{network("10.1.2.3"), network("10.1.2.4")}, nil, 0x0203, nil},
+		"not public": {[]net.Addr{network("127.0.0.1"), network("8.8.8.8"), network("fd00::1"), &net.UnixAddr{}, network("192.168.255.1")}, nil, 0xff01, nil},
+		"no private": {[]net.Addr{network("172.15.0.1"), network("172.32.0.1")}, nil, 0, ErrNoPrivateAddress},
+		"failure":    {nil, errNoID, 0, errNoID},
+	} {
+		if id, err := machineOf(tt.addresses, tt.failure); id != tt.want || err != tt.err {
+			t.Errorf("%s: %#x, %v, want %#x, %v", name, id, err, tt.want, tt.err)
+		}
+	}
+	id, err := machineOf(net.InterfaceAddrs())
+	if _, newErr := New(Settings{CheckMachineID: func(is uint16) bool { return is == id }}); newErr != err {
+		t.Errorf("New by default: %v, want %v and machine ID %d", newErr, err, id)
+	}
+}
+
+func TestDecompose(t *testing.T) {
+	const id = 1<<63 | 0x123456<<24 | 0xab<<16 | 0xcdef
+	want := map[string]uint64{"id": id, "msb": 1, "time": 1<<39 | 0x123456, "sequence": 0xab, "machine-id": 0xcdef}
+	if got := Decompose(id); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := ElapsedTime(0x123456 << 24); got != 0x123456*10*time.Millisecond {
+		t.Errorf("made after %v", got)
+	}
+}
+
+// In a bubble, where 256 IDs every 10 ms take no time to wait for. Times begin with the unit of the start.
+func TestNextID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now().Add(-time.Hour - 3*time.Millisecond)
+		settings := Settings{StartTime: start, MachineID: machine(9)}
+		l := &idtest.Ledger[uint64]{TB: t}
+		next := func() (id uint64, err error) {
+			sf, err := New(settings) // as where each request makes one
+			if err != nil {
+				return 0, err
+			}
+			return sf.NextID()
+		}
+		first, err := next()
+		if err != nil || MachineID(first) != 9 || SequenceNumber(first) != 0 || ElapsedTime(first) != time.Hour+10*time.Millisecond {
+			t.Errorf("%v, %v", Decompose(first), err)
+		}
+		l.Add(first)
+		l.AtOnce(200, func(err error) bool {
+			if err != nil {
+				t.Error(err)
+			}
+			return err == nil
+		}, idtest.One(next))
+		if took := time.Since(start); l.Count() < 4000 || took < time.Hour+150*time.Millisecond {
+			t.Errorf("%d IDs after %v", l.Count(), took)
+		}
+	})
+}
+
+func TestNextIDAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sf, err := New(Settings{StartTime: time.Unix(0, 0), MachineID: machine(9)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := time.Unix(0, 0).Add(1 << BitLenTime * unit)
+		time.Sleep(time.Until(end) - time.Nanosecond)
+		if id, err := sf.NextID(); err != nil || Decompose(id)["time"] != 1<<BitLenTime-1 {
+			t.Errorf("at the end: %v, %v", Decompose(id), err)
+		}
+		time.Sleep(time.Nanosecond)
+		if id, err := sf.NextID(); err != ErrOverTimeLimit {
+			t.Errorf("after the end: %d, %v", id, err)
+		}
+		sf.Close() // which does nothing
+	})
+}
+
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+		spaceOf := func(nodes uint32) *lease.Space {
+			space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: nodes}, New: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return space
+		}
+		space, quiet := spaceOf(65536), lease.WithLogger(slog.New(slog.DiscardHandler))
+		made := map[uint64]bool{}
+		var kept [2]*Sonyflake
+		for i := range kept {
+			var err error
+			if kept[i], err = Keep(t.Context(), space, time.Time{}, quiet); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 100 {
+			for _, sf := range kept {
+				id, err := sf.NextID()
+				if err != nil || made[id] {
+					t.Fatalf("%d was made twice, or %v", id, err)
+				}
+				made[id] = true
+			}
+			time.Sleep(2 * time.Second)
+		}
+		for _, sf := range kept {
+			sf.Close()
+			if _, err := sf.NextID(); !errors.Is(err, randflake.ErrClosed) {
+				t.Errorf("closed: %v", err)
+			}
+		}
+		if _, err := Keep(t.Context(), spaceOf(65537), time.Time{}); !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "65536 nodes") {
+			t.Errorf("too many nodes: %v", err)
+		}
+		if _, err := Keep(t.Context(), space, time.Now().Add(time.Hour)); err != ErrStartTimeAhead {
+			t.Errorf("a later start: %v", err)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package upstream
+
+import (
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	theirs "github.com/sony/sonyflake"
+	_ "github.com/sony/sonyflake/mock" // for the tests that are run
+
+	ours "github.com/randflake/randflake/compat/sonyflake"
+)
+
+const sonyflake = "github.com/sony/sonyflake"
+
+// leftOut says which functions of their tests are not run, and why.
+var leftOut = map[string]string{
+	"pseudoSleep":           "it sets an unexported field of their type",
+	"TestNextIDError":       "it calls pseudoSleep: TestNextIDAtTheEnd of compat/sonyflake sleeps in a bubble",
+	"TestPrivateIPv4":       "its function is unexported, and returns a whole address, of which compat/sonyflake needs half",
+	"TestSonyflakeTimeUnit": "its constant is unexported: it would test the one below",
+}
+
+// What their tests need from inside of their package.
+const insideSonyflake = `package sonyflake
+
+import (
+	"time"
+
+	"github.com/sony/sonyflake/mock"
+	"github.com/sony/sonyflake/types"
+)
+
+const sonyflakeTimeUnit = 1e7
+
+var defaultInterfaceAddrs = mock.NewSuccessfulInterfaceAddrs()
+
+func toSonyflakeTime(t time.Time) int64 { return t.UnixNano() / sonyflakeTimeUnit }
+
+func lower16BitPrivateIP(addresses types.InterfaceAddrs) (uint16, error) { return machineOf(addresses()) }
+`
+
+// TestSonyflake runs the tests of v1.2.0 within compat/sonyflake, but for those that are left out. They want a machine with a private
+// address: the package asks for that of their mock.
+func TestSonyflake(t *testing.T) {
+	tests := read(t, source(t, sonyflake), "sonyflake_test.go")
+	const asked, mocked = "net.InterfaceAddrs()", "defaultInterfaceAddrs()"
+	files := map[string]string{
+		"upstream_test.go": without(t, tests, leftOut),
+		"inside_test.go":   insideSonyflake,
+		"sonyflake.go":     strings.Replace(read(t, "../../compat/sonyflake/sonyflake.go"), asked, mocked, 1),
+	}
+	wantTests(t, "github.com/randflake/randflake/compat/sonyflake", files)
+}
+
+// without returns a file of Go without some functions, and without the imports that only they need.
+func without(t *testing.T, content string, functions map[string]string) string {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", content, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := maps.Clone(functions)
+	file.Decls = slices.DeleteFunc(file.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || functions[f.Name.Name] == "" {
+			return false
+		}
+		delete(missing, f.Name.Name)
+		return true
+	})
+	if len(missing) > 0 {
+		t.Errorf("there is nothing to leave out: %v", missing)
+	}
+	used := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if name, ok := selector.X.(*ast.Ident); ok {
+				used[name.Name] = true
+			}
+		}
+		return true
+	})
+	imports := file.Decls[0].(*ast.GenDecl)
+	imports.Specs = slices.DeleteFunc(imports.Specs, func(s ast.Spec) bool {
+		return !used[path.Base(strings.Trim(s.(*ast.ImportSpec).Path.Value, `"`))]
+	})
+	var text strings.Builder
+	if err := format.Node(&text, files, file); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// TestSonyflakeProgram builds the program of their example, which asks Amazon's network for its machine ID.
+func TestSonyflakeProgram(t *testing.T) {
+	program := read(t, source(t, sonyflake), "example", "sonyflake_server.go")
+	program = strings.Replace(program, `"`+sonyflake+`"`, `"github.com/randflake/randflake/compat/sonyflake"`, 1)
+	if output, err := runProgram(t, program, "build", "-o", os.DevNull); err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
+
+// TestSonyflakeParts wants the same parts of both.
+func TestSonyflakeParts(t *testing.T) {
+	for range 10_000 {
+		id := rand.Uint64()
+		want, got := theirs.Decompose(id), ours.Decompose(id)
+		if !maps.Equal(got, want) || ours.ElapsedTime(id) != theirs.ElapsedTime(id) {
+			t.Fatalf("%d here: %v, %v; there %v, %v", id, got, ours.ElapsedTime(id), want, theirs.ElapsedTime(id))
+		}
+	}
+}

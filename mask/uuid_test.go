@@ -1,0 +1,264 @@
+package mask
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/ulid"
+)
+
+// uuid stands for the types of 16 bytes of several libraries, with no methods to help.
+type uuid [16]byte
+
+// uuidOf reads a UUID.
+func uuidOf(t testing.TB, text string) uuid {
+	t.Helper()
+	u, err := ulid.ParseUUID(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uuid(u)
+}
+
+// version7 returns a UUID of version 7 with a time.
+func version7(random *rand.Rand, made time.Time) (u uuid) {
+	binary.BigEndian.PutUint64(u[:8], uint64(made.UnixMilli())<<16|7<<12|random.Uint64N(1<<12))
+	binary.BigEndian.PutUint64(u[8:], 1<<63|random.Uint64N(1<<62))
+	return u
+}
+
+// The spaces: one with a masker, one without, and one for UUIDs of ten months.
+type (
+	sessions   struct{}
+	uncovered  struct{}
+	shortLived struct{}
+
+	sessionID = UUID[sessions, uuid]
+)
+
+var (
+	sessionMasker    = NewUUIDMasker[uuid](secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), nil)
+	shortLivedMasker = NewUUIDMasker(secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), checkTime)
+)
+
+func (sessions) Masker() *UUIDMasker[uuid]   { return sessionMasker }
+func (uncovered) Masker() *UUIDMasker[uuid]  { return nil }
+func (shortLived) Masker() *UUIDMasker[uuid] { return shortLivedMasker }
+
+func secretOf(text string) randflake.Secret {
+	secret, err := randflake.ParseSecret(text)
+	if err != nil {
+		panic(err)
+	}
+	return secret
+}
+
+var (
+	firstMade = time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC)
+	lastMade  = firstMade.AddDate(0, 10, 0)
+)
+
+func checkTime(inner uuid) error {
+	if made := time.UnixMilli(int64(binary.BigEndian.Uint64(inner[:8]) >> 16)); made.Before(firstMade) || made.After(lastMade) {
+		return &loudError{uint64(made.UnixMilli())}
+	}
+	return nil
+}
+
+// vectors are UUIDs of version 7 and their masked forms, by testdata/uuid.py.
+func vectors(t testing.TB) (pairs [][2]string) {
+	t.Helper()
+	content, err := os.ReadFile("testdata/uuid.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Vectors [][2]string }
+	if err := json.Unmarshal(content, &file); err != nil || len(file.Vectors) != 1000 {
+		t.Fatalf("%d vectors, %v, want 1000", len(file.Vectors), err)
+	}
+	return file.Vectors
+}
+
+func TestUUIDVectors(t *testing.T) {
+	for _, v := range vectors(t) {
+		inner, masked := uuidOf(t, v[0]), uuidOf(t, v[1])
+		if got, err := sessionMasker.Mask(inner); got != masked || err != nil {
+			t.Errorf("%s is masked as %x, %v, want %s", v[0], got, err, v[1])
+		}
+		if got, err := sessionMasker.Open(masked); got != inner || err != nil {
+			t.Errorf("%s opens to %x, %v, want %s", v[1], got, err, v[0])
+		}
+	}
+}
+
+func uuidKind(t testing.TB) idtest.Kind[sessionID] {
+	k := idtest.Kind[sessionID]{
+		IDs:     map[string]sessionID{},
+		Parse:   ParseUUID[sessions, uuid],
+		Invalid: ErrInvalidID,
+		Fold:    true,
+		Column:  func(id sessionID) driver.Value { return ulid.FormatUUID(ulid.ID(id.Inner())) },
+		Sources: func(id sessionID) []any {
+			inner := id.Inner()
+			return []any{inner[:], []byte(ulid.FormatUUID(ulid.ID(inner)))}
+		},
+		BadTexts: []string{
+			"",
+			"00000000-0000-0000-0000-000000000000",
+			"01890a5d-ac96-774b-bcce-b302099a8057", // an inner one
+			"919108f7-52d1-4320-cbac-f847db4148a8", // of another variant
+			"919108f7-52d1-4320-9bac-f847db4148a",  // too short
+			"919108f752d143209bacf847db4148a8",     // without dashes
+			"{919108f7-52d1-4320-9bac-f847db4148a8}",
+			"919108f7-52d1-4320-9bac-f847db4148ag",
+		},
+		BadJSON:    []string{"12345", "true", "{}", `"`},
+		BadColumns: []any{nil, 1, "", "919108f7-52d1-4320-9bac-f847db4148a8", make([]byte, 16), make([]byte, 15)},
+	}
+	for _, v := range vectors(t)[:50] {
+		k.IDs[v[1]] = OfUUID[sessions](uuidOf(t, v[0]))
+	}
+	return k
+}
+
+func TestUUIDKind(t *testing.T) { uuidKind(t).Test(t) }
+
+func FuzzUUID(f *testing.F) { uuidKind(f).Fuzz(f) }
+
+// There and back, whatever the UUID. What is shown is of version 4, comes once, and has lost the order of the times.
+func TestUUIDRoundTrips(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 20_000
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	l := make(map[uuid]bool, n)
+	var before uuid
+	ascents := 0
+	for i := range n {
+		inner := version7(random, firstMade.Add(time.Duration(i)*time.Millisecond))
+		masked, err := sessionMasker.Mask(inner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := sessionMasker.Open(masked); back != inner || err != nil || masked[6]>>4 != 4 || masked[8]>>6 != 2 || l[masked] {
+			t.Fatalf("%x is masked as %x, which opens to %x, %v", inner, masked, back, err)
+		}
+		l[masked] = true
+		if string(before[:]) < string(masked[:]) {
+			ascents++
+		}
+		before = masked
+	}
+	if share := float64(ascents) / float64(n); share < 0.48 || share > 0.52 {
+		t.Errorf("%.2f of the masked UUIDs are above the one before, want one half", share)
+	}
+}
+
+// Each bit of the inner UUID changes half of the bits that are shown.
+func TestUUIDBitsDiffuse(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for bit := range 128 {
+		changed := 0
+		for range 100 {
+			inner := version7(random, firstMade)
+			other := inner
+			other[bit/8] ^= 0x80 >> (bit % 8)
+			a, _ := sessionMasker.Mask(inner)
+			b, err := sessionMasker.Mask(other)
+			if fixed := bit/4 == 12 || bit/2 == 32; fixed != errors.Is(err, ErrInvalidID) {
+				t.Fatalf("bit %d: %v", bit, err)
+			} else if fixed {
+				changed = 100 * 61
+				break
+			}
+			for i := range a {
+				changed += strings.Count(fmt.Sprintf("%b", a[i]^b[i]), "1")
+			}
+		}
+		if changed < 100*58 || changed > 100*64 {
+			t.Errorf("bit %d changes %.1f bits of 122", bit, float64(changed)/100)
+		}
+	}
+}
+
+func TestUUIDFailures(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	inner := version7(random, firstMade)
+	masked, _ := sessionMasker.Mask(inner)
+	text := ulid.FormatUUID(ulid.ID(masked))
+
+	id := OfUUID[uncovered](inner)
+	if _, err := id.MarshalText(); err != ErrNoCipher || fmt.Sprint(id) != "["+ErrNoCipher.Error()+"]" {
+		t.Errorf("without a masker: %v, %v", id, err)
+	}
+	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
+		t.Errorf("without a masker: %v", err)
+	}
+	if column, err := id.Value(); err != nil || id.Scan(column) != nil || id.Inner() != inner {
+		t.Errorf("without a masker the column has %v, %v", column, err)
+	}
+
+	for name, id := range map[string]sessionID{"zero": {}, "version 4": OfUUID[sessions](masked)} {
+		_, maskErr := id.MarshalText()
+		_, columnErr := id.Value()
+		if !errors.Is(maskErr, ErrInvalidID) || !errors.Is(columnErr, ErrInvalidID) || !strings.HasPrefix(id.String(), "[") {
+			t.Errorf("%s: %v, %v, %v", name, id, maskErr, columnErr)
+		}
+	}
+	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) || (sessionID{}) != OfUUID[sessions](uuid{}) {
+		t.Error("UUIDs are not equal where their inner ones are")
+	}
+}
+
+// Of made-up UUIDs a check of ten months lets one of 10,000 pass. The error shows the masked form alone.
+func TestUUIDCheck(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 1000 {
+		id := OfUUID[shortLived](version7(random, firstMade.Add(time.Duration(random.Int64N(int64(lastMade.Sub(firstMade)))))))
+		if back, err := ParseUUID[shortLived](id.String()); back != id || err != nil {
+			t.Fatalf("%v opens to %v, %v", id, back, err)
+		}
+	}
+	passed := 0
+	for range 200_000 {
+		forged := version7(random, firstMade)
+		forged[6] ^= 3 << 4
+		random.Uint64()
+		binary.BigEndian.PutUint32(forged[:4], random.Uint32())
+		_, err := shortLivedMasker.Open(forged)
+		if err == nil {
+			passed++
+			continue
+		}
+		shown := ulid.FormatUUID(ulid.ID(forged))
+		if loud := new(loudError); !errors.Is(err, ErrInvalidID) || !errors.Is(err, errNotSmall) || errors.As(err, &loud) || !strings.Contains(err.Error(), shown) {
+			t.Fatalf("%s: %v", shown, err)
+		}
+	}
+	if passed < 5 || passed > 40 {
+		t.Errorf("%d of 200,000 made-up UUIDs pass, want about 20", passed)
+	}
+}
+
+// Nothing that prints or encodes shows four bytes of the inner UUID.
+func TestUUIDDoesNotLeak(t *testing.T) {
+	inner := version7(rand.New(rand.NewPCG(9, 10)), firstMade)
+	text := ulid.FormatUUID(ulid.ID(inner))
+	for name, shown := range leaktest.Output(OfUUID[sessions](inner)) {
+		if found := leaktest.Find(shown, inner[:]); found != "" || strings.Contains(shown, text[:8]) {
+			t.Errorf("%s shows %s of %s: %s", name, found, text, shown)
+		}
+	}
+}
