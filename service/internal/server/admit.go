@@ -63,24 +63,21 @@ func (s *Server) from(r *http.Request) (*http.Request, *call) {
 	return r.WithContext(context.WithValue(r.Context(), callKey{}, c)), c
 }
 
-// Limits on what is done for senders who are not known, each of which may have a hundred requests on each connection, send no body and
-// read no answer.
-const (
-	maxStrangers = 1000
-	strangerTime = 5 * time.Second
-)
+// strangerTime is how long a sender who is not known may take to send a body, and to read the answer.
+const strangerTime = 5 * time.Second
 
-// bounded lets so many requests of strangers be under way. The others get a header alone, which waits for no reader.
+// bounded lets so many requests of each principal, and of all strangers together, be under way: each connection may have a hundred, send
+// half a body and read no answer. The others get a header alone, which waits for no reader.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, c := s.from(r)
+		places := s.usage.Places(c.who)
+		if !places.TryAcquire(1) {
+			c.refuse(w)
+			return
+		}
+		defer places.Release(1)
 		if c.unknown != nil {
-			if !s.places.TryAcquire(1) {
-				w.Header().Set("Connection", "close")
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			defer s.places.Release(1)
 			answer, end := http.NewResponseController(w), time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
@@ -88,6 +85,16 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuse answers that no place is left, and ends the connection: what it holds needs no room, and who comes back has to connect first.
+func (c *call) refuse(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	status := http.StatusTooManyRequests
+	if c.unknown != nil {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
 }
 
 // Aging returns the context of a connection that is old at a time: then it ends after the calls that are under way, and

@@ -171,8 +171,8 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := state.Store.Limits()
-	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"check":"%x"}`,
-		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), w.secret.CheckValue())
+	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x"}`,
+		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue())
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
 		t.Errorf("limits: %s, want %s", a.text, limits)
 	}
@@ -386,26 +386,46 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStrangersWhoHold: when strangers have as many requests under way as they may, more of theirs get a header alone, and others answers.
-func TestStrangersWhoHold(t *testing.T) {
+// TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more of theirs get a header alone, and
+// others answers.
+func TestPlaces(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
-	for _, held := range []int64{0, maxStrangers, 0} {
-		if !w.places.TryAcquire(held) {
-			t.Fatal("requests that are over keep their places")
-		}
-		for _, path := range []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"} {
-			a := w.send(http.MethodPost, path, "")
-			if (a.status == http.StatusServiceUnavailable && a.text == "") != (held > 0) {
-				t.Errorf("%s with %d under way: %d %s", path, held, a.status, a.text)
+	paths := []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"}
+	for _, tt := range []struct {
+		who, other string // "" is a stranger
+		status     int
+	}{
+		{"", "web", http.StatusServiceUnavailable},
+		{"all", "web", http.StatusTooManyRequests},
+		{"web", "all", http.StatusTooManyRequests},
+	} {
+		from := func(who string) func(*http.Request) {
+			return func(r *http.Request) {
+				if who != "" {
+					as(who)(r)
+				}
 			}
-			if held > 0 && a.header.Get("Connection") != "close" {
-				t.Errorf("%s with %d under way: the connection stays", path, held)
+		}
+		places := w.usage.Places(tt.who)
+		for _, held := range []int64{999, 1000, 999} {
+			if !places.TryAcquire(held) {
+				t.Fatalf("%q: %d places: requests that are over keep theirs", tt.who, held)
 			}
+			for _, path := range paths {
+				a := w.send(http.MethodPost, path, "", from(tt.who))
+				refused := a.status == tt.status && a.text == ""
+				if refused != (held == 1000) {
+					t.Errorf("%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
+				}
+				if refused && a.header.Get("Connection") != "close" {
+					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
+				}
+			}
+			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {
+				t.Errorf("%q with %d of %q under way: %d %s", tt.other, held, tt.who, a.status, a.text)
+			}
+			places.Release(held)
 		}
-		if a := w.call("IDService/Mint", `{"space":"mint"}`, as("web")); a.status != http.StatusOK {
-			t.Errorf("a principal with %d under way: %s", held, a.text)
-		}
-		w.places.Release(held)
 	}
 }
 
