@@ -173,7 +173,7 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id, to string) err
 			}
 			nothing := &snapshot{record: counterRecord(name)}
 			if _, err := s.swap(ctx, nothing, Entry{counterPrefix + name, value}); err != nil {
-				return fmt.Errorf("%w: counter %s: %w", ErrUnknown, name, err)
+				return fmt.Errorf("counter %s: %w", name, err)
 			}
 		}
 		if len(entries) < page {

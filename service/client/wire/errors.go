@@ -48,6 +48,8 @@ var kinds = []kind{
 	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
 	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", true},
 	{context.Canceled, connect.CodeCanceled, "", true},
+	{lease.ErrStore, connect.CodeUnavailable, "STORE", true},
+	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", true},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false}, // of any kind
 	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
@@ -61,14 +63,14 @@ var kinds = []kind{
 }
 
 // Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should log err: for
-// an unknown error the message says only that the store failed. The text never contains place, the store's location.
+// another error, which no change has, the message says only that the store does not answer. The text never contains place, the store's location.
 func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
 	k := kindOf(err)
 	if k.err == nil {
-		k = kindOf(lease.ErrUnknown)
+		k = kindOf(lease.ErrStore)
 	}
 	known := &knownError{k.err.Error() + "; the service's log has more", []error{k.err}}
 	if !k.inner {

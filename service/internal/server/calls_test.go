@@ -531,10 +531,10 @@ func TestStoreFails(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.broken.Store(true)
 	a := w.take("none", "")
-	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
+	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"STORE"`) || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
 	}
-	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
+	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"STORE"`) || strings.Contains(a.text, "db-7") {
 		t.Errorf("a store failed, and a list: %s", a.text)
 	}
 	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
@@ -553,9 +553,15 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers would write.
+// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers would write, nor is one that passes
+// before the call begins.
 func TestShortDeadline(t *testing.T) {
 	w := newTestbed(t, spaces)
+	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if a := w.take("none", "", func(r *http.Request) { *r = *r.WithContext(past) }); a.body.Code != "deadline_exceeded" {
+		t.Errorf("a deadline that is over: %s", a.text)
+	}
 	w.hangs.Store(true)
 	a := w.take("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
 	if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
