@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -103,8 +104,19 @@ type knownError struct {
 func (e *knownError) Error() string   { return e.text }
 func (e *knownError) Unwrap() []error { return e.all }
 
+// A LimitError says that a call asks for more than a rule, or a space, allows.
+type LimitError struct {
+	What         string
+	Asked, Limit uint64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s %d: the limit is %d", e.What, e.Asked, e.Limit)
+}
+
 const (
 	domain     = "randflake"
+	limit      = "limit"         // the key of how much a call may ask for
 	until      = "until"         // the key of the Unix second from which on the reason is gone
 	noLease    = 5 * time.Second // between attempts of a service without a lease
 	retryAfter = time.Second     // where trying again helps, and nobody knows when
@@ -122,6 +134,9 @@ func Describe(failed *connect.Error, procedure string, again bool) {
 	if wait := (*lease.WaitError)(nil); errors.As(failed, &wait) {
 		info.Metadata[until] = strconv.FormatInt(wait.Until.Unix(), 10)
 		pause = max(time.Until(wait.Until), 0)
+	}
+	if over := (*LimitError)(nil); errors.As(failed, &over) {
+		info.Metadata[limit] = strconv.FormatUint(over.Limit, 10)
 	}
 	if again {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})

@@ -141,6 +141,15 @@ func TestOther(t *testing.T) {
 	}
 }
 
+// TestLimitError: programs learn how much a call may ask for.
+func TestLimitError(t *testing.T) {
+	over := connect.NewError(connect.CodePermissionDenied, fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5}))
+	Describe(over, "procedure", false)
+	if got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]; got != "5" || over.Message() != "denied: count 6: the limit is 5" {
+		t.Errorf("%v, with the limit %q", over, got)
+	}
+}
+
 // TestWait: clients learn until when to wait, or else after what pause to try again, where that helps.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

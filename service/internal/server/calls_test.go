@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -231,6 +233,9 @@ func TestLimits(t *testing.T) {
 		if a.body.Code != tt.code {
 			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
 		}
+		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
+			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v", i, tt.procedure, tt.body, a.text, allowed)
+		}
 		line := `"msg":"denial","principal":"` + tt.who + `"`
 		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
 		if strings.Contains(w.written.String()[before:], line) != denied {
@@ -325,15 +330,35 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, procedure := range procedures() {
 		for _, size := range []int{maxMessage + 1, 3 * maxBody} {
-			if a := w.call(procedure, `{"space":"`+strings.Repeat("x", size)+`"}`); a.body.Code != "resource_exhausted" && a.body.Code != "invalid_argument" {
+			if a := w.call(procedure, `{"space":"`+strings.Repeat("x", size)+`"}`); a.body.Code != "invalid_argument" {
 				t.Errorf("%s with %d bytes: %d %.200s", procedure, size, a.status, a.text)
 			}
+		}
+	}
+	for what, body := range map[string]io.Reader{
+		"broken":         iotest.ErrReader(errors.New("malformed chunked encoding")),
+		"half a chunk":   io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)),
+		"without an end": io.LimitReader(endless{}, 1<<20),
+	} {
+		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(body), -1 })
+		if a.body.Code != "invalid_argument" {
+			t.Errorf("a body that is %s: %d %s", what, a.status, a.text)
 		}
 	}
 	form := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") } // as curl -d does
 	if a := w.call("IDService/Mint", `{"space":"mint"}`, form); !strings.Contains(a.text, "want application/json") {
 		t.Errorf("a form: %d %q, want an answer that says what to send", a.status, a.text)
 	}
+}
+
+// endless is a body of blanks.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
 }
 
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.

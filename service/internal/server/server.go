@@ -175,7 +175,7 @@ var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.ID
 // Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
 	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit)),
-		connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
+		connect.WithReadMaxBytes(maxBody), connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	mux, protection := s.Probes(), http.NewCrossOriginProtection()
 	serve := func(path string, calls http.Handler) {
 		// A page of another site must not make a browser on this machine use up IDs.
