@@ -76,6 +76,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 //
 // Where another process is in the next period already, by a clock that is less than a minute ahead, Next waits for that.
 func (s *Series) Next(ctx context.Context) (Number, error) {
+	s.check()
 	for {
 		m, now := s.present.Load(), s.second()
 		var err error
@@ -101,6 +102,13 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		default:
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
+	}
+}
+
+// check panics if nobody made s: each series has counters.
+func (s *Series) check() {
+	if s == nil || s.counters == nil {
+		panic("numbers: no Series, or the zero one: make one with Open")
 	}
 }
 
@@ -171,6 +179,7 @@ func (s *Series) begin(ctx context.Context, d date) (*counter.Counter, error) {
 
 // Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
 func (s *Series) Close() error {
+	s.check()
 	s.closed.Store(true) // who begins a period meanwhile looks after that, and closes its counter
 	return s.present.Load().counter.Close()
 }
