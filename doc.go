@@ -39,7 +39,8 @@
 // runtime's internals.
 //
 // A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock, wherever
-// it is called.
+// it is called. A call knows a bubble by its time, which has no monotonic reading. With the build tag uncached it need not
+// know: each call asks time.Now, which takes several times as long as making an ID.
 //
 // # Related packages
 //

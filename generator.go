@@ -121,7 +121,13 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, machine
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns ErrExhausted,
 // ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
 func (g *Generator) Generate() (ID, error) {
-	st := g.state.Load() // without load's check, which would cost 3% of an ID
+	if g == nil {
+		unmade()
+	}
+	st := g.state.Load() // without load, which is not inlined
+	if st == nil {
+		unmade()
+	}
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
 		if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
@@ -146,8 +152,14 @@ func (g *Generator) load() *state {
 			return st
 		}
 	}
-	panic("randflake: no Generator, or the zero one: make one with New")
+	unmade()
+	return nil
 }
+
+// unmade is apart, so that what calls it stays small.
+//
+//go:noinline
+func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }
 
 // generate makes an ID where the shard has none ready, without reporting a refusal. The clock is never asked while pinned.
 func (g *Generator) generate() (ID, error) {
@@ -250,8 +262,8 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 // Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
 // waiting caller would have got.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	st := g.load()
 	if g.line.Empty() {
-		st := g.state.Load() // as in Generate
 		s := st.hot.pin()
 		if s != nil {
 			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
@@ -345,7 +357,10 @@ func (g *Generator) Format(f fmt.State, _ rune) {
 }
 
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
-func (g *Generator) Cipher() *Cipher { return g.cipher }
+func (g *Generator) Cipher() *Cipher {
+	g.load() // or g is of no use
+	return g.cipher
+}
 
 // Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs that it made, or the
 // second before the start of its lease if there are none. Another Close returns the same second and ErrClosed.

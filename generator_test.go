@@ -424,6 +424,31 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// A generator that nobody made says so.
+func TestNoGenerator(t *testing.T) {
+	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
+		for call, use := range map[string]func(){
+			"Generate": func() { g.Generate() },
+			"Fill":     func() { g.Fill(make([]ID, 1)) },
+			"Wait":     func() { g.Wait(t.Context()) },
+			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
+			"Close":    func() { g.Close() },
+			"Lease":    func() { g.Lease() },
+			"Cipher":   func() { g.Cipher() },
+		} {
+			func() {
+				defer func() {
+					want := "randflake: no Generator, or the zero one: make one with New"
+					if got := recover(); got != want {
+						t.Errorf("%s of a %s Generator: %v, want %q", call, name, got, want)
+					}
+				}()
+				use()
+			}()
+		}
+	}
+}
+
 func TestInvalidLeases(t *testing.T) {
 	const overflowing = 2305843011008994672 // its milliseconds, in 64 bits, look like a second of 2026
 	second := func(s int64) time.Time { return time.Unix(s, 0) }

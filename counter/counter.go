@@ -95,12 +95,22 @@ func (s *Counters) Open(ctx context.Context, name string, options ...Option) (*C
 // Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet, ErrClosed, and
 // lease's ErrEnd, ErrCounter and ErrClock.
 func (c *Counter) Next() (int64, error) {
-	b := c.current.Load()
+	b := c.load()
 	i := b.given.Add(1) - 1
 	if i < b.low {
 		return b.number(i), nil
 	}
 	return c.nextSlowly(b, i)
+}
+
+// load returns the current run.
+func (c *Counter) load() *run {
+	if c != nil {
+		if b := c.current.Load(); b != nil {
+			return b
+		}
+	}
+	panic("counter: no Counter, or the zero one: make one with Open")
 }
 
 // nextSlowly does what Next does if the number i of the run is at b.low, where the next run is fetched, or after it, or past the end.
@@ -120,6 +130,7 @@ func (c *Counter) nextSlowly(b *run, i uint64) (int64, error) {
 
 // Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
 func (c *Counter) Fill(dst []int64) (n int, err error) {
+	c.load() // or c is of no use
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -161,6 +172,7 @@ func final(err error) bool {
 // Wait is Next, but waits for the next run. Callers are served in order. If ctx ends first, the error wraps its cause and the
 // reason for the wait.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
+	c.load() // or c is of no use
 	if c.line.Empty() {
 		if n, err := c.Next(); !errors.Is(err, ErrPending) {
 			return n, err
@@ -173,6 +185,7 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 
 // FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
+	c.load() // or c is of no use
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
 		n += more
@@ -186,6 +199,7 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 
 // Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left are lost.
 func (c *Counter) Close() error {
+	c.load() // or c is of no use
 	defer c.line.Serve()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -168,6 +168,7 @@ type Status struct {
 
 // Status returns a snapshot. It never waits for the space.
 func (c *Counter) Status() Status {
+	c.load() // or c is of no use
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.why}

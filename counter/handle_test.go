@@ -384,3 +384,34 @@ func TestStuck(t *testing.T) {
 		}
 	})
 }
+
+// What nobody made says so.
+func TestNoCounter(t *testing.T) {
+	for want, calls := range map[string][]func(){
+		"counter: no Counter, or the zero one: make one with Open": {
+			func() { new(Counter).Next() },
+			func() { new(Counter).Fill(make([]int64, 1)) },
+			func() { new(Counter).Wait(t.Context()) },
+			func() { new(Counter).FillWait(t.Context(), make([]int64, 1)) },
+			func() { new(Counter).Close() },
+			func() { new(Counter).Status() },
+			func() { (*Counter)(nil).Next() },
+			func() { (*Counter)(nil).Fill(make([]int64, 1)) },
+			func() { (*Counter)(nil).Wait(t.Context()) },
+			func() { (*Counter)(nil).FillWait(t.Context(), make([]int64, 1)) },
+			func() { (*Counter)(nil).Close() },
+			func() { (*Counter)(nil).Status() },
+		},
+	} {
+		for i, call := range calls {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.Contains(text, want) {
+						t.Errorf("call %d: %q, want %q", i, text, want)
+					}
+				}()
+				call()
+			}()
+		}
+	}
+}

@@ -19,8 +19,9 @@ type Engine interface {
 
 	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist where the
 	// value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step. When Swapped is
-	// returned, all these entries are durable. After an error the outcome is unknown: the swap may still take effect, so
-	// an engine must not try again unless the first attempt can't take effect any more.
+	// returned, all these entries are durable. An error that wraps ErrStore says that nothing was changed. After another one
+	// the outcome is unknown: the swap may still take effect, so an engine must not try again unless the first attempt can't
+	// take effect any more.
 	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
 
 	// List returns the first limit entries, 1 to 1,000, whose names begin with prefix and come after the name after, ordered by name.
@@ -76,6 +77,7 @@ var (
 	ErrAhead     = errors.New("lease: window is too far ahead")                       // wait: see WaitError
 	ErrClock     = errors.New("lease: clock is wrong")                                // set the clock of this machine or of the server right
 	ErrUnknown   = errors.New("lease: outcome of a change is unknown")                // take again: the first take, if it happened, is wasted
+	ErrStore     = errors.New("lease: the store does not answer")                     // nothing was taken: see to the store, and try again
 	ErrUnsafe    = errors.New("lease: settings of the store are not safe")            // it may forget what it acknowledged: the error says which setting
 	ErrSecret    = errors.New("lease: space of another secret")                       // use the secret of this space, or make another space
 	ErrNoSpace   = errors.New("lease: no such space")                                 // create it

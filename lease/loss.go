@@ -139,7 +139,7 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []b
 	}
 	after, err := s.swap(ctx, now, put...)
 	if err != nil {
-		return false, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return false, err
 	}
 	if !after.Swapped || after.Lineage != m.Lineage {
 		return false, nil

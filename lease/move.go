@@ -93,7 +93,7 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 	word = cryptorand.Text()
 	after, err := s.swap(ctx, now, Entry{moving.name, []byte(word + announced(now, old))})
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrUnknown, err)
+		return "", err
 	}
 	if !after.Swapped {
 		return "", fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
@@ -225,7 +225,7 @@ func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) er
 	}
 	nothing := &snapshot{record: counterRecord(name)}
 	if _, err := s.swap(ctx, nothing, Entry{nothing.name, value}); err != nil {
-		return fmt.Errorf("%w: counter %s: %w", ErrUnknown, name, err)
+		return fmt.Errorf("counter %s: %w", name, err)
 	}
 	return nil
 }

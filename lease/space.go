@@ -25,7 +25,9 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 )
@@ -203,6 +205,20 @@ func (s *Space) meta() *meta {
 
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
+// failed says where a call failed that changes nothing, and that the store does not answer, unless there is another reason.
 func (s *Space) failed(what string, err error) error {
-	return fmt.Errorf("lease: %s: %s: %w", what, s, err)
+	for _, why := range []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled} {
+		if errors.Is(err, why) {
+			return fmt.Errorf("lease: %s: %s: %w", what, s, err)
+		}
+	}
+	return fmt.Errorf("%w: %s: %s: %w", ErrStore, what, s, err)
+}
+
+// notSwapped says where a swap failed, and that its outcome is unknown, unless the engine knows that nothing was changed.
+func (s *Space) notSwapped(err error) error {
+	if errors.Is(err, ErrStore) {
+		return s.failed("swap", err)
+	}
+	return fmt.Errorf("%w: swap: %s: %w", ErrUnknown, s, err)
 }

@@ -3,6 +3,8 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -176,6 +178,64 @@ func TestCreate(t *testing.T) {
 	}
 	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, New: true}); err != nil {
 		t.Errorf("the longest name: %v, %v", s, err)
+	}
+}
+
+// TestOutcome: an error says that the outcome is unknown only where something may have been changed, and otherwise that the store does
+// not answer, unless it did.
+func TestOutcome(t *testing.T) {
+	unsent := fmt.Errorf("%w: connection refused", ErrStore)
+	for _, tt := range []struct {
+		what  string
+		fails func(call) bool
+		with  error
+		want  error // ErrUnknown, ErrStore, or another one alone
+	}{
+		{"a read", isRead, errAway, ErrStore},
+		{"a read that was not sent", isRead, unsent, ErrStore},
+		{"a read that waits", isRead, context.DeadlineExceeded, ErrStore},
+		{"a caller who has left", isRead, context.Canceled, context.Canceled},
+		{"no space", isRead, ErrNoSpace, ErrNoSpace},
+		{"data that is damaged", isRead, ErrCorrupt, ErrCorrupt},
+		{"a setting", isRead, ErrUnsafe, ErrUnsafe},
+		{"an engine that is closed", isRead, fs.ErrClosed, fs.ErrClosed},
+		{"a swap", isSwap, errAway, ErrUnknown},
+		{"a swap that waits", isSwap, context.DeadlineExceeded, ErrUnknown},
+		{"a swap that was not sent", isSwap, unsent, ErrStore},
+	} {
+		data, broken := newMemory(), false
+		create(t, conn{memory: data}, Limits{}, atNoon)
+		s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+			if broken && tt.fails(c) {
+				return Answer{}, tt.with
+			}
+			return data.do(c), nil
+		}}, atNoon)
+		broken = true
+		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+		if !errors.Is(err, tt.want) || !errors.Is(err, tt.with) {
+			t.Errorf("%s: %v, want %v", tt.what, err, tt.want)
+		}
+		for _, other := range []error{ErrUnknown, ErrStore} {
+			if other != tt.want && errors.Is(err, other) {
+				t.Errorf("%s: %v, want no %v", tt.what, err, other)
+			}
+		}
+	}
+
+	data, swapped := newMemory(), false
+	create(t, conn{memory: data}, Limits{}, atNoon)
+	s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+		if swapped {
+			return Answer{}, errAway
+		}
+		if swapped = isSwap(c); swapped {
+			data.lineage = "second"
+		}
+		return data.do(c), nil
+	}}, atNoon)
+	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, ErrUnknown) || !errors.Is(err, errAway) {
+		t.Errorf("a swap that shows a loss, which can't be noted: %v, want ErrUnknown", err)
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		begun := time.Now()
 		after, err := s.swap(ctx, now, Entry{r.name, value})
 		if err != nil {
-			return afterLosing(try, fmt.Errorf("%w: %w", ErrUnknown, err))
+			return afterLosing(try, err)
 		}
 		if after.Swapped {
 			return s.swapped(ctx, after)
@@ -98,7 +98,7 @@ func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 		return nil
 	}
 	if err := s.noteLoss(ctx, after, loss); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrUnknown, loss)
 }
@@ -131,7 +131,7 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 	var err error
 	after.Answer, err = s.engine.Swap(ctx, expect, put)
 	if err != nil {
-		return nil, s.failed("swap", err)
+		return nil, s.notSwapped(err)
 	}
 	if after.Swapped {
 		after.replaced = before.value

@@ -252,7 +252,10 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 func (g *Generator) Lease() randflake.Lease { return g.load().lease }
 
 // Layout returns the layout of the generator's IDs.
-func (g *Generator) Layout() *Layout { return g.layout }
+func (g *Generator) Layout() *Layout {
+	g.load() // or g is of no use
+	return g.layout
+}
 
 // issued returns how many IDs the generator has made since New. It never goes down. While IDs are being
 // made it may not yet include the latest ones.

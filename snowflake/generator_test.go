@@ -380,6 +380,7 @@ func TestZero(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
+			"Layout":   func() { g.Layout() },
 		} {
 			func() {
 				defer func() {

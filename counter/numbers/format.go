@@ -139,11 +139,22 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 }
 
 // Last returns the greatest N that a number can have.
-func (f *Format) Last() int64 { return f.last }
+func (f *Format) Last() int64 {
+	f.check()
+	return f.last
+}
+
+// check panics if nobody made f: each format has a pattern.
+func (f *Format) check() {
+	if f == nil || f.pattern == nil {
+		panic("numbers: no Format, or the zero one: make one with NewFormat")
+	}
+}
 
 // Number returns the number n of the period that contains t, with the date of t. Use it to print a number whose time
 // and N are stored in columns. It does not count; a [Series] does.
 func (f *Format) Number(t time.Time, n int64) (Number, error) {
+	f.check()
 	d, err := f.dateOf(t)
 	if err != nil {
 		return Number{}, err
@@ -191,6 +202,7 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 // A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
 // accepts. If numbers are encrypted, they don't know which number their text stands for.
 func (f *Format) Parse(text string) (Number, error) {
+	f.check()
 	n, err := f.parse(text)
 	if err == nil {
 		return n, nil
@@ -232,9 +244,9 @@ func (f *Format) parse(text string) (Number, error) {
 	return Number{Period: dated, N: int64(n), text: text}, nil
 }
 
-// check returns a value that is another one where a change could make texts repeat: of the secret, or of the fields with their
+// checkValue is another one where a change could make texts repeat: of the secret, or of the fields with their
 // order, width and alphabet. Literals, and what separates parts of a date, may change.
-func (f *Format) check() string {
+func (f *Format) checkValue() string {
 	h := sha256.New()
 	io.WriteString(h, f.pattern.fields())
 	if block := f.settings.block; block != nil {

@@ -126,3 +126,34 @@ func TestPeriodString(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// What nobody made says so.
+func TestNoFormat(t *testing.T) {
+	for want, calls := range map[string][]func(){
+		"numbers: no Format, or the zero one: make one with NewFormat": {
+			func() { new(Format).Last() },
+			func() { new(Format).Number(time.Now(), 1) },
+			func() { new(Format).Parse("1") },
+			func() { (*Format)(nil).Last() },
+			func() { (*Format)(nil).Number(time.Now(), 1) },
+			func() { (*Format)(nil).Parse("1") },
+		},
+		"numbers: no Series, or the zero one: make one with Open": {
+			func() { new(Series).Next(t.Context()) },
+			func() { new(Series).Close() },
+			func() { (*Series)(nil).Next(t.Context()) },
+			func() { (*Series)(nil).Close() },
+		},
+	} {
+		for i, call := range calls {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.Contains(text, want) {
+						t.Errorf("call %d: %q, want %q", i, text, want)
+					}
+				}()
+				call()
+			}()
+		}
+	}
+}

@@ -76,6 +76,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 // Where another process is in the next period already, by a clock that is less than a minute ahead, or the service that has the
 // counter is still in the one before, Next waits for up to a minute.
 func (s *Series) Next(ctx context.Context) (Number, error) {
+	s.check()
 	const pause, longest = 50 * time.Millisecond, time.Minute
 	for waited := time.Duration(0); ; {
 		m, now := s.present.Load(), s.second()
@@ -103,6 +104,13 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		default:
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
+	}
+}
+
+// check panics if nobody made s: each series has counters.
+func (s *Series) check() {
+	if s == nil || s.counters == nil {
+		panic("numbers: no Series, or the zero one: make one with Open")
 	}
 }
 
@@ -155,7 +163,7 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 	}
 	config := s.settings.config
 	config.End = s.last
-	config.Check = s.check()
+	config.Check = s.checkValue()
 	period := s.settings.period.At(m.date.day, s.settings.zone)
 	options := slices.Concat(s.settings.counter, []counter.Option{counter.OrCreate(config), counter.OfPeriod(period)})
 	m.counter, err = s.counters.Open(ctx, s.name, options...)
@@ -167,6 +175,7 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 
 // Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
 func (s *Series) Close() error {
+	s.check()
 	s.closed.Store(true) // who begins a period meanwhile looks after that, and closes its counter
 	return s.present.Load().counter.Close()
 }

@@ -17,9 +17,6 @@ func OfBubble() func() time.Time {
 	return nil
 }
 
-// InBubble reports whether t, which time.Now returned, is a bubble's: those have no monotonic reading.
-func InBubble(t time.Time) bool { return t == t.Round(0) }
-
 // systemTime is time.Now outside of bubbles, where the system tells it, to the microsecond.
 func systemTime() time.Time {
 	var t syscall.Timeval

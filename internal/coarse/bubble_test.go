@@ -47,17 +47,6 @@ func TestClockSurvivesBubbles(t *testing.T) {
 	}
 }
 
-func TestOfBubble(t *testing.T) {
-	if OfBubble() != nil {
-		t.Error("a bubble's clock outside of bubbles")
-	}
-	synctest.Test(t, func(t *testing.T) {
-		if now := OfBubble(); now == nil || !now().Equal(time.Now()) {
-			t.Error("no bubble's clock in a bubble")
-		}
-	})
-}
-
 // The system's time in a bubble is to the microsecond what it is outside.
 func TestSystemTime(t *testing.T) {
 	for range 100 {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
 )
 
 // shortestPause keeps a queue from spinning when a clock does not move.
@@ -17,6 +19,7 @@ const shortestPause = 100 * time.Microsecond
 // takes longer to wake up one after the other than to serve them.
 type Queue struct {
 	name   string
+	bubble bool         // it was made in a testing/synctest bubble
 	length atomic.Int64 // of line, read without mu
 
 	mu     sync.Mutex
@@ -27,13 +30,24 @@ type Queue struct {
 
 // A caller waits in line.
 type caller struct {
-	try    func() (time.Duration, error)
-	err    error
-	served chan struct{} // closed when err is what try returned at last
+	try      func() (time.Duration, error)
+	err      error
+	panicked any           // what try panicked with, or nil
+	served   chan struct{} // closed when err is what try returned at last
+}
+
+// result returns what try did at last, which may have been a panic in another goroutine.
+func (c *caller) result() error {
+	if c.panicked != nil {
+		panic(c.panicked)
+	}
+	return c.err
 }
 
 // New returns an empty queue. Its errors begin with name, that of a package.
-func New(name string) *Queue { return &Queue{name: name} }
+func New(name string) *Queue { return &Queue{name: name, bubble: inBubble()} }
+
+func inBubble() bool { return coarse.InBubble(time.Now()) }
 
 // Empty reports whether no caller waits.
 func (q *Queue) Empty() bool { return q.length.Load() == 0 }
@@ -43,16 +57,45 @@ func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 //
 // Calls of try are one at a time, in any goroutine: the first one is at once when the line is empty, and otherwise when
 // all callers that came before are through. When ctx ends first, Wait leaves the line and returns an error that wraps
-// both the cause of that and the reason for the wait.
+// both the cause of that and the reason for the wait. A panic of try reaches the caller.
 func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
+	if q.elsewhere() {
+		return q.waitAlone(ctx, try)
+	}
 	c := &caller{try: try, served: make(chan struct{})}
 	element := q.join(c)
 	select {
 	case <-c.served:
-		return c.err
+		return c.result()
 	case <-ctx.Done():
 		return q.leave(ctx, element)
 	}
+}
+
+// elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way round. Nothing outside may touch
+// the timers and channels of a bubble, so callers in it don't stand in line.
+func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
+
+// waitAlone is Wait for a caller that is elsewhere.
+func (q *Queue) waitAlone(ctx context.Context, try func() (pause time.Duration, err error)) error {
+	for {
+		pause, err := q.tryAlone(try)
+		if pause == 0 {
+			return err
+		}
+		select {
+		case <-time.After(max(pause, shortestPause)):
+		case <-ctx.Done():
+			return q.stopped(ctx, err)
+		}
+	}
+}
+
+// tryAlone calls try while no other caller does.
+func (q *Queue) tryAlone(try func() (pause time.Duration, err error)) (time.Duration, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return try()
 }
 
 // join puts a caller at the end of the line.
@@ -84,8 +127,8 @@ func (q *Queue) serve() {
 	}
 }
 
-// try has a caller try, who leaves the line unless it has to wait on. A panic in try, or an end of its goroutine, counts as an
-// error, whoever's goroutine it is. It is called with mu held.
+// try has a caller try, who leaves the line unless it has to wait on. A panic is the caller's, whoever's goroutine this is; an end of
+// the goroutine counts as an error. It is called with mu held.
 func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 	c := first.Value.(*caller)
 	ended := fmt.Errorf("%s: a function that the caller gave did not return", q.name)
@@ -94,10 +137,11 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 		if pause > 0 {
 			return
 		}
+		c.panicked = recover()
 		c.err = err
 		q.remove(first)
 		close(c.served)
-		if err == ended && q.line.Len() > 0 { // this goroutine serves no one else
+		if err == ended && c.panicked == nil && q.line.Len() > 0 { // this goroutine serves no one else
 			q.rest(shortestPause, err)
 		}
 	}()
@@ -107,6 +151,9 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 // rest schedules another serve after a pause, replacing an earlier timer. It is called with mu held.
 func (q *Queue) rest(pause time.Duration, reason error) {
 	q.reason = reason
+	if q.elsewhere() {
+		return // the earlier timer serves
+	}
 	if q.timer != nil {
 		q.timer.Stop()
 	}
@@ -124,11 +171,16 @@ func (q *Queue) leave(ctx context.Context, element *list.Element) error {
 	c := element.Value.(*caller)
 	select {
 	case <-c.served:
-		return c.err
+		return c.result()
 	default:
 	}
 	q.remove(element)
-	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), q.reason)
+	return q.stopped(ctx, q.reason)
+}
+
+// stopped is the error of a caller whose ctx ended while it waited for a reason.
+func (q *Queue) stopped(ctx context.Context, reason error) error {
+	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), reason)
 }
 
 func (q *Queue) remove(element *list.Element) {

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -107,31 +108,100 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// A function that panics or ends its goroutine takes its caller out of the line, whoever serves it.
+// A function that panics or ends its goroutine takes its caller out of the line, whoever serves it; a panic reaches its caller.
 func TestFunctionsThatDoNotReturn(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
-		synctest.Test(t, func(t *testing.T) {
-			q, tries, errs := New("test"), 0, make(chan error, 2)
-			try := func() (time.Duration, error) {
-				if tries++; tries == 2 {
-					end()
+		for _, by := range []string{"the timer", "another"} {
+			synctest.Test(t, func(t *testing.T) {
+				q, tries := New("test"), 0
+				try := func() (time.Duration, error) {
+					if tries++; tries == 2 {
+						end()
+					}
+					if tries > 2 {
+						return 0, errNone
+					}
+					return time.Minute, errNone
 				}
-				return time.Duration(max(0, 2-tries)) * time.Hour, errNone
+				var errs [2]chan error
+				for i := range errs {
+					errs[i] = make(chan error, 1)
+					go func() {
+						defer func() {
+							if value := recover(); value != nil {
+								errs[i] <- fmt.Errorf("panic: %v", value)
+							}
+						}()
+						errs[i] <- q.Wait(t.Context(), try)
+					}()
+					synctest.Wait()
+				}
+				if by == "another" {
+					go q.Serve()
+				}
+				first, second := <-errs[0], <-errs[1]
+				if panicked := first != nil && first.Error() == "panic: oh"; panicked != (name == "panic") || first == nil || first == errNone {
+					t.Errorf("%s, served by %s: %v", name, by, first)
+				}
+				if second != errNone || !q.Empty() {
+					t.Errorf("%s, served by %s: the second one: %v", name, by, second)
+				}
+			})
+		}
+	}
+}
+
+// Callers in a bubble and outside wait for the same, at once: neither touches the timers and channels of the other.
+func TestBubbleBeside(t *testing.T) {
+	for range 20 {
+		q := New("test")
+		var inside, free atomic.Bool
+		try := func() (time.Duration, error) {
+			if free.Load() {
+				return 0, nil
 			}
-			for range 2 {
-				go func() { errs <- q.Wait(t.Context(), try) }()
-				synctest.Wait()
-			}
-			if name == "panic" { // elsewhere than in the timer's goroutine
-				go func() {
-					defer func() { recover() }()
-					q.Serve()
-				}()
-			}
-			if first, second := <-errs, <-errs; first == nil || first == errNone || second != errNone || !q.Empty() {
-				t.Errorf("%s: %v, %v", name, first, second)
+			return time.Millisecond, errNone
+		}
+		var outside sync.WaitGroup
+		for range 2 {
+			outside.Go(func() {
+				for !inside.Load() {
+					runtime.Gosched()
+				}
+				if err := q.Wait(t.Context(), try); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		outside.Go(func() {
+			for !free.Load() {
+				q.Serve()
+				runtime.Gosched()
 			}
 		})
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			tries := 0
+			err := q.Wait(ctx, func() (time.Duration, error) {
+				if tries++; tries > 10 {
+					inside.Store(true)
+				}
+				return try()
+			})
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errNone) {
+				t.Errorf("a deadline of the bubble: %v", err)
+			}
+			for q.Empty() { // until one waits outside
+				runtime.Gosched()
+			}
+			q.Serve()
+			time.AfterFunc(time.Second, func() { free.Store(true) })
+			if err := q.Wait(t.Context(), try); err != nil {
+				t.Error(err)
+			}
+		})
+		outside.Wait()
 	}
 }
 

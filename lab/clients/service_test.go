@@ -232,7 +232,8 @@ func (a *answerer) carryOut(ctx context.Context, c *call) (int, []byte) {
 		return 200, encode(m)
 	case "Mint":
 		if q.Count > a.batch {
-			return refusal("permission_denied", fmt.Sprintf("denied: count %d: the limit is %d", q.Count, a.batch))
+			info := map[string]any{"reason": "PERMISSION_DENIED", "metadata": map[string]any{"limit": fmt.Sprint(a.batch)}}
+			return refusal("permission_denied", "denied", map[string]any{"type": "google.rpc.ErrorInfo", "debug": info})
 		}
 		name, verb := "ids", "%s"
 		if q.Form == "FORM_NUMBER" || q.Form == 2.0 {
@@ -267,8 +268,8 @@ func (s *service) list(name, verb string, count int64, one func() any) (int, []b
 var statuses = map[string]int{"unauthenticated": 401, "permission_denied": 403, "not_found": 404, "aborted": 409,
 	"resource_exhausted": 429, "internal": 500, "data_loss": 500, "unavailable": 503}
 
-func refusal(code, message string) (int, []byte) {
-	return cmp.Or(statuses[code], 400), encode(map[string]any{"code": code, "message": message, "details": []any{}})
+func refusal(code, message string, details ...any) (int, []byte) {
+	return cmp.Or(statuses[code], 400), encode(map[string]any{"code": code, "message": message, "details": append([]any{}, details...)})
 }
 
 func encode(m map[string]any) []byte {

@@ -181,8 +181,8 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "return afterLosing(try, fmt.Errorf(\"%w: %w\", ErrUnknown, err))",
-		wrong: "return nil",
+		right: "			return afterLosing(try, err)\n		}\n		if after.Swapped {",
+		wrong: "			return nil\n		}\n		if after.Swapped {",
 		test:  losses, schedules: 1000,
 	},
 	{

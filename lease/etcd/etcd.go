@@ -45,10 +45,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine holds entries in etcd. It implements [lease.Engine].
@@ -125,7 +127,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	for _, next := range put {
 		puts = append(puts, clientv3.OpPut(e.prefix+next.Name, string(next.Value)))
 	}
-	return e.commit(ctx, "write: outcome unknown", names, conditions, puts, e.gets(names))
+	return e.commit(ctx, "swap", names, conditions, puts, e.gets(names))
 }
 
 // gets begins with what finds nothing: a member that lags behind may answer a transaction without operations.
@@ -139,7 +141,7 @@ func (e *Engine) gets(names []string) []clientv3.Op {
 
 func (e *Engine) commit(ctx context.Context, what string, names []string, conditions []clientv3.Cmp, then, otherwise []clientv3.Op) (a lease.Answer, err error) {
 	if err := e.usable(ctx); err != nil {
-		return a, err
+		return a, turns.Unmade(err)
 	}
 	resp, err := e.kv.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
 	if end, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(end) {
@@ -253,8 +255,13 @@ func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallO
 			cancel()
 		}
 	})
-	resp, err := s.KVClient.Txn(once, in, append(slices.Clip(opts), end)...)
-	return resp, explained(ctx, err)
+	var member peer.Peer // that the transaction was sent to
+	resp, err := s.KVClient.Txn(once, in, append(slices.Clip(opts), end, grpc.Peer(&member))...)
+	err = explained(ctx, err)
+	if member.Addr == nil {
+		err = turns.Unmade(err)
+	}
+	return resp, err
 }
 
 // explain is an interceptor for what a client asks beside transactions, whose contexts sendOnce cancels.

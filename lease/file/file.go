@@ -109,12 +109,12 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer lease.Answer, err error) {
 	unlock, err := e.lock(ctx)
 	if err != nil {
-		return answer, err
+		return answer, turns.Unmade(err)
 	}
 	defer unlock()
 	s, lineage, err := e.load(ctx)
 	if err != nil {
-		return answer, err
+		return answer, turns.Unmade(err)
 	}
 	var names []string
 	for _, entry := range expect {
@@ -129,7 +129,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer le
 	}
 	s.Position++
 	if err := e.replace(entriesName, s.encode()); err != nil {
-		return lease.Answer{}, e.failed(fmt.Errorf("outcome unknown: %w", err))
+		return lease.Answer{}, e.failed(err)
 	}
 	if answer.Lineage, err = e.lineage(s.Token); err != nil { // again: the directory may have been replaced meanwhile
 		return lease.Answer{}, err
@@ -276,7 +276,7 @@ func sameFile(f *os.File, path string) bool {
 	return os.SameFile(own, there) // which is false where one of them failed
 }
 
-// replace makes a file durable in the place of what is there, under the lock.
+// replace makes a file durable in the place of what is there, under the lock. Until it is renamed, nothing is changed.
 func (e *Engine) replace(name string, content []byte) error {
 	next := e.path(name + ".next")
 	for _, step := range []struct {
@@ -290,6 +290,9 @@ func (e *Engine) replace(name string, content []byte) error {
 		err := e.before(step.name)
 		if err == nil {
 			err = step.do()
+		}
+		if err != nil && step.name == "write" {
+			err = turns.Unmade(err)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -71,8 +71,13 @@ func TestFailures(t *testing.T) {
 				}
 				return nil
 			}
-			if a, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, tt.want) {
+			a, err := e.Swap(t.Context(), nil, entry("a", "2"))
+			if !errors.Is(err, tt.want) {
 				t.Errorf("%+v, %v, want %v", a, err, tt.want)
+			}
+			before := tt.step == "lock" || tt.step == "write"
+			if errors.Is(err, lease.ErrStore) != before {
+				t.Errorf("%v: says that nothing was changed: want %v", err, before)
 			}
 		})
 		if value, _ := get(t, e, "a"); value != tt.found {

@@ -176,7 +176,7 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 		}
 		time.Sleep(rand.N(20 * time.Millisecond))
 	}
-	return lease.Answer{}, e.explain(ctx, what, cmp.Or(ctx.Err(), fs.ErrClosed))
+	return lease.Answer{}, e.explain(ctx, what, turns.Unmade(cmp.Or(ctx.Err(), fs.ErrClosed)))
 }
 
 // send sends one request and takes its answers: entries, the report, and COMMIT's. Nothing is committed before the first. No
@@ -184,7 +184,7 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (a lease.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
-		return a, false, err
+		return a, false, turns.Unmade(err)
 	}
 	defer conn.Close()
 	rows, err := conn.QueryContext(ctx, text, args...)

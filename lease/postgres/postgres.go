@@ -207,17 +207,20 @@ func join(names []string, values [][]byte) (entries []lease.Entry) {
 // send sends statements in one round trip, and returns when they have taken effect.
 func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	if e.closed.Load() {
-		return fs.ErrClosed
+		return turns.Unmade(fs.ErrClosed)
 	}
-	return e.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		notes := c.Conn().PgConn().CustomData()
-		delete(notes, notReplicated)
-		err := c.SendBatch(ctx, b).Close()
-		if warning, ok := notes[notReplicated]; ok && err == nil {
-			return fmt.Errorf("outcome unknown: %s", warning)
-		}
-		return err
-	})
+	c, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return turns.Unmade(err)
+	}
+	defer c.Release()
+	notes := c.Conn().PgConn().CustomData()
+	delete(notes, notReplicated)
+	err = c.SendBatch(ctx, b).Close()
+	if warning, ok := notes[notReplicated]; ok && err == nil {
+		return fmt.Errorf("outcome unknown: %s", warning)
+	}
+	return err
 }
 
 // notReplicated is where a connection keeps a warning that its statement committed without the standbys.

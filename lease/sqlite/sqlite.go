@@ -186,14 +186,14 @@ func (e *Engine) transact(ctx context.Context, what string, access string, kind 
 	if err == nil || e.closed.Load() {
 		err = cmp.Or(ctx.Err(), fs.ErrClosed)
 	}
-	return lease.Answer{}, e.explain(ctx, what, err)
+	return lease.Answer{}, e.explain(ctx, what, turns.Unmade(err))
 }
 
 // try makes a transaction on a connection of its own. The file's identity comes last: if the file is replaced meanwhile, that
 // shows too much, not too little.
 func (e *Engine) try(ctx context.Context, access string, kind string, run func(*sql.Tx, *lease.Answer) error) (a lease.Answer, err error) {
 	if file, err := localfile.Stat(e.path); err != nil && access == "rw" {
-		return a, err
+		return a, turns.Unmade(err)
 	} else if file.Links > 1 {
 		return a, fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", lease.ErrUnsafe, file.Links)
 	} else if file.Mounted {
@@ -208,7 +208,7 @@ func (e *Engine) try(ctx context.Context, access string, kind string, run func(*
 	defer db.Close()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return a, err
+		return a, turns.Unmade(err)
 	}
 	defer tx.Rollback()
 	if kind == "immediate" { // it has the lock, and COMMIT waits for those who read
@@ -220,9 +220,10 @@ func (e *Engine) try(ctx context.Context, access string, kind string, run func(*
 	if err == nil {
 		err = tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position").Scan(&a.Lineage, &a.Position)
 	}
-	if err == nil {
-		err = tx.Commit()
+	if err != nil {
+		return a, turns.Unmade(err)
 	}
+	err = tx.Commit()
 	file, failed := localfile.Stat(e.path)
 	a.Lineage += file.Inode + file.Born
 	return a, cmp.Or(err, failed)

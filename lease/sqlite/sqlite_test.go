@@ -253,6 +253,9 @@ func TestGone(t *testing.T) {
 			t.Errorf("%v, and the file: %v", err, found)
 		}
 	}
+	if !errors.Is(swapErr, lease.ErrStore) {
+		t.Errorf("Swap: %v: does not say that nothing was changed", swapErr)
+	}
 	err := open(t, path+"/x.db").Prepare(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "directory that is there") {
 		t.Error(err)

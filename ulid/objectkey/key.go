@@ -71,13 +71,22 @@ func New(format Format) (*Keys, error) {
 	}, nil
 }
 
+// check panics if New did not make k: each key has a size.
+func (k *Keys) check() {
+	if k == nil || k.size == 0 {
+		panic("objectkey: no Keys, or the zero ones: make them with New")
+	}
+}
+
 // Key returns the key of the object that id names.
 func (k *Keys) Key(id ulid.ID) string {
+	k.check()
 	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
 }
 
 // Parse returns the ULID of a key. If Key does not return exactly this key for any ID, the error wraps ErrInvalidKey.
 func (k *Keys) Parse(key string) (ulid.ID, error) {
+	k.check()
 	text := k.chars(key)
 	id, _ := ulid.Parse(string(text[:])) // or the zero ID, whose key is another one
 	if k.Key(id) != key {

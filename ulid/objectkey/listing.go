@@ -39,6 +39,7 @@ func (l Listing) Ends(key string) bool { return l.Until != "" && key >= l.Until 
 // Listing returns the listing of all objects whose ULIDs have a time in [from, to): from is included, to is not. It
 // returns false if no ULID can have such a time. The prefix is as long as the interval allows.
 func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
+	k.check()
 	first, end := firstMilli(from), firstMilli(to)
 	if first >= end {
 		return Listing{}, false
@@ -58,6 +59,7 @@ func (k *Keys) Listing(from, to time.Time) (Listing, bool) {
 // The listings are made one by one, as there may be many: a year has some 30,000 folders of 6 characters. If chars is
 // not 1 to 10, the error wraps ErrInvalidFormat.
 func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error) {
+	k.check()
 	if chars < 1 || chars > timeChars {
 		return nil, fmt.Errorf("%w: listings of %d characters: want 1 to %d", ErrInvalidFormat, chars, timeChars)
 	}
@@ -76,6 +78,7 @@ func (k *Keys) Listings(from, to time.Time, chars int) (iter.Seq[Listing], error
 // with stores that can't start after a key. There are up to 564 prefixes for an interval that begins and ends at odd
 // milliseconds, and few for round times. A prefix that ends at a split includes the delimiter.
 func (k *Keys) Prefixes(from, to time.Time) []string {
+	k.check()
 	var prefixes []string
 	for ms, end := firstMilli(from), firstMilli(to); ms < end; {
 		chars := timeChars

@@ -378,3 +378,26 @@ func TestNoListing(t *testing.T) {
 		break
 	}
 }
+
+// Keys that nobody made say so.
+func TestNoKeys(t *testing.T) {
+	from, to := time.Unix(0, 0), time.Unix(1, 0)
+	for name, k := range map[string]*Keys{"zero": {}, "nil": nil} {
+		for call, use := range map[string]func(){
+			"Key":      func() { k.Key(ulid.ID{}) },
+			"Parse":    func() { k.Parse("") },
+			"Listing":  func() { k.Listing(from, to) },
+			"Listings": func() { k.Listings(from, to, 6) },
+			"Prefixes": func() { k.Prefixes(from, to) },
+		} {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.Contains(text, "make them with New") {
+						t.Errorf("%s of %s Keys: %q", call, name, text)
+					}
+				}()
+				use()
+			}()
+		}
+	}
+}

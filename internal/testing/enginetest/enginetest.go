@@ -68,8 +68,8 @@ func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr 
 	leasetest.Put(t, direct, "a", "later")
 	proxy.Mute(false)
 	proxy.Cut()
-	if err := <-done; err == nil {
-		t.Error("Swap without a reply: no error")
+	if err := <-done; err == nil || errors.Is(err, lease.ErrStore) {
+		t.Errorf("Swap without a reply: error %v, want one that leaves open whether it was made", err)
 	}
 	if value, _ := leasetest.Get(t, direct, "a"); value != "later" {
 		t.Errorf("found %q: the swap was repeated", value)
@@ -88,6 +88,21 @@ func untilRead(t *testing.T, e lease.Engine, name string) (string, lease.Answer)
 	}
 	t.Fatal("no answer for a minute")
 	panic("unreachable")
+}
+
+// untilUnsent swaps without a server: once the handle has noticed that its connections are gone, it says that nothing was changed.
+func untilUnsent(t *testing.T, e lease.Engine) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err = e.Swap(ctx, leasetest.Entry("meta", "m"), leasetest.Entry("meta", "m"))
+		cancel()
+		if errors.Is(err, lease.ErrStore) {
+			return
+		}
+	}
+	t.Errorf("Swap without a server: error %v, want ErrStore", err)
 }
 
 // testStall: calls end with their context while the server does not answer, and work again after.
@@ -148,6 +163,7 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 	if _, err := e.Read(soon, "a"); err == nil {
 		t.Error("Read without a server works")
 	}
+	untilUnsent(t, e)
 	wantErr(t, "Start", server.Start(), nil)
 	for i, n := range acknowledged {
 		value, after := untilRead(t, e, fmt.Sprint(round, "/", i))

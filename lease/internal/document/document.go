@@ -105,7 +105,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 // Swap implements [lease.Engine]. It compares with what was seen last, and looks again if that, or the document, differs.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
 	if err := e.usable(ctx); err != nil {
-		return a, err
+		return a, turns.Unmade(err)
 	}
 	var names []string
 	for _, entry := range expect {
@@ -116,7 +116,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 		if !known {
 			v, err = e.load(ctx)
 			if err != nil {
-				return a, err
+				return a, turns.Unmade(err)
 			}
 		}
 		a = v.answer(names)
@@ -131,7 +131,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 			next.Entries[entry.Name] = append([]byte{}, entry.Value...)
 		}
 		if len(v.Content) > e.most && len(next.Entries) > len(v.Entries) {
-			return lease.Answer{}, fmt.Errorf("%s: full, at %d bytes: keep further spaces and counters in another store", e, len(v.Content))
+			return lease.Answer{}, fmt.Errorf("%w: %s: full, at %d bytes: keep further spaces and counters in another store", lease.ErrStore, e, len(v.Content))
 		}
 		d, err := e.put(ctx, next, v.Version)
 		if err == nil {
@@ -142,10 +142,10 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 			return a, nil
 		}
 		if !errors.Is(err, ErrChanged) {
-			return lease.Answer{}, fmt.Errorf("outcome unknown: %w", err)
+			return lease.Answer{}, turns.Unsent(err)
 		}
 		if err := pause(ctx); err != nil {
-			return lease.Answer{}, fmt.Errorf("%s: %w: %w", e, ErrChanged, err)
+			return lease.Answer{}, turns.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
 		}
 	}
 }

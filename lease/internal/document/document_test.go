@@ -2,9 +2,11 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +26,7 @@ type memory struct {
 	gets     int
 	puts     int
 	fails    error // of every call
+	failsPut error // of puts
 	changed  bool  // says each Put
 }
 
@@ -48,8 +51,8 @@ func (m *memory) Put(_ context.Context, content []byte, version string) (Documen
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.puts++
-	if m.fails != nil {
-		return Document{}, m.fails
+	if err := cmp.Or(m.fails, m.failsPut); err != nil {
+		return Document{}, err
 	}
 	if m.changed || version != m.document.Version {
 		return Document{}, ErrChanged
@@ -196,8 +199,30 @@ func TestFull(t *testing.T) {
 	} {
 		e.most = tt.most
 		a, err := e.Swap(t.Context(), nil, leasetest.Entry(tt.name, "2"))
-		if (err != nil) != tt.full || err != nil && !strings.Contains(err.Error(), "full") {
+		if errors.Is(err, lease.ErrStore) != tt.full || err != nil && !strings.Contains(err.Error(), "full") {
 			t.Errorf("%+v: %+v, %v", tt, a, err)
+		}
+	}
+}
+
+// TestOutcome: a swap says that nothing was changed until its content was sent, and then leaves that open.
+func TestOutcome(t *testing.T) {
+	away := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	broken := &net.OpError{Op: "read", Err: errors.New("reset")}
+	for what, fails := range map[string]struct {
+		get, put error
+		unmade   bool
+	}{
+		"no connection to read":  {away, nil, true},
+		"no answer to a read":    {broken, nil, true},
+		"no connection to write": {nil, away, true},
+		"no answer to a write":   {nil, broken, false},
+	} {
+		m, e := prepared(t)
+		e.last.Store(nil)
+		m.fails, m.failsPut = fails.get, fails.put
+		if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "2")); err == nil || errors.Is(err, lease.ErrStore) != fails.unmade {
+			t.Errorf("%s: error %v, which says that nothing was changed: want %v", what, err, fails.unmade)
 		}
 	}
 }

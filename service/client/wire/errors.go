@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -49,6 +50,8 @@ var kinds = []kind{
 	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
 	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", true},
 	{context.Canceled, connect.CodeCanceled, "", true},
+	{lease.ErrStore, connect.CodeUnavailable, "STORE", true},
+	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", true},
 	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
 	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false}, // of any kind
 	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
@@ -62,14 +65,14 @@ var kinds = []kind{
 }
 
 // Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should log err: for
-// an unknown error the message says only that the store failed. The text never contains place, the store's location.
+// another error, which no change has, the message says only that the store does not answer. The text never contains place, the store's location.
 func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
 	k := kindOf(err)
 	if k.err == nil {
-		k = kindOf(lease.ErrUnknown)
+		k = kindOf(lease.ErrStore)
 	}
 	known := &knownError{k.err.Error() + "; the service's log has more", []error{k.err}}
 	if !k.inner {
@@ -102,8 +105,19 @@ type knownError struct {
 func (e *knownError) Error() string   { return e.text }
 func (e *knownError) Unwrap() []error { return e.all }
 
+// A LimitError says that a call asks for more than a rule, or a space, allows.
+type LimitError struct {
+	What         string
+	Asked, Limit uint64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s %d: the limit is %d", e.What, e.Asked, e.Limit)
+}
+
 const (
 	domain     = "randflake"
+	limit      = "limit"         // the key of how much a call may ask for
 	until      = "until"         // the key of the Unix second from which on the reason is gone
 	noLease    = 5 * time.Second // between attempts of a service without a lease
 	retryAfter = time.Second     // where trying again helps, and nobody knows when
@@ -121,6 +135,9 @@ func Describe(failed *connect.Error, procedure string, again bool) {
 	if wait := (*lease.WaitError)(nil); errors.As(failed, &wait) {
 		info.Metadata[until] = strconv.FormatInt(wait.Until.Unix(), 10)
 		pause = max(time.Until(wait.Until), 0)
+	}
+	if over := (*LimitError)(nil); errors.As(failed, &over) {
+		info.Metadata[limit] = strconv.FormatUint(over.Limit, 10)
 	}
 	if again {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})

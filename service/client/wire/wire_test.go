@@ -51,6 +51,8 @@ func TestError(t *testing.T) {
 		{lease.ErrClock, connect.CodeUnavailable, "CLOCK", more},
 		{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", more},
 		{context.Canceled, connect.CodeCanceled, "", more},
+		{lease.ErrStore, connect.CodeUnavailable, "STORE", more},
+		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", more},
 		{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", ": of its space"},
 		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
 		{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
@@ -96,10 +98,21 @@ func TestError(t *testing.T) {
 
 // TestOther: an error of no kind shows nothing, one that was made to be sent is sent, and without a place there is nothing to hide.
 func TestOther(t *testing.T) {
-	for _, err := range []error{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), errors.New("password of db-7:5432 is wrong")} {
-		sent, whole := Error(err, place)
-		if sent.Code() != connect.CodeUnavailable || whole || strings.Contains(sent.Message(), "db-7") {
-			t.Errorf("%v: sent as %v, whole %v", err, sent, whole)
+	for _, tt := range []struct {
+		err    error
+		code   connect.Code
+		reason string
+	}{
+		{errors.New("password of db-7:5432 is wrong"), connect.CodeUnavailable, "STORE"},
+		{fmt.Errorf("dial tcp db-7:5432: %w", context.DeadlineExceeded), connect.CodeDeadlineExceeded, "DEADLINE_EXCEEDED"},
+		{fmt.Errorf("%w: dial tcp db-7:5432: %w", lease.ErrStore, context.DeadlineExceeded), connect.CodeUnavailable, "STORE"},
+		{fmt.Errorf("%w: dial tcp db-7:5432: %w", lease.ErrStore, context.Canceled), connect.CodeCanceled, "CANCELED"},
+		{fmt.Errorf("%w: read tcp db-7:5432: %w", lease.ErrUnknown, context.Canceled), connect.CodeUnavailable, "UNKNOWN"},
+	} {
+		sent, whole := Error(tt.err, place)
+		Describe(sent, "procedure", false)
+		if reason := detail[*errdetails.ErrorInfo](sent).GetReason(); sent.Code() != tt.code || reason != tt.reason || whole || strings.Contains(sent.Message(), "db-7") {
+			t.Errorf("%v: sent as %v, reason %s, whole %v", tt.err, sent, reason, whole)
 		}
 	}
 	denied := connect.NewError(connect.CodePermissionDenied, errors.New("no"))
@@ -126,6 +139,15 @@ func TestOther(t *testing.T) {
 		if got := Received(arrived(t, other)); errors.Is(got, lease.ErrFull) || got.Error() != other.Error() {
 			t.Errorf("an error of somebody else, with %v: received as %v", message, got)
 		}
+	}
+}
+
+// TestLimitError: programs learn how much a call may ask for.
+func TestLimitError(t *testing.T) {
+	over := connect.NewError(connect.CodePermissionDenied, fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5}))
+	Describe(over, "procedure", false)
+	if got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]; got != "5" || over.Message() != "denied: count 6: the limit is 5" {
+		t.Errorf("%v, with the limit %q", over, got)
 	}
 }
 

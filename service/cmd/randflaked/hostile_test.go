@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -143,11 +145,16 @@ func newPlain2(t *testing.T, p *process, settings ...http2.Setting) *plain2 {
 }
 
 // ask sends the header of a call, and not its body.
-func (c *plain2) ask(stream uint32) error {
+func (c *plain2) ask(stream uint32, more ...hpack.HeaderField) error {
 	c.block.Reset()
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/randflake.v1.IDService/Mint"}, {":authority", "localhost"},
-		{"content-type", "application/json"}} {
-		c.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+	for _, f := range append([]hpack.HeaderField{
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: "/randflake.v1.IDService/Mint"},
+		{Name: ":authority", Value: "localhost"},
+		{Name: "content-type", Value: "application/json"},
+	}, more...) {
+		c.encoder.WriteField(f)
 	}
 	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
 }
@@ -196,6 +203,51 @@ func TestFloods(t *testing.T) {
 			<-done
 			wantIDs(t, p, client)
 		})
+	}
+}
+
+// TestHalfCalls: while a principal has sent half of a thousand calls, more of its calls are refused, and those of others served.
+func TestHalfCalls(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	read := func() (*config.Config, error) {
+		c, err := demo(dir, "localhost:0")
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range []string{"greedy", "web"} {
+			hash := sha256.Sum256([]byte(name))
+			c.Principals = append(c.Principals, config.Principal{Name: name, Tokens: []string{hex.EncodeToString(hash[:])}})
+		}
+		c.Rules = []config.Rule{{Principals: []string{"*"}, Spaces: []string{"demo"}, Verbs: []string{"mint"}}}
+		return c, nil
+	}
+	p := start(t, read, client, func(b *bounds) { b.read = 5 * time.Minute })
+	mint := func(who string) int {
+		request, err := http.NewRequest(http.MethodPost, p.url+"/randflake.v1.IDService/Mint", strings.NewReader(`{"space":"demo"}`))
+		must(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer "+who)
+		answer, err := client.Do(request)
+		must(t, err)
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	for range 10 {
+		c := newPlain2(t, p)
+		go io.Copy(io.Discard, c.Conn)
+		for i := range maxStreams {
+			must(t, c.ask(uint32(2*i+1), hpack.HeaderField{Name: "authorization", Value: "Bearer greedy"}))
+		}
+	}
+	for end := time.Now().Add(time.Minute); mint("greedy") != http.StatusTooManyRequests; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a principal has more calls under way than a thousand")
+		}
+	}
+	if status := mint("web"); status != http.StatusOK {
+		t.Errorf("a call of another principal: status %d", status)
 	}
 }
 

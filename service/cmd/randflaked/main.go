@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"flag"
@@ -131,7 +132,8 @@ func probe(c *config.Config) error {
 
 // ready asks a service whether it is ready, once or until a timeout.
 func ready(args []string, out, problems io.Writer) error {
-	set := flags("ready [--timeout DURATION] URL", problems)
+	set := flags("ready [--ca FILE] [--timeout DURATION] URL", problems)
+	ca := set.String("ca", "", "`file` of who signs the service's certificate (default the system's)")
 	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")
 	if err := set.Parse(args); err != nil {
 		return err
@@ -141,6 +143,13 @@ func ready(args []string, out, problems io.Writer) error {
 	}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Timeout: 5 * time.Second, CheckRedirect: stay}
+	if *ca != "" {
+		roots, err := access.Authorities(*ca)
+		if err != nil {
+			return fmt.Errorf("ready: ca: %w", err)
+		}
+		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	}
 	for end := time.Now().Add(*timeout); ; time.Sleep(time.Second) {
 		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
 		if err == nil {

@@ -201,6 +201,13 @@ rules:
 	web, anonymous := a.client("web.example"), a.client("")
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
 
+	must(t, run([]string{"ready", "--ca", a.dir + "/ca.pem", p.url}, &made, &made))
+	for _, ca := range []string{file, newAuthority(t).dir + "/ca.pem"} {
+		if run([]string{"ready", "--ca", ca, p.url}, &made, &made) == nil {
+			t.Errorf("ready by the authority of %s: no error", ca)
+		}
+	}
+
 	mint := func(client *http.Client, token string) connect.Code {
 		c := randflakev1connect.NewIDServiceClient(client, p.url, connect.WithGRPC())
 		request := connect.NewRequest(&api.MintRequest{Space: "shop"})

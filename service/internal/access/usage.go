@@ -15,6 +15,7 @@ const (
 	maxAnswers = 1 << 19
 	maxAnswer  = maxAnswers / 2 // of one principal
 	negligible = 16             // takes less than the call itself
+	maxPlaces  = 1000           // requests of one principal, or of all strangers, that are under way: each may have a large header and half a body
 	maxWaiting = 500            // calls of one principal that wait for room, or for an issuer's keys: each may have a large header and body
 )
 
@@ -23,12 +24,14 @@ type Usage struct {
 	answers *semaphore.Weighted
 
 	mu    sync.Mutex
-	parts map[string]*part // of answers, by principal
+	parts map[string]*part // by principal
 	rates map[user]*rate.Limiter
 }
 
+// A part is what one principal may use.
 type part struct {
-	*semaphore.Weighted
+	places  *semaphore.Weighted
+	answers *semaphore.Weighted
 	waiting atomic.Int32
 }
 
@@ -54,28 +57,38 @@ func (u *Usage) Call(principal, what string, perSecond float64, burst int) bool 
 	return u.rates[who].Allow()
 }
 
+// Places returns the places of a principal, or of all strangers if it is empty. A request holds one from its header on.
+func (u *Usage) Places(principal string) *semaphore.Weighted { return u.part(principal).places }
+
+func (u *Usage) part(principal string) *part {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.parts[principal] == nil {
+		u.parts[principal] = &part{places: semaphore.NewWeighted(maxPlaces), answers: semaphore.NewWeighted(maxAnswer)}
+	}
+	return u.parts[principal]
+}
+
 // Answer waits until there is room for an answer with n IDs or numbers, or ctx ends; if maxWaiting calls wait already, it
 // fails at once as at a deadline. The caller calls done when the answer was written.
 func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done func(), err error) {
 	if n <= negligible {
 		return func() {}, nil
 	}
-	u.mu.Lock()
-	if u.parts[principal] == nil {
-		u.parts[principal] = &part{Weighted: semaphore.NewWeighted(maxAnswer)}
-	}
-	part := u.parts[principal]
-	u.mu.Unlock()
+	part := u.part(principal)
 	defer part.waiting.Add(-1)
 	if part.waiting.Add(1) > maxWaiting {
 		return nil, context.DeadlineExceeded
 	}
-	if err := part.Acquire(ctx, n); err != nil {
+	if err := part.answers.Acquire(ctx, n); err != nil {
 		return nil, err
 	}
 	if err := u.answers.Acquire(ctx, n); err != nil {
-		part.Release(n)
+		part.answers.Release(n)
 		return nil, err
 	}
-	return func() { u.answers.Release(n); part.Release(n) }, nil
+	return func() {
+		u.answers.Release(n)
+		part.answers.Release(n)
+	}, nil
 }

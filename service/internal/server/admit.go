@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -63,24 +65,21 @@ func (s *Server) from(r *http.Request) (*http.Request, *call) {
 	return r.WithContext(context.WithValue(r.Context(), callKey{}, c)), c
 }
 
-// Limits on what is done for senders who are not known, each of which may have a hundred requests on each connection, send no body and
-// read no answer.
-const (
-	maxStrangers = 1000
-	strangerTime = 5 * time.Second
-)
+// strangerTime is how long a sender who is not known may take to send a body, and to read the answer.
+const strangerTime = 5 * time.Second
 
-// bounded lets so many requests of strangers be under way. The others get a header alone, which waits for no reader.
+// bounded lets so many requests of each principal, and of all strangers together, be under way: each connection may have a hundred, send
+// half a body and read no answer. The others get a header alone, which waits for no reader.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, c := s.from(r)
+		places := s.usage.Places(c.who)
+		if !places.TryAcquire(1) {
+			c.refuse(w)
+			return
+		}
+		defer places.Release(1)
 		if c.unknown != nil {
-			if !s.places.TryAcquire(1) {
-				w.Header().Set("Connection", "close")
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			defer s.places.Release(1)
 			answer, end := http.NewResponseController(w), time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
@@ -88,6 +87,16 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuse answers that no place is left, and ends the connection: what it holds needs no room, and who comes back has to connect first.
+func (c *call) refuse(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	status := http.StatusTooManyRequests
+	if c.unknown != nil {
+		status = http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
 }
 
 // Aging returns the context of a connection that is old at a time: then it ends after the calls that are under way, and
@@ -138,6 +147,9 @@ func (s *Server) identified(next http.Handler) http.Handler {
 		if err == nil && r.Method == http.MethodPost && !readable.MatchString(r.Header.Get("Content-Type")) {
 			err = invalid("Content-Type %.100q: want application/json, application/proto, or that of gRPC", r.Header.Get("Content-Type"))
 		}
+		if _, isCall := rights[r.URL.Path]; err == nil && isCall {
+			err = readWhole(r)
+		}
 		if err != nil {
 			s.Metrics.Called("none", "", 0, err)
 			refusals.Write(w, r, err)
@@ -146,6 +158,21 @@ func (s *Server) identified(next http.Handler) http.Handler {
 		defer func() { c.written() }()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// readWhole reads the body of a call, which is one message, before the protocol's own code, for which one that is too large or broken
+// would be a limit that is reached or a fault of the service.
+func readWhole(r *http.Request) error {
+	const most = maxMessage + 5 // with the prefix of gRPC
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if err != nil {
+		return invalid("the body can't be read to its end: %v", err)
+	}
+	if len(body) > most {
+		return invalid("the body has more than %d bytes", maxMessage)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }
 
 // observing admits callers that may observe at least one space, or all of them, as /metrics describes the process too. Browsers ask
@@ -159,27 +186,47 @@ func (s *Server) observing(what string, all bool, show func(w http.ResponseWrite
 			r, _ = s.from(r)
 		}
 		c, err := s.identify(w, r)
-		status, may := http.StatusForbidden, []*space.Space(nil)
+		var may []*space.Space
 		if err == nil {
-			for _, in := range c.setup.config.Spaces {
-				if _, denied := c.setup.policy.Allow(c.who, "observe", in.Name); denied != nil {
-					err = connect.NewError(connect.CodePermissionDenied, denied)
-				} else {
-					may = append(may, c.setup.spaces[in.Name])
-				}
-			}
-			if err == nil || len(may) > 0 && !all {
+			may, err = s.observable(c, all)
+			if err == nil {
 				show(w, r, may)
 				return
 			}
 			s.deny(c.by, "", "procedure", what, "why", err.Error())
-		} else if status = http.StatusTooManyRequests; connect.CodeOf(err) == connect.CodeUnauthenticated {
+		}
+		s.Metrics.Called(what, "", 0, err)
+		status := http.StatusForbidden
+		switch connect.CodeOf(err) {
+		case connect.CodeResourceExhausted:
+			status = http.StatusTooManyRequests
+		case connect.CodeUnauthenticated:
 			status = http.StatusUnauthorized
 			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
 		}
-		s.Metrics.Called(what, "", 0, err)
 		http.Error(w, err.Error(), status)
 	})
+}
+
+// observable counts a call, and returns the spaces that its sender may observe: all of them, if that is wanted, or else one at least.
+func (s *Server) observable(c *call, all bool) (may []*space.Space, err error) {
+	limits, refused := config.Limits{}, error(nil)
+	for _, in := range c.setup.config.Spaces {
+		allowed, denied := c.setup.policy.Allow(c.who, "observe", in.Name)
+		if denied != nil {
+			refused = connect.NewError(connect.CodePermissionDenied, denied)
+			continue
+		}
+		may = append(may, c.setup.spaces[in.Name])
+		limits = access.Tighter(limits, allowed)
+	}
+	if err := s.counted(c, "", limits); err != nil {
+		return nil, connect.NewError(connect.CodeResourceExhausted, err)
+	}
+	if refused != nil && (all || len(may) == 0) {
+		return nil, refused
+	}
+	return may, nil
 }
 
 // admit passes on the calls that a rule allows, and turns errors into ones that clients may see.
@@ -219,14 +266,15 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 		return deny(connect.CodePermissionDenied, access.ErrDenied)
 	}
 	limits, denied := c.setup.policy.Allow(c.who, verb, name)
-	perSecond, counted := config.DefaultRate, ""
+	counted := ""
 	if c.in = c.setup.spaces[name]; denied == nil && c.in != nil {
 		c.limits = access.Tighter(limits, c.in.Limits)
-		perSecond, counted = cmp.Or(c.limits.Rate, perSecond), name
+		counted = name
 	}
+	tooMany := s.counted(c, counted, c.limits)
 	switch {
-	case !s.usage.Call(c.who, counted, perSecond, max(1, int(perSecond))):
-		return deny(connect.CodeResourceExhausted, fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond))
+	case tooMany != nil:
+		return deny(connect.CodeResourceExhausted, tooMany)
 	case denied != nil:
 		return deny(connect.CodePermissionDenied, denied)
 	case c.in == nil:
@@ -241,12 +289,21 @@ func (s *Server) check(c *call, procedure string, message any) (err error) {
 	return nil
 }
 
+// counted counts a call in a space, or in none, and returns an error if there were too many within a second.
+func (s *Server) counted(c *call, name string, limits config.Limits) error {
+	perSecond := cmp.Or(limits.Rate, config.DefaultRate)
+	if s.usage.Call(c.who, name, perSecond, max(1, int(perSecond))) {
+		return nil
+	}
+	return fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond)
+}
+
 // spaceOf returns the space that a request is about.
 func spaceOf(message any) string { return message.(interface{ GetSpace() string }).GetSpace() }
 
 // over is the error of a call that asks for more than a rule allows.
-func (s *Server) over(c *call, what string, asked, most any) error {
-	err := fmt.Errorf("%w: %s %v: the limit is %v", access.ErrDenied, what, asked, most)
+func (s *Server) over(c *call, what string, asked, most uint64) error {
+	err := fmt.Errorf("%w: %w", access.ErrDenied, &wire.LimitError{What: what, Asked: asked, Limit: most})
 	s.deny(c.by, c.in.Name, "why", err.Error())
 	return connect.NewError(connect.CodePermissionDenied, err)
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -206,8 +208,8 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := state.Store.Limits()
-	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"check":"%x"}`,
-		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), w.secret.CheckValue())
+	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x"}`,
+		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue())
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
 		t.Errorf("limits: %s, want %s", a.text, limits)
 	}
@@ -264,6 +266,9 @@ func TestLimits(t *testing.T) {
 		a := w.call(tt.procedure, tt.body, as(tt.who))
 		if a.body.Code != tt.code {
 			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
+		}
+		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
+			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v", i, tt.procedure, tt.body, a.text, allowed)
 		}
 		line := `"msg":"denial","principal":"` + tt.who + `"`
 		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
@@ -359,15 +364,35 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, procedure := range procedures() {
 		for _, size := range []int{maxMessage + 1, 3 * maxBody} {
-			if a := w.call(procedure, `{"space":"`+strings.Repeat("x", size)+`"}`); a.body.Code != "resource_exhausted" && a.body.Code != "invalid_argument" {
+			if a := w.call(procedure, `{"space":"`+strings.Repeat("x", size)+`"}`); a.body.Code != "invalid_argument" {
 				t.Errorf("%s with %d bytes: %d %.200s", procedure, size, a.status, a.text)
 			}
+		}
+	}
+	for what, body := range map[string]io.Reader{
+		"broken":         iotest.ErrReader(errors.New("malformed chunked encoding")),
+		"half a chunk":   io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)),
+		"without an end": io.LimitReader(endless{}, 1<<20),
+	} {
+		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(body), -1 })
+		if a.body.Code != "invalid_argument" {
+			t.Errorf("a body that is %s: %d %s", what, a.status, a.text)
 		}
 	}
 	form := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") } // as curl -d does
 	if a := w.call("IDService/Mint", `{"space":"mint"}`, form); !strings.Contains(a.text, "want application/json") {
 		t.Errorf("a form: %d %q, want an answer that says what to send", a.status, a.text)
 	}
+}
+
+// endless is a body of blanks.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
 }
 
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.
@@ -420,26 +445,46 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStrangersWhoHold: when strangers have as many requests under way as they may, more of theirs get a header alone, and others answers.
-func TestStrangersWhoHold(t *testing.T) {
+// TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more of theirs get a header alone, and
+// others answers.
+func TestPlaces(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
-	for _, held := range []int64{0, maxStrangers, 0} {
-		if !w.places.TryAcquire(held) {
-			t.Fatal("requests that are over keep their places")
-		}
-		for _, path := range []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"} {
-			a := w.send(http.MethodPost, path, "")
-			if (a.status == http.StatusServiceUnavailable && a.text == "") != (held > 0) {
-				t.Errorf("%s with %d under way: %d %s", path, held, a.status, a.text)
+	paths := []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"}
+	for _, tt := range []struct {
+		who, other string // "" is a stranger
+		status     int
+	}{
+		{"", "web", http.StatusServiceUnavailable},
+		{"all", "web", http.StatusTooManyRequests},
+		{"web", "all", http.StatusTooManyRequests},
+	} {
+		from := func(who string) func(*http.Request) {
+			return func(r *http.Request) {
+				if who != "" {
+					as(who)(r)
+				}
 			}
-			if held > 0 && a.header.Get("Connection") != "close" {
-				t.Errorf("%s with %d under way: the connection stays", path, held)
+		}
+		places := w.usage.Places(tt.who)
+		for _, held := range []int64{999, 1000, 999} {
+			if !places.TryAcquire(held) {
+				t.Fatalf("%q: %d places: requests that are over keep theirs", tt.who, held)
 			}
+			for _, path := range paths {
+				a := w.send(http.MethodPost, path, "", from(tt.who))
+				refused := a.status == tt.status && a.text == ""
+				if refused != (held == 1000) {
+					t.Errorf("%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
+				}
+				if refused && a.header.Get("Connection") != "close" {
+					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
+				}
+			}
+			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {
+				t.Errorf("%q with %d of %q under way: %d %s", tt.other, held, tt.who, a.status, a.text)
+			}
+			places.Release(held)
 		}
-		if a := w.call("IDService/Mint", `{"space":"mint"}`, as("web")); a.status != http.StatusOK {
-			t.Errorf("a principal with %d under way: %s", held, a.text)
-		}
-		w.places.Release(held)
 	}
 }
 
@@ -545,10 +590,10 @@ func TestStoreFails(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.broken.Store(true)
 	a := w.take("none", "")
-	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
+	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"STORE"`) || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
 		t.Errorf("the store failed: %s, log %s", a.text, w.written)
 	}
-	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || strings.Contains(a.text, "db-7") {
+	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"STORE"`) || strings.Contains(a.text, "db-7") {
 		t.Errorf("a store failed, and a list: %s", a.text)
 	}
 	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
@@ -567,9 +612,15 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers would write.
+// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers would write, nor is one that passes
+// before the call begins.
 func TestShortDeadline(t *testing.T) {
 	w := newTestbed(t, spaces)
+	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if a := w.take("none", "", func(r *http.Request) { *r = *r.WithContext(past) }); a.body.Code != "deadline_exceeded" {
+		t.Errorf("a deadline that is over: %s", a.text)
+	}
 	w.hangs.Store(true)
 	a := w.take("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
 	if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {

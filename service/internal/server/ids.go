@@ -146,7 +146,7 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 	c, m := callOf(ctx), r.Msg
 	nodes := max(m.Nodes, 1)
 	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
-		return nil, s.over(c, "nodes", nodes, most)
+		return nil, s.over(c, "nodes", uint64(nodes), uint64(most))
 	}
 	last := m.Window + int64(max(m.Windows, 1)) - 1
 	leases, err := c.state.Store.Take(ctx, m.Window, last, nodes)

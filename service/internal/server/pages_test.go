@@ -49,6 +49,14 @@ func TestPages(t *testing.T) {
 	if a := w.send(http.MethodGet, "/", "", as("all")); !strings.Contains(a.text, "The store does not answer as it should") || !strings.Contains(a.text, "IDs last until") {
 		t.Errorf("the stores are away: %s", a.text)
 	}
+	for path, who := range map[string]string{"/": "one", "/metrics": "web"} {
+		for w.usage.Call(who, "", config.DefaultRate, int(config.DefaultRate)) { // as after many calls
+		}
+		before := w.asked.Load()
+		if a := w.send(http.MethodGet, path, "", as(who)); a.status != http.StatusTooManyRequests || w.asked.Load() > before {
+			t.Errorf("%s for %s after many calls: %d %s", path, who, a.status, a.text)
+		}
+	}
 	w.strangers.SetBurst(0)
 	w.strangers.SetLimit(0)
 	if a := w.send(http.MethodGet, "/", "", as("nobody")); a.status != http.StatusTooManyRequests {

@@ -16,7 +16,6 @@ import (
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake"
@@ -32,8 +31,7 @@ type Server struct {
 	audit     *trail
 	logger    *slog.Logger
 	usage     *access.Usage
-	strangers *rate.Limiter       // answers to those who are not known
-	places    *semaphore.Weighted // of requests of theirs that are under way
+	strangers *rate.Limiter // answers to those who are not known
 
 	Metrics *Metrics
 
@@ -67,7 +65,7 @@ func (f Files) Close() {
 
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500), places: semaphore.NewWeighted(maxStrangers)}
+	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500)}
 	s.audit = newTrail(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
 	s.Metrics = newMetrics(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
@@ -173,7 +171,7 @@ var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.ID
 // Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
 	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit)),
-		connect.WithReadMaxBytes(maxMessage), connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
+		connect.WithReadMaxBytes(maxBody), connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
 	mux, protection := s.Probes(), http.NewCrossOriginProtection()
 	serve := func(path string, calls http.Handler) {
 		// A page of another site must not make a browser on this machine use up IDs.

@@ -6,7 +6,6 @@ import _thread
 import asyncio
 import logging
 import random
-import re
 import sys
 import threading
 from collections import deque
@@ -269,9 +268,8 @@ class Minter(_Maker):
                 ids = self._service.mint(self._batch)
                 break
             except ServiceError as error:
-                allowed = re.search(r"the limit is (\d+)", str(error))
-                if not allowed or not 0 < int(allowed[1]) < self._batch:
+                if not 0 < error.limit < self._batch:
                     raise
-                self._batch = int(allowed[1])
+                self._batch = error.limit
         with stock.lock:
             stock.minted.extend((asked, id) for id in ids)

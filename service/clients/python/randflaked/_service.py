@@ -25,11 +25,12 @@ FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied",
 
 class ServiceError(Exception):
     """randflaked refused, or did not answer: then code is "unavailable", and what was asked for may have been done, so
-    that it is lost. If no nodes are free, it is "resource_exhausted"."""
+    that it is lost. If no nodes are free, it is "resource_exhausted". limit is how much a call may ask for, if this one
+    asked for more, or else 0."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, limit: int = 0) -> None:
         super().__init__(code, message)
-        self.code = code
+        self.code, self.limit = code, limit
 
     def __str__(self) -> str:
         return f"randflake: {self.args[1]} ({self.code})"
@@ -113,7 +114,7 @@ class Service(Uncopied):
         end, turn = monotonic() + self._timeout, self._turn
         for left in range(len(self._addresses), 0, -1):
             address, now = self._addresses[turn % len(self._addresses)], monotonic()
-            code, message = "unavailable", "no answer"
+            code, message, limit = "unavailable", "no answer", 0
             try:
                 status, text = self._post(address, method, json.dumps(fields), headers, now + (end - now) / left)
                 message = f"status {status}"
@@ -125,13 +126,15 @@ class Service(Uncopied):
                 message += f": {answer.get('message')}"
                 if re.fullmatch("[a-z_]{1,30}", answer["code"]):
                     code = answer["code"]
+                for detail in answer.get("details", []):
+                    limit = int(detail.get("debug", {}).get("metadata", {}).get("limit", limit))
             except Exception as error:  # there is no end to what may be wrong with an answer
                 message += f": {type(error).__name__}: {error}"
             if code in FINAL:
                 break
             turn += 1
         message = " ".join(message.replace(headers.get("Authorization", "Bearer \n")[7:], "[redacted]").split())
-        raise ServiceError(code, f"{method}: {message:.300}")
+        raise ServiceError(code, f"{method}: {message:.300}", limit)
 
     def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
         """Makes one call, and returns the status and the text of its answer."""

@@ -6,7 +6,8 @@
 export class RandflakeError extends Error {
   override readonly name = "RandflakeError";
 
-  constructor(readonly code: string, message: string, readonly final: boolean) {
+  /** limit is how much a call may ask for, if this one asked for more. */
+  constructor(readonly code: string, message: string, readonly final: boolean, readonly limit?: number) {
     super(`randflake: ${message}`);
   }
 }

@@ -1,5 +1,5 @@
 import { Calls } from "./calls.js";
-import { whole } from "./errors.js";
+import { RandflakeError, whole } from "./errors.js";
 
 /** Has the service make IDs, for those who don't have the secret, and keeps some of them for up to five minutes. */
 export class Minter {
@@ -18,7 +18,7 @@ export class Minter {
           for (const text of await service.mint(this.#batch)) this.#stock.push({ text, until });
           return;
         } catch (error) {
-          const allowed = Number(/the limit is (\d+)/.exec((error as Error).message)?.[1]);
+          const allowed = error instanceof RandflakeError ? error.limit ?? 0 : 0;
           if (!(0 < allowed && allowed < this.#batch)) throw error;
           this.#batch = allowed;
         }

@@ -93,12 +93,12 @@ export class Service {
         this.#last = at;
         return answer;
       } catch (error) {
-        const { code = "", message } = error as NodeJS.ErrnoException; // that of several addresses has no message
+        const { code = "", message, limit } = error as NodeJS.ErrnoException & { limit?: number }; // that of several addresses has no message
         const final = finalCodes.includes(code);
         if (final || left === 1) {
           const why = signal.aborted ? "no answer in time" : message || code;
           const shown = `${url}: ${token ? why.replaceAll(token, "[token]") : why}`;
-          throw new RandflakeError(/^[a-z_]+$/.test(code) ? code : "unavailable", shown, final);
+          throw new RandflakeError(/^[a-z_]+$/.test(code) ? code : "unavailable", shown, final, limit);
         }
       }
     }
@@ -116,5 +116,7 @@ async function post(url: string, options: http.RequestOptions, request: Json): P
   }
   const answer = text.startsWith("{") ? JSON.parse(text) : {};
   if (response.statusCode === 200) return answer;
-  throw Object.assign(new Error(`HTTP status ${response.statusCode}: ${answer.message}`), { code: answer.code });
+  const why = `HTTP status ${response.statusCode}${answer.message ? `: ${answer.message}` : ""}`;
+  const allowed = Number(answer.details?.[0]?.debug?.metadata?.limit);
+  throw Object.assign(new Error(why), { code: answer.code, ...(allowed > 0 && { limit: allowed }) });
 }

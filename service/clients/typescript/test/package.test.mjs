@@ -81,6 +81,13 @@ test("a lease that is given by hand holds", (t) => {
   }
 });
 
+test("an answer without a message is told by its status", async () => {
+  const server = createServer((_, response) => response.writeHead(502).end("<html>")).unref();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const service = new Service(`http://127.0.0.1:${server.address().port}`, { space: "demo" });
+  await assert.rejects(service.limits(), { code: "unavailable", message: /HTTP status 502$/ });
+});
+
 test("neither errors nor the console nor JSON show a secret or a token", async () => {
   const answer = '{"code":"unauthenticated","message":"no hush-hush"}';
   const server = createServer((_, response) => response.writeHead(401).end(answer)).unref();

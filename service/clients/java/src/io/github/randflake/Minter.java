@@ -1,7 +1,6 @@
 package io.github.randflake;
 
 import java.util.*;
-import java.util.regex.*;
 
 /** Keeps a buffer of IDs that the service makes, without the secret. It is safe for use by many threads. */
 public final class Minter extends Latest {
@@ -29,10 +28,8 @@ public final class Minter extends Latest {
                 }
                 return;
             } catch (RandflakeException e) {
-                Matcher allowed = Pattern.compile("the limit is (\\d{1,5})").matcher(e.getMessage());
-                int most = allowed.find() ? Integer.parseInt(allowed.group(1)) : 0;
-                if (most < 1 || most >= batch) throw e;
-                batch = most;
+                if (e.limit() < 1 || e.limit() >= batch) throw e;
+                batch = (int) e.limit();
             }
         }
     }

@@ -110,6 +110,7 @@ public class Service { // not final, for tests alone
         var response = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArrayConsumer(
                 part -> part.filter(bytes -> received.size() < 4 << 20).ifPresent(received::writeBytes)));
         String code = "unavailable", message = "no answer";
+        long limit = 0;
         try {
             int status = response.get(share, TimeUnit.NANOSECONDS).statusCode();
             message = "status " + status;
@@ -117,6 +118,7 @@ public class Service { // not final, for tests alone
             if (status == 200) return read.apply(answer);
             message += ": " + answer.text("/message", "no message").replaceAll("\\s+", " ");
             if (answer.text("/code", "").matches("[a-z_]{1,30}")) code = answer.text("/code", "");
+            limit = answer.number("/details/debug/metadata/limit");
         } catch (InterruptedException e) {
             throw RandflakeException.interrupted(e);
         } catch (ExecutionException | TimeoutException | IllegalArgumentException e) {
@@ -125,6 +127,6 @@ public class Service { // not final, for tests alone
             response.cancel(true);
         }
         message = message.replace(bearer.isEmpty() ? "\0" : bearer, "[redacted]");
-        throw new RandflakeException(code, String.format("randflake: %s: %.300s", url, message), null);
+        throw new RandflakeException(code, String.format("randflake: %s: %.300s", url, message), null, limit);
     }
 }
