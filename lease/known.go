@@ -48,11 +48,14 @@ func (s *snapshot) loss() string {
 	return ""
 }
 
-// floorCovers reports whether another process has noted a loss, with a floor above every window that this handle saw taken. A
-// window beyond the reach of right clocks doesn't count: this process's clock was fast.
+// floorCovers reports whether another process has noted a loss, with a floor that is not below the one that this handle knows, and
+// above every window that it saw taken. A window beyond the reach of right clocks doesn't count: this process's clock was fast.
 func (s *snapshot) floorCovers() bool {
-	newest := s.known.newest
-	return s.meta.Losses > s.known.meta.Losses && (s.meta.Low > newest || newest > s.reach(s.meta))
+	before, newest := s.known.meta, s.known.newest
+	if s.meta.Losses <= before.Losses || s.meta.Low < before.Low {
+		return false
+	}
+	return s.meta.Low > newest || newest > s.reach(s.meta)
 }
 
 // older reports whether a value is older than one that was seen.

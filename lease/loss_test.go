@@ -569,3 +569,23 @@ func TestFloor(t *testing.T) {
 		}
 	}
 }
+
+// TestLowerFloor: another copy in which more losses were noted, but before this handle noted its own, is older all the same, even if
+// the clock was set back since then by as much as clocks may differ.
+func TestLowerFloor(t *testing.T) {
+	w := newTrial(t, true)
+	first := w.data.snapshot()
+	for range 3 {
+		w.report(w.b)
+	}
+	other := w.data.snapshot()
+
+	w.data.restore(first)
+	w.now = w.now.Add(10 * time.Minute)
+	w.report(w.a)
+	w.now = w.now.Add(-time.Minute)
+	w.data.restore(other)
+	if lease, err := takeWindow(t.Context(), w.a, w.present+9, 1); !errors.Is(err, ErrLoss) {
+		t.Errorf("%+v, %v, want ErrLoss", lease, err)
+	}
+}

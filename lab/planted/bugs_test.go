@@ -115,15 +115,22 @@ var bugs = []bug{
 	{
 		name:  "a floor below windows that were seen",
 		file:  "lease/known.go",
-		right: "s.meta.Losses > s.known.meta.Losses && (s.meta.Low > newest || newest > s.reach(s.meta))",
-		wrong: "s.meta.Losses > s.known.meta.Losses && (s.meta.Low > newest || newest >= 0)",
+		right: "return s.meta.Low > newest || newest > s.reach(s.meta)",
+		wrong: "return true",
 		test:  losses, schedules: 8000,
+	},
+	{
+		name:  "a floor that is lower than the one before",
+		file:  "lease/known.go",
+		right: " || s.meta.Low < before.Low {",
+		wrong: " {",
+		test:  "^TestLowerFloor$",
 	},
 	{
 		name:  "another space that is older",
 		file:  "lease/known.go",
-		right: "return s.meta.Losses > s.known.meta.Losses && (",
-		wrong: "return (",
+		right: "s.meta.Losses <= before.Losses || ",
+		wrong: "",
 		test:  losses, schedules: 2000,
 	},
 
