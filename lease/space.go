@@ -15,8 +15,10 @@ package lease
 //     an older meta entry; where the lineage stays, a process that took nothing of what was lost can't tell, and a person must
 //     report it.
 //  8. No lease is granted more than Ahead windows beyond the clock of the process that takes it, and two clocks differ by MaxSkew
-//     at most; so whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of.
-//  9. Below low nothing is granted, so what was forgotten stays the property of those who have it.
+//     at most; so whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of, and
+//     below low no main node is granted: what was forgotten stays the property of those who have it.
+//  9. Below low leases come from the slice of the tick in which the loss was noted, and no slice is used before its tick is over by
+//     every clock, so a later loss has another slice, or windows that don't meet (see reserve.go).
 // 10. Outside of this are the six cases of "When IDs can repeat" in docs/leases.md, such as a loss that nobody notices or
 //     reports, and a copy of a process that the machine does not announce.
 
