@@ -73,7 +73,9 @@ func (p *process) open() error {
 		if w.lineages == 0 { // nothing was lost
 			create.New, engine.intercept = true, nil
 		}
+		w.creating++
 		_, err := Create(context.Background(), engine, create)
+		w.creating--
 		w.note("create, new: %v: %v", create.New, err)
 	}
 	ctx, h := p.listen(context.Background())

@@ -25,6 +25,7 @@ type world struct {
 	names       int    // that processes were given
 	generations int    // of machines
 	stops       int    // of the server, which break connections
+	creating    int    // how many make a space just now
 	hidden      string // ID of the space whose data went back without a trace in the engine, or ""
 	depth       int    // of moves in calls of others
 
@@ -96,7 +97,7 @@ func (w *world) moves(p *process) []move {
 
 		{3, len(w.late) > 0, w.arrive},
 		{1, w.losses, w.failOver},
-		{1, w.losses, w.loseAll},
+		{1, w.losses && w.creating == 0, w.loseAll}, // who makes a space again waits until the store is sound
 		{2, w.losses && len(w.backups) > 0, w.restore},
 		{3, w.losses && len(w.backups) > 0, w.rollBack},
 		{2, w.losses && idle, p.report},
