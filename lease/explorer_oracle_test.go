@@ -13,12 +13,19 @@ type oracle struct {
 	wrong   string // the first thing that is
 	uses    map[use]*held
 	numbers map[number]bool
-	top     map[string]int64     // by counter: the first number that was never stored as taken
-	most    map[[2]string]string // by ID of a space and name of an entry: the newest value
-	metas   map[string]*meta     // by what was decoded
+	top     map[string]int64 // by counter: the first number that was never stored as taken
+	most    map[place]string // the newest values, without positions
+	metas   map[string]*meta // by what was decoded
 }
 
 type use struct{ node, second int64 }
+
+// A place is an entry of a space that has noted a number of losses.
+type place struct {
+	id     string
+	losses int
+	name   string
+}
 
 type number struct {
 	counter, period string
@@ -26,7 +33,13 @@ type number struct {
 }
 
 func newOracle() oracle {
-	return oracle{uses: map[use]*held{}, numbers: map[number]bool{}, top: map[string]int64{}, most: map[[2]string]string{}, metas: map[string]*meta{}}
+	return oracle{
+		uses:    map[use]*held{},
+		numbers: map[number]bool{},
+		top:     map[string]int64{},
+		most:    map[place]string{},
+		metas:   map[string]*meta{},
+	}
 }
 
 // fail says what is wrong, unless something was before.
@@ -72,7 +85,7 @@ func (w *world) stored(e Entry) {
 	if !w.blind || m == nil || e.Name == "s/meta" {
 		return
 	}
-	at := [2]string{m.ID, e.Name}
+	at := place{m.ID, m.Losses, e.Name}
 	if !lower(m, e.Name, string(e.Value), w.most[at]) {
 		w.most[at] = string(e.Value)
 	}
@@ -119,19 +132,26 @@ func (w *world) mustNotice(t told, backup state) bool {
 	if !w.blind {
 		return t.position > backup.position
 	}
-	now := w.metaIn(w.data.state)
 	notices := false
 	for _, name := range entries {
-		stored := backup.data[name]
-		forgotten := lower(m, name, stored, w.most[[2]string{m.ID, name}]) || now.ID != m.ID
-		switch {
+		switch stored := backup.data[name]; {
 		case lower(m, name, stored, t.values[name]):
 			notices = true
-		case forgotten:
+		case w.lost(m, name, stored):
 			return false // it may look at this entry alone
 		}
 	}
 	return notices
+}
+
+// lost reports whether a value of an entry of a space is lower than what was stored there, or in a space that came later.
+func (w *world) lost(m *meta, name, value string) bool {
+	for at, most := range w.most {
+		if at.name == name && (at.id == m.ID || at.losses > m.Losses) && lower(m, name, value, most) {
+			return true
+		}
+	}
+	return false
 }
 
 // lower reports whether a value of an entry is lower than another one anywhere that it matters. An empty one is lower than all.

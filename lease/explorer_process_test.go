@@ -84,6 +84,7 @@ func (p *process) open() error {
 		return err
 	}
 	p.space = space
+	p.told = told{} // what another handle created the space with is not known to this one
 	p.told.hear(h.told)
 	p.machine, p.kept = 1, 1
 	p.keep(settings{nodes: uint32(1 + w.IntN(2)), outage: 5 * time.Second})
