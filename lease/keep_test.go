@@ -418,6 +418,7 @@ func TestLossByAnotherClock(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		calls := 0
 		lost := time.Now()
+		s.mu.Lock()
 		s.refuse = func(int64) error {
 			calls++
 			if time.Since(lost) > 10*time.Minute {
@@ -428,6 +429,7 @@ func TestLossByAnotherClock(t *testing.T) {
 			}
 			return &WaitError{ErrLoss, time.Now().Add(-30 * time.Second), "not yet"}
 		}
+		s.mu.Unlock()
 		time.Sleep(11 * time.Minute)
 		if status := k.Status(); status.Failed < 100 || status.Failed > 5000 || !status.Healthy {
 			t.Errorf("%+v", status)

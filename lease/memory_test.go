@@ -27,9 +27,17 @@ type state struct {
 
 func newMemory() *memory { return &memory{state: state{map[string]string{}, "first", 0}} }
 
-func (m *memory) snapshot() state { return state{maps.Clone(m.data), m.lineage, m.position} }
+func (m *memory) snapshot() state {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return state{maps.Clone(m.data), m.lineage, m.position}
+}
 
-func (m *memory) restore(s state) { m.state = state{maps.Clone(s.data), s.lineage, s.position} }
+func (m *memory) restore(s state) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = state{maps.Clone(s.data), s.lineage, s.position}
+}
 
 func (m *memory) size() (bytes int) {
 	for name, value := range m.data {
