@@ -79,14 +79,14 @@ func (id *UUID[S, T]) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalBinary is MarshalText, for package gob.
+func (id UUID[S, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
 // UnmarshalParam is UnmarshalText, for gin and echo.
 func (id *UUID[S, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // Bind is UnmarshalText, for the parameters of oapi-codegen.
 func (id *UUID[S, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// MarshalBinary is MarshalText, for package gob.
-func (id UUID[S, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[S, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }

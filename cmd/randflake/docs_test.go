@@ -61,7 +61,7 @@ func blocksOf(page string) (blocks []block) {
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	check(t, err)
-	out, err := exec.Command("sh", "-c", "cat ../../examples/databases/*.go | tr -d '\\t'").Output()
+	out, err := exec.Command("sh", "-c", "cat ../../examples/databases/*.go ../../examples/databases/*/*.go | tr -d '\\t'").Output()
 	check(t, err)
 	blocks, examples := map[string]block{}, string(out)
 	for _, path := range append(pages, "../../README.md") {

@@ -178,7 +178,7 @@ func (k Kind[T]) testTags(t *testing.T, id T, text string) {
 		Empty *T `json:",string,omitempty"`
 		Zero  T  `json:",string,omitzero"`
 	}
-	for i, from := range []tagged{{ID: id}, {ID: id, Empty: &id}, {ID: id, Zero: id}} { // a zero UUID has no text
+	for i, from := range []tagged{{ID: id}, {ID: id, Empty: &id}, {ID: id, Zero: id}} { // the zero T may have no form
 		var back tagged
 		data, err := json.Marshal(from)
 		if err != nil {
