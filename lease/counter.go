@@ -285,8 +285,11 @@ func decodeCounter(name string, value []byte, id string) (c Counter, err error) 
 		var entry counterEntry
 		err = json.Unmarshal(value, &entry)
 		c = entry.Counter
-		if err != nil || entry.Format != counterFormat || c.Step < 1 {
-			return c, fmt.Errorf("%w: counter %s: %.100q: want one of format %d: %v", ErrCorrupt, name, value, counterFormat, err)
+		if err == nil && (entry.Format != counterFormat || c.Step < 1) {
+			err = fmt.Errorf("want one of format %d", counterFormat)
+		}
+		if err != nil {
+			return c, fmt.Errorf("%w: counter %s: %.100q: %w", ErrCorrupt, name, value, err)
 		}
 		c.Lost = c.ID != id
 	}

@@ -245,7 +245,7 @@ func (f *Format) parse(text string) (Number, error) {
 }
 
 // checkValue is another one where a change could make texts repeat: of the secret, or of the fields with their
-// order, width and alphabet. Literals, and what separates parts of a date, may change.
+// order, width and alphabet. Literals may change, but for characters that a number could have, and what separates parts of a date.
 func (f *Format) checkValue() string {
 	h := sha256.New()
 	io.WriteString(h, f.pattern.fields())

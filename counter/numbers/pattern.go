@@ -133,10 +133,12 @@ func (p *pattern) setPeriod(period Period) error {
 	return nil
 }
 
-// fields returns the fields in their order, without literals and what separates the parts of a date.
+// fields returns what tells texts apart: the fields in their order, without what separates the parts of a date, and the characters
+// of literals that could be a number's. Before the first field these only matter where they touch it and texts have any length.
 func (p *pattern) fields() string {
 	text := ""
-	for _, part := range p.parts {
+	characters := p.alphabet.characters + digits
+	for i, part := range p.parts {
 		switch part {
 		case dateField:
 			text += "{date:" + strings.NewReplacer("-", "", ".", "", "/", "", "_", "", " ", "").Replace(p.layout) + "}"
@@ -144,9 +146,28 @@ func (p *pattern) fields() string {
 			text += part
 		case numberField:
 			text += fmt.Sprintf("{n:%d:%s}", p.width, p.alphabet.characters)
+		case checkField:
+			text += fmt.Sprintf("{check:%d}", p.check.length)
+		default:
+			switch {
+			case i > 0:
+				text += only(part, characters)
+			case p.width == 0:
+				text += part[len(strings.TrimRight(part, characters)):]
+			}
 		}
 	}
 	return text
+}
+
+// only returns the characters of text that are among others.
+func only(text, characters string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(characters, r) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 func (p *pattern) complete() error {

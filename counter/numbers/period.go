@@ -138,15 +138,19 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 	return year, time.January, 1
 }
 
-// begin returns the time when the period that contains date begins in the zone. Near a change of the clocks, where
-// midnight may occur twice or not at all, the result may be up to two hours earlier.
+// begin returns the time when the period that contains date begins in the zone: the first midnight, or where the clocks skip it,
+// the time of that change.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := p.firstDay(date)
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	const apart = 36 * time.Hour // no zone is further from UTC, and none changes twice in three days
 	_, before := midnight.Add(-apart).In(zone).Zone()
 	_, after := midnight.Add(apart).In(zone).Zone()
-	return midnight.Add(-time.Duration(max(before, after)) * time.Second)
+	early := midnight.Add(-time.Duration(max(before, after)) * time.Second)
+	if early.In(zone).Day() == midnight.Day() {
+		return early
+	}
+	return midnight.Add(-time.Duration(min(before, after)) * time.Second)
 }
 
 // elements are the elements of package time's layouts that a date may have, in the order in which they are tried.

@@ -40,7 +40,7 @@ type moment struct {
 
 // Open returns the series of numbers called name, and takes the first run of the present period from the counter of that name, which it
 // creates if there is none. The counter keeps what must never change, as texts may repeat: the period with its zone, the start and
-// the step, the secret, and of the pattern the fields with their order, width and alphabet.
+// the step, the secret, and of the pattern the fields with their order, width and alphabet, and digits between them.
 //
 // The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if any of that is another one than when the counter
 // was created, lease.ErrCounter if data were lost since the period began, lease.ErrClock if a clock is wrong.

@@ -506,6 +506,14 @@ func TestMustNotChange(t *testing.T) {
 		"the secret":          {pattern, with(Encrypted(other)), "", with(Encrypted(secret)), counter.ErrMismatch},
 		"encrypted":           {pattern, with(Encrypted(secret)), "", nil, counter.ErrMismatch},
 		"plain":               {pattern, nil, "", with(Encrypted(secret)), counter.ErrMismatch},
+		"a prefix of letters": {"BC-{n}", nil, "A-{n}", nil, nil},
+		"a year before it":    {"2027-{n}", nil, "2026-{n}", nil, nil},
+		"a longer prefix":     {"2026{n:6}", nil, "A{n:6}", nil, nil},
+		"a prefix of digits":  {"{n}", nil, "2026{n}", nil, counter.ErrMismatch},   // 5 was 20265, as 20265 is now
+		"digits behind":       {"{n:6}1", nil, "1{n:6}", nil, counter.ErrMismatch}, // 21 was 1000021, as 100002 is now
+		"letters behind":      {"{n:6:crockford}A", nil, "A{n:6:crockford}", nil, counter.ErrMismatch},
+		"no check":            {"{n}", nil, "{n}{check:mod97-10}", nil, counter.ErrMismatch},
+		"no check, with 12":   {"12{n:6}", nil, "{n:6}{check:mod97-10}", nil, counter.ErrMismatch},
 		"the width":           {"A{date:2006-01-02}-{n:7}", nil, "", nil, counter.ErrMismatch},
 		"the alphabet":        {"A{date:2006-01-02}-{n:6:123456789A}", nil, "", nil, counter.ErrMismatch},
 		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, counter.ErrMismatch},

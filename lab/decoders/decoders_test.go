@@ -229,6 +229,13 @@ var orderMasker = func() *mask.Masker[snowflake.ID] {
 func (order) IDPrefix() string                   { return "ord" }
 func (order) Masker() *mask.Masker[snowflake.ID] { return orderMasker }
 
+// document is a kind of things that masks its UUIDs.
+type document struct{}
+
+var documentMasker = mask.NewUUIDMasker[ulid.ID](randflake.NewSecret(), nil)
+
+func (document) Masker() *mask.UUIDMasker[ulid.ID] { return documentMasker }
+
 // The numbers are Python's int(text, 32).
 var known = map[string]randflake.ID{
 	"3vgoe12ccb8gh": 4594531474933654033,
@@ -285,6 +292,16 @@ func TestDecoders(t *testing.T) {
 	}
 	test(t, ulids, "", "10", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ")
 	test(t, asText, "", "10", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+
+	uuids := map[string]mask.UUID[document, ulid.ID]{}
+	for _, text := range []string{"017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "01890a5d-ac96-774b-bcce-b302099a8057"} {
+		inner, err := ulid.ParseUUID(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		uuids[mask.OfUUID[document](inner).String()] = mask.OfUUID[document](inner)
+	}
+	test(t, uuids, "", "10", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
 }
 
 // TestBareDecoders: those which the table has a setting for read 10 as ten without it, or nothing at all.

@@ -56,7 +56,7 @@ func (f *filter) lines(input io.Reader) error {
 	for number := 1; ; number++ {
 		text, readErr := readLine(r)
 		if number == 1 {
-			text = strings.TrimPrefix(text, "\ufeff") // with which files from Windows begin
+			text = trimmed(strings.TrimPrefix(text, "\ufeff")) // with which files from Windows begin
 		}
 		if text != "" && (readErr == nil || readErr == io.EOF) {
 			f.texts, f.places = append(f.texts, text), append(f.places, number)

@@ -52,6 +52,9 @@ func lowered(text string) string {
 
 // uuidOf reads a UUID, with hyphens or without, or the 26 digits behind the prefix of a TypeID.
 func uuidOf(text string) (ulid.ID, bool) {
+	if strings.Contains(text, "_") {
+		text = lowered(text)
+	}
 	prefix := prefixOf(text)
 	digits := text[len(prefix):]
 	read := ulid.ParseUUID
@@ -104,6 +107,9 @@ func uuidReadings(id ulid.ID, now time.Time) []reading {
 	case id == ulid.ID{} || id == ulid.ID([]byte(strings.Repeat("\xff", 16))):
 		return []reading{r} // that of no thing, and the last one
 	case id[8]>>6 != 0b10 || version < 1 || version > 8:
+		if asULID.isFuture(now) {
+			return []reading{r} // of an older variant
+		}
 		return []reading{asULID}
 	}
 	r.fields = []field{number("version", version)}

@@ -650,6 +650,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"00000000-0000-0000-0000-000000000000", "uuid                    no time\n\n"},
 		{"ffffffff-ffff-ffff-ffff-ffffffffffff", "uuid                    no time\n\n"},
 		{"01563e3a-b5d3-d676-4c61-efb99302bd5b", "01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z"},
+		{"6ba7b810-9dad-11d1-c0b4-00c04fd430c8", "uuid                    no time\n\n"}, // of Microsoft's variant
+		{"333a2276-0000-0000-0d00-00809c000000", "uuid                    no time\n\n"}, // of Apollo's
 		{"--json f47ac10b-58cc-4372-a567-0e02b2c3d479", `{"kind":"uuid","id":"f47ac10b-58cc-4372-a567-0e02b2c3d479","version":4,"plausible":true}`},
 		{"--kind ulid 0186c1b2-52d1-4320-9bac-f847db4148a8", "01GV0V4MPH8CG9QB7R8ZDM2J58"},
 
@@ -658,6 +660,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"user_01h2xcejqtf2nbrexx3vqjhp41", "0188bac7-4afa-78aa-bc3b-bd1eef28d881  uuid                    2023-06-14T16:40:03.066Z"},
 		{"a_b_01h2e8kqvbfwea724h75qc655w", "01889c89-df6b-7f1c-a388-91396ec314bc  uuid                    2023-06-08T19:44:21.355Z"},
 		{"post_3bmyw117dd278r1d00r17x8c68", "6ba7b810-9dad-11d1-80b4-00c04fd430c8  uuid                    1998-02-04T22:13:53.151Z"},
+		{"USER_01H2XCEJQTF2NBREXX3VQJHP41", "0188bac7-4afa-78aa-bc3b-bd1eef28d881  uuid                    2023-06-14T16:40:03.066Z"},
 		{"urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "2022-02-22T19:22:22.000Z  version      7"},
 		{"URN:UUID:f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "1997-02-03T17:43:12.216Z  version      1"},
 		{"{017F22E2-79B0-7CC3-98C4-DC0C0C07398F}", "2022-02-22T19:22:22.000Z  version      7"},

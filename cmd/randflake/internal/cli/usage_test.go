@@ -118,6 +118,7 @@ func TestMessages(t *testing.T) {
 		{args: `new --store missing`, want: "randflake store init --new in a new store"},
 		{args: `store info --store BLANK`, want: "white space"},
 		{args: `convert`, input: "\ufeff" + "3vgoe12ccb8gh\r\n"},
+		{args: `convert`, input: "\ufeff" + "\"3vgoe12ccb8gh\",\r\n"},
 		{args: `convert`, input: "3vgoe12ccb8gh,5\n", want: `line 1: invalid ID: "3vgoe12ccb8gh,5": want 1 to 13`},
 		{args: `convert`, input: "\n\r\n"},
 	} {
