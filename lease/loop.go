@@ -164,7 +164,7 @@ func (l *loop) step(ctx context.Context) (pause time.Duration, err error) {
 		return l.next(now).Sub(now), why
 	}
 	l.backoff = min(max(2*l.backoff, shortest), l.pressed(longest, urgent))
-	left := max(l.due(now).Sub(now), shortest/10)
+	left := max(l.border(now).Sub(now), shortest/10)
 	return min(left, l.backoff/2+rand.N(l.backoff/2+1)), why
 }
 
@@ -350,27 +350,32 @@ func (l *loop) next(now time.Time) time.Time {
 	return next
 }
 
-// due returns a random moment, so that processes don't call at once, of the window in which the next ones are taken; or the end of
-// the leases, if that is earlier.
+// due returns a random moment, so that processes don't call at once, of the window in which the next ones are taken; or the border,
+// if that is earlier.
 func (l *loop) due(now time.Time) time.Time {
 	limits := l.source.Limits()
-	window := limits.WindowOf(now)
+	border := l.border(now)
 	ahead, step := l.depth(now)
-	end := l.coveredUntil(now)
-	last := limits.WindowOf(end) - 1
-	take := max(window+1, last-ahead+step)
+	last := limits.WindowOf(l.coveredUntil(now)) - 1
+	take := max(limits.WindowOf(now)+1, last-ahead+step)
 	part := limits.Window * 3 / 4
 	if step == 2 {
 		part = limits.Window
 	}
 	due := limits.start(take).Add(rand.N(part))
-	if end.After(now) && end.Before(due) {
-		return end
-	}
-	if !end.After(now) { // be there when the next window begins
-		return limits.start(window + 1)
+	if border.Before(due) {
+		return border
 	}
 	return due
+}
+
+// border returns when something must be done at last: when the leases end, or where there is none when the next window begins.
+func (l *loop) border(now time.Time) time.Time {
+	if end := l.coveredUntil(now); end.After(now) {
+		return end
+	}
+	limits := l.source.Limits()
+	return limits.start(limits.WindowOf(now) + 1)
 }
 
 // isLeased reports whether there is a lease of a window.
