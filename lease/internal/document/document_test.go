@@ -31,6 +31,8 @@ type memory struct {
 }
 
 func (m *memory) Check(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.checks++
 	return m.fails
 }
