@@ -172,7 +172,9 @@ func (j job) doPatiently(ctx context.Context, f flags, dir string, rate int) out
 	second := j.doIn(ctx, f, dir+"-again", rate)
 	if second.err != nil {
 		second.err = fmt.Errorf("%w\nit was done again, as the first time: %w", second.err, first.err)
+		return second
 	}
+	os.RemoveAll(dir) // the first time is excused
 	return second
 }
 
