@@ -174,9 +174,11 @@ func (k Kind[T]) testID(t *testing.T, id T, text string) {
 func (k Kind[T]) testTags(t *testing.T, id T, text string) {
 	t.Helper()
 	type tagged struct {
+		//lint:ignore SA5008 people leave the tag there
 		ID    T  `json:",string"`
 		Empty *T `json:",string,omitempty"`
-		Zero  T  `json:",string,omitzero"`
+		//lint:ignore SA5008 people leave the tag there
+		Zero T `json:",string,omitzero"`
 	}
 	for i, from := range []tagged{{ID: id}, {ID: id, Empty: &id}, {ID: id, Zero: id}} { // the zero T may have no form
 		var back tagged
