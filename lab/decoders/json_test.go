@@ -35,8 +35,11 @@ type plain[T any] struct {
 }
 
 type tagged[T any] struct {
-	ID    T  `json:"id,string"`
-	Empty T  `json:"empty,string,omitempty"`
+	//lint:ignore SA5008 people leave the tag there
+	ID T `json:"id,string"`
+	//lint:ignore SA5008 people leave the tag there
+	Empty T `json:"empty,string,omitempty"`
+	//lint:ignore SA5008 people leave the tag there
 	Zero  T  `json:"zero,string,omitzero"`
 	Maybe *T `json:"maybe,string"`
 }
