@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,8 +180,11 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	if printed := fmt.Sprintf("%v %+v %#v", *c, *c, *c); leaktest.Find(printed, key) != "" {
 		t.Errorf("the key is in %s", printed)
 	}
+	if runtime.GOARCH == "s390x" {
+		t.Skip("the block of package aes keeps the key in another form here, which the check does not know")
+	}
 	if leaktest.Find(fmt.Sprintf("%v", reflect.Indirect(reflect.ValueOf(aesOf(t, key)))), key) == "" {
-		t.Skip("the block of this architecture keeps the key in another form, which the check does not know")
+		t.Error("the check does not find the key in a block")
 	}
 }
 
