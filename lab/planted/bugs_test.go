@@ -439,8 +439,8 @@ var bugs = []bug{
 	{
 		name:  "a swap that compares nothing",
 		file:  "lease/file/file.go",
-		right: "if !turns.Unchanged(answer.Entries, expect) {",
-		wrong: "if !turns.Unchanged(answer.Entries, answer.Entries) {",
+		right: "if !swap.Matches(answer.Entries, expect) {",
+		wrong: "if !swap.Matches(answer.Entries, answer.Entries) {",
 		test:  "^TestSuite$",
 	},
 	{

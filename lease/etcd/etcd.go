@@ -50,7 +50,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
-	"github.com/randflake/randflake/lease/internal/turns"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An Engine holds entries in etcd. It implements [lease.Engine].
@@ -141,7 +141,7 @@ func (e *Engine) gets(names []string) []clientv3.Op {
 
 func (e *Engine) commit(ctx context.Context, what string, names []string, conditions []clientv3.Cmp, then, otherwise []clientv3.Op) (a lease.Answer, err error) {
 	if err := e.usable(ctx); err != nil {
-		return a, turns.Unmade(err)
+		return a, swap.Unmade(err)
 	}
 	resp, err := e.kv.Txn(ctx).If(conditions...).Then(then...).Else(otherwise...).Commit()
 	if end, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(end) {
@@ -259,7 +259,7 @@ func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallO
 	resp, err := s.KVClient.Txn(once, in, append(slices.Clip(opts), end, grpc.Peer(&member))...)
 	err = explained(ctx, err)
 	if member.Addr == nil {
-		err = turns.Unmade(err)
+		err = swap.Unmade(err)
 	}
 	return resp, err
 }

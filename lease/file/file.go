@@ -39,7 +39,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile"
-	"github.com/randflake/randflake/lease/internal/turns"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An Engine keeps entries in a directory. It holds no file open between calls.
@@ -109,19 +109,19 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (answer lease.Answer, err error) {
 	unlock, err := e.lock(ctx)
 	if err != nil {
-		return answer, turns.Unmade(err)
+		return answer, swap.Unmade(err)
 	}
 	defer unlock()
 	s, lineage, err := e.load(ctx)
 	if err != nil {
-		return answer, turns.Unmade(err)
+		return answer, swap.Unmade(err)
 	}
 	var names []string
 	for _, entry := range expect {
 		names = append(names, entry.Name)
 	}
 	answer = s.answer(names, lineage)
-	if !turns.Unchanged(answer.Entries, expect) {
+	if !swap.Matches(answer.Entries, expect) {
 		return answer, nil
 	}
 	for _, entry := range put {
@@ -292,7 +292,7 @@ func (e *Engine) replace(name string, content []byte) error {
 			err = step.do()
 		}
 		if err != nil && step.name == "write" {
-			err = turns.Unmade(err)
+			err = swap.Unmade(err)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -271,6 +271,11 @@ func TestChanges(t *testing.T) {
 	}
 	s.write(t, "token", "second\n")
 	leasetest.Put(t, e, "a", "1")
+	must(t, os.Remove(filepath.Join(s.dir, "token")))
+	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrStore) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a token: %v", err)
+	}
+	s.write(t, "token", "second")
 	backup := s.objects["/ids"]
 	delete(s.objects, "/ids")
 	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrNoSpace) {
@@ -407,18 +412,5 @@ func TestInPod(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
 	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
 		t.Errorf("with another authority's file: %v", err)
-	}
-}
-
-// TestFind looks for one of a list again and again.
-func TestFind(t *testing.T) {
-	all := []named{{Name: "a"}, {Name: "b"}}
-	for _, name := range []string{"b", "a", "b"} {
-		if got := find(all, name); got.Name != name {
-			t.Errorf("found %q, want %q", got.Name, name)
-		}
-	}
-	if got := find(all, "c"); got.Name != "" {
-		t.Errorf("found %q, and it isn't there", got.Name)
 	}
 }

@@ -44,8 +44,8 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/swap"
 	"github.com/randflake/randflake/lease/internal/tlsfiles"
-	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine keeps entries in a table. It implements [lease.Engine].
@@ -151,7 +151,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.A
 		args = append(args, entry.Name, entry.Value, entry.Value)
 	}
 	text += ";\nUPDATE @table SET position = position + 1 WHERE name = '' AND @randflake_ok"
-	return turns.Take(ctx, expect, func() (lease.Answer, error) { return e.call(ctx, "swap", text, args, names) })
+	return swap.Retry(ctx, expect, func() (lease.Answer, error) { return e.call(ctx, "swap", text, args, names) })
 }
 
 // call makes a call, again where that is certain to have changed nothing, and examines a server that was not yet.
@@ -176,7 +176,7 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 		}
 		time.Sleep(rand.N(20 * time.Millisecond))
 	}
-	return lease.Answer{}, e.explain(ctx, what, turns.Unmade(cmp.Or(ctx.Err(), fs.ErrClosed)))
+	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(cmp.Or(ctx.Err(), fs.ErrClosed)))
 }
 
 // send sends one request and takes its answers: entries, the report, and COMMIT's. Nothing is committed before the first. No
@@ -184,7 +184,7 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (a lease.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
-		return a, false, turns.Unmade(err)
+		return a, false, swap.Unmade(err)
 	}
 	defer conn.Close()
 	rows, err := conn.QueryContext(ctx, text, args...)

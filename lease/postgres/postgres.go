@@ -47,7 +47,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
-	"github.com/randflake/randflake/lease/internal/turns"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An Engine keeps entries in a table. It implements [lease.Engine].
@@ -147,7 +147,7 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
 	putNames, putValues := split(append(put[:len(put):len(put)], lease.Entry{Value: []byte{}}))
-	return turns.Take(ctx, expect, func() (a lease.Answer, err error) {
+	return swap.Retry(ctx, expect, func() (a lease.Answer, err error) {
 		var swapped bool
 		a, err = e.answer(ctx, "swap", names, &swapped, swapSQL, names, values, putNames, putValues)
 		a.Swapped = swapped && err == nil
@@ -207,11 +207,11 @@ func join(names []string, values [][]byte) (entries []lease.Entry) {
 // send sends statements in one round trip, and returns when they have taken effect.
 func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	if e.closed.Load() {
-		return turns.Unmade(fs.ErrClosed)
+		return swap.Unmade(fs.ErrClosed)
 	}
 	c, err := e.pool.Acquire(ctx)
 	if err != nil {
-		return turns.Unmade(err)
+		return swap.Unmade(err)
 	}
 	defer c.Release()
 	notes := c.Conn().PgConn().CustomData()

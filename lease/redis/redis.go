@@ -36,8 +36,8 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/swap"
 	"github.com/randflake/randflake/lease/internal/tlsfiles"
-	"github.com/randflake/randflake/lease/internal/turns"
 )
 
 // An Engine keeps entries in Redis. It implements [lease.Engine].
@@ -178,7 +178,7 @@ func (e *Engine) call(ctx context.Context, op string, args ...any) (answer lease
 	if err = ctx.Err(); err == nil && e.closed.Load() {
 		err = fs.ErrClosed
 	}
-	err = turns.Unmade(err)
+	err = swap.Unmade(err)
 	if err == nil {
 		type result struct {
 			lease.Answer
@@ -268,7 +268,7 @@ func (e *Engine) send(ctx context.Context, op string, args []any) (answer lease.
 func (e *Engine) exchange(ctx context.Context, args []any) (reply []any, err error) {
 	client, err := e.primary(ctx)
 	if err != nil {
-		return nil, turns.Unmade(err)
+		return nil, swap.Unmade(err)
 	}
 	limit := 2 * time.Second
 	if end, ok := ctx.Deadline(); ok {
@@ -293,7 +293,7 @@ func (e *Engine) exchange(ctx context.Context, args []any) (reply []any, err err
 		return nil, fmt.Errorf("%w: CONFIG GET: %w: allow it, or give your word with settings=trusted that Redis is set up as documented", lease.ErrUnsafe, refusal)
 	}
 	if err != nil { // the first command's that failed
-		return nil, turns.Unsent(err)
+		return nil, swap.Unsent(err)
 	}
 	for _, r := range required {
 		if got := settings.Val()[r.name]; !e.config.TrustSettings && got != r.value {

@@ -37,7 +37,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile"
 	"github.com/randflake/randflake/lease/internal/storeurl"
-	"github.com/randflake/randflake/lease/internal/turns"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An Engine keeps entries in a file of SQLite. It opens the file for each call, and so finds the one that is there by now.
@@ -117,7 +117,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	}
 	return e.transact(ctx, "swap", "rw", "immediate", func(tx *sql.Tx, a *lease.Answer) (err error) {
 		a.Entries, err = named(ctx, tx, names)
-		a.Swapped = turns.Unchanged(a.Entries, expect)
+		a.Swapped = swap.Matches(a.Entries, expect)
 		if err != nil || !a.Swapped {
 			return err
 		}
@@ -186,14 +186,14 @@ func (e *Engine) transact(ctx context.Context, what string, access string, kind 
 	if err == nil || e.closed.Load() {
 		err = cmp.Or(ctx.Err(), fs.ErrClosed)
 	}
-	return lease.Answer{}, e.explain(ctx, what, turns.Unmade(err))
+	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(err))
 }
 
 // try makes a transaction on a connection of its own. The file's identity comes last: if the file is replaced meanwhile, that
 // shows too much, not too little.
 func (e *Engine) try(ctx context.Context, access string, kind string, run func(*sql.Tx, *lease.Answer) error) (a lease.Answer, err error) {
 	if file, err := localfile.Stat(e.path); err != nil && access == "rw" {
-		return a, turns.Unmade(err)
+		return a, swap.Unmade(err)
 	} else if file.Links > 1 {
 		return a, fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", lease.ErrUnsafe, file.Links)
 	} else if file.Mounted {
@@ -208,7 +208,7 @@ func (e *Engine) try(ctx context.Context, access string, kind string, run func(*
 	defer db.Close()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return a, turns.Unmade(err)
+		return a, swap.Unmade(err)
 	}
 	defer tx.Rollback()
 	if kind == "immediate" { // it has the lock, and COMMIT waits for those who read
@@ -221,7 +221,7 @@ func (e *Engine) try(ctx context.Context, access string, kind string, run func(*
 		err = tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position").Scan(&a.Lineage, &a.Position)
 	}
 	if err != nil {
-		return a, turns.Unmade(err)
+		return a, swap.Unmade(err)
 	}
 	err = tx.Commit()
 	file, failed := localfile.Stat(e.path)

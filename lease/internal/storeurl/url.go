@@ -56,3 +56,11 @@ func TakeWord(query url.Values, name, word string) (bool, error) {
 	}
 	return true, nil
 }
+
+// Done returns an error if a parameter is left that nobody took.
+func Done(query url.Values, want string) error {
+	for name := range query {
+		return fmt.Errorf("unknown parameter %q: want %s", name, want)
+	}
+	return nil
+}
