@@ -184,6 +184,7 @@ func TestLoss(t *testing.T) {
 		do(t, server, strings.Fields(words)...)
 		_, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
 		wantError(t, words, err, lease.ErrCorrupt, want)
+		wantError(t, words, err, lease.ErrStore)
 		do(t, server, "DEL", strings.Fields(words)[1])
 		must(t, e.Prepare(t.Context()))
 		put(t, e, "a", "1")
@@ -261,11 +262,14 @@ func TestReplicasAcknowledge(t *testing.T) {
 	defer cancel()
 	_, err := e.Swap(ctx, nil, entry("b", "1"))
 	wantError(t, "Swap", err, nil, "0 of 1 replicas")
+	if errors.Is(err, lease.ErrStore) {
+		t.Errorf("%v, and it was made", err)
+	}
 	must(t, replica.Resume())
 	must(t, replica.Kill())
 	waitFor(t, func() bool { return info(primary, "connected_slaves:0") })
 	_, err = e.Swap(t.Context(), nil, entry("c", "1"))
-	wantError(t, "Swap without a replica", err, nil, "0 of 1 replicas are connected")
+	wantError(t, "Swap without a replica", err, lease.ErrStore, "0 of 1 replicas are connected")
 	if value, _ := read(t, connect(t, primary.Addr(), ""), "c"); value != "" {
 		t.Errorf("it wrote %q", value)
 	}
