@@ -83,16 +83,29 @@ func engines(t *testing.T, address string) (list []*Engine) {
 
 var put = []lease.Entry{{Name: "x", Value: []byte("y")}}
 
-// TestNotRepeated: whatever a server says, a transaction is sent once.
+// TestNotRepeated: whatever a server says, a transaction is sent once. Only by some codes it says that nothing was changed.
 func TestNotRepeated(t *testing.T) {
 	q := &quitter{version: "3.6.0"}
 	for _, e := range engines(t, q.serve(t)) {
-		for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded, codes.Unavailable, codes.Unknown, codes.Aborted} {
+		for code, refused := range map[codes.Code]bool{
+			codes.Canceled:          false,
+			codes.DeadlineExceeded:  false,
+			codes.Unavailable:       false,
+			codes.Unknown:           false,
+			codes.Aborted:           false,
+			codes.ResourceExhausted: false,
+			codes.InvalidArgument:   true,
+			codes.PermissionDenied:  true,
+			codes.Unauthenticated:   true,
+		} {
 			q.code.Store(uint32(code))
 			q.asked.Store(0)
 			_, err := e.Swap(t.Context(), nil, put)
-			if err == nil || errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "gave up") || errors.Is(err, context.Canceled) {
-				t.Errorf("%v: error %v, want one that says that the outcome is unknown, and what the server says", code, err)
+			if err == nil || !strings.Contains(err.Error(), "gave up") || errors.Is(err, context.Canceled) {
+				t.Errorf("%v: error %v, want one that says what the server says", code, err)
+			}
+			if errors.Is(err, lease.ErrStore) != refused {
+				t.Errorf("%v: error %v: says that nothing was changed: want %t", code, err, refused)
 			}
 			if asked := q.asked.Load(); asked != 1 {
 				t.Errorf("%v: sent %d times, want once", code, asked)
