@@ -204,8 +204,15 @@ func (s *Server) end(signal syscall.Signal) error {
 	}
 }
 
-// Pause stops the server's process, if it runs, as a machine does that stalls, until Resume.
-func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+// Pause stops the server's process, if it runs, as a machine does that stalls, until Resume. It returns when all threads have stopped,
+// as far as the system can tell.
+func (s *Server) Pause() error {
+	err := s.signal(syscall.SIGSTOP)
+	if err != nil || s.process == nil {
+		return err
+	}
+	return s.failed(waitStopped(s.process.Pid))
+}
 
 // Resume makes the process go on.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
