@@ -445,7 +445,7 @@ var bugs = []bug{
 	},
 	{
 		name:  "a swap without the lock",
-		file:  "lease/file/file.go",
+		file:  "lease/file/lock.go",
 		right: "	if err := e.wait(ctx, f); err != nil {",
 		wrong: "	if err := ctx.Err(); err != nil {",
 		test:  "^TestSuite$",
@@ -459,21 +459,21 @@ var bugs = []bug{
 	},
 	{
 		name:  "entries renamed before they are written",
-		file:  "lease/file/file.go",
+		file:  "lease/file/replace.go",
 		right: "		{\"write\", func() error { return e.write(next, content) }},\n		{\"rename\", func() error { return os.Rename(next, e.path(name)) }},\n",
 		wrong: "		{\"write\", func() error { return e.write(e.path(name), content) }},\n		{\"rename\", func() error { return os.Rename(e.path(name), next) }},\n",
 		test:  "^TestCrashes$",
 	},
 	{
 		name:  "a damaged file taken for a good one",
-		file:  "lease/file/file.go",
+		file:  "lease/file/state.go",
 		right: "if string(sum) != sumOf(body) {",
 		wrong: "if len(sum) == 0 {",
 		test:  "^TestDamage$",
 	},
 	{
 		name:  "a copy of the directory with the same lineage",
-		file:  "lease/file/file.go",
+		file:  "lease/file/state.go",
 		right: "return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil",
 		wrong: "return token + cmp.Or(\"\", dir.Born[:0], file.Inode[:0]), nil",
 		test:  "^TestCopy$",
