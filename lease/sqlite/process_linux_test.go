@@ -37,7 +37,7 @@ func mount(t *testing.T) (dir string) {
 func wantKept(t *testing.T, e *Engine, want error, text string) {
 	t.Helper()
 	_, err := e.Swap(t.Context(), nil, append(entry("a", "2"), entry("b", strings.Repeat("b", lease.MaxValue))...))
-	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), e.path) {
+	if !errors.Is(err, want) || !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), e.path) {
 		t.Errorf("%v, want %v", err, want)
 	}
 	if value, _ := get(t, e, "a"); value != "1" {

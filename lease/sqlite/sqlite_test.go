@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	e := prepared(t, path)
-	a, err := e.transact(t.Context(), "read", "rw", "deferred", func(*sql.Tx, *lease.Answer) error {
+	a, err := e.transact(t.Context(), "read", reading, func(*sql.Tx, *lease.Answer) error {
 		return os.Remove(path)
 	})
 	if !errors.Is(err, lease.ErrNoSpace) || a.Lineage != "" {
