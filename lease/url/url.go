@@ -1,6 +1,7 @@
 // Package url opens a space by the name of its store: a directory or a URL.
 //
-//	space, err := url.Open(ctx, os.Getenv("RANDFLAKE_STORE"), lease.Config{})
+//	keeper, err := url.Keep("shop") // a generator, by the store and the secret that the environment names
+//	space, err := url.Open(ctx, "postgres://app:password@db.example.com/app", lease.Config{})
 //
 // [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each also takes space=NAME, the name
 // of the space. This package compiles the clients of all engines: a program that needs one of them only imports that one's package.
@@ -9,7 +10,6 @@ package url
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/randflake/randflake/lease"
@@ -23,16 +23,16 @@ import (
 	"github.com/randflake/randflake/lease/sqlite"
 )
 
-// A kind of stores has the scheme of its URLs, and an engine.
-type kind struct {
+// A driver makes engines of the URLs with one scheme.
+type driver struct {
 	scheme  string
 	check   func(where string) error
 	connect func(ctx context.Context, where string) (lease.Engine, error)
 }
 
-// kinds have the order in which help and errors list them.
-var kinds = []kind{
-	{"file", func(string) error { return nil }, func(_ context.Context, dir string) (lease.Engine, error) { return file.New(dir) }},
+// drivers have the order in which help and errors list them.
+var drivers = []driver{
+	{"file", checkDir, engine(openDir)},
 	{"sqlite", sqlite.Check, engine(sqlite.Connect)},
 	{"etcd", etcd.Check, engine(etcd.Connect)},
 	{"etcds", etcd.Check, engine(etcd.Connect)},
@@ -46,9 +46,14 @@ var kinds = []kind{
 	{"kubernetes", kubernetes.Check, engine(kubernetes.Connect)},
 }
 
-func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, error)) func(context.Context, string) (lease.Engine, error) {
-	return func(ctx context.Context, url string) (lease.Engine, error) {
-		e, err := connect(ctx, url)
+func checkDir(string) error { return nil }
+
+func openDir(_ context.Context, dir string) (*file.Engine, error) { return file.New(dir) }
+
+// engine makes all drivers of one type. An error has no engine, not even a nil one.
+func engine[E lease.Engine](connect func(ctx context.Context, where string) (E, error)) func(context.Context, string) (lease.Engine, error) {
+	return func(ctx context.Context, where string) (lease.Engine, error) {
+		e, err := connect(ctx, where)
 		if err != nil {
 			return nil, err
 		}
@@ -56,18 +61,20 @@ func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, er
 	}
 }
 
-// kindOf returns the kind of stores with a scheme, or nil.
-func kindOf(scheme string) *kind {
-	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.scheme == scheme }); i >= 0 {
-		return &kinds[i]
+// driverOf returns the driver for a scheme, or nil.
+func driverOf(scheme string) *driver {
+	for i := range drivers {
+		if drivers[i].scheme == scheme {
+			return &drivers[i]
+		}
 	}
 	return nil
 }
 
 // Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
 func Schemes() (schemes []string) {
-	for _, k := range kinds {
-		schemes = append(schemes, k.scheme)
+	for _, d := range drivers {
+		schemes = append(schemes, d.scheme)
 	}
 	return schemes
 }
@@ -83,13 +90,15 @@ func Schemes() (schemes []string) {
 //   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
 //     could be a URL with a typing error, or what a driver takes, and hold a password.
 func Parse(name string) (l Location, space string, err error) {
-	if l, err = parseLocation(name); err != nil || l.URL == "" {
+	l, err = parseLocation(name)
+	if err != nil || l.URL == "" {
 		return l, "", err
 	}
-	if l.URL, space, err = takeSpace(l.URL); err != nil {
+	l.URL, space, err = takeSpace(l.URL)
+	if err != nil {
 		return l, "", err
 	}
-	return l, space, l.kind().check(l.URL)
+	return l, space, l.driver().check(l.URL)
 }
 
 // takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all else as it is.
@@ -100,13 +109,15 @@ func takeSpace(url string) (rest, space string, err error) {
 	}
 	var others []string
 	for parameter := range strings.SplitSeq(query, "&") {
-		if value, found := strings.CutPrefix(parameter, "space="); found && (value == "" || space != "") {
-			return "", "", fmt.Errorf("%w: space=%s: want one name", lease.ErrInvalid, value)
-		} else if found {
-			space = value
-		} else {
+		value, found := strings.CutPrefix(parameter, "space=")
+		if !found {
 			others = append(others, parameter)
+			continue
 		}
+		if value == "" || space != "" {
+			return "", "", fmt.Errorf("%w: space=%s: want one name", lease.ErrInvalid, value)
+		}
+		space = value
 	}
 	if len(others) > 0 {
 		rest += "?" + strings.Join(others, "&")
@@ -120,7 +131,7 @@ func Engine(ctx context.Context, name string) (e lease.Engine, space string, err
 	if err != nil {
 		return nil, "", err
 	}
-	e, err = l.kind().connect(ctx, l.Dir+l.URL)
+	e, err = l.driver().connect(ctx, l.where())
 	return e, space, err
 }
 
@@ -134,7 +145,10 @@ func Create(ctx context.Context, name string, config lease.Config) (*lease.Space
 	return begin(ctx, name, config, lease.Create)
 }
 
-func begin(ctx context.Context, name string, config lease.Config, start func(context.Context, lease.Engine, lease.Config) (*lease.Space, error)) (*lease.Space, error) {
+// An opener is lease.Open or lease.Create.
+type opener func(context.Context, lease.Engine, lease.Config) (*lease.Space, error)
+
+func begin(ctx context.Context, name string, config lease.Config, open opener) (*lease.Space, error) {
 	e, space, err := Engine(ctx, name)
 	if err != nil {
 		return nil, err
@@ -142,7 +156,7 @@ func begin(ctx context.Context, name string, config lease.Config, start func(con
 	if space != "" {
 		config.Name = space
 	}
-	s, err := start(ctx, e, config)
+	s, err := open(ctx, e, config)
 	if err != nil {
 		e.Close()
 	}

@@ -111,7 +111,7 @@ func TestWindowsDrive(t *testing.T) {
 func TestSchemes(t *testing.T) {
 	for _, scheme := range Schemes() {
 		l, err := parseLocation(strings.ToUpper(scheme) + ":///x")
-		if err != nil || l.kind() != kindOf(scheme) {
+		if err != nil || l.driver() != driverOf(scheme) {
 			t.Errorf("%s: %+v, %v", scheme, l, err)
 		}
 	}
