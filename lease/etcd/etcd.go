@@ -52,12 +52,21 @@ var _ lease.Engine = (*Engine)(nil)
 // New returns an engine on a client, by its connections and not by its KV. Close leaves it open. prefix is what the keys begin with,
 // up to a slash at its end; "/randflake/" if empty.
 func New(client *clientv3.Client, prefix string) (*Engine, error) {
-	prefix = cmp.Or(prefix, "/randflake/")
-	if !strings.HasSuffix(prefix, "/") {
-		return nil, fmt.Errorf("etcd: prefix %q: want a slash at the end", prefix)
+	prefix, err := checkPrefix(prefix)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
 	}
 	kv := clientv3.NewKVFromKVClient(sendOnce{clientv3.RetryKVClient(client)}, client)
 	return &Engine{client: client, kv: kv, prefix: prefix}, nil
+}
+
+// checkPrefix returns a prefix, or the default for none.
+func checkPrefix(prefix string) (string, error) {
+	prefix = cmp.Or(prefix, "/randflake/")
+	if !strings.HasSuffix(prefix, "/") {
+		return "", fmt.Errorf("prefix %q: want a slash at the end", prefix)
+	}
+	return prefix, nil
 }
 
 // Prepare has nothing to do.

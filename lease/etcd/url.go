@@ -103,7 +103,10 @@ func withPort(host string) (string, bool) {
 
 // configure goes by the parameters. The client is silent, and quick to notice a dead connection and to try again.
 func configure(query url.Values, secure bool) (c clientv3.Config, prefix string, err error) {
-	prefix = storeurl.Take(query, "prefix")
+	prefix, err = checkPrefix(storeurl.Take(query, "prefix"))
+	if err != nil {
+		return c, "", err
+	}
 	text := cmp.Or(storeurl.Take(query, "dial-timeout"), "5s")
 	timeout, err := time.ParseDuration(text)
 	if err != nil || timeout <= 0 {

@@ -17,7 +17,7 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	}
 	f, err := os.OpenFile(e.path(lockName), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, e.failed(noSpace)
+		return nil, e.failed(errNoSpace)
 	}
 	if err != nil {
 		return nil, e.failed(err)

@@ -53,10 +53,10 @@ func (e *Engine) missing() error {
 	if err == nil {
 		return e.corrupt(entriesName, "it is missing")
 	}
-	return e.failed(noSpace)
+	return e.failed(errNoSpace)
 }
 
-var noSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
+var errNoSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
 
 // lineage returns what tells this directory from copies of it. token is that of its entries.
 func (e *Engine) lineage(token string) (string, error) {

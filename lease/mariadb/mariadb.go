@@ -61,11 +61,20 @@ type Config struct {
 // New returns an engine on db, which its Close leaves open. Connections must have multiStatements=true and
 // interpolateParams=true, as the driver calls them, autocommit, and all the same time_zone.
 func New(db *sql.DB, config Config) (*Engine, error) {
-	config.Table = cmp.Or(config.Table, "randflake_entries")
-	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString(config.Table) {
-		return nil, fmt.Errorf("mariadb: table %q: want up to 64 letters, digits and _, not a digit first", config.Table)
+	config, err := config.complete()
+	if err != nil {
+		return nil, fmt.Errorf("mariadb: %w", err)
 	}
 	return &Engine{db: db, config: config, where: "MariaDB"}, nil
+}
+
+// complete returns c with what is set by default.
+func (c Config) complete() (Config, error) {
+	c.Table = cmp.Or(c.Table, "randflake_entries")
+	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString(c.Table) {
+		return c, fmt.Errorf("table %q: want up to 64 letters, digits and _, not a digit first", c.Table)
+	}
+	return c, nil
 }
 
 // Read implements [lease.Engine].

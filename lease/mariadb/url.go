@@ -56,6 +56,10 @@ func parse(text string) (d *mysql.Config, config Config, where string, err error
 	if err != nil {
 		return nil, config, "", err
 	}
+	config, err = config.complete()
+	if err != nil {
+		return nil, config, "", err
+	}
 	encrypted, err := tlsfiles.Take(query)
 	if err != nil {
 		return nil, config, "", err

@@ -29,7 +29,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +64,9 @@ var _ lease.Engine = (*Engine)(nil)
 // New returns an engine in the database of pool. Its Close leaves pool open. Through PgBouncer the pool's DefaultQueryExecMode must be
 // QueryExecModeExec. Unlike an engine of Connect it does not notice when somebody cancels a commit that waits for synchronous standbys.
 func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
-	config.Schema = cmp.Or(config.Schema, defaultSchema)
-	if _, err := DDL(config.Schema); err != nil {
-		return nil, err
+	config, err := config.complete()
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return &Engine{pool: pool, config: config, sql: newStatements(config)}, nil
 }

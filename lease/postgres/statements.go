@@ -9,8 +9,6 @@ import (
 	"strings"
 )
 
-const defaultSchema = "randflake"
-
 // statements are those on one table.
 type statements struct {
 	read string
@@ -69,9 +67,18 @@ func fill(sql string, c Config) string {
 // DDL returns the statements that make a schema, "randflake" if empty, and its table, where no program may do so. To run them
 // again is safe.
 func DDL(schema string) (string, error) {
-	schema = cmp.Or(schema, defaultSchema)
-	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`).MatchString(schema) { // needs no more than quotes in SQL
-		return "", fmt.Errorf("postgres: schema %q: want up to 63 letters, digits, _ and -, a letter or _ first", schema)
+	c, err := Config{Schema: schema}.complete()
+	if err != nil {
+		return "", fmt.Errorf("postgres: %w", err)
 	}
-	return strings.ReplaceAll(ddlSQL, "@schema", `"`+schema+`"`), nil
+	return strings.ReplaceAll(ddlSQL, "@schema", `"`+c.Schema+`"`), nil
+}
+
+// complete returns c with what is set by default.
+func (c Config) complete() (Config, error) {
+	c.Schema = cmp.Or(c.Schema, "randflake")
+	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`).MatchString(c.Schema) { // needs no more than quotes in SQL
+		return c, fmt.Errorf("schema %q: want up to 63 letters, digits, _ and -, a letter or _ first", c.Schema)
+	}
+	return c, nil
 }

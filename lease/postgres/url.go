@@ -47,7 +47,7 @@ func SchemaOf(url string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("postgres: URL: %w", err)
 	}
-	return cmp.Or(config.Schema, defaultSchema), nil
+	return config.Schema, nil
 }
 
 // parse splits a URL into what is the driver's and the schema. No error shows the password.
@@ -63,6 +63,10 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	}
 	own.Schema = storeurl.Take(query, "schema")
 	own.PromotionKept, err = storeurl.TakeWord(query, "promotion", "kept")
+	if err != nil {
+		return nil, own, err
+	}
+	own, err = own.complete()
 	if err != nil {
 		return nil, own, err
 	}
