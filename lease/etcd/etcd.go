@@ -10,18 +10,21 @@
 //	cert, key      PEM files with the client's certificate and key
 //	dial-timeout   how long to wait for a connection; 5s by default
 //
-// An entry is a key, prefix and name; no other keys may begin with the prefix. A user needs to read and
-// write those alone. While etcd is out of reach a call waits until its context is done. The process has the clock.
+// An entry is a key, prefix and name; no other keys may begin with the prefix. A user needs to read
+// and write those alone. While etcd is out of reach a call waits until its context is done. The
+// process has the clock.
 //
-// Members older than release 3.5.5 are refused. Never run etcd with --unsafe-no-fsync, which no client can
-// find out. Let it compact (--auto-compaction-retention). When its space quota is used up it refuses all
-// changes, and forgets nothing. What one call expects and puts must fit in its --max-request-bytes.
+// Members older than release 3.5.5 are refused. Never run etcd with --unsafe-no-fsync, which no
+// client can find out. Let it compact (--auto-compaction-retention). When its space quota is used
+// up it refuses all changes, and forgets nothing. What one call expects and puts must fit in its
+// --max-request-bytes.
 //
-// Lineage is the cluster's id, by which a snapshot shows that was restored into a new cluster. Position is
-// etcd's revision. By that an older data directory shows, a snapshot restored with the names, peer URLs and
-// token that the cluster had, and a minority that went on by --force-new-cluster, but only until other
-// changes, or --bump-revision, have made up for the revisions that were lost. So give a restored cluster
-// another --initial-cluster-token, or report a loss before any process uses the space.
+// Lineage is the cluster's id, by which a snapshot shows that was restored into a new cluster.
+// Position is etcd's revision. By that an older data directory shows, a snapshot restored with the
+// names, peer URLs and token that the cluster had, and a minority that went on by
+// --force-new-cluster, but only until other changes, or --bump-revision, have made up for the
+// revisions that were lost. So give a restored cluster another --initial-cluster-token, or report a
+// loss before any process uses the space.
 package etcd
 
 import (
@@ -49,8 +52,8 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a client, by its connections and not by its KV. Close leaves it open. prefix is what the keys begin with,
-// up to a slash at its end; "/randflake/" if empty.
+// New returns an engine on a client, by its connections and not by its KV. Close leaves it open.
+// prefix is what the keys begin with, up to a slash at its end; "/randflake/" if empty.
 func New(client *clientv3.Client, prefix string) (*Engine, error) {
 	prefix, err := checkPrefix(prefix)
 	if err != nil {
@@ -83,7 +86,8 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	return a, nil
 }
 
-// Swap implements [lease.Engine], with one transaction. etcd acknowledges it when a majority has it on disk.
+// Swap implements [lease.Engine], with one transaction. etcd acknowledges it when a majority has it
+// on disk.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	var conditions []clientv3.Cmp
 	for _, want := range expect {
@@ -111,7 +115,8 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	return a, nil
 }
 
-// gets begins with a get that finds nothing, on purpose: a member that lags behind may answer an empty transaction by itself.
+// gets begins with a get that finds nothing, on purpose: a member that lags behind may answer an
+// empty transaction by itself.
 func (e *Engine) gets(names []string) []clientv3.Op {
 	ops := []clientv3.Op{clientv3.OpGet(e.prefix, clientv3.WithCountOnly())}
 	for _, name := range names {

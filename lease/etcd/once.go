@@ -15,9 +15,9 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// A sendOnce sends each transaction once. etcd's client repeats any request, also one that writes, to which a
-// server says by itself that it was cancelled or took too long, though it may have taken effect; but not
-// when the context is over by then.
+// A sendOnce sends each transaction once. etcd's client repeats any request, also one that writes,
+// to which a server says by itself that it was cancelled or took too long, though it may have taken
+// effect; but not when the context is over by then.
 type sendOnce struct{ pb.KVClient }
 
 // Txn implements [pb.KVClient].
@@ -38,8 +38,8 @@ func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallO
 	return resp, explained(ctx, err)
 }
 
-// refused reports whether etcd says that it didn't carry out a transaction. When its space is used up that isn't certain: the one that
-// fills it is carried out, and refused.
+// refused reports whether etcd says that it didn't carry out a transaction. When its space is used
+// up that isn't certain: the one that fills it is carried out, and refused.
 func refused(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated:
@@ -48,8 +48,12 @@ func refused(err error) bool {
 	return false
 }
 
-// explain is an interceptor for what a client asks beside transactions, whose contexts sendOnce cancels.
-func explain(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+// explain is an interceptor for what a client asks beside transactions, whose contexts sendOnce
+// cancels.
+func explain(
+	ctx context.Context, method string, req, reply any,
+	cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if method == "/etcdserverpb.KV/Txn" {
 		return err
@@ -57,8 +61,9 @@ func explain(ctx context.Context, method string, req, reply any, cc *grpc.Client
 	return explained(ctx, err)
 }
 
-// explained returns the error of a call that waited for a connection as long as ctx lasted, with the reason, of which the client
-// would say nothing. A server may notice that ctx is over before ctx does.
+// explained returns the error of a call that waited for a connection as long as ctx lasted, with
+// the reason, of which the client would say nothing. A server may notice that ctx is over before
+// ctx does.
 func explained(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded {
 		return err

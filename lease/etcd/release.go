@@ -12,8 +12,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// usable refuses, once, a cluster with a member that is too old. A member that does not answer soon after another one did is
-// passed over.
+// usable refuses, once, a cluster with a member that is too old. A member that does not answer soon
+// after another one did is passed over.
 func (e *Engine) usable(ctx context.Context) error {
 	if e.closed.Load() {
 		return e.failed(ctx, "use", fs.ErrClosed)
@@ -44,7 +44,8 @@ func (e *Engine) usable(ctx context.Context) error {
 	return nil
 }
 
-// checkVersion refuses releases that may forget in a crash what the only member acknowledged (etcd issue 14370).
+// checkVersion refuses releases that may forget in a crash what the only member acknowledged (etcd
+// issue 14370).
 func checkVersion(endpoint, version string) error {
 	var v [3]int
 	_, err := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2])

@@ -101,7 +101,8 @@ func withPort(host string) (string, bool) {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "2379")), !bare
 }
 
-// configure goes by the parameters. The client is silent, and quick to notice a dead connection and to try again.
+// configure goes by the parameters. The client is silent, and quick to notice a dead connection and
+// to try again.
 func configure(query url.Values, secure bool) (c clientv3.Config, prefix string, err error) {
 	prefix, err = checkPrefix(storeurl.Take(query, "prefix"))
 	if err != nil {
@@ -112,7 +113,9 @@ func configure(query url.Values, secure bool) (c clientv3.Config, prefix string,
 	if err != nil || timeout <= 0 {
 		return c, "", fmt.Errorf("dial-timeout=%s: want a duration such as 5s", text)
 	}
-	again := backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second}
+	again := backoff.DefaultConfig
+	again.BaseDelay = 100 * time.Millisecond
+	again.MaxDelay = 3 * time.Second
 	c = clientv3.Config{
 		DialTimeout:          timeout,
 		DialKeepAliveTime:    10 * time.Second,

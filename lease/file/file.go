@@ -1,4 +1,5 @@
-// Package file is an engine for stores in a directory on a local disk, which many processes of one machine may share.
+// Package file is an engine for stores in a directory on a local disk, which many processes of one
+// machine may share.
 //
 //	engine, err := file.New("/var/lib/app/leases")
 //	space, err := lease.Open(ctx, engine, lease.Config{})
@@ -9,19 +10,21 @@
 //	lineage   4XK..., a random token, made with the directory
 //	lock      empty
 //
-// A swap replaces "entries" as a whole: that suits some thousand counters; take SQLite for more. It holds the lock of "lock", writes
-// the new file under another name, syncs it, renames it and syncs the directory. A crash leaves the old file or the new one. Files
-// that are damaged or of another directory are refused; nothing is repaired or overwritten.
+// A swap replaces "entries" as a whole: that suits some thousand counters; take SQLite for more. It
+// holds the lock of "lock", writes the new file under another name, syncs it, renames it and syncs
+// the directory. A crash leaves the old file or the new one. Files that are damaged or of another
+// directory are refused; nothing is repaired or overwritten.
 //
-// Lineage is the token, the inode number of "lineage" and on Linux its time of birth, and the time of birth of the directory, or its
-// inode number where that is not known. It changes in a copy of the directory, even one that shares files by hard links, and in one
-// that was removed and restored. Without inode numbers, as on Windows, it is the token alone. Position is the number of swaps. What
-// can't show: a snapshot of the whole disk, or older files that are put back while no process has seen the newer ones. Then report
-// the loss.
+// Lineage is the token, the inode number of "lineage" and on Linux its time of birth, and the time
+// of birth of the directory, or its inode number where that is not known. It changes in a copy of
+// the directory, even one that shares files by hard links, and in one that was removed and
+// restored. Without inode numbers, as on Windows, it is the token alone. Position is the number of
+// swaps. What can't show: a snapshot of the whole disk, or older files that are put back while no
+// process has seen the newer ones. Then report the loss.
 //
-// Network file systems and FUSE are refused, as far as they can be told. New files are open to the users whom the mode of the
-// directory lets in, whatever the umask; they get its group, and when root makes them its owner. Users who share a directory
-// share its group: mode 2770, no sticky bit.
+// Network file systems and FUSE are refused, as far as they can be told. New files are open to the
+// users whom the mode of the directory lets in, whatever the umask; they get its group, and when
+// root makes them its owner. Users who share a directory share its group: mode 2770, no sticky bit.
 package file
 
 import (
@@ -48,10 +51,12 @@ type Engine struct {
 	before func(step string) error // is called before each step of a swap; for tests
 }
 
-// New returns an engine on dir, which Prepare makes for this user alone if there is none; its parent must be there.
+// New returns an engine on dir, which Prepare makes for this user alone if there is none; its
+// parent must be there.
 func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network) }
 
-// newEngine is New, where network says of a path on which kind of network file system it is, if any.
+// newEngine is New, where network says of a path on which kind of network file system it is, if
+// any.
 func newEngine(dir string, network func(path string) (kind string, err error)) (*Engine, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil || dir == "" {

@@ -33,7 +33,8 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// wait locks f. It looks less and less often, so that a thousand processes leave the processors to the one that has the lock.
+// wait locks f. It looks less and less often, so that a thousand processes leave the processors to
+// the one that has the lock.
 func (e *Engine) wait(ctx context.Context, f *os.File) error {
 	if err := e.before("lock"); err != nil {
 		return err

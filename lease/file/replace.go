@@ -10,7 +10,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// replace makes a file durable in the place of what is there, under the lock. Until it is renamed, nothing is changed.
+// replace makes a file durable in the place of what is there, under the lock. Until it is renamed,
+// nothing is changed.
 func (e *Engine) replace(name string, content []byte) error {
 	next := e.path(name + ".next")
 	for _, step := range []struct {

@@ -23,7 +23,8 @@ type state struct {
 	Entries  map[string][]byte
 }
 
-// load reads the entries, and then the lineage: if the directory is replaced meanwhile, that shows too much, not too little.
+// load reads the entries, and then the lineage: if the directory is replaced meanwhile, that shows
+// too much, not too little.
 func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) {
 	if err := e.usable(ctx); err != nil {
 		return s, "", err
@@ -79,7 +80,8 @@ func (e *Engine) lineage(token string) (string, error) {
 	if err != nil {
 		return "", e.failed(err)
 	}
-	// The directory's inode number comes second: overlay file systems number directories anew at each mount.
+	// The directory's inode number comes second: overlay file systems number directories anew at
+	// each mount.
 	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil
 }
 

@@ -98,7 +98,8 @@ func find(all []named, name string) named {
 	return named{}
 }
 
-// byConfig returns the access of the current context in a file. No error has a part of the file's secrets.
+// byConfig returns the access of the current context in a file. No error has a part of the file's
+// secrets.
 func byConfig(name string) (*access, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -136,7 +137,8 @@ func isServer(text string) bool {
 	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == ""
 }
 
-// read returns data that are in base64, or else what is in a file beside the one with that name, if any.
+// read returns data that are in base64, or else what is in a file beside the one with that name, if
+// any.
 func read(name, file, data string) ([]byte, error) {
 	if data != "" || file == "" {
 		return base64.StdEncoding.DecodeString(data)
@@ -152,7 +154,8 @@ func beside(name, file string) string {
 	return filepath.Join(filepath.Dir(name), file)
 }
 
-// connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead one fails only its own.
+// connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead
+// one fails only its own.
 func (a *access) connect(authorities, certificate, key []byte) error {
 	c := new(tls.Config)
 	if len(authorities) > 0 {

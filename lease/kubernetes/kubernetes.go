@@ -3,18 +3,21 @@
 //	e, err := kubernetes.Connect(ctx, "kubernetes:namespace/name")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// In a pod it acts as the pod's service account, elsewhere as the current context of the kubeconfig file that the parameter
-// kubeconfig names, or KUBECONFIG, or ~/.kube/config. That user needs a token or a client certificate: programs that fetch
-// credentials are not run. It must be allowed to get and update this one ConfigMap; Prepare also needs to create one.
+// In a pod it acts as the pod's service account, elsewhere as the current context of the kubeconfig
+// file that the parameter kubeconfig names, or KUBECONFIG, or ~/.kube/config. That user needs a
+// token or a client certificate: programs that fetch credentials are not run. It must be allowed to
+// get and update this one ConfigMap; Prepare also needs to create one.
 //
-// All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its resourceVersion is the one that
-// was read. A ConfigMap holds a mebibyte, so this suits a thousand counters; when three quarters are full, no counter or space is
-// added, so that leases go on. It must not be made, or changed, by other tools. While the API server is busy (429), calls wait for
+// All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its
+// resourceVersion is the one that was read. A ConfigMap holds a mebibyte, so this suits a thousand
+// counters; when three quarters are full, no counter or space is added, so that leases go on. It
+// must not be made, or changed, by other tools. While the API server is busy (429), calls wait for
 // as long as Retry-After says.
 //
-// Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random token, which change when the
-// ConfigMap is made again, by a restore too. Position is the number of swaps, so a process that has seen newer data
-// notices an older snapshot of etcd. Otherwise report the loss.
+// Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random
+// token, which change when the ConfigMap is made again, by a restore too. Position is the number of
+// swaps, so a process that has seen newer data notices an older snapshot of etcd. Otherwise report
+// the loss.
 package kubernetes
 
 import (
@@ -95,7 +98,8 @@ type configMap struct {
 	namespace, name string
 }
 
-// An object is what the API server reads and writes. The metadata, with the resourceVersion, go back as they came.
+// An object is what the API server reads and writes. The metadata, with the resourceVersion, go
+// back as they came.
 type object struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

@@ -18,7 +18,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// call makes a call, again where that is certain to have changed nothing, and examines a server that was not yet.
+// call makes a call, again where that is certain to have changed nothing, and examines a server
+// that was not yet.
 func (e *Engine) call(ctx context.Context, what, text string, args []any, names []string) (lease.Answer, error) {
 	text = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " + text +
 		";\nSELECT name, value FROM @table WHERE NOT @randflake_ok AND name IN (''" + strings.Repeat(", ?", len(names)) +
@@ -50,10 +51,12 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 func passes(err error) bool {
 	deadlock := &mysql.MySQLError{Number: 1213}
 	lockTimeout := &mysql.MySQLError{Number: 1205}
-	return errors.Is(err, deadlock) || errors.Is(err, lockTimeout) || errors.Is(err, driver.ErrBadConn) // which says that nothing was sent
+	notSent := driver.ErrBadConn
+	return errors.Is(err, deadlock) || errors.Is(err, lockTimeout) || errors.Is(err, notSent)
 }
 
-// refused marks the error of a call that was not answered if the server said it: before its first answer nothing is committed.
+// refused marks the error of a call that was not answered if the server said it: before its first
+// answer nothing is committed.
 func refused(err error) error {
 	_, ok := errors.AsType[*mysql.MySQLError](err)
 	if ok {
@@ -62,8 +65,8 @@ func refused(err error) error {
 	return err
 }
 
-// send sends one request and takes its answers: entries, the report, and COMMIT's. Nothing is committed before the first. No
-// transaction stays open.
+// send sends one request and takes its answers: entries, the report, and COMMIT's. Nothing is
+// committed before the first. No transaction stays open.
 func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (a lease.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {

@@ -41,7 +41,8 @@ var seldom = []setting{
 	{"Innodb_redo_log_enabled", oneOf("global_status"), "'', 'ON'", "ON: a crash would lose everything"},
 }
 
-// oneOf returns a query for the variable @name. Only MariaDB heeds the first comment, only MySQL the second.
+// oneOf returns a query for the variable @name. Only MariaDB heeds the first comment, only MySQL
+// the second.
 func oneOf(table string) string {
 	return "(SELECT variable_value FROM /*M! information_schema */ /*!50700 performance_schema */ ." + table + " WHERE variable_name = '@name')"
 }

@@ -14,13 +14,18 @@ import (
 
 // meanings are what the SQLSTATEs of errors mean, or what to do.
 var meanings = map[string]error{
-	"25006": fmt.Errorf("%w: server is a standby, or default_transaction_read_only is on", lease.ErrUnsafe), // read_only_sql_transaction
-	"3F000": lease.ErrNoSpace,                                                                               // invalid_schema_name
-	"42P01": lease.ErrNoSpace,                                                                               // undefined_table
-	"XX001": lease.ErrCorrupt,                                                                               // data_corrupted
-	"XX002": lease.ErrCorrupt,                                                                               // index_corrupted
-	"3D000": errors.New("the database is missing: make it first, with CREATE DATABASE or createdb"),         // invalid_catalog_name
-	"42501": fmt.Errorf("%w: DDL says which privileges a role needs", fs.ErrPermission),                     // insufficient_privilege
+	// invalid_schema_name, undefined_table
+	"3F000": lease.ErrNoSpace,
+	"42P01": lease.ErrNoSpace,
+
+	// data_corrupted, index_corrupted
+	"XX001": lease.ErrCorrupt,
+	"XX002": lease.ErrCorrupt,
+
+	// read_only_sql_transaction, invalid_catalog_name, insufficient_privilege
+	"25006": fmt.Errorf("%w: server is a standby, or default_transaction_read_only is on", lease.ErrUnsafe),
+	"3D000": errors.New("the database is missing: make it first, with CREATE DATABASE or createdb"),
+	"42501": fmt.Errorf("%w: DDL says which privileges a role needs", fs.ErrPermission),
 }
 
 // explain wraps an error with what was tried, and what it means.
@@ -40,8 +45,8 @@ func (e *Engine) explain(what string, err error) error {
 	return fmt.Errorf("postgres: %s: %s: %w", what, e, err)
 }
 
-// rolledBack reports whether the server says that it ended the transaction. After a commit a connection can only end, by FATAL or, as a
-// pooler says it, by an error of connections, class 08.
+// rolledBack reports whether the server says that it ended the transaction. After a commit a
+// connection can only end, by FATAL or, as a pooler says it, by an error of connections, class 08.
 func rolledBack(e *pgconn.PgError) bool {
 	return e.SeverityUnlocalized == "ERROR" && !strings.HasPrefix(e.Code, "08")
 }

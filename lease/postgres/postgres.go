@@ -3,29 +3,32 @@
 //	e, err := postgres.Connect(ctx, "postgres://app:password@db.example.com/app?sslmode=verify-full")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and pool_max_conns. A connection must
-// be ready within connect_timeout, 10 seconds by default, for each host. The URL takes schema=NAME, "randflake" without, and
-// promotion=kept.
-// The schema holds one table, which lease.Create makes. Where no program may make any, a person runs what [DDL] returns
-// first; it also says which privileges a role needs.
+// The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and
+// pool_max_conns. A connection must be ready within connect_timeout, 10 seconds by default, for
+// each host. The URL takes schema=NAME, "randflake" without, and promotion=kept. The schema holds
+// one table, which lease.Create makes. Where no program may make any, a person runs what [DDL]
+// returns first; it also says which privileges a role needs.
 //
-// Each call is one transaction and one round trip, on a connection that has not been idle for more than a second; others are
-// pinged first. It keeps no state in the session, so PgBouncer may stand between, also in transaction mode. What Swap put is
-// on disk when it returns, and on the standbys that synchronous_standby_names wants, though role, database or server set
-// synchronous_commit lower. Each call refuses fsync=off, full_page_writes=off, an unlogged table, and a standby.
+// Each call is one transaction and one round trip, on a connection that has not been idle for more
+// than a second; others are pinged first. It keeps no state in the session, so PgBouncer may stand
+// between, also in transaction mode. What Swap put is on disk when it returns, and on the standbys
+// that synchronous_standby_names wants, though role, database or server set synchronous_commit
+// lower. Each call refuses fsync=off, full_page_writes=off, an unlogged table, and a standby.
 //
-// The lineage is made of the cluster's system identifier, the OIDs of the database and the table, and the timeline. So
-// it changes when a dump was restored, the database copied, a standby promoted, or the server recovered to some point.
-// A plain restart, also after a crash, loses nothing and changes nothing. The position is the number of swaps, which is in the
-// table. It is lower in an older copy of the files or the rows, until that took as many. Nothing else shows those on the same
-// timeline; and nothing shows pg_resetwal, a copy of the files that runs beside the original, nor an old primary that goes on
-// beside the one in its place.
+// The lineage is made of the cluster's system identifier, the OIDs of the database and the table,
+// and the timeline. So it changes when a dump was restored, the database copied, a standby
+// promoted, or the server recovered to some point. A plain restart, also after a crash, loses
+// nothing and changes nothing. The position is the number of swaps, which is in the table. It is
+// lower in an older copy of the files or the rows, until that took as many. Nothing else shows
+// those on the same timeline; and nothing shows pg_resetwal, a copy of the files that runs beside
+// the original, nor an old primary that goes on beside the one in its place.
 //
-// With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no loss, for counters neither. By that
-// you promise two things. Only a standby is promoted that has all that was acknowledged: one that synchronous_standby_names makes
-// the primary wait for, and of ANY 1 (a, b) the one that is ahead. And a recovery to some point, or an older copy of the files,
-// which this hides as well, is reported before a program uses the data. While synchronous_standby_names is empty, as it may be
-// right after a failover, calls are refused.
+// With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no
+// loss, for counters neither. By that you promise two things. Only a standby is promoted that has
+// all that was acknowledged: one that synchronous_standby_names makes the primary wait for, and of
+// ANY 1 (a, b) the one that is ahead. And a recovery to some point, or an older copy of the files,
+// which this hides as well, is reported before a program uses the data. While
+// synchronous_standby_names is empty, as it may be right after a failover, calls are refused.
 package postgres
 
 import (
@@ -55,14 +58,16 @@ type Engine struct {
 type Config struct {
 	Schema string // "randflake" if empty. URL: schema=NAME
 
-	// PromotionKept says that a standby is only promoted if it has all that was acknowledged. URL: promotion=kept
+	// PromotionKept says that a standby is only promoted if it has all that was acknowledged. URL:
+	// promotion=kept
 	PromotionKept bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine in the database of pool. Its Close leaves pool open. Through PgBouncer the pool's DefaultQueryExecMode must be
-// QueryExecModeExec. Unlike an engine of Connect it does not notice when somebody cancels a commit that waits for synchronous standbys.
+// New returns an engine in the database of pool. Its Close leaves pool open. Through PgBouncer the
+// pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike an engine of Connect it does not
+// notice when somebody cancels a commit that waits for synchronous standbys.
 func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -176,10 +181,12 @@ func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	return err
 }
 
-// notReplicated is where a connection keeps a warning that its statement committed without the standbys.
+// notReplicated is where a connection keeps a warning that its statement committed without the
+// standbys.
 const notReplicated = "randflake: not replicated"
 
-// Prepare implements [lease.Engine]. What is missing is made in one transaction, one process at a time.
+// Prepare implements [lease.Engine]. What is missing is made in one transaction, one process at a
+// time.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {
@@ -194,7 +201,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return e.explain("prepare", err)
 }
 
-// Close implements [lease.Engine]. It waits for calls that are under way. A pool that New was given stays open.
+// Close implements [lease.Engine]. It waits for calls that are under way. A pool that New was given
+// stays open.
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.ownsPool {
 		e.pool.Close()

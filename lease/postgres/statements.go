@@ -26,7 +26,8 @@ func newStatements(c Config) statements {
 	}
 }
 
-// evidenceSQL tells time and lineage, and objects to settings with which an acknowledged swap could be forgotten.
+// evidenceSQL tells time and lineage, and objects to settings with which an acknowledged swap could
+// be forgotten.
 //
 //go:embed sql/evidence.sql
 var evidenceSQL string
@@ -34,14 +35,15 @@ var evidenceSQL string
 //go:embed sql/read.sql
 var readSQL string
 
-// lockSQL lets one swap be made at a time: it sees what all before it have put. The locks of rows would not protect what is not
-// there. A swap doesn't wait for the lock: what it expects would be old by then. The settings last through the commit.
+// lockSQL lets one swap be made at a time: it sees what all before it have put. The locks of rows
+// would not protect what is not there. A swap doesn't wait for the lock: what it expects would be
+// old by then. The settings last through the commit.
 //
 //go:embed sql/lock.sql
 var lockSQL string
 
-// swapSQL compares and puts in one statement, which sees all as of one moment after the lock. The entry without a name, which each
-// swap puts, has the position.
+// swapSQL compares and puts in one statement, which sees all as of one moment after the lock. The
+// entry without a name, which each swap puts, has the position.
 //
 //go:embed sql/swap.sql
 var swapSQL string
@@ -51,7 +53,8 @@ var swapSQL string
 //go:embed sql/list.sql
 var listSQL string
 
-// ddlSQL asks for the privilege to make a schema only where there is none. Pages have room, so that new values touch no index.
+// ddlSQL asks for the privilege to make a schema only where there is none. Pages have room, so that
+// new values touch no index.
 //
 //go:embed sql/ddl.sql
 var ddlSQL string
@@ -64,8 +67,8 @@ func fill(sql string, c Config) string {
 	).Replace(strings.ReplaceAll(sql, "@evidence", evidenceSQL))
 }
 
-// DDL returns the statements that make a schema, "randflake" if empty, and its table, where no program may do so. To run them
-// again is safe.
+// DDL returns the statements that make a schema, "randflake" if empty, and its table, where no
+// program may do so. To run them again is safe.
 func DDL(schema string) (string, error) {
 	c, err := Config{Schema: schema}.complete()
 	if err != nil {

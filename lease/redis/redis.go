@@ -3,21 +3,25 @@
 //	e, err := redis.Connect(ctx, "rediss://user:password@host:6379/0")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// [Connect] takes redis://user:password@host:port/db, unix://user:password@/path or, for TLS, rediss://, with the parameters of
-// go-redis, those of [Config], and ca, cert and key, files that turn TLS on.
+// [Connect] takes redis://user:password@host:port/db, unix://user:password@/path or, for TLS,
+// rediss://, with the parameters of go-redis, those of [Config], and ca, cert and key, files that
+// turn TLS on.
 //
-// Redis must be a primary with appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and maxmemory-policy
-// noeviction, from its start: switched on later, appendonly isn't durable before a rewrite has ended. Each call asks for these
-// settings, in the same round trip. A user needs CONFIG GET, EVAL, EVALSHA, INFO, TIME, PERSIST, HGET, HMGET, HSET, HSETNX,
-// HINCRBY, ZRANGE, ZADD and WAIT on {randflake}:*, and CLUSTER in one.
+// Redis must be a primary with appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and
+// maxmemory-policy noeviction, from its start: switched on later, appendonly isn't durable before a
+// rewrite has ended. Each call asks for these settings, in the same round trip. A user needs CONFIG
+// GET, EVAL, EVALSHA, INFO, TIME, PERSIST, HGET, HMGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and
+// WAIT on {randflake}:*, and CLUSTER in one.
 //
-// The lineage is run_id and master_replid, in a cluster also the server's epoch. It changes with each restart, promotion and
-// failback, when a slot moves, with the first replica, and an hour after the last one left unless repl-backlog-ttl is 0. The
-// position counts swaps. It shows older keys put into a running server, or older files with recovery=trusted, to a handle
-// that saw newer ones; one that is opened later can't know. recovery=trusted is true of one server whose disk keeps what is
-// synced, not with failovers. As Redis does not tell the first rewrite from others, it is refused while any runs.
-// A Swap waits until replicas=N have it in memory, and fails when they don't say so in time. A primary that was replaced and
-// doesn't know goes on by itself, unless N and min-replicas-to-write are all replicas.
+// The lineage is run_id and master_replid, in a cluster also the server's epoch. It changes with
+// each restart, promotion and failback, when a slot moves, with the first replica, and an hour
+// after the last one left unless repl-backlog-ttl is 0. The position counts swaps. It shows older
+// keys put into a running server, or older files with recovery=trusted, to a handle that saw newer
+// ones; one that is opened later can't know. recovery=trusted is true of one server whose disk
+// keeps what is synced, not with failovers. As Redis does not tell the first rewrite from others,
+// it is refused while any runs. A Swap waits until replicas=N have it in memory, and fails when
+// they don't say so in time. A primary that was replaced and doesn't know goes on by itself, unless
+// N and min-replicas-to-write are all replicas.
 package redis
 
 import (
@@ -45,7 +49,8 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// A Config says where in Redis the entries are and how far Redis is trusted; the zero Config, as little as can be.
+// A Config says where in Redis the entries are and how far Redis is trusted; the zero Config, as
+// little as can be.
 type Config struct {
 	Prefix        string // begins the names of the keys, put in braces; randflake if empty. URL: prefix=
 	Replicas      int    // how many must acknowledge a Swap. URL: replicas=
@@ -53,8 +58,8 @@ type Config struct {
 	TrustRecovery bool   // what was acknowledged outlives a restart, so the lineage does too. URL: recovery=trusted
 }
 
-// New returns an engine on a client that stays the caller's: a *redis.Client, be it for one server or by way of sentinels, or a
-// *redis.ClusterClient.
+// New returns an engine on a client that stays the caller's: a *redis.Client, be it for one server
+// or by way of sentinels, or a *redis.ClusterClient.
 func New(client redis.UniversalClient, c Config) (*Engine, error) {
 	c.Prefix = "{" + cmp.Or(c.Prefix, "randflake") + "}" // a hash tag: the keys share a slot of a cluster
 	e := &Engine{

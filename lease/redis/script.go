@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,7 +60,8 @@ func (e *Engine) await(ctx context.Context, operation string, args []any) (lease
 
 // send has the script run, and makes sure that what it did is durable, in one round trip.
 func (e *Engine) send(ctx context.Context, operation string, args []any) (lease.Answer, error) {
-	args = append([]any{"evalsha", hash, len(e.keys), e.keys[0], e.keys[1], operation, e.config.Replicas, e.config.TrustRecovery}, args...)
+	head := []any{"evalsha", hash, len(e.keys), e.keys[0], e.keys[1]}
+	args = slices.Concat(head, []any{operation, e.config.Replicas, e.config.TrustRecovery}, args)
 	array, err := e.exchange(ctx, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		args[0], args[1] = "eval", source
@@ -121,13 +123,15 @@ func (r *reply) answer() lease.Answer {
 	return a
 }
 
-// A once is a command that the client never sends twice: when the reply got lost, it may have been carried out.
+// A once is a command that the client never sends twice: when the reply got lost, it may have been
+// carried out.
 type once struct{ *redis.Cmd }
 
 // NoRetry is for the client.
 func (once) NoRetry() bool { return true }
 
-// exchange sends the script, then the question for the settings, and that for replicas that have it.
+// exchange sends the script, then the question for the settings, and that for replicas that have
+// it.
 func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	client, err := e.primary(ctx)
 	if err != nil {
@@ -138,7 +142,11 @@ func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 		limit = min(limit, time.Until(end)*3/4)
 	}
 	done := redis.NewCmd(ctx, args...)
-	settings := redis.NewMapStringStringCmd(ctx, "config", "get", "appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory-policy")
+	question := []any{"config", "get"}
+	for _, r := range required {
+		question = append(question, r.name)
+	}
+	settings := redis.NewMapStringStringCmd(ctx, question...)
 	copies := redis.NewIntCmd(ctx, "wait", e.config.Replicas, max(limit.Milliseconds(), 1))
 	pipe := client.Pipeline()
 	pipe.Process(ctx, once{done})
@@ -192,7 +200,8 @@ func checkSettings(got map[string]string) error {
 	return nil
 }
 
-// refusals are errors of Redis and the script that say that nothing was changed, by how they begin, with what they mean.
+// refusals are errors of Redis and the script that say that nothing was changed, by how they begin,
+// with what they mean.
 var refusals = map[string]error{
 	"NOSTORE":         lease.ErrNoSpace,
 	"WRONGTYPE":       fmt.Errorf("%w: nothing was changed: see what is there", lease.ErrCorrupt),

@@ -1,23 +1,26 @@
-// Package s3 is an engine for stores in an S3 bucket, on a server that heeds If-Match and If-None-Match when it puts: AWS, MinIO, and
-// others.
+// Package s3 is an engine for stores in an S3 bucket, on a server that heeds If-Match and
+// If-None-Match when it puts: AWS, MinIO, and others.
 //
 //	e, err := s3.Connect(ctx, "s3://bucket/prefix?region=eu-central-1")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// The parameters of the URL are region, where the environment has none, and endpoint, the http or https URL of a server that
-// is not AWS. Credentials are found as every AWS SDK finds them: in the environment, in the files of the user, by the role of
-// a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/* and s3:ListBucket on the bucket, without
-// which nobody can tell a missing object from a forbidden one.
+// The parameters of the URL are region, where the environment has none, and endpoint, the http or
+// https URL of a server that is not AWS. Credentials are found as every AWS SDK finds them: in the
+// environment, in the files of the user, by the role of a container or machine. They must allow
+// s3:GetObject and s3:PutObject on prefix/* and s3:ListBucket on the bucket, without which nobody
+// can tell a missing object from a forbidden one.
 //
-// All entries are in the object prefix/entries, which a swap replaces as a whole if its ETag is the one that was read: that
-// suits some thousand counters. At its first use an engine tries with the object prefix/trial whether the server heeds
-// conditions, and refuses one that does not. What it can't find out: conditions that the server compares first, and then puts, with
-// others in between, and conditions that hold only on one of several sites, as with replication in both directions. Take one bucket in
-// one region, of a server whose conditional puts are atomic.
+// All entries are in the object prefix/entries, which a swap replaces as a whole if its ETag is the
+// one that was read: that suits some thousand counters. At its first use an engine tries with the
+// object prefix/trial whether the server heeds conditions, and refuses one that does not. What it
+// can't find out: conditions that the server compares first, and then puts, with others in between,
+// and conditions that hold only on one of several sites, as with replication in both directions.
+// Take one bucket in one region, of a server whose conditional puts are atomic.
 //
-// Time is that of the Date header, to a second. Lineage is a random token in the object, which changes when the object is at least 20
-// minutes younger than its content: when a backup or an older version was copied to its place. Position is the number of
-// swaps. A loss that no process can notice has to be reported:
+// Time is that of the Date header, to a second. Lineage is a random token in the object, which
+// changes when the object is at least 20 minutes younger than its content: when a backup or an
+// older version was copied to its place. Position is the number of swaps. A loss that no process
+// can notice has to be reported:
 //
 //   - a copy of content younger than that,
 //   - a copy that keeps its date, as replicas do,
@@ -53,14 +56,15 @@ import (
 // An Engine keeps entries in an object. It implements [lease.Engine].
 type Engine struct{ *document.Engine }
 
-// New returns an engine on a client, which stays the caller's. prefix is what the names of its objects begin with, up to a
-// slash; "randflake" if empty.
+// New returns an engine on a client, which stays the caller's. prefix is what the names of its
+// objects begin with, up to a slash; "randflake" if empty.
 func New(client *s3.Client, bucket, prefix string) *Engine {
 	prefix = cmp.Or(strings.Trim(prefix, "/"), "randflake")
 	return &Engine{document.New(&object{client, bucket, prefix}, math.MaxInt)}
 }
 
-// Connect returns an engine for a URL. It reads the environment for what the URL does not say, and sends nothing yet.
+// Connect returns an engine for a URL. It reads the environment for what the URL does not say, and
+// sends nothing yet.
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	p, err := parse(url)
 	if err != nil {
@@ -154,11 +158,11 @@ func (o *object) Get(ctx context.Context) (d document.Document, err error) {
 
 // Put implements [document.Backend].
 func (o *object) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
-	condition := ifNone
-	if version != "" {
-		condition = ifMatch(version)
+	expected := ifMatch(version)
+	if version == "" {
+		expected = ifNone
 	}
-	d, err := o.put(ctx, "entries", content, condition)
+	d, err := o.put(ctx, "entries", content, expected)
 	if unchanged(err) || cutOff(err) {
 		return d, document.ErrChanged
 	}
@@ -168,14 +172,15 @@ func (o *object) Put(ctx context.Context, content []byte, version string) (docum
 	return d, err
 }
 
-// cutOff reports whether not all of a request was sent: a server may close the connection when it sees that the condition doesn't hold.
+// cutOff reports whether not all of a request was sent: a server may close the connection when it
+// sees that the condition doesn't hold.
 func cutOff(err error) bool {
 	failed, ok := errors.AsType[*net.OpError](err)
 	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
 // put sends an object once: after an error the request may have taken effect, or still will.
-func (o *object) put(ctx context.Context, name string, content []byte, condition func(*s3.PutObjectInput)) (d document.Document, err error) {
+func (o *object) put(ctx context.Context, name string, content []byte, condition condition) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,
 		Key:         o.key(name),
@@ -192,17 +197,20 @@ func (o *object) put(ctx context.Context, name string, content []byte, condition
 	return d, nil
 }
 
+// A condition is that of a put.
+type condition func(in *s3.PutObjectInput)
+
 func ifNone(in *s3.PutObjectInput) { in.IfNoneMatch = aws.String("*") }
 
-func ifMatch(etag string) func(in *s3.PutObjectInput) {
+func ifMatch(etag string) condition {
 	return func(in *s3.PutObjectInput) { in.IfMatch = &etag }
 }
 
-// Check implements [document.Backend]. Of the three puts only the first may succeed, and it does if there is no
-// object yet.
+// Check implements [document.Backend]. Of the three puts only the first may succeed, and it does if
+// there is no object yet.
 func (o *object) Check(ctx context.Context) error {
 	other := ifMatch(`"00000000000000000000000000000000"`)
-	for i, condition := range []func(*s3.PutObjectInput){ifNone, ifNone, other} {
+	for i, condition := range []condition{ifNone, ifNone, other} {
 		_, err := o.put(ctx, "trial", []byte("{}"), condition)
 		switch {
 		case unchanged(err), err == nil && i == 0:
@@ -229,8 +237,8 @@ func status(err error) int {
 	return response.HTTPStatusCode()
 }
 
-// unchanged reports whether the server says that it put nothing and that another try may help: the condition does not hold, another
-// request was in the way, or the object is gone.
+// unchanged reports whether the server says that it put nothing and that another try may help: the
+// condition does not hold, another request was in the way, or the object is gone.
 func unchanged(err error) bool {
 	switch status(err) {
 	case http.StatusPreconditionFailed, http.StatusConflict:
@@ -240,7 +248,8 @@ func unchanged(err error) bool {
 	return ok && said.ErrorCode() == "NoSuchKey"
 }
 
-// refused reports whether the server says that it put nothing, as it may not, or doesn't know how to.
+// refused reports whether the server says that it put nothing, as it may not, or doesn't know how
+// to.
 func refused(err error) bool {
 	s := status(err)
 	return s/100 == 4 && s != http.StatusRequestTimeout || s == http.StatusNotImplemented

@@ -1,19 +1,23 @@
-// Package sqlite is an engine for stores in a file of SQLite on a local disk, which many processes of one machine may share.
+// Package sqlite is an engine for stores in a file of SQLite on a local disk, which many processes
+// of one machine may share.
 //
 //	engine, err := sqlite.New("/var/lib/app/app.db")
 //	space, err := lease.Open(ctx, engine, lease.Config{})
 //
-// The file may hold other tables; the engine's begin with randflake_. Prepare, which lease.Create calls, makes the file if there
-// is none. Network file systems, FUSE, a file that is mounted alone and a second hard link are refused.
+// The file may hold other tables; the engine's begin with randflake_. Prepare, which lease.Create
+// calls, makes the file if there is none. Network file systems, FUSE, a file that is mounted alone
+// and a second hard link are refused.
 //
-// Each call is one transaction, with synchronous=EXTRA, in the journal mode that the file has. Others on the same file
+// Each call is one transaction, with synchronous=EXTRA, in the journal mode that the file has.
+// Others on the same file
 //   - must not set synchronous=OFF, or the journal mode to OFF or MEMORY: then a crash damages the file,
 //   - must not use another copy of SQLite in the same process, such as a driver in C: when it closes the file, all locks end,
 //   - must see the journal: a container mounts the directory, not the file alone.
 //
-// Lineage is a random token in the file, its inode number, and on Linux its time of birth. So it changes when a copy takes
-// the file's place; on Windows it does not. Position is the number of swaps. If an older copy is written into the file, as
-// cp does, only a handle that saw more swaps notices. Without one, or after an older snapshot of the disk, call ReportLoss.
+// Lineage is a random token in the file, its inode number, and on Linux its time of birth. So it
+// changes when a copy takes the file's place; on Windows it does not. Position is the number of
+// swaps. If an older copy is written into the file, as cp does, only a handle that saw more swaps
+// notices. Without one, or after an older snapshot of the disk, call ReportLoss.
 package sqlite
 
 import (
@@ -32,7 +36,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// An Engine keeps entries in a file of SQLite. It opens the file for each call, and so finds the one that is there by now.
+// An Engine keeps entries in a file of SQLite. It opens the file for each call, and so finds the
+// one that is there by now.
 type Engine struct {
 	path   string
 	closed atomic.Bool
@@ -46,7 +51,8 @@ INSERT INTO randflake_position SELECT hex(randomblob(16)), 0 WHERE NOT EXISTS (S
 // New returns an engine on the file at path, which Prepare makes if there is none.
 func New(path string) (*Engine, error) { return newEngine(path, localfile.Network) }
 
-// newEngine is New, where network says of a directory on which kind of network file system it is, if any.
+// newEngine is New, where network says of a directory on which kind of network file system it is,
+// if any.
 func newEngine(path string, network func(dir string) (kind string, err error)) (*Engine, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -64,7 +70,8 @@ func newEngine(path string, network func(dir string) (kind string, err error)) (
 	return &Engine{path: path}, nil
 }
 
-// Connect is New for a URL: sqlite:FILE, or sqlite:///FILE with a full name. Special characters of the name are percent-encoded.
+// Connect is New for a URL: sqlite:FILE, or sqlite:///FILE with a full name. Special characters of
+// the name are percent-encoded.
 func Connect(_ context.Context, text string) (*Engine, error) {
 	u, query, err := storeurl.ParseURL(text)
 	if err != nil {

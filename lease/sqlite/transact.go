@@ -33,9 +33,12 @@ var (
 	making   = mode{"rwc", "immediate"}
 )
 
-// transact makes a transaction. After SQLITE_BUSY it starts again: another connection had a lock for too long, and nothing was
-// changed, not even by COMMIT.
-func (e *Engine) transact(ctx context.Context, what string, m mode, run func(*sql.Tx, *lease.Answer) error) (lease.Answer, error) {
+// statements are those of a transaction. They fill in the answer.
+type statements func(tx *sql.Tx, a *lease.Answer) error
+
+// transact makes a transaction. After SQLITE_BUSY it starts again: another connection had a lock
+// for too long, and nothing was changed, not even by COMMIT.
+func (e *Engine) transact(ctx context.Context, what string, m mode, run statements) (lease.Answer, error) {
 	var err error
 	for pause := 2 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
 		pause = min(pause*5/4, time.Second) // or many would have no time for work
@@ -54,9 +57,9 @@ func (e *Engine) transact(ctx context.Context, what string, m mode, run func(*sq
 	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(err))
 }
 
-// try makes a transaction on a connection of its own. The file's identity comes last: if the file is replaced meanwhile, that
-// shows too much, not too little.
-func (e *Engine) try(ctx context.Context, m mode, run func(*sql.Tx, *lease.Answer) error) (a lease.Answer, err error) {
+// try makes a transaction on a connection of its own. The file's identity comes last: if the file
+// is replaced meanwhile, that shows too much, not too little.
+func (e *Engine) try(ctx context.Context, m mode, run statements) (a lease.Answer, err error) {
 	file, err := localfile.Stat(e.path)
 	if err != nil && m.access == "rw" {
 		return a, swap.Unmade(err)
@@ -95,8 +98,8 @@ func (e *Engine) try(ctx context.Context, m mode, run func(*sql.Tx, *lease.Answe
 	return a, cmp.Or(err, failed)
 }
 
-// source is the name of the file for the driver. To wait for a lock in SQLite costs more than to come back later, and heeds no
-// context. fullfsync is for macOS.
+// source is the name of the file for the driver. To wait for a lock in SQLite costs more than to
+// come back later, and heeds no context. fullfsync is for macOS.
 func (e *Engine) source(m mode) string {
 	query := url.Values{
 		"mode":    {m.access},

@@ -20,9 +20,10 @@ type Keeper struct {
 	space io.Closer
 }
 
-// Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
-// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. In place of each variable, RANDFLAKE_STORE_FILE
-// or RANDFLAKE_SECRET_FILE may name a file that has it; to set both is an error. It makes no space: randflake store init does.
+// Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a
+// generator in leases of the space in the store of that name, for the secret in RANDFLAKE_SECRET,
+// whatever name is. In place of each variable, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE may
+// name a file that has it; to set both is an error. It makes no space: randflake store init does.
 //
 // It waits up to two minutes where waiting helps: see [lease.WithWait], which can change that.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
@@ -59,8 +60,9 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	return &Keeper{k, space}, nil
 }
 
-// FromEnvironment returns the name of the store in the variable RANDFLAKE_STORE, or in the file that RANDFLAKE_STORE_FILE names, or ""
-// if neither is set. If both are set, or one is empty or has white space around it, that is an error.
+// FromEnvironment returns the name of the store in the variable RANDFLAKE_STORE, or in the file
+// that RANDFLAKE_STORE_FILE names, or "" if neither is set. If both are set, or one is empty or has
+// white space around it, that is an error.
 func FromEnvironment() (string, error) {
 	for _, variable := range []string{"RANDFLAKE_STORE", "RANDFLAKE_STORE_FILE"} {
 		value, set := os.LookupEnv(variable)
@@ -105,5 +107,6 @@ func secretInEnvironment() (randflake.Secret, error) {
 	return secret, nil
 }
 
-// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the
+// space.
 func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }

@@ -13,8 +13,8 @@ type Location struct {
 	// Dir is that of a store in a directory.
 	Dir string
 
-	// URL is that of a store on a server or in a file of SQLite, with the scheme in lower case. It may hold a password: print
-	// String instead.
+	// URL is that of a store on a server or in a file of SQLite, with the scheme in lower case. It
+	// may hold a password: print String instead.
 	URL string
 }
 

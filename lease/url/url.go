@@ -3,8 +3,9 @@
 //	keeper, err := url.Keep("shop") // a generator, by the store and the secret that the environment names
 //	space, err := url.Open(ctx, "postgres://app:password@db.example.com/app", lease.Config{})
 //
-// [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each also takes space=NAME, the name
-// of the space. This package compiles the clients of all engines: a program that needs one of them only imports that one's package.
+// [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each
+// also takes space=NAME, the name of the space. This package compiles the clients of all engines: a
+// program that needs one of them only imports that one's package.
 package url
 
 import (
@@ -27,8 +28,10 @@ import (
 type driver struct {
 	scheme  string
 	check   func(where string) error
-	connect func(ctx context.Context, where string) (lease.Engine, error)
+	connect connector[lease.Engine]
 }
+
+type connector[E lease.Engine] func(ctx context.Context, where string) (E, error)
 
 // drivers have the order in which help and errors list them.
 var drivers = []driver{
@@ -51,7 +54,7 @@ func checkDir(string) error { return nil }
 func openDir(_ context.Context, dir string) (*file.Engine, error) { return file.New(dir) }
 
 // engine makes all drivers of one type. An error has no engine, not even a nil one.
-func engine[E lease.Engine](connect func(ctx context.Context, where string) (E, error)) func(context.Context, string) (lease.Engine, error) {
+func engine[E lease.Engine](connect connector[E]) connector[lease.Engine] {
 	return func(ctx context.Context, where string) (lease.Engine, error) {
 		e, err := connect(ctx, where)
 		if err != nil {
@@ -79,8 +82,9 @@ func Schemes() (schemes []string) {
 	return schemes
 }
 
-// Parse reads the name of a store as users write it, and checks the parameters of a URL, with the files that they name. It
-// connects to nothing. No error shows the name, which may hold a password. space is what the URL names.
+// Parse reads the name of a store as users write it, and checks the parameters of a URL, with the
+// files that they name. It connects to nothing. No error shows the name, which may hold a password.
+// space is what the URL names.
 //
 //   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
 //     postgres and postgresql, mysql and mariadb.
@@ -101,7 +105,8 @@ func Parse(name string) (l Location, space string, err error) {
 	return l, space, l.driver().check(l.URL)
 }
 
-// takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all else as it is.
+// takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all
+// else as it is.
 func takeSpace(url string) (rest, space string, err error) {
 	rest, query, found := strings.Cut(url, "?")
 	if !found {
@@ -135,12 +140,14 @@ func Engine(ctx context.Context, name string) (e lease.Engine, space string, err
 	return e, space, err
 }
 
-// Open opens a space in the store of that name, as [lease.Open] does. A space that the URL names comes before that of config.
+// Open opens a space in the store of that name, as [lease.Open] does. A space that the URL names
+// comes before that of config.
 func Open(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
 	return begin(ctx, name, config, lease.Open)
 }
 
-// Create makes a space in the store of that name, as [lease.Create] does. The parent of a directory must be there.
+// Create makes a space in the store of that name, as [lease.Create] does. The parent of a directory
+// must be there.
 func Create(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
 	return begin(ctx, name, config, lease.Create)
 }

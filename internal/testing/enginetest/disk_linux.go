@@ -12,8 +12,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// RunDisk tests an engine on a small disk that is full, and then read-only, with its errors for that. prepared returns an engine of
-// which the entry a is 1.
+// RunDisk tests an engine on a small disk that is full, and then read-only, with its errors for
+// that. prepared returns an engine of which the entry a is 1.
 func RunDisk(t *testing.T, prepared func(disk string) lease.Engine, full, readOnly error) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=128k"); err != nil {

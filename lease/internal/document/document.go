@@ -1,4 +1,5 @@
-// Package document is an engine on anything that holds one document, and replaces it if it is the version that was read.
+// Package document is an engine on anything that holds one document, and replaces it if it is the
+// version that was read.
 package document
 
 import (
@@ -20,17 +21,20 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// A Backend holds the document. The engine adds to its errors where the document is, what failed, and that the context ended.
+// A Backend holds the document. The engine adds to its errors where the document is, what failed,
+// and that the context ended.
 type Backend interface {
-	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called until it returns nil.
+	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called
+	// until it returns nil.
 	Check(ctx context.Context) error
 
 	// Get gets the document. It returns an error that wraps lease.ErrNoSpace if there is none.
 	Get(ctx context.Context) (Document, error)
 
-	// Put replaces the content if the document still has the version, or creates it if the version is empty. It returns
-	// ErrChanged if nothing was changed and the caller should read again. An error that wraps lease.ErrStore says that nothing
-	// was changed. After another one the outcome is unknown. It must not send the content twice.
+	// Put replaces the content if the document still has the version, or creates it if the version
+	// is empty. It returns ErrChanged if nothing was changed and the caller should read again. An
+	// error that wraps lease.ErrStore says that nothing was changed. After another one the outcome
+	// is unknown. It must not send the content twice.
 	Put(ctx context.Context, content []byte, version string) (Document, error)
 
 	// String says where the document is.
@@ -49,8 +53,8 @@ type Document struct {
 	Date    time.Time // of the response, by the server's clock
 }
 
-// CopyAge is how much younger than its content a document must be to be a copy. We assume that no server
-// accepts a Put so long after it was sent.
+// CopyAge is how much younger than its content a document must be to be a copy. We assume that no
+// server accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
@@ -63,8 +67,8 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so that there is room to change those
-// that it has.
+// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so
+// that there is room to change those that it has.
 func New(b Backend, most int) *Engine {
 	return &Engine{backend: b, most: most}
 }
@@ -109,7 +113,8 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return v.answer(names[:min(limit, len(names))]).Entries, nil
 }
 
-// Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the document differs, it looks again.
+// Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the
+// document differs, it looks again.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	if err := e.usable(ctx); err != nil {
 		return lease.Answer{}, swap.Unmade(err)
@@ -169,7 +174,8 @@ func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (le
 	return a, nil
 }
 
-// recent returns what was seen last, unless that was long ago by the wall clock, which goes on while a machine sleeps.
+// recent returns what was seen last, unless that was long ago by the wall clock, which goes on
+// while a machine sleeps.
 func (e *Engine) recent() *version {
 	if v := e.last.Load(); v != nil && time.Now().Round(0).Sub(v.seen).Abs() < time.Minute {
 		return v
@@ -252,7 +258,8 @@ func (e *Engine) answered(ctx context.Context, what string, d Document, err erro
 	return e.failed(ctx, what, err)
 }
 
-// failed says of a backend's error where it was and what failed. If the context ended, the error wraps that too.
+// failed says of a backend's error where it was and what failed. If the context ended, the error
+// wraps that too.
 func (e *Engine) failed(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil
@@ -268,7 +275,8 @@ func (e *Engine) failed(ctx context.Context, what string, err error) error {
 func (v *version) answer(names []string) lease.Answer {
 	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position}
 	if !v.Date.IsZero() {
-		// Dates are cut to seconds, and some servers write a new one once a second: so this is off by a second at most.
+		// Dates are cut to seconds, and some servers write a new one once a second: so this is off
+		// by a second at most.
 		a.Time = v.Date.Add(time.Second)
 	}
 	for _, name := range names {

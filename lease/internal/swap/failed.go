@@ -27,7 +27,8 @@ func Unsent(err error) error {
 	return err
 }
 
-// Ended returns the error of a context that has ended. If its deadline has passed it waits for that, as a connection may notice first.
+// Ended returns the error of a context that has ended. If its deadline has passed it waits for
+// that, as a connection may notice first.
 func Ended(ctx context.Context) error {
 	deadline, ok := ctx.Deadline()
 	if ok && !time.Now().Before(deadline) {

@@ -11,7 +11,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Retry makes a swap that does nothing while another one is under way, until it takes effect or an entry is not as expected.
+// Retry makes a swap that does nothing while another one is under way, until it takes effect or an
+// entry is not as expected.
 func Retry(ctx context.Context, expect []lease.Entry, swap func() (lease.Answer, error)) (lease.Answer, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(pause*5/4, 100*time.Millisecond) {
 		a, err := swap()

@@ -1,5 +1,5 @@
-// Package tlsfiles reads what an engine's URL says of TLS. It is apart so that a program which keeps everything in a
-// directory has no network code.
+// Package tlsfiles reads what an engine's URL says of TLS. It is apart so that a program which
+// keeps everything in a directory has no network code.
 package tlsfiles
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities that the
-// server's certificate must be signed by, the system's without, and of the client's certificate and its key.
-// It returns nil if none is given.
+// Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities
+// that the server's certificate must be signed by, the system's without, and of the client's
+// certificate and its key. It returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
 	ca := storeurl.Take(query, "ca")
 	cert := storeurl.Take(query, "cert")

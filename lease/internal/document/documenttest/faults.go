@@ -28,7 +28,8 @@ func (s *Server) Stamp(w http.ResponseWriter) {
 	}
 }
 
-// Time tests that every answer has the server's time, which is off by a second at most, and none if the server doesn't tell it.
+// Time tests that every answer has the server's time, which is off by a second at most, and none if
+// the server doesn't tell it.
 func Time(t *testing.T, s *Server, e lease.Engine) {
 	if err := e.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,8 @@ func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
 	return f == nil
 }
 
-// Faults tests that a request to put the document is sent once, unless the server says by one of some statuses that it changed nothing.
+// Faults tests that a request to put the document is sent once, unless the server says by one of
+// some statuses that it changed nothing.
 func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unchanged ...int) {
 	faults := []fault{
 		{status: 0},
