@@ -137,7 +137,7 @@ func (c *configMap) Put(ctx context.Context, content []byte, version string) (do
 	switch {
 	case status == http.StatusConflict, status == http.StatusNotFound && method == http.MethodPut:
 		return d, document.ErrChanged
-	case status/100 == 4 && status != http.StatusRequestTimeout: // it was refused
+	case document.Refused(status):
 		return d, swap.Unmade(err)
 	}
 	if string(d.Content) != string(content) {

@@ -166,7 +166,7 @@ func (o *object) Put(ctx context.Context, content []byte, version string) (docum
 	if unchanged(err) || cutOff(err) {
 		return d, document.ErrChanged
 	}
-	if refused(err) {
+	if document.Refused(status(err)) {
 		return d, swap.Unmade(err)
 	}
 	return d, err
@@ -246,13 +246,6 @@ func unchanged(err error) bool {
 	}
 	said, ok := errors.AsType[smithy.APIError](err)
 	return ok && said.ErrorCode() == "NoSuchKey"
-}
-
-// refused reports whether the server says that it put nothing, as it may not, or doesn't know how
-// to.
-func refused(err error) bool {
-	s := status(err)
-	return s/100 == 4 && s != http.StatusRequestTimeout || s == http.StatusNotImplemented
 }
 
 func (o *object) key(name string) *string { return aws.String(o.prefix + "/" + name) }

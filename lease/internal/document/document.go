@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	mathrand "math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -43,6 +44,18 @@ type Backend interface {
 
 // ErrChanged says that others changed the document first.
 var ErrChanged = errors.New("others changed it each time")
+
+// Refused reports whether a status of HTTP says that a server changed nothing, as it may not, or
+// doesn't know how to. A timeout may be a proxy's.
+func Refused(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout:
+		return false
+	case http.StatusNotImplemented:
+		return true
+	}
+	return status/100 == 4
+}
 
 // A Document is one version of the document.
 type Document struct {

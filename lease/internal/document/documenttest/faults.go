@@ -97,6 +97,7 @@ func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unch
 		{status: 400, refused: true},
 		{status: 403, refused: true},
 		{status: 408},
+		{status: 501, refused: true},
 	}
 	for _, status := range unchanged {
 		faults = append(faults, fault{status: status, repeats: true})
