@@ -162,6 +162,11 @@ func TestFaults(t *testing.T) {
 	}, http.StatusConflict, http.StatusTooManyRequests)
 }
 
+func TestCut(t *testing.T) {
+	s := start(t)
+	documenttest.Cut(t, &s.Server, s.connect(t))
+}
+
 func TestTime(t *testing.T) {
 	s := start(t)
 	documenttest.Time(t, &s.Server, s.connect(t))

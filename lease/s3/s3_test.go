@@ -103,6 +103,11 @@ func TestFaults(t *testing.T) {
 	}, http.StatusConflict, http.StatusPreconditionFailed)
 }
 
+func TestCut(t *testing.T) {
+	s, connect := start(t)
+	documenttest.Cut(t, &s.Server, connect(t))
+}
+
 func TestTime(t *testing.T) {
 	s, connect := start(t)
 	documenttest.Time(t, &s.Server, connect(t))

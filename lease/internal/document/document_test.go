@@ -28,6 +28,7 @@ type memory struct {
 	fails    error // of every call
 	failsPut error // of puts
 	changed  bool  // says each Put
+	ahead    time.Duration
 }
 
 func (m *memory) Check(context.Context) error {
@@ -46,6 +47,7 @@ func (m *memory) Get(context.Context) (Document, error) {
 	}
 	d := m.document
 	d.Content = bytes.Clone(d.Content)
+	d.Date = time.Now().Add(m.ahead)
 	return d, m.fails
 }
 
@@ -60,7 +62,8 @@ func (m *memory) Put(_ context.Context, content []byte, version string) (Documen
 		return Document{}, ErrChanged
 	}
 	m.versions++
-	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: time.Now(), Date: time.Now()}
+	now := time.Now().Add(m.ahead)
+	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: now, Date: now}
 	return m.document, nil
 }
 
@@ -103,6 +106,11 @@ func TestRequests(t *testing.T) {
 			{"after a Read", func() { leasetest.Get(t, e, "a") }, leasetest.Entry("a", "1"), true, 0, 1},
 			{"after less than a minute", func() { time.Sleep(time.Minute - 1) }, leasetest.Entry("a", "1"), true, 0, 1},
 			{"after a minute", func() { time.Sleep(time.Minute) }, leasetest.Entry("a", "1"), true, 1, 1},
+			{"after the clock was set back", func() {
+				v := *e.last.Load()
+				v.seen = v.seen.Add(2 * time.Minute)
+				e.last.Store(&v)
+			}, leasetest.Entry("a", "1"), true, 1, 1},
 			{"of a new handle", func() { e = New(m, much) }, leasetest.Entry("a", "1"), true, 1, 1},
 			{"that expects what is not there", func() {}, leasetest.Entry("a", "2"), false, 1, 0},
 			{"that expects what another one put", func() { leasetest.Put(t, other, "a", "3") }, leasetest.Entry("a", "3"), true, 1, 1},
@@ -163,6 +171,16 @@ func TestCopied(t *testing.T) {
 		m.document.Made = written.Add(tt.age)
 		if _, a := leasetest.Get(t, e, "a"); (a.Lineage != original.Lineage) != tt.copied {
 			t.Errorf("made %v after its content: lineage %s, and %s at first", tt.age, a.Lineage, original.Lineage)
+		}
+	}
+	for range 20 {
+		m.document.Made = m.document.Made.Add(time.Hour)
+		_, copied := leasetest.Get(t, e, "a")
+		m.ahead += time.Hour // the server's clock, and not this process's
+		leasetest.Get(t, e, "b")
+		leasetest.Put(t, e, "a", "1")
+		if _, a := leasetest.Get(t, e, "a"); a.Lineage != copied.Lineage || len(a.Lineage) > 50 {
+			t.Fatalf("a copy has lineage %s, and after a swap %s: want it short, and to stay", copied.Lineage, a.Lineage)
 		}
 	}
 	undated := state{Lineage: "l", Entries: map[string][]byte{}}

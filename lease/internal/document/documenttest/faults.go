@@ -19,10 +19,14 @@ type Server struct {
 	Puts  int // of the document
 	fault *fault
 	date  []string // of answers, unless nil
+	cut   bool     // answers end early
 }
 
-// Stamp sets the date of an answer.
+// Stamp sets the header of an answer.
 func (s *Server) Stamp(w http.ResponseWriter) {
+	if s.cut {
+		w.Header().Set("Content-Length", "100000")
+	}
 	if s.date != nil {
 		w.Header()["Date"] = s.date
 	}
@@ -55,6 +59,19 @@ func Time(t *testing.T, s *Server, e lease.Engine) {
 				t.Errorf("date %s: time %v, want %v", tt.date, a.Time, tt.want)
 			}
 		}
+	}
+}
+
+// Cut tests that an answer which ends early is not taken for a document that is damaged.
+func Cut(t *testing.T, s *Server, e lease.Engine) {
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Lock()
+	s.cut = true
+	s.Unlock()
+	if _, err := e.Read(t.Context(), "a"); err == nil || errors.Is(err, lease.ErrCorrupt) {
+		t.Errorf("Read: %v, want an error of the connection", err)
 	}
 }
 
