@@ -130,8 +130,7 @@ type once struct{ *redis.Cmd }
 // NoRetry is for the client.
 func (once) NoRetry() bool { return true }
 
-// exchange sends the script, then the question for the settings, and that for replicas that have
-// it.
+// exchange sends the script, then the question for the settings, and that for replicas that have it.
 func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	client, err := e.primary(ctx)
 	if err != nil {
@@ -141,11 +140,11 @@ func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)*3/4)
 	}
-	done := redis.NewCmd(ctx, args...)
 	question := []any{"config", "get"}
 	for _, r := range required {
 		question = append(question, r.name)
 	}
+	done := redis.NewCmd(ctx, args...)
 	settings := redis.NewMapStringStringCmd(ctx, question...)
 	copies := redis.NewIntCmd(ctx, "wait", e.config.Replicas, max(limit.Milliseconds(), 1))
 	pipe := client.Pipeline()
@@ -160,15 +159,11 @@ func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	if cluster, ok := e.client.(*redis.ClusterClient); ok && err != nil {
 		cluster.ReloadState(ctx) // soon: the keys may be elsewhere
 	}
-	if done.Err() != nil {
-		return nil, explained(done.Err())
+	if done.Err() == nil && settings.Err() != nil {
+		return nil, notAllowed(settings.Err())
 	}
-	if refusal, ok := errors.AsType[redis.Error](settings.Err()); ok {
-		return nil, fmt.Errorf("%w: CONFIG GET: %w: allow it, or give your word with settings=trusted that Redis is set up as documented",
-			lease.ErrUnsafe, refusal)
-	}
-	if err != nil {
-		return nil, err
+	if err != nil { // the first command's that failed, or there was no connection
+		return nil, explained(err)
 	}
 	if !e.config.TrustSettings {
 		err := checkSettings(settings.Val())
@@ -178,7 +173,8 @@ func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	}
 	n := int(copies.Val())
 	if n < e.config.Replicas {
-		return nil, fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas", n, e.config.Replicas, limit)
+		return nil, fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas",
+			n, e.config.Replicas, limit)
 	}
 	return done.Slice()
 }
@@ -189,6 +185,16 @@ var required = []struct{ name, value, otherwise string }{
 	{"appendfsync", "always", "a crash loses what was acknowledged"},
 	{"no-appendfsync-on-rewrite", "no", "nothing is synced while the file is rewritten"},
 	{"maxmemory-policy", "noeviction", "entries may be evicted"},
+}
+
+// notAllowed returns the error of the question for the settings with what to do, if Redis says it.
+func notAllowed(err error) error {
+	_, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%w: CONFIG GET: %w: allow it, or give your word with settings=trusted that Redis is set up as documented",
+		lease.ErrUnsafe, err)
 }
 
 func checkSettings(got map[string]string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m, New) }
@@ -28,6 +29,19 @@ func TestDisk(t *testing.T) {
 	enginetest.RunDisk(t, func(disk string) lease.Engine {
 		return prepared(t, filepath.Join(disk, "app.db"))
 	}, meanings[sqlite3.SQLITE_FULL], fs.ErrPermission)
+}
+
+// TestBrokenDisk: when a sync fails at COMMIT, the outcome is unknown.
+func TestBrokenDisk(t *testing.T) {
+	e := prepared(t, place(t))
+	t.Run("swap", func(t *testing.T) {
+		localfiletest.FailSyncs(t)
+		a, err := e.Swap(t.Context(), nil, entry("a", "2"))
+		if code(err) != sqlite3.SQLITE_IOERR || errors.Is(err, lease.ErrStore) {
+			t.Errorf("%+v, %v, want an error that leaves open whether it was made", a, err)
+		}
+	})
+	put(t, e, "a", "3")
 }
 
 // TestMountedAlone refuses a file that is mounted without its directory, as in a container.
