@@ -57,7 +57,7 @@ func TakeWord(query url.Values, name, word string) (bool, error) {
 	return true, nil
 }
 
-// Done returns an error if a parameter is left that nobody took.
+// Done refuses parameters that are left.
 func Done(query url.Values, want string) error {
 	for name := range query {
 		return fmt.Errorf("unknown parameter %q: want %s", name, want)
