@@ -6,9 +6,10 @@
 //	err = tx.Commit()
 //
 // [Pgx] is for transactions of pgx, and [MySQL] for MySQL and MariaDB. Number, a method of Format in package numbers, makes
-// INV-2026-000042 of it. A counter is a row in the same database as the
-// invoices, so a backup restores both together. Create the table in a migration, with [PostgresSchema] or
-// [MySQLSchema].
+// INV-2026-000042 of it. Create the table in a migration, with [PostgresSchema] or [MySQLSchema]. A counter is a row of it, in the
+// same database as the invoices, so a backup restores both together. To see how far the counters are, select from the table:
+//
+//	SELECT name, taken, last FROM randflake_gapless WHERE name LIKE 'invoices/%'
 //
 // The price is that taking a number locks its counter until the transaction ends. So transactions on one counter run
 // one after the other, including the flush of each commit. Take the number as late as you can, and don't wait for a
@@ -40,7 +41,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"regexp"
 )
 
@@ -81,9 +81,6 @@ type transaction interface {
 
 	// takeOrCreate takes one number as take does. If there is no such counter, it creates it and takes its first number.
 	takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error)
-
-	// list returns the first limit counters whose names begin with prefix and come after the name after.
-	list(ctx context.Context, prefix, after string, limit int) ([]row, error)
 }
 
 // Create creates a counter of the numbers from first to last, with 0 <= first <= last; use math.MaxInt64 for a counter
@@ -146,73 +143,8 @@ func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err er
 	return 0, fmt.Errorf("%w: %q: create it first, with Tx.Create, or take its numbers with Tx.NextOrCreate", ErrNoCounter, name)
 }
 
-// An Info is what a transaction sees of a counter. Others may take numbers meanwhile.
-type Info struct {
-	Name string
-	Next int64  // the next number, or 0 at the end
-	Last int64  // the largest possible number
-	Left uint64 // numbers
-}
-
-// A row is a row of the table.
-type row struct {
-	Name        string
-	Taken, Last int64
-}
-
-func (r row) info() Info {
-	i := Info{Name: r.Name, Last: r.Last, Left: uint64(r.Last) - uint64(r.Taken)}
-	if i.Left > 0 {
-		i.Next = r.Taken + 1
-	}
-	return i
-}
-
-// Peek returns the state of a counter without locking it or taking a number.
-func (tx Tx) Peek(ctx context.Context, name string) (Info, error) {
-	if err := checkName(name); err != nil {
-		return Info{}, err
-	}
-	page, err := tx.in.list(ctx, name, "", 1)
-	switch {
-	case err != nil:
-		return Info{}, fmt.Errorf("gapless: peek at %q: %w", name, err)
-	case len(page) == 0 || page[0].Name != name:
-		return Info{}, fmt.Errorf("%w: %q", ErrNoCounter, name)
-	}
-	return page[0].info(), nil
-}
-
-// List returns all counters whose names begin with prefix, sorted by name. It reads pages of a thousand, and locks
-// nothing.
-func (tx Tx) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
-		if !validPrefix.MatchString(prefix) {
-			yield(Info{}, fmt.Errorf("%w: prefix %.60q: want up to 50 characters of / - _ . a-z and 0-9", ErrInvalidName, prefix))
-			return
-		}
-		for after, full := "", true; full; {
-			page, err := tx.in.list(ctx, prefix, after, pageSize)
-			if err != nil {
-				yield(Info{}, fmt.Errorf("gapless: list %q: %w", prefix, err))
-				return
-			}
-			for _, r := range page {
-				if after = r.Name; !yield(r.info(), nil) {
-					return
-				}
-			}
-			full = len(page) == pageSize
-		}
-	}
-}
-
-const pageSize = 1000
-
 // validName matches names that need no escaping within quotes in SQL.
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
-
-var validPrefix = regexp.MustCompile(`^[a-z0-9/_.-]{0,50}$`)
 
 func checkRange(name string, first, last int64) error {
 	if err := checkName(name); err != nil {

@@ -41,8 +41,9 @@ func (m mysql) create(ctx context.Context, name string, taken, last int64) (made
 	if _, err := m.tx.ExecContext(ctx, "UPDATE randflake_gapless SET taken = 0 WHERE name = ''"); err != nil {
 		return false, err
 	}
-	result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)
-		ON DUPLICATE KEY UPDATE taken = IF(LAST_INSERT_ID(1), taken, taken)`, name, taken, last))
+	insert := fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)
+		ON DUPLICATE KEY UPDATE taken = IF(LAST_INSERT_ID(1), taken, taken)`, name, taken, last)
+	result, err := m.tx.ExecContext(ctx, insert)
 	if err != nil {
 		return false, err
 	}
@@ -52,12 +53,16 @@ func (m mysql) create(ctx context.Context, name string, taken, last int64) (made
 
 // takeOrCreate looks for the counter without a lock, as that of a missing row would keep others from inserting it.
 func (m mysql) takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
-	page, err := m.list(ctx, name, "", 1)
-	if err == nil && (len(page) == 0 || page[0].Name != name) {
-		_, err = m.create(ctx, name, first-1, last)
-	}
-	if err != nil {
+	defer m.rollBack(&err)
+	var found bool
+	query := fmt.Sprintf("SELECT EXISTS (SELECT * FROM randflake_gapless WHERE name = '%s')", name)
+	if err := m.tx.QueryRowContext(ctx, query).Scan(&found); err != nil {
 		return taken, end, err
+	}
+	if !found {
+		if _, err := m.create(ctx, name, first-1, last); err != nil {
+			return taken, end, err
+		}
 	}
 	return m.take(ctx, name, 1)
 }
@@ -65,9 +70,10 @@ func (m mysql) takeOrCreate(ctx context.Context, name string, first, last int64)
 // Only MariaDB runs the text in /*M! */.
 func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
 	defer m.rollBack(&err)
+	update := fmt.Sprintf(`UPDATE randflake_gapless SET taken = LAST_INSERT_ID(taken + %[2]d)
+		WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n)
 	for {
-		result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless SET taken = LAST_INSERT_ID(taken + %[2]d)
-			WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n))
+		result, err := m.tx.ExecContext(ctx, update)
 		if err != nil {
 			return taken, last, err
 		}
@@ -80,7 +86,8 @@ func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.
 			return taken, last, err
 		}
 		var room bool
-		if room, last, err = m.look(ctx, name, n); err != nil || !room { // otherwise the counter was created just now
+		room, last, err = m.look(ctx, name, n)
+		if err != nil || !room { // otherwise the counter was created just now
 			return taken, last, err
 		}
 	}
@@ -89,9 +96,10 @@ func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.
 // look returns whether there is a counter with n numbers left, and the counter's last number if there is a counter. It
 // reads the newest row, as UPDATE does, instead of the transaction's snapshot.
 func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last sql.NullInt64, err error) {
+	query := fmt.Sprintf(`SELECT taken <= last - %d, last, 1 /*M! AND @@in_transaction */ FROM randflake_gapless
+		WHERE name = '%s' LOCK IN SHARE MODE`, n, name)
 	var within bool
-	err = m.tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT taken <= last - %d, last, 1 /*M! AND @@in_transaction */ FROM randflake_gapless
-		WHERE name = '%s' LOCK IN SHARE MODE`, n, name)).Scan(&room, &last, &within)
+	err = m.tx.QueryRowContext(ctx, query).Scan(&room, &last, &within)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, last, nil
@@ -99,22 +107,4 @@ func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last 
 		err = fmt.Errorf("%w: begin a new one", ErrNoTransaction)
 	}
 	return room, last, err
-}
-
-func (m mysql) list(ctx context.Context, prefix, after string, limit int) (page []row, err error) {
-	defer m.rollBack(&err)
-	rows, err := m.tx.QueryContext(ctx, fmt.Sprintf(`SELECT name, taken, last FROM randflake_gapless
-		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s' ORDER BY name LIMIT %[3]d`, prefix, after, limit))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.Name, &r.Taken, &r.Last); err != nil {
-			return nil, err
-		}
-		page = append(page, r)
-	}
-	return page, rows.Err()
 }

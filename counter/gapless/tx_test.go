@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -16,9 +15,7 @@ import (
 type answering struct {
 	made        bool
 	taken, last sql.NullInt64
-	rows        []row  // the counters, in order
-	err         error  // after the rows
-	pages       int    // that were read
+	err         error
 	asked       string // by the last call
 }
 
@@ -35,19 +32,6 @@ func (a *answering) take(_ context.Context, name string, n int64) (taken, last s
 func (a *answering) takeOrCreate(_ context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
 	a.asked = fmt.Sprintf("take or create %s from %d to %d", name, first, last)
 	return a.taken, a.last, a.err
-}
-
-func (a *answering) list(_ context.Context, prefix, after string, limit int) (page []row, err error) {
-	a.pages++
-	for _, r := range a.rows {
-		if len(page) < limit && strings.HasPrefix(r.Name, prefix) && r.Name > after {
-			page = append(page, r)
-		}
-	}
-	if len(page) < limit {
-		return page, a.err
-	}
-	return page, nil
 }
 
 // TestErrors: an error of the transaction comes out of every call, with the counter's name.
@@ -69,16 +53,6 @@ func TestErrors(t *testing.T) {
 		"NextOrCreate": func() error {
 			_, err := tx.NextOrCreate(t.Context(), "books", 1, 9)
 			return err
-		},
-		"Peek": func() error {
-			_, err := tx.Peek(t.Context(), "books")
-			return err
-		},
-		"List": func() (last error) {
-			for _, err := range tx.List(t.Context(), "books") {
-				last = errors.Join(last, err)
-			}
-			return last
 		},
 	} {
 		if err := do(); !errors.Is(err, failed) || !strings.HasPrefix(err.Error(), "gapless: ") || strings.Count(err.Error(), `"books"`) != 1 {
@@ -131,69 +105,6 @@ func TestAnswers(t *testing.T) {
 	}
 	if err := (Tx{&answering{made: false}}).Create(t.Context(), "books", 1, 9); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a counter that is there: %v", err)
-	}
-}
-
-// TestPeek: a counter is found by its whole name, and at its end it has no next number.
-func TestPeek(t *testing.T) {
-	tx := Tx{&answering{rows: []row{
-		{"a", -1, 5},
-		{"b", 4, 5},
-		{"c", 5, 5},
-		{"d", -1, math.MaxInt64},
-		{"eggs", 1, 5},
-	}}}
-	for name, want := range map[string]Info{
-		"a": {"a", 0, 5, 6},
-		"b": {"b", 5, 5, 1},
-		"c": {"c", 0, 5, 0},
-		"d": {"d", 0, math.MaxInt64, 1 << 63},
-	} {
-		if info, err := tx.Peek(t.Context(), name); info != want || err != nil {
-			t.Errorf("%+v, %v, want %+v", info, err, want)
-		}
-	}
-	for _, name := range []string{"e", "f"} {
-		if info, err := tx.Peek(t.Context(), name); info != (Info{}) || !errors.Is(err, ErrNoCounter) {
-			t.Errorf("%s: %+v, %v", name, info, err)
-		}
-	}
-}
-
-// TestList: all pages are read, and no more; who stops early reads no further, and an error is the last that comes.
-func TestList(t *testing.T) {
-	many := make([]row, 2*pageSize)
-	for i := range many {
-		many[i] = row{fmt.Sprintf("a%05d", i), 0, 9}
-	}
-	failed := errors.New("the connection broke")
-	for _, c := range []struct {
-		rows, stop, listed, pages int
-		err                       error
-	}{
-		{0, -1, 0, 1, nil},
-		{3, -1, 3, 1, nil},
-		{pageSize - 1, -1, pageSize - 1, 1, nil},
-		{pageSize, -1, pageSize, 2, nil},
-		{pageSize + 1, -1, pageSize + 1, 2, nil},
-		{2 * pageSize, 7, 7, 1, nil},
-		{2 * pageSize, pageSize + 7, pageSize + 7, 2, nil},
-		{pageSize + 1, -1, pageSize, 2, failed},
-	} {
-		a := &answering{rows: many[:c.rows], err: c.err}
-		var names []string
-		var last error
-		for info, err := range (Tx{a}).List(t.Context(), "a") {
-			if last = err; err == nil {
-				names = append(names, info.Name)
-			}
-			if len(names) == c.stop {
-				break
-			}
-		}
-		if len(names) != c.listed || !slices.IsSorted(names) || a.pages != c.pages || last != nil != (c.err != nil) {
-			t.Errorf("%+v: %d in %d pages, %v", c, len(names), a.pages, last)
-		}
 	}
 }
 
