@@ -83,7 +83,8 @@ func (s opaque) Decrypt(dst, src []byte) { s.decrypt(dst, src) }
 // step of config: each period begins at the start. The end is what the width of the number has room for.
 func WithCounter(config counter.Config, options ...counter.Option) Option {
 	return Option{func(s *settings) error {
-		s.config, s.counter = config, append(s.counter, options...)
+		s.config = config
+		s.counter = append(s.counter, options...)
 		return nil
 	}}
 }
