@@ -314,7 +314,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-func TestRest(t *testing.T) {
+func TestRetryPause(t *testing.T) {
 	for failures, longest := range map[int]time.Duration{
 		1:    100 * time.Millisecond,
 		3:    400 * time.Millisecond,
@@ -322,8 +322,8 @@ func TestRest(t *testing.T) {
 		1000: 10 * time.Second,
 	} {
 		for range 100 {
-			if got := rest(failures); got < longest/2 || got >= longest {
-				t.Errorf("after %d failures a rest of %v, want %v to %v", failures, got, longest/2, longest)
+			if got := retryPause(failures); got < longest/2 || got >= longest {
+				t.Errorf("after %d failures a pause of %v, want %v to %v", failures, got, longest/2, longest)
 			}
 		}
 	}

@@ -401,23 +401,23 @@ var bugs = []bug{
 	// Counters, by their own tests.
 	{
 		name:  "a run that begins one number early",
-		file:  "counter/counter.go",
-		right: "b := &run{first: got.First,",
-		wrong: "b := &run{first: got.First - got.Step,",
+		file:  "counter/fetch.go",
+		right: "&run{first: got.First,",
+		wrong: "&run{first: got.First - got.Step,",
 		test:  "^TestEnd$",
 	},
 	{
 		name:  "one number past the end of a run",
 		file:  "counter/counter.go",
-		right: "	if i < b.count {\n		return b.number(i), nil",
-		wrong: "	if i <= b.count {\n		return b.number(i), nil",
+		right: "	if i < r.count {\n		return r.number(i), nil",
+		wrong: "	if i <= r.count {\n		return r.number(i), nil",
 		test:  "^TestEverybody$|^TestEnd$|^TestAway$",
 	},
 	{
 		name:  "a step of 1 whatever was asked for",
-		file:  "counter/counter.go",
-		right: "b := &run{first: got.First, step: got.Step,",
-		wrong: "b := &run{first: got.First, step: 1,",
+		file:  "counter/fetch.go",
+		right: "&run{first: got.First, step: got.Step,",
+		wrong: "&run{first: got.First, step: 1,",
 		test:  "^TestEnd$",
 	},
 	{
