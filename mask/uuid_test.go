@@ -38,7 +38,7 @@ func version7(random *rand.Rand, made time.Time) (u uuid) {
 	return u
 }
 
-// The spaces: one with a masker, one without, and one for UUIDs of ten months.
+// The kinds: one with a masker, one without, and one for UUIDs of ten months.
 type (
 	sessions   struct{}
 	uncovered  struct{}
@@ -102,8 +102,8 @@ func TestUUIDVectors(t *testing.T) {
 	}
 }
 
-func uuidKind(t testing.TB) idtest.Kind[sessionID] {
-	k := idtest.Kind[sessionID]{
+func uuidForms(t testing.TB) idtest.Forms[sessionID] {
+	k := idtest.Forms[sessionID]{
 		IDs:     map[string]sessionID{},
 		Parse:   ParseUUID[sessions, uuid],
 		Invalid: ErrInvalidID,
@@ -132,9 +132,9 @@ func uuidKind(t testing.TB) idtest.Kind[sessionID] {
 	return k
 }
 
-func TestUUIDKind(t *testing.T) { uuidKind(t).Test(t) }
+func TestUUIDForms(t *testing.T) { uuidForms(t).Test(t) }
 
-func FuzzUUID(f *testing.F) { uuidKind(f).Fuzz(f) }
+func FuzzUUID(f *testing.F) { uuidForms(f).Fuzz(f) }
 
 // There and back, whatever the UUID. What is shown is of version 4, comes once, and has lost the order of the times.
 func TestUUIDRoundTrips(t *testing.T) {
@@ -205,6 +205,9 @@ func TestUUIDFailures(t *testing.T) {
 	}
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
+	}
+	if _, err := ParseUUID[UUIDKind[uuid]](text); err != ErrNoCipher {
+		t.Errorf("of an interface: %v", err)
 	}
 	if column, err := id.Value(); err != nil || id.Scan(column) != nil || id.Inner() != inner {
 		t.Errorf("without a masker the column has %v, %v", column, err)

@@ -15,9 +15,9 @@ import (
 )
 
 // kind has texts by a library that knows nothing of them, and reads columns of bytes, texts and UUIDs.
-func kind() idtest.Kind[ID] {
+func kind() idtest.Forms[ID] {
 	const text = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-	k := idtest.Kind[ID]{
+	k := idtest.Forms[ID]{
 		IDs: map[string]ID{}, Parse: Parse, Must: MustParse, Invalid: ErrInvalidID, Fold: true,
 		Column: func(id ID) driver.Value { return id[:] },
 		Sources: func(id ID) []any {
@@ -44,7 +44,7 @@ func kind() idtest.Kind[ID] {
 func TestKind(t *testing.T) {
 	k := kind()
 	k.Test(t)
-	asText := idtest.Kind[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts, BadJSON: k.BadJSON, BadColumns: k.BadColumns,
+	asText := idtest.Forms[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts, BadJSON: k.BadJSON, BadColumns: k.BadColumns,
 		Parse:   func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err },
 		Column:  func(id TextID) driver.Value { return id.String() },
 		Sources: func(id TextID) []any { return k.Sources(ID(id)) },

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
-	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the refusals
 )
 
 // A fault is one way in which things break. Whatever it is, nothing may be given twice.
@@ -17,7 +17,7 @@ type fault struct {
 	script  func(*world)
 
 	// Refusals that are in order. Any other one is a failure.
-	may []Kind
+	may []Refusal
 
 	// What the calls of some worker must have met with, as a sign that the fault had effect.
 	shows func(*process) uint64
@@ -44,11 +44,11 @@ var (
 
 // Refusals of a worker.
 var (
-	ended      = []Kind{Ended, NotStarted}                                                 // who stood still
-	cutOff     = []Kind{Ended, NotStarted, Unreachable}                                    // who can't reach the store
-	forgiven   = []Kind{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
-	wrongClock = []Kind{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
-	forgotten  = []Kind{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
+	ended      = []Refusal{Ended, NotStarted}                                                 // who stood still
+	cutOff     = []Refusal{Ended, NotStarted, Unreachable}                                    // who can't reach the store
+	forgiven   = []Refusal{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
+	wrongClock = []Refusal{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
+	forgotten  = []Refusal{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
 )
 
 // longer leases outlast the replacement of a server.
@@ -56,7 +56,7 @@ const longer = 4 * time.Second
 
 var faults = []fault{
 	// Processes.
-	{name: "killed", engines: all, script: killed, may: []Kind{Full, NotStarted}, shows: waited,
+	{name: "killed", engines: all, script: killed, may: []Refusal{Full, NotStarted}, shows: waited,
 		does: "workers with all nodes: one is killed and starts again at once. It waits for the end of its own old leases; the others notice nothing"},
 	{name: "stopped", engines: all, script: stopped, may: ended,
 		does: "a worker stands still past the end of its leases, then it goes on. It takes others; nobody else notices anything"},
@@ -100,15 +100,15 @@ var faults = []fault{
 		does: "replicas do what they are asked to, and their answers are lost: those of one, and then of both"},
 
 	// Counters.
-	{name: "count-killed", engines: all, script: countKilled, may: []Kind{Unreachable},
+	{name: "count-killed", engines: all, script: countKilled, may: []Refusal{Unreachable},
 		does: "processes that take numbers are killed and start again; one stands still meanwhile, and goes on with its numbers"},
-	{name: "count-cut-off", engines: network, script: countCutOff, may: []Kind{Unreachable}, shows: unknown,
+	{name: "count-cut-off", engines: network, script: countCutOff, may: []Refusal{Unreachable}, shows: unknown,
 		does: "connections to the store are refused, and then its replies are lost. Numbers go on afterwards"},
-	{name: "count-restarted", engines: "etcd postgres mariadb s3", script: countRestarted, may: []Kind{Unreachable}, shows: unknown,
+	{name: "count-restarted", engines: "etcd postgres mariadb s3", script: countRestarted, may: []Refusal{Unreachable}, shows: unknown,
 		does: "the server is killed and starts again. No number that it gave is forgotten"},
 	{name: "count-rolled-back", engines: all, script: countRolledBack, may: forgotten,
 		does: "the data are replaced by an older copy. Counters refuse until the operator says where to go on"},
-	{name: "count-answers-lost", engines: services, script: countAnswersLost, may: []Kind{Unreachable}, shows: unknown,
+	{name: "count-answers-lost", engines: services, script: countAnswersLost, may: []Refusal{Unreachable}, shows: unknown,
 		does: "replicas of the service give numbers away, and their answers are lost"},
 }
 

@@ -78,8 +78,8 @@ func (w *world) judge(f *fault) error {
 	var shown, made uint64
 	for _, p := range w.processes {
 		for k := range p.Refused {
-			if n := p.Refused[k].Load(); n > 0 && !slices.Contains(f.may, worker.Kind(k)) {
-				errs = append(errs, fmt.Errorf("%s was refused %d times without a reason: %v: %s", p.name, n, worker.Kind(k), p.lastWords()))
+			if n := p.Refused[k].Load(); n > 0 && !slices.Contains(f.may, worker.Refusal(k)) {
+				errs = append(errs, fmt.Errorf("%s was refused %d times without a reason: %v: %s", p.name, n, worker.Refusal(k), p.lastWords()))
 			}
 		}
 		made += p.made()

@@ -89,7 +89,7 @@ func (p *process) restart() *process {
 func (p *process) clone() *process {
 	c := p.config
 	p.world.must(check.Read(c.Journal, func(e check.Event) {
-		if e.Kind == check.Granted {
+		if e.What == check.Granted {
 			c.Adopt = e.State
 		}
 	}, func([]randflake.ID) {}))
@@ -99,7 +99,7 @@ func (p *process) clone() *process {
 // onReserve reports whether the process was leased nodes of the reserve, which are those after the main ones.
 func (p *process) onReserve() (found bool) {
 	p.world.must(check.Read(p.config.Journal, func(e check.Event) {
-		found = found || e.Kind == check.Granted && e.FirstNode >= 2*half
+		found = found || e.What == check.Granted && e.FirstNode >= 2*half
 	}, func([]randflake.ID) {}))
 	return found
 }
@@ -112,9 +112,9 @@ func (p *process) step(off time.Duration) {
 
 func (p *process) made() uint64 { return p.Made.Load() }
 
-// refused returns how often the process was refused with one of kinds.
-func (p *process) refused(kinds ...worker.Kind) (n uint64) {
-	for _, k := range kinds {
+// refused returns how often the process was refused with one of refusals.
+func (p *process) refused(refusals ...worker.Refusal) (n uint64) {
+	for _, k := range refusals {
 		n += p.Refused[k].Load()
 	}
 	return n
@@ -124,7 +124,7 @@ func (p *process) refused(kinds ...worker.Kind) (n uint64) {
 // strict counter waits for the store, and a disk may be busy for longer.
 func (p *process) allRefused() (n uint64) {
 	for k := range p.Refused {
-		if len(p.config.Counters) == 0 || worker.Kind(k) != worker.Unreachable {
+		if len(p.config.Counters) == 0 || worker.Refusal(k) != worker.Unreachable {
 			n += p.Refused[k].Load()
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the refusals
 )
 
 // Runs of nodes: of a size that two or four workers have all main nodes of a window, and one that many find in the reserve.

@@ -52,7 +52,7 @@ func Check(secret randflake.Secret, paths []string) (Result, error) {
 		process := filepath.Base(path)
 		var mine []*lease
 		err := Read(path, func(e Event) {
-			switch e.Kind {
+			switch e.What {
 			case Granted:
 				mine = append(mine, &lease{Event: e, process: process})
 			case Counted:

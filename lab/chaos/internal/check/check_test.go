@@ -22,7 +22,7 @@ type step struct {
 }
 
 func granted(by, lease string, first, last uint32, start, end int64) step {
-	return step{by: by, Event: Event{Kind: Granted, Lease: lease, FirstNode: first, LastNode: last, Start: second + start, End: second + end}}
+	return step{by: by, Event: Event{What: Granted, Lease: lease, FirstNode: first, LastNode: last, Start: second + start, End: second + end}}
 }
 
 func adopted(by, lease string, first, last uint32, start, end int64) step {
@@ -32,7 +32,7 @@ func adopted(by, lease string, first, last uint32, start, end int64) step {
 }
 
 func counted(by string, first, last int64) step {
-	return step{by: by, Event: Event{Kind: Counted, Counter: "orders", Runs: [][2]int64{{first, last}}}}
+	return step{by: by, Event: Event{What: Counted, Counter: "orders", Runs: [][2]int64{{first, last}}}}
 }
 
 func made(by string, at int64, node, sequence uint32, n int) step {
@@ -125,7 +125,7 @@ func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string)
 			journals[s.by], paths = j, append(paths, path)
 		}
 		err := error(nil)
-		if s.Kind != "" {
+		if s.What != "" {
 			err = j.Note(s.Event)
 		} else {
 			first := randflake.Raw(s.second-randflake.Epoch)<<34 | randflake.Raw(s.node)<<17 | randflake.Raw(s.sequence)
