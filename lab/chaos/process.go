@@ -28,10 +28,12 @@ type process struct {
 	wanted bool // whether it was told to go
 }
 
-// run starts a worker, with its clock off by so many seconds.
+// run starts a worker, with its clock off by a number of seconds.
 func (w *world) run(c worker.Config, off int64) *process {
 	name := fmt.Sprintf("worker-%d", len(w.processes)+1)
-	c.Journal, c.Page, c.Seed = filepath.Join(w.dir, name), filepath.Join(w.dir, name+".page"), w.rand.Uint64()
+	c.Journal = filepath.Join(w.dir, name)
+	c.Page = filepath.Join(w.dir, name+".page")
+	c.Seed = w.rand.Uint64()
 	page, err := worker.MapPage(c.Page)
 	w.must(err)
 	page.Offset.Store(off)
@@ -42,7 +44,8 @@ func (w *world) run(c worker.Config, off int64) *process {
 	w.must(err)
 	defer log.Close()
 	cmd := exec.Command("/proc/self/exe", "worker", string(asked))
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout = log
+	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
 	p.child, err = servers.StartProcess(cmd)
@@ -99,7 +102,9 @@ func (p *process) clone() *process {
 // onReserve reports whether the process was leased nodes of the reserve, which are those after the main ones.
 func (p *process) onReserve() (found bool) {
 	p.world.must(check.Read(p.config.Journal, func(e check.Event) {
-		found = found || e.What == check.Granted && e.FirstNode >= 2*half
+		if e.What == check.Granted && e.FirstNode >= 2*half {
+			found = true
+		}
 	}, func([]randflake.ID) {}))
 	return found
 }
