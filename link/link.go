@@ -30,7 +30,6 @@
 package link
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -125,5 +124,6 @@ func pad(id randflake.ID) string {
 
 // unpad reads what pad returned.
 func unpad(text string) (randflake.ID, error) {
-	return randflake.Parse(cmp.Or(strings.TrimLeft(text, "0"), "0"))
+	shortest := strings.TrimLeft(text[:digits-1], "0") + text[digits-1:]
+	return randflake.Parse(shortest)
 }

@@ -95,7 +95,8 @@ func parseText(text string, base int) (ID, error) {
 func (f ID) digits(digits string) string {
 	var text [13]byte // 64 bits in base 32
 	at := len(text)
-	base, rest := uint64(len(digits)), uint64(f)
+	base := uint64(len(digits))
+	rest := uint64(f)
 	for {
 		at--
 		text[at] = digits[rest%base]
@@ -107,7 +108,8 @@ func (f ID) digits(digits string) string {
 }
 
 func parseDigits(text []byte, digits string, invalid error) (ID, error) {
-	base, id := uint64(len(digits)), uint64(0)
+	base := uint64(len(digits))
+	id := uint64(0)
 	for _, c := range text {
 		digit := strings.IndexByte(digits, c)
 		if digit < 0 || id > (math.MaxUint64-uint64(digit))/base {

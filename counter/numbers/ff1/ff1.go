@@ -94,8 +94,8 @@ func (w *Wide) check(high, low uint64) {
 	}
 }
 
-// newCipher checks that there are enough numbers and that the halves fit 64 bits. It precomputes what is the same for all numbers: only the last block of
-// a round's CBC-MAC contains the round and the number.
+// newCipher checks that there are enough numbers and that the halves fit 64 bits. It precomputes what is the same for all numbers: only
+// the last block of a round's CBC-MAC contains the round and the number.
 func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if block.BlockSize() != 16 {
 		return nil, fmt.Errorf("ff1: cipher with blocks of %d bytes: want AES", block.BlockSize())
@@ -105,31 +105,37 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 	}
 	u := length / 2
 	v := length - u
-	c := &Cipher{encryptAES: block.Encrypt}
-	var fits bool
-	c.left, _ = power(radix, u)
-	if c.right, fits = power(radix, v); !fits {
+	left, _ := power(radix, u)
+	right, fits := power(radix, v)
+	if !fits {
 		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
 	}
-	high, domain := bits.Mul64(c.left, c.right)
+	high, domain := bits.Mul64(left, right)
 	if high == 0 && domain < MinDomain {
 		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
 			ErrInvalidDomain, radix, length, domain, MinDomain)
 	}
-	if high == 0 {
-		c.domain = domain
+	if high > 0 {
+		domain = 0
 	}
-	c.numberBytes = (bits.Len64(c.right-1) + 7) / 8
-	c.wide = c.numberBytes > 4
+	numberBytes := (bits.Len64(right-1) + 7) / 8
+	c := &Cipher{
+		encryptAES:  block.Encrypt,
+		domain:      domain,
+		left:        left,
+		right:       right,
+		numberBytes: numberBytes,
+		wide:        numberBytes > 4,
+	}
 
 	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
 	p = binary.BigEndian.AppendUint32(p, uint32(length))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
 	q := append(p, tweak...)
-	for (len(q)+1+c.numberBytes)%16 != 0 {
+	for (len(q)+1+numberBytes)%16 != 0 {
 		q = append(q, 0)
 	}
-	q = append(q, make([]byte, 1+c.numberBytes)...)
+	q = append(q, make([]byte, 1+numberBytes)...)
 	for len(q) > 16 {
 		xor(&c.mac, q)
 		block.Encrypt(c.mac[:], c.mac[:])
@@ -143,10 +149,11 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 func power(radix, n int) (product uint64, fits bool) {
 	product = 1
 	for range n {
-		var high uint64
-		if high, product = bits.Mul64(product, uint64(radix)); high != 0 {
+		high, next := bits.Mul64(product, uint64(radix))
+		if high != 0 {
 			return 0, false
 		}
+		product = next
 	}
 	return product, true
 }
