@@ -5,9 +5,14 @@
 // handles, and a crash loses a run or two but repeats no number. A Strict counter takes each number from the space, so numbers grow
 // in the order of calls over all processes. Package gapless makes numbers without gaps, and package numbers prints them.
 //
-//	counters := counter.On(space)
-//	orders, err := counters.Open(ctx, "orders", counter.OrCreate(counter.Config{}))
-//	n, err := orders.Wait(ctx)
+//	engine, err := file.New("store") // on several machines another engine
+//	space, err := lease.Open(ctx, engine, lease.Config{})
+//	defer space.Close()
+//	orders, err := counter.On(space).Open(ctx, "orders", counter.OrCreate(counter.Config{}))
+//	defer orders.Close()
+//	n, err := orders.Wait(ctx) // 1, 2, 3
+//
+// The command randflake store init --new --store store makes the space, or [lease.Create] does.
 //
 // # When the store loses data
 //
