@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -86,7 +85,8 @@ func TestEverybody(t *testing.T) {
 					if n > 0 && (dst[0] <= last || !slices.IsSorted(dst[:n])) {
 						t.Errorf("%v after %d", dst[:n], last)
 					}
-					if everybody.add(t, dst[:n]...); n > 0 {
+					everybody.add(t, dst[:n]...)
+					if n > 0 {
 						last = dst[n-1]
 					}
 					if i%50 == 0 {
@@ -296,7 +296,11 @@ var errAway = errors.New("no connection")
 func TestAway(t *testing.T) {
 	var mu sync.Mutex
 	away := false
-	set := func(to bool) { mu.Lock(); away = to; mu.Unlock() }
+	set := func(to bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		away = to
+	}
 	data, everybody := leasetest.NewMemory(), ledger{}
 	space := newSpace(t, data, func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
 		answer, err := c.On(ctx, engine)
@@ -379,26 +383,6 @@ func TestPace(t *testing.T) {
 			t.Errorf("a run at %v a second after one of %d: %d, want %d", tt.pace, tt.last, n, tt.want)
 		}
 	}
-}
-
-// TestAhead: the next run is fetched when half of the present one is given, and not before.
-func TestAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))) // leases refuse the clock that a bubble begins with
-		c, err := On(newSpace(t, leasetest.NewMemory(), nil)).Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
-		must(t, err)
-		defer c.Close()
-		for i := range 6 {
-			if synctest.Wait(); c.Status().Held != 10-uint64(i) {
-				t.Errorf("%d numbers left after %d", c.Status().Held, i)
-			}
-			_, err := c.Next()
-			must(t, err)
-		}
-		if synctest.Wait(); c.Status().Held != 14 {
-			t.Errorf("%d numbers left, want those of the next run too", c.Status().Held)
-		}
-	})
 }
 
 // BenchmarkNext is to cost a few nanoseconds.

@@ -17,7 +17,7 @@
 // # When the store loses data
 //
 // Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data a counter returns
-// lease.ErrCounter until an operator says where it goes on: Counters.Set, or randflake counter set. Processes use up the runs that
+// lease.ErrCounter until an operator says where it goes on: Counters.SetCounter, or randflake counter set. Processes use up the runs that
 // they have.
 //
 // A clone of a running virtual machine has the runs of its twin, and repeats their unused numbers.

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -263,27 +261,6 @@ func TestImplausible(t *testing.T) {
 	for err := err; err != nil; err = errors.Unwrap(err) {
 		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
 			t.Errorf("the error leaks the inner value: %s", text)
-		}
-	}
-}
-
-// Package slog logs the masked form, or why there is none.
-func TestSlog(t *testing.T) {
-	id := Of[orders](sortable(1234567))
-	for name, handler := range map[string]func(io.Writer) slog.Handler{
-		"text": func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
-		"JSON": func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
-	} {
-		var b strings.Builder
-		slog.New(handler(&b)).Info("made", "id", id, "keyless", Of[keyless](sortable(1234567)))
-		text := b.String()
-		for _, want := range []string{id.String(), "mask: kind has no cipher"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: logged as %s, want %s", name, text, want)
-			}
-		}
-		if strings.Contains(text, "1234567") {
-			t.Errorf("%s: logged with the inner value: %s", name, text)
 		}
 	}
 }

@@ -3,9 +3,7 @@ package numbers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -152,26 +150,6 @@ func TestPeriodOfMoreDates(t *testing.T) {
 		}
 		w.set(w.now().AddDate(0, 0, 1))
 	}
-}
-
-// TestBubble: in a bubble of testing/synctest, where only its time moves, a series goes by that.
-func TestBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(midnight)) // leases refuse the clock that a bubble begins with
-		w := newTestbed(midnight)
-		s, err := Open(t.Context(), w.counters(t), "orders", dated, oneByOne)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		for _, want := range []string{"2026-11-23#000001", "2026-11-24#000001", "2026-11-25#000001"} {
-			if n := w.next(t, s); n.String() != want {
-				t.Errorf("%s, want %s", n, want)
-			}
-			time.Sleep(24 * time.Hour)
-			w.set(time.Now())
-		}
-	})
 }
 
 // meanwhile is a clock that does something while a call looks at it: what is first in do.
@@ -636,49 +614,6 @@ func reach(t *testing.T, v reflect.Value, path string, seen map[uintptr]bool) {
 		for i := range v.Len() {
 			reach(t, v.Index(i), path+"[]", seen)
 		}
-	}
-}
-
-// TestChangesOfTheClocks: at each time a number has the date of the zone's calendar, and counts from 1 in each day, whatever the
-// zone's clocks do.
-func TestChangesOfTheClocks(t *testing.T) {
-	for _, c := range []struct {
-		zone  string
-		first string // of three days
-		hours [3]float64
-	}{
-		{"Europe/Berlin", "2026-03-28", [3]float64{24, 23, 24}},
-		{"Europe/Berlin", "2026-10-24", [3]float64{24, 25, 24}},
-		{"Africa/Cairo", "2026-04-23", [3]float64{24, 23, 24}}, // no midnight
-		{"Africa/Cairo", "2026-10-28", [3]float64{24, 25, 24}}, // midnight twice
-		{"Australia/Lord_Howe", "2026-04-04", [3]float64{24, 24.5, 24}},
-	} {
-		t.Run(c.zone+" "+c.first, func(t *testing.T) {
-			zone := zoneOf(t, c.zone)
-			first, err := time.Parse(keys[Day], c.first)
-			if err != nil {
-				t.Fatal(err)
-			}
-			const step = 5 * time.Minute
-			from := first.Add(-16 * time.Hour)
-			w := newTestbed(from)
-			s := w.series(t, "{date:2006-01-02}#{n:6}", WithLocation(zone))
-			counted := map[string]int64{}
-			for at, end := from, first.Add(88*time.Hour); at.Before(end); at = at.Add(step) {
-				w.set(at)
-				n := w.next(t, s)
-				counted[n.Period]++
-				if day := at.In(zone).Format(keys[Day]); n.Period != day || n.N != counted[day] || n.String() != fmt.Sprintf("%s#%06d", day, n.N) {
-					t.Fatalf("at %v: %#v, want number %d of %s", at.In(zone), n, counted[day], day)
-				}
-			}
-			for i, hours := range c.hours {
-				day := first.AddDate(0, 0, i).Format(keys[Day])
-				if want := hours * float64(time.Hour/step); math.Abs(float64(counted[day])-want) >= 1 {
-					t.Errorf("%s: %d numbers, want %v, as it has %v hours", day, counted[day], want, hours)
-				}
-			}
-		})
 	}
 }
 

@@ -45,7 +45,6 @@ type architecture struct {
 	processor func(t *testing.T, f func(processor))
 
 	kernels int // how many there are in assembly
-	planted []fault
 	wrong   []wrongKernel
 	alike   []string   // instructions that take the same operands
 	names   [][]string // of registers that can replace each other
@@ -53,15 +52,6 @@ type architecture struct {
 	once sync.Once
 	code *code
 	err  error
-}
-
-// A fault is the n-th execution of an instruction, after which a word of its register is rotated, and what is to be
-// reported.
-type fault struct {
-	function, mnemonic string
-	executed           int
-	register, word     int
-	want               string
 }
 
 const pkg = "github.com/randflake/randflake."
