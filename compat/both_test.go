@@ -265,7 +265,8 @@ func TestClock(t *testing.T) {
 			{102, 102, capacity + 1, both(capacity, 102, used)},
 		}
 		for v := range versions {
-			now, calls := first, 0
+			now := first
+			calls := 0
 			g := newVersion(t, v, first, first+100, func() int64 {
 				calls++
 				return now
@@ -273,9 +274,11 @@ func TestClock(t *testing.T) {
 			l := newLedger(t, g)
 			for i, step := range steps {
 				where := fmt.Sprintf("v%d, from %d, step %d", v+1, first, i)
-				want, ids := step.want[v], make([]int64, step.n)
+				want := step.want[v]
+				ids := make([]int64, step.n)
 				g.extend(node, first, first+step.last)
-				now, calls = first+step.now, 0
+				now = first + step.now
+				calls = 0
 
 				n, err := l.Take(ids, idtest.One(g.Generate))
 				if n != want.n || err != want.err[v] {
@@ -312,9 +315,11 @@ func TestCopiedMachine(t *testing.T) {
 		undo := vmgen.Pretend(&machine)
 		defer undo()
 
-		now, calls := int64(start), 0
+		now := int64(start)
+		calls := 0
 		clock := func() int64 {
-			if calls++; calls > 1000 {
+			calls++
+			if calls > 1000 {
 				t.Fatalf("v%d: Generate reads the clock again and again", v+1)
 			}
 			return now
@@ -466,7 +471,9 @@ func TestSystemClock(t *testing.T) {
 
 // The zero generators make nothing.
 func TestZero(t *testing.T) {
-	one, two, text := new(v1.Generator), new(v2.Generator), fmt.Sprint
+	one := new(v1.Generator)
+	two := new(v2.Generator)
+	text := fmt.Sprint
 	for _, tt := range []struct{ got, want string }{
 		{text(one.Generate()), text(0, lease[0])},
 		{text(one.GenerateString()), text("", lease[0])},
@@ -575,8 +582,11 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		loose, looseErr := v1.DecodeString(text)
 		strict, strictErr := v2.DecodeString(text)
-		if looseErr != nil && (looseErr != badID[0] || loose != 0) || strictErr != nil && (strictErr != badID[1] || strict != 0) {
-			t.Fatalf("%q is %d, %v in v1, %d, %v in v2", text, loose, looseErr, strict, strictErr)
+		if looseErr != nil && (looseErr != badID[0] || loose != 0) {
+			t.Fatalf("%q is %d, %v in v1", text, loose, looseErr)
+		}
+		if strictErr != nil && (strictErr != badID[1] || strict != 0) {
+			t.Fatalf("%q is %d, %v in v2", text, strict, strictErr)
 		}
 		if strictErr == nil && (loose != strict || looseErr != nil || v2.EncodeString(strict) != text) {
 			t.Fatalf("%q is %d in v2, and %d, %v in v1", text, strict, loose, looseErr)
@@ -603,15 +613,25 @@ func FuzzInspect(f *testing.F) {
 	for _, id := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64, 4594531474933654033} {
 		f.Add(id)
 	}
-	one, two := newVersion(f, 0, start, start, nil), newVersion(f, 1, start, start, nil)
+	one := newVersion(f, 0, start, start, nil)
+	two := newVersion(f, 1, start, start, nil)
 	f.Fuzz(func(t *testing.T, id int64) {
 		second, node, sequence := one.inspect(id)
-		if second < epoch || second > maximum || node < 0 || node > v1.RANDFLAKE_MAX_NODE || sequence < 0 || sequence >= capacity {
-			t.Errorf("%d opens to %d, %d, %d, which is outside of the format", id, second, node, sequence)
+		switch {
+		case second < epoch || second > maximum:
+			t.Errorf("%d opens to second %d, which is outside of the format", id, second)
+		case node < 0 || node > v1.RANDFLAKE_MAX_NODE:
+			t.Errorf("%d opens to node %d, which is outside of the format", id, node)
+		case sequence < 0 || sequence >= capacity:
+			t.Errorf("%d opens to sequence %d, which is outside of the format", id, sequence)
 		}
 		text := one.encode(id)
-		if two.encode(id) != text || one.open(text) != fmt.Sprint(second, node, sequence, " ", nil) || two.open(text) != one.open(text) {
-			t.Errorf("%d is %s, %s and opens to %s, %s", id, text, two.encode(id), one.open(text), two.open(text))
+		if same := two.encode(id); same != text {
+			t.Errorf("%d is %s in v1, and %s in v2", id, text, same)
+		}
+		opened := fmt.Sprint(second, node, sequence, " ", nil)
+		if one.open(text) != opened || two.open(text) != opened {
+			t.Errorf("%s opens to %s in v1, and %s in v2, want %s", text, one.open(text), two.open(text), opened)
 		}
 	})
 }
