@@ -13,7 +13,7 @@ import (
 
 // A UUIDMasker masks and opens the UUIDs of one kind of thing. It is safe for concurrent use.
 type UUIDMasker[T ~[16]byte] struct {
-	cipher *ff1.Wide
+	cipher *ff1.Cipher
 	check  func(inner T) error
 }
 
@@ -27,7 +27,7 @@ func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, check func(inner T) err
 	if err != nil {
 		panic(err) // not with a key of 16 bytes
 	}
-	cipher, err := ff1.NewWide(block, 2, 122, nil)
+	cipher, err := ff1.New(block, 2, 122, nil)
 	if err != nil {
 		panic(err) // not with halves of 61 bits
 	}
@@ -42,7 +42,7 @@ func (m *UUIDMasker[T]) Mask(inner T) (masked T, err error) {
 	if err := checkVersion(inner, 7); err != nil {
 		return T{}, err
 	}
-	return convert(inner, 4, m.cipher.Encrypt), nil
+	return convert(inner, 4, m.cipher.EncryptHalves), nil
 }
 
 // Open returns the UUID that was masked. The error is ErrNoCipher if there is no masker, or wraps ErrInvalidID if masked is not of version 4
@@ -54,7 +54,7 @@ func (m *UUIDMasker[T]) Open(masked T) (inner T, err error) {
 	if err := checkVersion(masked, 4); err != nil {
 		return T{}, err
 	}
-	inner = convert(masked, 7, m.cipher.Decrypt)
+	inner = convert(masked, 7, m.cipher.DecryptHalves)
 	if m.check != nil {
 		if err := m.check(inner); err != nil {
 			return T{}, &implausible{ulid.FormatUUID(ulid.ID(masked)), err}

@@ -17,12 +17,8 @@
 // or two transactions may deadlock and the server ends one of them. If a transaction is rolled back, or lost with its
 // connection, the next one gets its number.
 //
-// Make the column of the numbers UNIQUE:
-//
-//	CREATE TABLE invoices (number BIGINT NOT NULL UNIQUE, customer TEXT)
-//
-// In MySQL and MariaDB a deadlock ends the transaction. If the program ignores that error of its own statement, the next
-// statements are committed one by one, and the next transaction gets the same number.
+// Make the column of the numbers UNIQUE. In MySQL and MariaDB a deadlock ends the transaction. If the program ignores that error of
+// its own statement, the next statements are committed one by one, and the next transaction gets the same number.
 //
 // With binlog_format=STATEMENT, MySQL and MariaDB refuse writes under READ COMMITTED with error 1665: set MIXED or ROW.
 //

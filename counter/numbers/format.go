@@ -31,25 +31,19 @@
 // [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too.
 // One counter makes the numbers of a name. With each period it starts again, and never goes back: a process whose clock is
 // still in the period before gets errors that wrap lease.ErrClock, or waits if that ends within a minute. So no number is made
-// twice. A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight.
-//
-// The system's clock is read once a second, so numbers made in the first milliseconds of a day may have the date of the
-// day before, and a call that takes its number just before midnight may return after midnight.
+// twice. A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight. In the first milliseconds of a day,
+// numbers may have the date of the day before.
 //
 // # When the store loses data
 //
-// Then a counter returns errors that wrap lease.ErrCounter until an operator says where it goes on, as with
-// randflake counter set, or a period begins that is later than all that was lost: that is why the clock of a process must
-// be right to the space's MaxSkew.
+// Then a series refuses as its counter does, or until a period begins that is later than all that was lost.
 //
 // # Encrypted numbers
 //
 // [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
 // ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts don't reveal how
 // many numbers were made between them, nor the largest of many how many there are. The date is still visible.
-//
-// Encryption hides; it does not authenticate: see [Format.Parse]. The width limits how many texts there are, so in a nearly
-// full period most guesses hit a number in use.
+// Encryption hides; it does not authenticate: see [Format.Parse].
 package numbers
 
 import (
@@ -258,5 +252,5 @@ func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	}
 	radix := len(f.pattern.alphabet.characters)
 	tweak := f.name + "\x00" + period
-	return ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak))
+	return ff1.New(f.settings.block(), radix, f.pattern.width, []byte(tweak))
 }

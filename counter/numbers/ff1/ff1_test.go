@@ -105,8 +105,8 @@ func (s shape) reference(block cipher.Block, n [2]uint64, tweak []byte) [2]uint6
 	return [2]uint64{numberOf(encrypted[:u], s.radix), numberOf(encrypted[u:], s.radix)}
 }
 
-// What is done once for a cipher, and with 64 bits, is what the standard does for each number. The shapes are of both ciphers, but for
-// those with numbers of more than 64 bits, or with a half of 64.
+// What is done once for a cipher, and with 64 bits, is what the standard does for each number: in halves, and as one number if 64 bits
+// have room for it.
 func TestReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, s := range []shape{
@@ -127,13 +127,13 @@ func TestReference(t *testing.T) {
 				key[i] = byte(random.Uint32())
 			}
 			block := aesOf(t, key)
-			wide, err := NewWide(block, s.radix, s.length, tweak)
+			c, err := New(block, s.radix, s.length, tweak)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := New(block, s.radix, s.length, tweak)
-			if big := left > math.MaxUint64/right; (err != nil) != big {
-				t.Fatalf("%+v: %v", s, err)
+			wide := left > math.MaxUint64/right
+			if (c.Domain() == 0) != wide {
+				t.Fatalf("%+v: %d numbers", s, c.Domain())
 			}
 			for _, n := range [][2]uint64{
 				{random.Uint64N(left), random.Uint64N(right)},
@@ -141,13 +141,13 @@ func TestReference(t *testing.T) {
 				{0, 0},
 			} {
 				want := s.reference(block, n, tweak)
-				if high, low := wide.Encrypt(n[0], n[1]); [2]uint64{high, low} != want {
+				if high, low := c.EncryptHalves(n[0], n[1]); [2]uint64{high, low} != want {
 					t.Fatalf("%+v, tweak %x: %d encrypted to %d, %d, want %d", s, tweak, n, high, low, want)
 				}
-				if high, low := wide.Decrypt(want[0], want[1]); [2]uint64{high, low} != n {
+				if high, low := c.DecryptHalves(want[0], want[1]); [2]uint64{high, low} != n {
 					t.Fatalf("%+v, tweak %x: %d decrypted to %d, %d, want %d", s, tweak, want, high, low, n)
 				}
-				if c == nil {
+				if wide {
 					continue
 				}
 				plain := n[0]*right + n[1]
@@ -166,17 +166,14 @@ func TestReference(t *testing.T) {
 // What is no number of the domain is a fault of the program.
 func TestOutsideOfDomain(t *testing.T) {
 	c := newTest(t, 10, 7, "")
-	wide, err := NewWide(aesOf(t, make([]byte, 16)), 10, 7, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, call := range map[string]func(){
 		"Encrypt of 8 digits":      func() { c.Encrypt(10_000_000) },
 		"Decrypt of 8 digits":      func() { c.Decrypt(10_000_000) },
-		"Encrypt of a high of 4":   func() { wide.Encrypt(1000, 0) },
-		"Decrypt of a high of 4":   func() { wide.Decrypt(1000, 0) },
-		"Encrypt of a low of five": func() { wide.Encrypt(0, 10_000) },
-		"Decrypt of a low of five": func() { wide.Decrypt(0, 10_000) },
+		"Encrypt of a high of 4":   func() { c.EncryptHalves(1000, 0) },
+		"Decrypt of a high of 4":   func() { c.DecryptHalves(1000, 0) },
+		"Encrypt of a low of five": func() { c.EncryptHalves(0, 10_000) },
+		"Encrypt in one number":    func() { newTest(t, 2, 122, "").Encrypt(0) },
+		"Decrypt of a low of five": func() { c.DecryptHalves(0, 10_000) },
 	} {
 		func() {
 			defer func() {
@@ -225,43 +222,31 @@ func TestInvalidDomains(t *testing.T) {
 	const (
 		radix = "want 2 to 65536"
 		few   = "numbers: want at least 1000000"
-		many  = "want less than 2^64 numbers"
+		many  = "want at most 2^63 numbers of "
 	)
 	for _, c := range []struct {
 		radix, length int
 		want          string
-		wide          string // of NewWide; or "" if that has room for it
 	}{
-		{10, 5, "that is 100000 " + few, few},
-		{2, 19, few, few},
-		{999, 2, few, few},
-		{65536, 1, few, few},
-		{10, 0, few, few},
-		{10, -1, few, few},
-		{10, 20, many, ""},
-		{2, 64, many, ""},
-		{36, 19, many, ""},
-		{65536, 4, many, ""},
-		{2, 127, many, "want less than 2^64"},
-		{2, 128, many, "want less than 2^64"},
-		{10, 37, many, "want halves of at most 2^63"},
-		{10, 1 << 30, many, many},
-		{1, 30, radix, radix},
-		{0, 6, radix, radix},
-		{-10, 6, radix, radix},
-		{65537, 2, radix, radix},
-		{1 << 20, 1, radix, radix},
+		{10, 5, "that is 100000 " + few},
+		{2, 19, few},
+		{999, 2, few},
+		{65536, 1, few},
+		{10, 0, few},
+		{10, -1, few},
+		{2, 127, many + "64 numerals"},
+		{2, 128, many + "64 numerals"},
+		{10, 37, many + "19 numerals"},
+		{10, 1 << 30, many},
+		{1, 30, radix},
+		{0, 6, radix},
+		{-10, 6, radix},
+		{65537, 2, radix},
+		{1 << 20, 1, radix},
 	} {
 		cipher, err := New(block, c.radix, c.length, nil)
 		if cipher != nil || !errors.Is(err, ErrInvalidDomain) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("radix %d, length %d: %v, want %s", c.radix, c.length, err, c.want)
-		}
-		wide, err := NewWide(block, c.radix, c.length, nil)
-		if c.wide == "" && err == nil {
-			continue
-		}
-		if wide != nil || !errors.Is(err, ErrInvalidDomain) || !strings.Contains(err.Error(), c.wide) {
-			t.Errorf("radix %d, length %d, wide: %v, want %s", c.radix, c.length, err, c.wide)
 		}
 	}
 	if _, err := New(narrow{}, 10, 6, nil); err == nil {
@@ -294,7 +279,7 @@ func TestNIST(t *testing.T) {
 	for i, s := range file.Samples {
 		key, errKey := hex.DecodeString(s.Key)
 		tweak, errTweak := hex.DecodeString(s.Tweak)
-		c, err := newCipher(aesOf(t, key), s.Radix, len(s.Plaintext), tweak)
+		c, err := New(aesOf(t, key), s.Radix, len(s.Plaintext), tweak)
 		if err := errors.Join(errKey, errTweak, err); err != nil {
 			t.Fatal(err)
 		}
@@ -330,6 +315,9 @@ func FuzzInverse(f *testing.F) {
 			if !errors.Is(err, ErrInvalidDomain) {
 				t.Errorf("radix %d, length %d: %v", radix, length, err)
 			}
+			return
+		}
+		if c.Domain() == 0 {
 			return
 		}
 		n %= c.Domain()
