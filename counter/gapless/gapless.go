@@ -1,7 +1,7 @@
 // Package gapless makes numbers without gaps, as invoices need them. It takes them within the caller's own transaction
 // in PostgreSQL, MySQL or MariaDB: a number is used if and only if that transaction commits.
 //
-//	n, err := gapless.Postgres(tx).NextOrCreate(ctx, "invoices/2026", 1, 999_999) // tx is an *sql.Tx
+//	n, err := gapless.Postgres(tx).Next(ctx, "invoices/2026", 1, 999_999) // tx is an *sql.Tx
 //	_, err = tx.ExecContext(ctx, "INSERT INTO invoices (number, customer) VALUES ($1, $2)", n, customer)
 //	err = tx.Commit()
 //
@@ -33,20 +33,15 @@ package gapless
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 )
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. They don't change
 // the transaction, so it can continue, except for ErrNoTransaction.
 var (
-	// ErrNoCounter says that there is no counter of that name: create it with [Tx.Create], or use [Tx.NextOrCreate].
-	ErrNoCounter = errors.New("gapless: no such counter")
-
-	// ErrEnd says that fewer numbers are left than were requested. The call took no number.
+	// ErrEnd says that all numbers of a counter are taken.
 	ErrEnd = errors.New("gapless: counter is at its end")
 
 	// ErrNoTransaction says that the server has no transaction, although the driver has one. The server ended it
@@ -68,93 +63,32 @@ type Tx struct{ in transaction }
 
 // A transaction runs the SQL of one kind of server.
 type transaction interface {
-	// create creates a counter, and reports whether it did not exist before.
-	create(ctx context.Context, name string, taken, last int64) (made bool, err error)
-
-	// take takes n numbers and returns the last one in taken. If fewer than n are left, it takes no numbers and returns
-	// the counter's last number in last, if there is such a counter.
-	take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error)
-
-	// takeOrCreate takes one number as take does. If there is no such counter, it creates it and takes its first number.
-	takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error)
+	// next does what Tx.Next does. Its error at the end of the counter is atEnd.
+	next(ctx context.Context, name string, first, last int64) (int64, error)
 }
 
-// Create creates a counter of the numbers from first to last, with 0 <= first <= last; use math.MaxInt64 for a counter
-// without an end. The counter exists once the transaction commits. If it exists already, Create changes nothing and the
-// error wraps fs.ErrExist. If another transaction is creating the same counter, Create waits for that transaction. For a
-// counter that begins when its first number is needed, as in a new year, see [Tx.NextOrCreate].
-func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
-	if err := checkRange(name, first, last); err != nil {
-		return err
+// Next takes the next number of a counter. If there is no such counter it creates one of the numbers from first to last, with
+// 0 <= first <= last, and takes first; use math.MaxInt64 for a counter without an end. An existing counter stays as it is, so it may
+// have another end than last.
+//
+// If many transactions create a counter at the same moment, they wait for each other, without a deadlock: each gets a number, also if
+// those before it roll back. PostgreSQL needs one round trip; MySQL and MariaDB need two, and four where the counter is created, and
+// run transactions that create counters one after the other.
+func (tx Tx) Next(ctx context.Context, name string, first, last int64) (int64, error) {
+	if !validName.MatchString(name) {
+		return 0, fmt.Errorf("%w: %.60q: want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last", ErrInvalidName, name)
 	}
-	made, err := tx.in.create(ctx, name, first-1, last)
-	if err == nil && !made {
-		err = fmt.Errorf("%w: a counter is never replaced", fs.ErrExist)
+	if first < 0 || last < first {
+		return 0, fmt.Errorf("%w: next of %q: %d to %d: want 0 <= first <= last", ErrInvalidRange, name, first, last)
 	}
+	n, err := tx.in.next(ctx, name, first, last)
 	if err != nil {
-		return fmt.Errorf("gapless: create %q: %w", name, err)
+		return 0, fmt.Errorf("gapless: next of %q: %w", name, err)
 	}
-	return nil
+	return n, nil
 }
 
-// Next takes the next number of a counter, in one round trip.
-func (tx Tx) Next(ctx context.Context, name string) (int64, error) { return tx.NextN(ctx, name, 1) }
-
-// NextOrCreate is Next, but if there is no such counter it creates it as Create does and takes first. If many transactions
-// do so at the same moment, they wait for each other, without a deadlock: each gets a number, also if those before it roll
-// back. An existing counter stays as it is, so it may have another end than last. PostgreSQL needs one round trip; MySQL and
-// MariaDB need two, and four where the counter is created, and run transactions that create counters one after the other.
-func (tx Tx) NextOrCreate(ctx context.Context, name string, first, last int64) (int64, error) {
-	if err := checkRange(name, first, last); err != nil {
-		return 0, err
-	}
-	taken, end, err := tx.in.takeOrCreate(ctx, name, first, last)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("gapless: take 1 from %q: %w", name, err)
-	case !taken.Valid:
-		return 0, fmt.Errorf("%w: take 1 from %q: the last number is %d", ErrEnd, name, end.Int64)
-	}
-	return taken.Int64, nil
-}
-
-// NextN takes n consecutive numbers, in one round trip, and returns the first of them. If it can't take all n, it takes
-// none and returns an error.
-func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err error) {
-	if err := checkName(name); err != nil {
-		return 0, err
-	}
-	if n < 1 {
-		return 0, fmt.Errorf("%w: take from %q: %d numbers: want at least 1", ErrInvalidRange, name, n)
-	}
-	taken, last, err := tx.in.take(ctx, name, int64(n))
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("gapless: take %d from %q: %w", n, name, err)
-	case taken.Valid:
-		return taken.Int64 - int64(n) + 1, nil
-	case last.Valid:
-		return 0, fmt.Errorf("%w: take %d from %q: the last number is %d", ErrEnd, n, name, last.Int64)
-	}
-	return 0, fmt.Errorf("%w: %q: create it first, with Tx.Create, or take its numbers with Tx.NextOrCreate", ErrNoCounter, name)
-}
+func atEnd(last int64) error { return fmt.Errorf("%w: the last number is %d", ErrEnd, last) }
 
 // validName matches names that need no escaping within quotes in SQL.
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
-
-func checkRange(name string, first, last int64) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
-	if first < 0 || last < first {
-		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= first <= last", ErrInvalidRange, name, first, last)
-	}
-	return nil
-}
-
-func checkName(name string) error {
-	if !validName.MatchString(name) {
-		return fmt.Errorf("%w: %.60q: want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last", ErrInvalidName, name)
-	}
-	return nil
-}

@@ -32,33 +32,18 @@ func Postgres(tx *sql.Tx) Tx { return Tx{queryRow[*sql.Row](tx.QueryRowContext)}
 // Pgx is Postgres for a pgx.Tx.
 func Pgx[R row](tx PgxTx[R]) Tx { return Tx{queryRow[R](tx.QueryRow)} }
 
-// queryRow is the method of a transaction. Each statement returns one row in any case, as drivers report a missing row in different
-// ways.
 type queryRow[R row] func(ctx context.Context, query string, args ...any) R
 
-func (query queryRow[R]) create(ctx context.Context, name string, taken, last int64) (made bool, err error) {
-	const statement = `WITH made AS (
-			INSERT INTO randflake_gapless (name, taken, last) VALUES ($1::text, $2::bigint, $3::bigint)
-			ON CONFLICT DO NOTHING RETURNING name)
-		SELECT EXISTS (SELECT * FROM made)`
-	err = query(ctx, statement, name, taken, last).Scan(&made)
-	return made, err
-}
-
-func (query queryRow[R]) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
-	const statement = `WITH new AS (
-			UPDATE randflake_gapless SET taken = taken + $2::bigint
-			WHERE name = $1::text AND taken <= last - $2::bigint RETURNING taken)
-		SELECT (SELECT taken FROM new), (SELECT last FROM randflake_gapless WHERE name = $1::text)`
-	err = query(ctx, statement, name, n).Scan(&taken, &last)
-	return taken, last, err
-}
-
-func (query queryRow[R]) takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
+// next has a row as the answer in any case, as drivers report a missing row in different ways.
+func (query queryRow[R]) next(ctx context.Context, name string, first, last int64) (int64, error) {
 	const statement = `WITH new AS (
 			INSERT INTO randflake_gapless AS old (name, taken, last) VALUES ($1::text, $2::bigint, $3::bigint)
 			ON CONFLICT (name) DO UPDATE SET taken = old.taken + 1 WHERE old.taken < old.last RETURNING taken)
 		SELECT (SELECT taken FROM new), (SELECT last FROM randflake_gapless WHERE name = $1::text)`
-	err = query(ctx, statement, name, first, last).Scan(&taken, &end)
-	return taken, end, err
+	var taken, end sql.NullInt64
+	err := query(ctx, statement, name, first, last).Scan(&taken, &end)
+	if err == nil && !taken.Valid {
+		err = atEnd(end.Int64)
+	}
+	return taken.Int64, err
 }

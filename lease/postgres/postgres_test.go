@@ -361,6 +361,7 @@ func TestGapless(t *testing.T) {
 		Schema: gapless.PostgresSchema,
 		In:     gapless.Postgres,
 		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },
+		Trips:  1,
 		Commit: "commit\x00", // and not that of "begin isolation level read committed"
 		Addr:   server.Addr(),
 		End:    server.Kill,
@@ -382,7 +383,10 @@ func TestGaplessPgx(t *testing.T) {
 	run(t, shared, "CREATE SCHEMA gapless_pgx")
 	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
 	must(t, err)
-	take := func(tx pgx.Tx) error { _, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5); return err }
+	take := func(tx pgx.Tx) error {
+		_, err := gapless.Pgx(tx).Next(t.Context(), "a", 1, 5)
+		return err
+	}
 	must(t, pgx.BeginFunc(t.Context(), pool, take))
 	for level, want := range map[pgx.TxIsoLevel]string{pgx.ReadCommitted: "", pgx.RepeatableRead: "40001", pgx.Serializable: "40001"} {
 		err := pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, func(second pgx.Tx) error {
