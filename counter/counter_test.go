@@ -291,56 +291,6 @@ func TestCreatedAtOnce(t *testing.T) {
 
 var errAway = errors.New("no connection")
 
-// TestAway: without the space a handle gives the numbers that it has, and goes on by itself when the space is back. A call whose
-// answer was lost costs numbers.
-func TestAway(t *testing.T) {
-	var mu sync.Mutex
-	away := false
-	set := func(to bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		away = to
-	}
-	data, everybody := leasetest.NewMemory(), ledger{}
-	space := newSpace(t, data, func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
-		answer, err := c.On(ctx, engine)
-		mu.Lock()
-		defer mu.Unlock()
-		if away {
-			return lease.Answer{}, errAway
-		}
-		return answer, err
-	})
-	c, err := On(space).Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
-	must(t, err)
-	for range 3 {
-		set(true)
-		n := 0
-		for ; ; n++ {
-			number, err := c.Next()
-			if errors.Is(err, errAway) && errors.Is(err, ErrPending) {
-				break
-			} else if err != nil && !errors.Is(err, ErrPending) {
-				t.Fatal(err)
-			} else if err == nil {
-				everybody.add(t, number)
-			}
-		}
-		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if _, err := c.Wait(soon); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrPending) {
-			t.Error(err)
-		}
-		cancel()
-		set(false)
-		number, err := c.Wait(t.Context())
-		must(t, err)
-		everybody.add(t, number)
-		if err := c.Status().Err; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestLoss: a counter refuses after a loss, says what it knows, and goes on where it is set.
 func TestLoss(t *testing.T) {
 	data := leasetest.NewMemory()

@@ -302,8 +302,14 @@ func TestRetries(t *testing.T) {
 			if n := len(s.calls()); n < 10 || n > 20 {
 				t.Errorf("asked %d times in a minute", n)
 			}
+			if got := c.Status().Err; !errors.Is(got, errAway) {
+				t.Errorf("the status shows %v", got)
+			}
 			s.set(nil)
 			time.Sleep(10 * time.Second)
+			if got := c.Status().Err; got != nil {
+				t.Errorf("the status shows %v, once there are numbers again", got)
+			}
 			take(t, c, 2)
 		}
 		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2} {

@@ -94,7 +94,7 @@ func WithClock(clock func() time.Time) Option {
 }
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If a counter
-// fails, the error wraps that of package counter, for instance counter.ErrEnd if all numbers of a period are taken.
+// fails, the error wraps that of package counter or lease, for instance lease.ErrEnd if all numbers of a period are taken.
 var (
 	// ErrInvalidPattern says that a pattern can't be used; the error that wraps it says why.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")
