@@ -172,7 +172,8 @@ func TestNew(t *testing.T) {
 		early    = epoch - 1
 		late     = maximum + 1
 	)
-	short, long := secret[:15], append(slices.Clone(secret), 0)
+	short := secret[:15]
+	long := append(slices.Clone(secret), 0)
 	for _, tt := range []struct {
 		node, first, last int64
 		secret            []byte

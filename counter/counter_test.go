@@ -64,7 +64,8 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 // TestEverybody has many callers take numbers from several handles, of both kinds, by all ways, and some handles closed. In one
 // handle numbers grow.
 func TestEverybody(t *testing.T) {
-	data, everybody := leasetest.NewMemory(), ledger{}
+	data := leasetest.NewMemory()
+	everybody := ledger{}
 	space := newSpace(t, data, nil)
 	var all sync.WaitGroup
 	for h := range 4 {
@@ -75,7 +76,8 @@ func TestEverybody(t *testing.T) {
 		must(t, err)
 		for g := range 4 {
 			all.Go(func() {
-				last, before := int64(0), int64(0)
+				last := int64(0)
+				before := int64(0)
 				for i := range 500 {
 					dst := make([]int64, 1+i%3)
 					n, err := c.FillWait(t.Context(), dst)

@@ -282,7 +282,8 @@ func TestFinal(t *testing.T) {
 // many calls there are. It logs the first failure and the end of them.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, text := &store{}, &bytes.Buffer{}
+		s := &store{}
+		text := &bytes.Buffer{}
 		c := s.open(t, WithRunLength(2, 2), WithLogger(slog.New(slog.NewTextHandler(text, nil))))
 		defer c.Close()
 		take(t, c, 2)

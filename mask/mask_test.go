@@ -64,7 +64,8 @@ var (
 )
 
 func TestForms(t *testing.T) {
-	signed, raw := slices.Clone(signedEdges), slices.Clone(rawEdges)
+	signed := slices.Clone(signedEdges)
+	raw := slices.Clone(rawEdges)
 	for range 300 {
 		signed = append(signed, rand.Uint64()>>(1+rand.IntN(63)))
 		raw = append(raw, rand.Uint64())
@@ -141,7 +142,8 @@ func FuzzOpen(f *testing.F) {
 }
 
 func TestComparable(t *testing.T) {
-	a, b := Of[orders](sortable(1)), Of[orders](sortable(2))
+	a := Of[orders](sortable(1))
+	b := Of[orders](sortable(2))
 	switch {
 	case a != Of[orders](sortable(1)), a == b, orderID{} != Of[orders](sortable(0)):
 		t.Error("IDs are not equal where their inner values are")
@@ -246,7 +248,8 @@ func TestFailures(t *testing.T) {
 // tells it.
 func TestImplausible(t *testing.T) {
 	const inner = 1234567890123456789
-	plausible, implausible := Of[small[sortable]](999), Of[small[sortable]](inner)
+	plausible := Of[small[sortable]](999)
+	implausible := Of[small[sortable]](inner)
 	if parsed, err := Parse[small[sortable]](plausible.String()); parsed != plausible || err != nil {
 		t.Errorf("%v is parsed as %v, %v", plausible, parsed, err)
 	}

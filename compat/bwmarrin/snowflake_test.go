@@ -93,7 +93,8 @@ func TestFormats(t *testing.T) {
 				t.Fatal(err)
 			}
 			begin := time.Now().Add(-25 * time.Millisecond) // what was waited for may be a bit late
-			first, second := node.Generate(), node.Generate()
+			first := node.Generate()
+			second := node.Generate()
 			made := time.UnixMilli(first.Time())
 			if first >= second || first.Node() != tt.node || first.Step() >= 1<<tt.stepBits || made.Before(begin) || made.After(time.Now()) {
 				t.Errorf("%d then %d: node %d, step %d, %v", first, second, first.Node(), first.Step(), made)

@@ -157,7 +157,8 @@ func TestKeep(t *testing.T) {
 				}
 			}()
 		}
-		if _, err := Keep(t.Context(), spaceOf(65537), time.Time{}); !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "65536 nodes") {
+		_, err := Keep(t.Context(), spaceOf(65537), time.Time{})
+		if !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "65536 nodes") {
 			t.Errorf("too many nodes: %v", err)
 		}
 		if _, err := Keep(t.Context(), space, time.Now().Add(time.Hour)); err != ErrStartTimeAhead {

@@ -33,7 +33,8 @@ func TestHeldUp(t *testing.T) {
 	} {
 		var g *Generator
 		var broken error
-		now, held := UnixSeconds(start), false
+		now := UnixSeconds(start)
+		held := false
 		others := func(here bool) {
 			if !held || !here {
 				return

@@ -115,7 +115,11 @@ func TestInvalidPatterns(t *testing.T) {
 		"é{\x00":                           "closing }",
 	} {
 		f, err := NewFormat("orders", pattern)
-		if !errors.Is(err, ErrInvalidPattern) || !strings.Contains(err.Error(), want) || strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) || f != nil {
+		if !errors.Is(err, ErrInvalidPattern) || f != nil {
+			t.Fatalf("%q: %v, %v", pattern, f, err)
+		}
+		odd := func(r rune) bool { return r < ' ' || r > '~' }
+		if !strings.Contains(err.Error(), want) || strings.ContainsFunc(err.Error(), odd) {
 			t.Errorf("%q: %v; want %q in plain ASCII", pattern, err, want)
 		}
 	}
@@ -188,7 +192,8 @@ func TestRandomPatterns(t *testing.T) {
 		}
 		random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 		pattern := one("", "RE ", "9") + strings.Join(fields, one("", "-", "/", "0")) + one("", ")", "{check:mod97-10}", "{check:mod37-2}", "{check:mod11-2}")
-		period, zone := periods[random.IntN(len(periods))], zones[random.IntN(len(zones))]
+		period := periods[random.IntN(len(periods))]
+		zone := zones[random.IntN(len(zones))]
 		options := []Option{WithPeriod(period), WithLocation(zone)}
 		if random.IntN(4) == 0 {
 			options = append(options, Encrypted(secret))
@@ -325,7 +330,8 @@ func TestParsingOfPeople(t *testing.T) {
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MDO", "CD6MDO"},
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
 	} {
-		if n, err := newTestFormat(t, c.pattern, WithPeriod(c.period)).Parse(c.text); n.String() != c.want || (err == nil) != (c.want != "") {
+		n, err := newTestFormat(t, c.pattern, WithPeriod(c.period)).Parse(c.text)
+		if n.String() != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s: %q is read as %v, %v", c.pattern, c.text, n, err)
 		}
 	}

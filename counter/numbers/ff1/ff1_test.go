@@ -42,7 +42,8 @@ func newTest(t testing.TB, radix, length int, tweak string) *Cipher {
 
 // reference is FF1.Encrypt as SP 800-38G writes it, on numerals, with big numbers.
 func reference(block cipher.Block, radix int, x []int, tweak []byte) []int {
-	n, t := len(x), len(tweak)
+	n := len(x)
+	t := len(tweak)
 	u := n / 2
 	v := n - u
 	num := func(x []int) *big.Int {
