@@ -57,23 +57,23 @@ func newFirst(node, begin, last int64, secret []byte, clock func() int64) (versi
 	return first{g}, err
 }
 
-func (g first) inspect(id int64) (second, node, sequence int64) {
-	second, node, sequence, _ = g.Inspect(id)
+func (f first) inspect(id int64) (second, node, sequence int64) {
+	second, node, sequence, _ = f.Inspect(id)
 	return second, node, sequence
 }
 
-func (g first) open(text string) string { return fmt.Sprint(g.InspectString(text)) }
+func (f first) open(text string) string { return fmt.Sprint(f.InspectString(text)) }
 
-func (g first) extend(node, begin, last int64) error {
-	if node != g.lease().NodeID || !g.UpdateLease(begin, last) {
+func (f first) extend(node, begin, last int64) error {
+	if node != f.lease().NodeID || !f.UpdateLease(begin, last) {
 		return v1.ErrInvalidLease
 	}
 	return nil
 }
 
-func (g first) lease() v1.LeaseInfo               { return g.GetLeaseInfo() }
-func (g first) encode(id int64) string            { return v1.EncodeString(id) }
-func (g first) decode(text string) (int64, error) { return v1.DecodeString(text) }
+func (f first) lease() v1.LeaseInfo               { return f.GetLeaseInfo() }
+func (f first) encode(id int64) string            { return v1.EncodeString(id) }
+func (f first) decode(text string) (int64, error) { return v1.DecodeString(text) }
 
 // second is v2.1.
 type second struct{ *v2.Generator }
@@ -98,27 +98,27 @@ func leaseOf(node, begin, last int64) v2.Lease {
 	}
 }
 
-func (g second) inspect(id int64) (second, node, sequence int64) {
-	p := g.Inspect(id)
+func (s second) inspect(id int64) (second, node, sequence int64) {
+	p := s.Inspect(id)
 	return int64(p.Timestamp), int64(p.NodeID), int64(p.Sequence)
 }
 
-func (g second) open(text string) string {
-	p, err := g.InspectString(text)
+func (s second) open(text string) string {
+	p, err := s.InspectString(text)
 	return fmt.Sprint(int64(p.Timestamp), p.NodeID, p.Sequence, " ", err)
 }
 
-func (g second) extend(node, begin, last int64) error {
-	return g.ExtendLease(leaseOf(node, begin, last))
+func (s second) extend(node, begin, last int64) error {
+	return s.ExtendLease(leaseOf(node, begin, last))
 }
 
-func (g second) lease() v1.LeaseInfo {
-	lease := g.Lease()
+func (s second) lease() v1.LeaseInfo {
+	lease := s.Lease()
 	return v1.LeaseInfo{NodeID: int64(lease.NodeID), LeaseStart: int64(lease.Start), LeaseEnd: int64(lease.EndExclusive) - 1}
 }
 
-func (g second) encode(id int64) string            { return v2.EncodeString(id) }
-func (g second) decode(text string) (int64, error) { return v2.DecodeString(text) }
+func (s second) encode(id int64) string            { return v2.EncodeString(id) }
+func (s second) decode(text string) (int64, error) { return v2.DecodeString(text) }
 
 // The errors of the two versions, which have nearly the same names. v2 has no end of all time.
 type errs [2]error

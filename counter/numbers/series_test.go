@@ -43,21 +43,21 @@ func newTestbed(now time.Time) *testbed {
 	return w
 }
 
-func (w *testbed) set(now time.Time) { w.clock.Store(now.Unix()) }
-func (w *testbed) now() time.Time    { return time.Unix(w.clock.Load(), 0) }
+func (b *testbed) set(now time.Time) { b.clock.Store(now.Unix()) }
+func (b *testbed) now() time.Time    { return time.Unix(b.clock.Load(), 0) }
 
 // counters are those of another process.
-func (w *testbed) counters(t testing.TB) *counter.Counters {
+func (b *testbed) counters(t testing.TB) *counter.Counters {
 	t.Helper()
-	engine := leasetest.Intercept(w.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
-		if w.away.Load() {
+	engine := leasetest.Intercept(b.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+		if b.away.Load() {
 			return lease.Answer{}, errors.New("the store is away")
 		}
 		return c.On(ctx, e)
 	})
-	s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Clock: w.now})
+	s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Clock: b.now})
 	if errors.Is(err, lease.ErrExists) {
-		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: w.now})
+		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -65,9 +65,9 @@ func (w *testbed) counters(t testing.TB) *counter.Counters {
 	return counter.On(s)
 }
 
-func (w *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
+func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
 	t.Helper()
-	s, err := Open(t.Context(), w.counters(t), "orders", pattern, append([]Option{WithClock(w.now), oneByOne}, options...)...)
+	s, err := Open(t.Context(), b.counters(t), "orders", pattern, append([]Option{WithClock(b.now), oneByOne}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (w *testbed) series(t testing.TB, pattern string, options ...Option) *Serie
 }
 
 // next has a series make a number, which must be new.
-func (w *testbed) next(t testing.TB, s *Series) Number {
+func (b *testbed) next(t testing.TB, s *Series) Number {
 	t.Helper()
 	n, err := s.Next(t.Context())
 	if err != nil {
@@ -85,12 +85,12 @@ func (w *testbed) next(t testing.TB, s *Series) Number {
 	if read, err := s.Parse(n.String()); read != n || err != nil {
 		t.Fatalf("%#v is read as %#v, %v", n, read, err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.issued[n.String()] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.issued[n.String()] {
 		t.Errorf("%s twice", n)
 	}
-	w.issued[n.String()] = true
+	b.issued[n.String()] = true
 	return n
 }
 
@@ -154,9 +154,9 @@ func TestPeriodOfMoreDates(t *testing.T) {
 }
 
 // meanwhile is a clock that does something while a call looks at it: what is first in do.
-func (w *testbed) meanwhile(do *[]func()) Option {
+func (b *testbed) meanwhile(do *[]func()) Option {
 	return WithClock(func() time.Time {
-		now := w.now()
+		now := b.now()
 		if len(*do) > 0 {
 			first := (*do)[0]
 			*do = (*do)[1:]

@@ -39,7 +39,7 @@ type TLS struct {
 	CA string
 }
 
-// New returns a cluster of so many members, with their data in subdirectories of dir. None of them
+// New returns a cluster of a number of members, with their data in subdirectories of dir. None of them
 // runs yet. A nil tls means that they speak without TLS.
 func New(dir string, members int, tls *TLS) (*Cluster, error) {
 	protocol := "http"

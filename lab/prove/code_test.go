@@ -224,7 +224,7 @@ func (c *code) decode(op operation) (operation, error) {
 	return op, nil
 }
 
-// bytes returns so many bytes of the file that a program can't change, if it has them.
+// bytes returns n bytes of the file that a program can't change, if it has them.
 func (c *code) bytes(address uint64, n int) ([]byte, bool) {
 	for _, l := range c.loads {
 		if at := address - l.address; at < uint64(len(l.data)) && at+uint64(n) <= uint64(len(l.data)) {
