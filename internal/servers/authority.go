@@ -21,7 +21,8 @@ func NewAuthority() *Authority {
 	return a
 }
 
-// Sign returns a certificate with DNS names and this machine's addresses, good for some time, as the functions change it.
+// Sign returns a certificate with DNS names and this machine's addresses, good for some time, as
+// the functions change it.
 func (a *Authority) Sign(left time.Duration, dns []string, change ...func(*x509.Certificate)) tls.Certificate {
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader) // fails for no curve that Go has
 	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: dns, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// A MySQL is a MariaDB server of the test's own, which speaks MySQL's protocol. Its methods are for one
-// goroutine at a time.
+// A MySQL is a MariaDB server of the test's own, which speaks MySQL's protocol. Its methods are for
+// one goroutine at a time.
 type MySQL struct {
 	*Server
 	password string
@@ -23,10 +23,11 @@ type MySQL struct {
 }
 
 // StartMySQL makes a server's data in dir, starts the server and waits until it answers. It has an
-// empty database, randflake, and one user, root, which may do everything and has a random password. Each
-// server has an id of its own. Arguments, as on mariadbd's command line, come last and win; the binary log is off
-// without --log-bin. The server does not run as root, so root hands dir to the user mysql, or nobody,
-// and opens the directories above it that lie under os.TempDir, for passing through.
+// empty database, randflake, and one user, root, which may do everything and has a random password.
+// Each server has an id of its own. Arguments, as on mariadbd's command line, come last and win;
+// the binary log is off without --log-bin. The server does not run as root, so root hands dir to
+// the user mysql, or nobody, and opens the directories above it that lie under os.TempDir, for
+// passing through.
 func StartMySQL(dir string, args ...string) (*MySQL, error) { return StartMySQLIn(nil, dir, args...) }
 
 // StartMySQLIn is StartMySQL for a server that has something in addition in its environment.
@@ -104,8 +105,8 @@ func (m *MySQL) client(args ...string) []string {
 	return append([]string{"--no-defaults", "--host=127.0.0.1", "--protocol=tcp", "--user=root", "--port=" + strconv.Itoa(m.port)}, args...)
 }
 
-// Do runs statements in the database randflake, and returns the rows that they answer, a line each, with
-// tabs between the columns.
+// Do runs statements in the database randflake, and returns the rows that they answer, a line each,
+// with tabs between the columns.
 func (m *MySQL) Do(statements string) (string, error) {
 	out, err := m.tool(statements, "mariadb", m.client("--batch", "--skip-column-names", "randflake")...)
 	if err != nil {
@@ -144,24 +145,26 @@ func (m *MySQL) start(more ...string) error {
 	args := append([]string{"--no-defaults", "--datadir=" + m.Data(), "--port=" + strconv.Itoa(m.port), "--server-id=" + strconv.Itoa(m.port),
 		"--bind-address=127.0.0.1", "--socket=mariadb.sock", "--pid-file=mariadb.pid", "--skip-name-resolve",
 		"--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M",
-		// Writes of io_uring may go on after a SIGKILL, into files that the next server has opened: some four of 900 such starts
-		// found tables that did not agree, and none of 580 without.
+		// Writes of io_uring may go on after a SIGKILL, into files that the next server has opened:
+		// some four of 900 such starts found tables that did not agree, and none of 580 without.
 		"--innodb-use-native-aio=0"}, more...)
 	cmd := exec.Command(binary, append(args, m.args...)...)
-	// A server that starts removes files of its kind from the directory of temporary files, also those of another server.
+	// A server that starts removes files of its kind from the directory of temporary files, also
+	// those of another server.
 	cmd.Env = []string{"TMPDIR=" + m.dir}
 	return m.Launch(cmd, m.ready)
 }
 
-// ready reports whether the server says in its log that it takes connections. What answers at its port may be another one.
+// ready reports whether the server says in its log that it takes connections. What answers at its
+// port may be another one.
 func (m *MySQL) ready() bool {
 	said, _ := os.ReadFile(m.Log())
 	return bytes.Contains(said, []byte("ready for connections."))
 }
 
-// ReplicaOf makes the server a read-only replica of primary and waits until it has what primary has now; nil
-// makes it a primary with the data that it has. Both need --log-bin and --log-slave-updates, and a
-// replica that was a primary before goes on from what it has.
+// ReplicaOf makes the server a read-only replica of primary and waits until it has what primary has
+// now; nil makes it a primary with the data that it has. Both need --log-bin and
+// --log-slave-updates, and a replica that was a primary before goes on from what it has.
 func (m *MySQL) ReplicaOf(primary *MySQL) error {
 	if primary == nil {
 		_, err := m.Do("STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = OFF")
@@ -193,7 +196,8 @@ type runner func() int
 
 func (r runner) Run() int { return r() }
 
-// Program returns the file of a program that build makes. It stays in the user's cache: it takes minutes to build.
+// Program returns the file of a program that build makes. It stays in the user's cache: it takes
+// minutes to build.
 func Program(name string, build func(file string) *exec.Cmd) (file string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -10,15 +10,16 @@ import (
 	"path/filepath"
 )
 
-// A PgBouncer is a pooler before a PostgreSQL server, in transaction mode. Its methods are for one goroutine at a time.
+// A PgBouncer is a pooler before a PostgreSQL server, in transaction mode. Its methods are for one
+// goroutine at a time.
 type PgBouncer struct {
 	*Server
 	postgres *Postgres
 	sessions int
 }
 
-// StartPgBouncer starts a pooler in dir, which is made, with as many sessions of the server as said, and waits until it
-// takes connections. Like PostgreSQL it does not run as root.
+// StartPgBouncer starts a pooler in dir, which is made, with as many sessions of the server as
+// said, and waits until it takes connections. Like PostgreSQL it does not run as root.
 func StartPgBouncer(dir string, server *Postgres, sessions int) (*PgBouncer, error) {
 	s, err := New("pgbouncer", dir, nil, postgresUsers...)
 	if err != nil {
@@ -28,8 +29,8 @@ func StartPgBouncer(dir string, server *Postgres, sessions int) (*PgBouncer, err
 	return b, b.onFreePort(b.Start)
 }
 
-// Start starts the pooler again after Kill or Stop, on the same port, and waits until it takes connections. It does nothing
-// to one that runs.
+// Start starts the pooler again after Kill or Stop, on the same port, and waits until it takes
+// connections. It does nothing to one that runs.
 func (b *PgBouncer) Start() error {
 	binary, err := exec.LookPath("pgbouncer")
 	if err != nil {

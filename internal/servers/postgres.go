@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Postgres is a PostgreSQL cluster of the test's own. Its methods are for one goroutine at a time.
+// A Postgres is a PostgreSQL cluster of the test's own. Its methods are for one goroutine at a
+// time.
 type Postgres struct {
 	*Server
 	password string
@@ -33,7 +34,8 @@ func StartPostgres(dir string, config map[string]string) (*Postgres, error) {
 	return StartPostgresIn(nil, dir, config)
 }
 
-// StartPostgresIn is StartPostgres for a server, and backups of it, that have something in addition in their environment.
+// StartPostgresIn is StartPostgres for a server, and backups of it, that have something in addition
+// in their environment.
 func StartPostgresIn(environ []string, dir string, config map[string]string) (*Postgres, error) {
 	p, err := newPostgres(dir, rand.Text(), environ)
 	if err != nil {
@@ -127,14 +129,15 @@ func (p *Postgres) Start() error {
 	if err != nil {
 		return p.failed(err)
 	}
-	// The server's working directory is its data, and the path of a socket must be short. What it shares in /dev/shm would
-	// stay there when it is killed.
+	// The server's working directory is its data, and the path of a socket must be short. What it
+	// shares in /dev/shm would stay there when it is killed.
 	cmd := exec.Command(binary, append([]string{"-D", p.data(), "-p", strconv.Itoa(p.port), "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=..", "-c", "dynamic_shared_memory_type=mmap"}, p.settings...)...)
 	return p.Launch(cmd, p.ready)
 }
 
-// ready reports whether the server says in its file that it takes connections. What answers at its port may be another one.
+// ready reports whether the server says in its file that it takes connections. What answers at its
+// port may be another one.
 func (p *Postgres) ready() bool {
 	lines := p.says()
 	return len(lines) > 7 && lines[0] == strconv.Itoa(p.process.Pid) && strings.TrimSpace(lines[7]) == "ready"
@@ -171,8 +174,8 @@ func (p *Postgres) Kill() error {
 	return err
 }
 
-// freeMemory removes the segment of shared memory by which a server knows that another one has its directory. The system
-// keeps that of one that was killed, and has room for some thousand.
+// freeMemory removes the segment of shared memory by which a server knows that another one has its
+// directory. The system keeps that of one that was killed, and has room for some thousand.
 func (p *Postgres) freeMemory() {
 	var key, id int
 	if lines := p.says(); len(lines) > 6 {

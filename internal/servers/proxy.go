@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// A Proxy passes connections on to a server, counts requests, and loses replies on demand. It is safe for concurrent use.
+// A Proxy passes connections on to a server, counts requests, and loses replies on demand. It is
+// safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	server   atomic.Value // a string
@@ -45,17 +46,19 @@ func StartProxy(server string) (*Proxy, error) {
 // Addr returns the address where clients find the proxy.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Requests returns how many requests there were, in the sense that a client sends one at a time, in one go.
+// Requests returns how many requests there were, in the sense that a client sends one at a time, in
+// one go.
 func (p *Proxy) Requests() int64 { return p.requests.Load() }
 
-// LoseReply loses the reply to the next request that has part in it, and its connection with that, once the server has
-// answered.
+// LoseReply loses the reply to the next request that has part in it, and its connection with that,
+// once the server has answered.
 func (p *Proxy) LoseReply(part string) { lose := []byte(part); p.lose.Store(&lose) }
 
 // Lost reports whether the request that LoseReply waits for has come.
 func (p *Proxy) Lost() bool { return p.lose.Load() == nil }
 
-// Mute makes the replies of all connections disappear, while requests are passed on, or lets them pass again.
+// Mute makes the replies of all connections disappear, while requests are passed on, or lets them
+// pass again.
 func (p *Proxy) Mute(on bool) { p.muted.Store(on) }
 
 // Cut closes all connections. New ones are passed on.

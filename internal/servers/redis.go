@@ -16,8 +16,8 @@ type Redis struct {
 	args []string
 }
 
-// StartRedis starts a redis-server in dir, which is made, and waits until it answers. Without args it
-// keeps an append-only file that is synced at each write, and evicts nothing; args, as on
+// StartRedis starts a redis-server in dir, which is made, and waits until it answers. Without args
+// it keeps an append-only file that is synced at each write, and evicts nothing; args, as on
 // redis-server's command line, come after that and win. The default user must stay usable without a
 // password, and the plain port open.
 func StartRedis(dir string, args ...string) (*Redis, error) { return StartRedisIn(nil, dir, args...) }
@@ -53,7 +53,8 @@ func (r *Redis) Start() error {
 	return r.Launch(cmd, r.ready)
 }
 
-// ready reports whether the server says that it has loaded its data. What answers at its port may be another one.
+// ready reports whether the server says that it has loaded its data. What answers at its port may
+// be another one.
 func (r *Redis) ready() bool {
 	info, err := r.Do("INFO")
 	return err == nil && strings.Contains(info, "\nloading:0\r") && strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", r.process.Pid))

@@ -21,7 +21,8 @@ import (
 	"time"
 )
 
-// A Server is what the servers of all kinds have in common. Its methods are for one goroutine at a time.
+// A Server is what the servers of all kinds have in common. Its methods are for one goroutine at a
+// time.
 type Server struct {
 	kind    string // for errors, and for the name of the log
 	dir     string
@@ -34,9 +35,10 @@ type Server struct {
 // serverTimeout is how long a server may take to get ready, to end, or to follow another.
 const serverTimeout = 60 * time.Second
 
-// New prepares a server of a kind that this package does not know: its directory, which is made, and a port. It does not
-// run before Launch. environ is in the environment of its processes in addition. A server that refuses to run as root
-// names users: for root, it runs as the first of those that there is, and the directory becomes that user's.
+// New prepares a server of a kind that this package does not know: its directory, which is made,
+// and a port. It does not run before Launch. environ is in the environment of its processes in
+// addition. A server that refuses to run as root names users: for root, it runs as the first of
+// those that there is, and the directory becomes that user's.
 func New(kind, dir string, environ []string, users ...string) (*Server, error) {
 	s := &Server{kind: kind, environ: environ}
 	return s, s.failed(s.prepare(dir, users))
@@ -104,7 +106,8 @@ func (s *Server) confine(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 }
 
-// onFreePort starts a server, on another port when a process has taken the one that was free a moment ago.
+// onFreePort starts a server, on another port when a process has taken the one that was free a
+// moment ago.
 func (s *Server) onFreePort(start func() error) (err error) {
 	for range 5 {
 		if err = start(); err == nil || !strings.Contains(err.Error(), "Address already in use") {
@@ -117,8 +120,8 @@ func (s *Server) onFreePort(start func() error) (err error) {
 	return err
 }
 
-// Launch runs cmd in the server's directory, with its output in the log, and waits until it is ready. It does nothing to
-// a server that runs.
+// Launch runs cmd in the server's directory, with its output in the log, and waits until it is
+// ready. It does nothing to a server that runs.
 func (s *Server) Launch(cmd *exec.Cmd, ready func() bool) error {
 	if s.process != nil {
 		return nil
@@ -177,7 +180,8 @@ func (s *Server) Port() int { return s.port }
 // Addr returns host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Kill ends the server with SIGKILL, as a crash does, with the processes that it has made, and waits until it is gone.
+// Kill ends the server with SIGKILL, as a crash does, with the processes that it has made, and
+// waits until it is gone.
 func (s *Server) Kill() error {
 	if s.process != nil {
 		syscall.Kill(-s.process.Pid, syscall.SIGKILL)
@@ -204,8 +208,15 @@ func (s *Server) end(signal syscall.Signal) error {
 	}
 }
 
-// Pause stops the server's process, if it runs, as a machine does that stalls, until Resume.
-func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+// Pause stops the server's process, if it runs, as a machine does that stalls, until Resume. It
+// returns when all threads have stopped, as far as the system can tell.
+func (s *Server) Pause() error {
+	err := s.signal(syscall.SIGSTOP)
+	if err != nil || s.process == nil {
+		return err
+	}
+	return s.failed(waitStopped(s.process.Pid))
+}
 
 // Resume makes the process go on.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
@@ -217,8 +228,9 @@ func (s *Server) signal(signal syscall.Signal) error {
 	return s.failed(s.process.Signal(signal))
 }
 
-// Share runs the tests of a package, m of type *testing.M, while a server runs that they share, and returns the code to
-// exit with. start starts the server in a directory, and shared is where the tests find it.
+// Share runs the tests of a package, m of type *testing.M, while a server runs that they share, and
+// returns the code to exit with. start starts the server in a directory, and shared is where the
+// tests find it.
 func Share[S interface{ Kill() error }](m interface{ Run() int }, shared *S, start func(dir string) (S, error)) (code int) {
 	dir, err := os.MkdirTemp("", "server")
 	if err == nil {
@@ -233,7 +245,8 @@ func Share[S interface{ Kill() error }](m interface{ Run() int }, shared *S, sta
 	return m.Run()
 }
 
-// A Process is one that dies with the process that started it, however that ends, as far as the system can see to that.
+// A Process is one that dies with the process that started it, however that ends, as far as the
+// system can see to that.
 type Process struct {
 	*os.Process
 	ended chan struct{} // closed when it has ended
@@ -248,7 +261,8 @@ func StartProcess(cmd *exec.Cmd) (*Process, error) {
 	diesWithParent(cmd.SysProcAttr)
 	p := &Process{ended: make(chan struct{})}
 	started := make(chan error)
-	// The signal is sent when the thread ends that started the process, so that thread must last as long.
+	// The signal is sent when the thread ends that started the process, so that thread must last as
+	// long.
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -288,8 +302,8 @@ func (p *Process) Err() error {
 	return p.err
 }
 
-// Ports for servers lie below those that systems give to outgoing connections, so that a server which is down for a while
-// finds its own free again.
+// Ports for servers lie below those that systems give to outgoing connections, so that a server
+// which is down for a while finds its own free again.
 const firstPort, ports = 20000, 12000
 
 var nextPort atomic.Uint32

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -18,7 +19,7 @@ import (
 
 // TestStopped: a process that is stopped while it holds the lock holds up others no longer than their contexts.
 func TestStopped(t *testing.T) {
-	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+	e := prepared(t, place(t))
 	unlock, err := e.lock(t.Context())
 	must(t, err)
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -63,7 +64,7 @@ func TestFailures(t *testing.T) {
 			t.Cleanup(func() { os.Rename(e.path(lineageName+"-"), e.path(lineageName)) })
 		}, lease.ErrNoSpace, "2"},
 	} {
-		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		e := prepared(t, place(t))
 		t.Run(tt.what, func(t *testing.T) {
 			e.before = func(step string) error {
 				if step == tt.step {
@@ -86,7 +87,7 @@ func TestFailures(t *testing.T) {
 	}
 	t.Run("the parent's sync", func(t *testing.T) {
 		localfiletest.FailSyncs(t)
-		e := open(t, filepath.Join(t.TempDir(), "leases"))
+		e := open(t, place(t))
 		e.before = func(step string) error { return fmt.Errorf("%s after a failure", step) }
 		if err := e.Prepare(t.Context()); !errors.Is(err, syscall.EIO) {
 			t.Errorf("Prepare: %v, want EIO", err)
@@ -98,7 +99,7 @@ func TestFailures(t *testing.T) {
 // nearly done answers with the new lineage.
 func TestReplaced(t *testing.T) {
 	for _, moment := range []string{"lock", "sync the directory"} {
-		dir := filepath.Join(t.TempDir(), "leases")
+		dir := place(t)
 		e, other := prepared(t, dir), prepared(t, dir+"-new")
 		before, after := leasetest.Put(t, e, "b", "1"), leasetest.Put(t, other, "b", "1")
 		e.before = func(step string) error {
@@ -117,7 +118,7 @@ func TestReplaced(t *testing.T) {
 			t.Errorf("after the rename: %+v, %v, found %s", a, err, value)
 		}
 	}
-	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+	e := prepared(t, place(t))
 	e.before = func(string) error { return os.RemoveAll(e.dir) }
 	if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, lease.ErrNoSpace) {
 		t.Errorf("removed while it waited: %v", err)
@@ -127,7 +128,7 @@ func TestReplaced(t *testing.T) {
 // TestUnreadable: what can't be read is neither taken for missing nor for damaged.
 func TestUnreadable(t *testing.T) {
 	for name, reads := range map[string]bool{entriesName: true, lineageName: true, lockName: false} {
-		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		e := prepared(t, place(t))
 		must(t, os.Remove(e.path(name)))
 		must(t, os.Mkdir(e.path(name), 0o700))
 		calls := map[string]func() error{
@@ -149,7 +150,7 @@ func TestUnreadable(t *testing.T) {
 
 // TestOpenFiles: no file stays open after a call, successful or not.
 func TestOpenFiles(t *testing.T) {
-	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+	e := prepared(t, place(t))
 	replaced, failed := false, errors.New("wait")
 	count := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
@@ -180,44 +181,23 @@ func TestOpenFiles(t *testing.T) {
 	}
 }
 
-// TestDisk: a disk that is full, and one that is read-only.
 func TestDisk(t *testing.T) {
-	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("can't mount: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
-	e := prepared(t, filepath.Join(disk, "leases"))
-	filler := filepath.Join(disk, "filler")
-	os.WriteFile(filler, make([]byte, 64<<10), 0o600) // which fails, and leaves no room
-	if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("full: %v", err)
-	}
-	if value, _ := get(t, e, "a"); value != "1" {
-		t.Errorf("full: found %q", value)
-	}
-	must(t, os.Remove(filler))
-	put(t, e, "a", "2")
-	must(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
-	if _, err := e.Swap(t.Context(), nil, entry("a", "3")); !errors.Is(err, syscall.EROFS) {
-		t.Errorf("read-only: %v", err)
-	}
-	if value, _ := get(t, e, "a"); value != "2" {
-		t.Errorf("read-only: found %q", value)
-	}
+	enginetest.RunDisk(t, func(disk string) lease.Engine {
+		return prepared(t, filepath.Join(disk, "leases"))
+	}, syscall.ENOSPC, syscall.EROFS)
 }
 
 // TestModes: files are open to those to whom the directory is, whatever the umask.
 func TestModes(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
-	made := prepared(t, filepath.Join(t.TempDir(), "leases"))
+	made := prepared(t, place(t))
 	if info, err := os.Stat(made.dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("a new directory: %v, %v, want mode 0700", info, err)
 	}
 	syscall.Umask(0o077)
 	for _, mode := range []os.FileMode{0o700, 0o770 | os.ModeSetgid, 0o777} {
-		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		e := prepared(t, place(t))
 		must(t, os.Chmod(e.dir, mode))
 		put(t, e, "a", "2")
 		must(t, os.Remove(e.path(lockName)))

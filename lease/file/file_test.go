@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,14 +15,12 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-var entry, put, get = leasetest.Entry, leasetest.Put, leasetest.Get
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	entry = leasetest.Entry
+	put   = leasetest.Put
+	get   = leasetest.Get
+	must  = enginetest.Must
+)
 
 func open(t testing.TB, dir string) *Engine {
 	t.Helper()
@@ -41,12 +38,10 @@ func prepared(t testing.TB, dir string) *Engine {
 	return e
 }
 
-func TestSuite(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
-		dir := filepath.Join(t.TempDir(), "leases")
-		return func(t *testing.T) lease.Engine { return open(t, dir) }
-	})
-}
+// place returns where no store is yet.
+func place(t *testing.T) string { return filepath.Join(t.TempDir(), "leases") }
+
+func TestSuite(t *testing.T) { leasetest.Run(t, enginetest.Handles(place, open)) }
 
 // TestNew refuses a directory on a network file system, also before it is made, and one of which that can't be told.
 func TestNew(t *testing.T) {
@@ -89,7 +84,7 @@ var errFault = errors.New("injected fault")
 func TestCrashes(t *testing.T) {
 	const order = "lock, write, rename, sync the directory"
 	for crash := range 5 {
-		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		e := prepared(t, place(t))
 		var steps []string
 		e.before = func(step string) error {
 			steps = append(steps, step)
@@ -125,7 +120,7 @@ func TestCrashes(t *testing.T) {
 // TestPrepareCrashes has each step of Prepare fail: there is no space until another Prepare succeeds.
 func TestPrepareCrashes(t *testing.T) {
 	for crash := 1; crash <= 7; crash++ {
-		e := open(t, filepath.Join(t.TempDir(), "leases"))
+		e := open(t, place(t))
 		steps := 0
 		e.before = func(string) error {
 			steps++
@@ -148,13 +143,13 @@ func TestPrepareCrashes(t *testing.T) {
 func TestMain(m *testing.M) { enginetest.Main(m, New) }
 
 func TestKilled(t *testing.T) {
-	e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+	e := prepared(t, place(t))
 	enginetest.RunKilled(t, e, e.dir)
 }
 
 // TestCopy puts copies in the place of the directory, and an older file into it.
 func TestCopy(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "leases")
+	dir := place(t)
 	e := prepared(t, dir)
 	seen := leasetest.Lineages{}
 	seen.WantNew(t, "original", e)
@@ -185,83 +180,38 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// write writes entries with the right sum.
-func write(e *Engine, body string) error {
-	return os.WriteFile(e.path(entriesName), []byte(sumOf([]byte(body))+"\n"+body), 0o600)
-}
-
-// alter changes a byte, so that the entries are still JSON.
-func alter(e *Engine) error {
+// alter replaces a part of the entries, and their sum if that is to be right.
+func alter(e *Engine, old, new string, sum bool) error {
 	content, err := os.ReadFile(e.path(entriesName))
-	if err != nil {
-		return err
+	first, body, _ := strings.Cut(string(content), "\n")
+	body = strings.Replace(body, old, new, 1)
+	if sum {
+		first = sumOf([]byte(body))
 	}
-	return os.WriteFile(e.path(entriesName), bytes.Replace(content, []byte(`"Position":1`), []byte(`"Position":2`), 1), 0o600)
+	return errors.Join(err, os.WriteFile(e.path(entriesName), []byte(first+"\n"+body), 0o600))
 }
 
 // TestDamage: what is damaged, missing or of another directory is refused, and stays as it is.
 func TestDamage(t *testing.T) {
+	corrupt, noSpace := lease.ErrCorrupt, lease.ErrNoSpace
 	for name, tt := range map[string]struct {
 		damage     func(e *Engine) error
 		read, swap error
 	}{
-		"torn": {
-			func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) },
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"empty": {
-			func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) },
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"without entries": {
-			func(e *Engine) error {
-				token, err := os.ReadFile(e.path(lineageName))
-				return errors.Join(err, write(e, fmt.Sprintf(`{"Token": %q}`, strings.TrimSpace(string(token)))))
-			},
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"of other content": {
-			func(e *Engine) error { return write(e, "entries") },
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"altered": {
-			alter,
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"of another type": {
-			func(e *Engine) error {
-				content, err := os.ReadFile(e.path(entriesName))
-				_, body, _ := strings.Cut(string(content), "\n")
-				return errors.Join(err, write(e, strings.Replace(body, `"Position":1`, `"Position":-1`, 1)))
-			},
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"missing": {
-			func(e *Engine) error { return os.Remove(e.path(entriesName)) },
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"of another": {
-			func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) },
-			lease.ErrCorrupt, lease.ErrCorrupt,
-		},
-		"gone": {
-			func(e *Engine) error { return os.RemoveAll(e.dir) },
-			lease.ErrNoSpace, lease.ErrNoSpace,
-		},
-		"emptied": {
-			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) },
-			lease.ErrNoSpace, lease.ErrNoSpace,
-		},
-		"gone, and the engine closed": {
-			func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) },
-			fs.ErrClosed, fs.ErrClosed,
-		},
-		"without its lock": {
-			func(e *Engine) error { return os.Remove(e.path(lockName)) },
-			nil, lease.ErrNoSpace,
-		},
+		"torn":             {func(e *Engine) error { return os.Truncate(e.path(entriesName), 150) }, corrupt, corrupt},
+		"empty":            {func(e *Engine) error { return os.Truncate(e.path(entriesName), 0) }, corrupt, corrupt},
+		"without entries":  {func(e *Engine) error { return alter(e, `"Entries":`, `"Others":`, true) }, corrupt, corrupt},
+		"of other content": {func(e *Engine) error { return alter(e, `{`, `entries`, true) }, corrupt, corrupt},
+		"of another type":  {func(e *Engine) error { return alter(e, `"Position":1`, `"Position":-1`, true) }, corrupt, corrupt},
+		"altered":          {func(e *Engine) error { return alter(e, `"Position":1`, `"Position":2`, false) }, corrupt, corrupt},
+		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, corrupt, corrupt},
+		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, corrupt, corrupt},
+		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, noSpace, noSpace},
+		"emptied":          {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, noSpace, noSpace},
+		"gone and closed":  {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) }, fs.ErrClosed, fs.ErrClosed},
+		"without its lock": {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil, noSpace},
 	} {
-		e := prepared(t, filepath.Join(t.TempDir(), "leases"))
+		e := prepared(t, place(t))
 		must(t, tt.damage(e))
 		before, _ := os.ReadFile(e.path(entriesName))
 		_, readErr := e.Read(t.Context(), "a")

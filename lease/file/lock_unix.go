@@ -18,7 +18,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// share opens f to the users who may use dir. It fails where dir's group has rights and can't be given the file.
+// share opens f to the users who may use dir. It fails where dir's group has rights and can't be
+// given the file.
 func share(f *os.File, dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,6 +20,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An access is how to reach the API server.
@@ -35,7 +38,8 @@ func findAccess(kubeconfig string) (*access, error) {
 	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" && kubeconfig == "" {
 		return inPod(serviceAccount, host, os.Getenv("KUBERNETES_SERVICE_PORT"))
 	}
-	if kubeconfig = cmp.Or(kubeconfig, os.Getenv("KUBECONFIG")); kubeconfig == "" {
+	kubeconfig = cmp.Or(kubeconfig, os.Getenv("KUBECONFIG"))
+	if kubeconfig == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, err
@@ -50,7 +54,10 @@ func inPod(dir, host, port string) (*access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: does the pod mount its service account (automountServiceAccountToken)?", err)
 	}
-	a := &access{server: "https://" + net.JoinHostPort(host, cmp.Or(port, "443")), tokenFile: filepath.Join(dir, "token")}
+	a := &access{
+		server:    "https://" + net.JoinHostPort(host, cmp.Or(port, "443")),
+		tokenFile: filepath.Join(dir, "token"),
+	}
 	return a, a.connect(authorities, nil, nil)
 }
 
@@ -91,7 +98,8 @@ func find(all []named, name string) named {
 	return named{}
 }
 
-// byConfig returns the access of the current context in a file. No error has a part of the file's secrets.
+// byConfig returns the access of the current context in a file. No error has a part of the file's
+// secrets.
 func byConfig(name string) (*access, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -102,28 +110,40 @@ func byConfig(name string) (*access, error) {
 		return nil, fmt.Errorf("%s: want a kubeconfig file", name)
 	}
 	context := find(c.Contexts, c.Current).Context
-	k, u := find(c.Clusters, context.Cluster).Cluster, find(c.Users, context.User).User
-	if server, err := url.Parse(k.Server); err != nil || server.Host == "" || server.User != nil || server.RawQuery != "" {
+	cluster := find(c.Clusters, context.Cluster).Cluster
+	user := find(c.Users, context.User).User
+	if !isServer(cluster.Server) {
 		return nil, fmt.Errorf("%s: current-context %q: want one that has a cluster with a server, as https://HOST:PORT", name, c.Current)
 	}
-	if u.Exec != nil || u.Provider != nil {
+	if user.Exec != nil || user.Provider != nil {
 		return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: want a token or a client certificate", name, context.User)
 	}
-	var failed error
-	read := func(data, file string) []byte {
-		content, err := base64.StdEncoding.DecodeString(data)
-		if data == "" && file != "" {
-			content, err = os.ReadFile(beside(name, file))
-		}
-		failed = cmp.Or(failed, err)
-		return content
+	ca, caErr := read(name, cluster.CA, cluster.CAData)
+	certificate, certErr := read(name, user.Certificate, user.CertData)
+	key, keyErr := read(name, user.Key, user.KeyData)
+	if err := cmp.Or(caErr, certErr, keyErr); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	a := &access{server: strings.TrimSuffix(k.Server, "/"), token: u.Token, tokenFile: beside(name, u.TokenFile)}
-	ca, certificate, key := read(k.CAData, k.CA), read(u.CertData, u.Certificate), read(u.KeyData, u.Key)
-	if failed != nil {
-		return nil, fmt.Errorf("%s: %w", name, failed)
+	a := &access{
+		server:    strings.TrimSuffix(cluster.Server, "/"),
+		token:     user.Token,
+		tokenFile: beside(name, user.TokenFile),
 	}
 	return a, a.connect(ca, certificate, key)
+}
+
+func isServer(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == ""
+}
+
+// read returns data that are in base64, or else what is in a file beside the one with that name, if
+// any.
+func read(name, file, data string) ([]byte, error) {
+	if data != "" || file == "" {
+		return base64.StdEncoding.DecodeString(data)
+	}
+	return os.ReadFile(beside(name, file))
 }
 
 // beside returns the name of a file that another file names.
@@ -134,11 +154,13 @@ func beside(name, file string) string {
 	return filepath.Join(filepath.Dir(name), file)
 }
 
-// connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead one fails only its own.
+// connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead
+// one fails only its own.
 func (a *access) connect(authorities, certificate, key []byte) error {
 	c := new(tls.Config)
 	if len(authorities) > 0 {
-		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(authorities) {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(authorities) {
 			return errors.New("certificate authority: want certificates in PEM")
 		}
 	}
@@ -149,31 +171,66 @@ func (a *access) connect(authorities, certificate, key []byte) error {
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c, Protocols: new(http.Protocols), IdleConnTimeout: time.Minute}
+	transport := &http.Transport{
+		Proxy:           http.ProxyFromEnvironment,
+		TLSClientConfig: c,
+		Protocols:       new(http.Protocols),
+		IdleConnTimeout: time.Minute,
+	}
 	transport.Protocols.SetHTTP1(true)
-	a.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	a.client = &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return nil
 }
 
-// send sends one request with the credentials of the moment: the system replaces tokens in files every hour.
-func (a *access) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
-	content := []byte(nil)
+// An answer is what the API server says.
+type answer struct {
+	code    int
+	status  string
+	header  http.Header
+	content []byte
+}
+
+// send sends one request.
+func (a *access) send(ctx context.Context, method, path string, body any) (*answer, error) {
+	r, err := a.request(ctx, method, path, body)
+	if err != nil {
+		return nil, swap.Unmade(err)
+	}
+	response, err := a.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{response.StatusCode, response.Status, response.Header, content}, nil
+}
+
+// request has the credentials of the moment: the system replaces tokens in files every hour.
+func (a *access) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	var content []byte
 	if body != nil {
 		content, _ = json.Marshal(body) // can't fail on such fields
 	}
-	request, err := http.NewRequestWithContext(ctx, method, a.server+path, bytes.NewReader(content))
+	r, err := http.NewRequestWithContext(ctx, method, a.server+path, bytes.NewReader(content))
 	if err != nil {
 		return nil, err
 	}
 	token := []byte(a.token)
 	if a.tokenFile != "" {
-		if token, err = os.ReadFile(a.tokenFile); err != nil {
+		token, err = os.ReadFile(a.tokenFile)
+		if err != nil {
 			return nil, err
 		}
 	}
 	if len(token) > 0 {
-		request.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
+		r.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
 	}
-	request.Header.Set("Content-Type", "application/json")
-	return a.client.Do(request)
+	r.Header.Set("Content-Type", "application/json")
+	return r, nil
 }

@@ -1,20 +1,23 @@
-// Package kubernetes keeps a store in a ConfigMap, by the API server of Kubernetes.
+// Package kubernetes is an engine for stores in a ConfigMap, by the API server of Kubernetes.
 //
 //	e, err := kubernetes.Connect(ctx, "kubernetes:namespace/name")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// In a pod it acts as the pod's service account, elsewhere as the current context of the kubeconfig file that the parameter
-// kubeconfig names, or KUBECONFIG, or ~/.kube/config. That user needs a token or a client certificate: programs that fetch
-// credentials are not run. It must be allowed to get and update this one ConfigMap; Prepare also needs to create one.
+// In a pod it acts as the pod's service account, elsewhere as the current context of the kubeconfig
+// file that the parameter kubeconfig names, or KUBECONFIG, or ~/.kube/config. That user needs a
+// token or a client certificate: programs that fetch credentials are not run. It must be allowed to
+// get and update this one ConfigMap; Prepare also needs to create one.
 //
-// All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its resourceVersion is the one that
-// was read. A ConfigMap holds a mebibyte, so this suits a thousand counters; when three quarters are full, no counter or space is
-// added, so that leases go on. It must not be made, or changed, by other tools. While the API server is busy (429), calls wait for
+// All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its
+// resourceVersion is the one that was read. A ConfigMap holds a mebibyte, so this suits a thousand
+// counters; when three quarters are full, no counter or space is added, so that leases go on. It
+// must not be made, or changed, by other tools. While the API server is busy (429), calls wait for
 // as long as Retry-After says.
 //
-// Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random token, which change when the
-// ConfigMap is made again, by a restore too. Position is the number of swaps, so a process that has seen newer data
-// notices an older snapshot of etcd. Otherwise report the loss.
+// Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random
+// token, which change when the ConfigMap is made again, by a restore too. Position is the number of
+// swaps, so a process that has seen newer data notices an older snapshot of etcd. Otherwise report
+// the loss.
 package kubernetes
 
 import (
@@ -22,7 +25,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -31,6 +33,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An Engine keeps entries in a ConfigMap. It implements [lease.Engine].
@@ -83,8 +86,8 @@ func parse(raw string) (namespace, name, kubeconfig string, err error) {
 		return "", "", "", errors.New("kubernetes: URL: want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
 	}
 	kubeconfig = storeurl.Take(query, "kubeconfig")
-	for name := range query {
-		return "", "", "", fmt.Errorf("kubernetes: URL: unknown parameter %q: want kubeconfig", name)
+	if err := storeurl.Done(query, "kubeconfig"); err != nil {
+		return "", "", "", fmt.Errorf("kubernetes: URL: %w", err)
 	}
 	return parts[1], parts[2], kubeconfig, nil
 }
@@ -95,7 +98,8 @@ type configMap struct {
 	namespace, name string
 }
 
-// An object is what the API server reads and writes. The metadata, with the resourceVersion, go back as they came.
+// An object is what the API server reads and writes. The metadata, with the resourceVersion, go
+// back as they came.
 type object struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -120,13 +124,21 @@ func (c *configMap) Get(ctx context.Context) (document.Document, error) {
 func (c *configMap) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
 	method, path := http.MethodPut, "/"+c.name
 	if version == "" {
-		method, path, version = http.MethodPost, "", fmt.Sprintf(`{"name":%q}`, c.name)
+		method, path = http.MethodPost, ""
+		version = fmt.Sprintf(`{"name":%q}`, c.name)
 	}
-	d, status, err := c.call(ctx, method, path, object{
-		APIVersion: "v1", Kind: "ConfigMap", Metadata: json.RawMessage(version), Data: map[string]string{"entries": string(content)},
-	})
-	if status == http.StatusConflict || status == http.StatusNotFound && method == http.MethodPut {
+	put := object{
+		APIVersion: "v1",
+		Kind:       "ConfigMap",
+		Metadata:   json.RawMessage(version),
+		Data:       map[string]string{"entries": string(content)},
+	}
+	d, status, err := c.call(ctx, method, path, put)
+	switch {
+	case status == http.StatusConflict, status == http.StatusNotFound && method == http.MethodPut:
 		return d, document.ErrChanged
+	case document.Refused(status):
+		return d, swap.Unmade(err)
 	}
 	if string(d.Content) != string(content) {
 		d.Version = "" // as another object's, or one that was not put
@@ -135,41 +147,41 @@ func (c *configMap) Put(ctx context.Context, content []byte, version string) (do
 }
 
 // call sends a request once, or again after the server said that it was too busy to look at it.
-func (c *configMap) call(ctx context.Context, method, path string, body any) (d document.Document, status int, err error) {
+func (c *configMap) call(ctx context.Context, method, path string, body any) (document.Document, int, error) {
 	path = fmt.Sprintf("/api/v1/namespaces/%s/configmaps%s?fieldManager=randflake", c.namespace, path)
 	for {
-		answer, err := c.access.send(ctx, method, path, body)
+		a, err := c.access.send(ctx, method, path, body)
 		if err != nil {
-			return d, 0, err
+			return document.Document{}, 0, err
 		}
-		content, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil {
-			return d, 0, err
+		if a.code != http.StatusTooManyRequests {
+			d, err := a.document()
+			return d, a.code, err
 		}
-		var got object
-		if answer.StatusCode == http.StatusTooManyRequests {
-			if err := wait(ctx, answer.Header.Get("Retry-After")); err != nil {
-				return d, 0, fmt.Errorf("the API server is busy: %w", err)
-			}
-			continue
+		if err := wait(ctx, a.header.Get("Retry-After")); err != nil {
+			return document.Document{}, 0, swap.Unmade(fmt.Errorf("the API server is busy: %w", err))
 		}
-		err = json.Unmarshal(content, &got)
-		if answer.StatusCode/100 != 2 {
-			return d, answer.StatusCode, fmt.Errorf("%s: %.300s", answer.Status, got.Message)
-		}
-		var metadata struct{ UID, ResourceVersion string }
-		err = errors.Join(err, json.Unmarshal(got.Metadata, &metadata))
-		d = document.Document{Content: []byte(got.Data["entries"]), Lineage: metadata.UID}
-		if metadata.ResourceVersion != "" { // without one, the next request would put the content unconditionally
-			d.Version = string(got.Metadata)
-		}
-		d.Date, _ = http.ParseTime(answer.Header.Get("Date"))
-		return d, answer.StatusCode, err
 	}
 }
 
-// wait waits for so many seconds, at least one.
+// document returns what an answer has.
+func (a *answer) document() (document.Document, error) {
+	var got object
+	err := json.Unmarshal(a.content, &got)
+	if a.code/100 != 2 {
+		return document.Document{}, fmt.Errorf("%s: %.300s", a.status, got.Message)
+	}
+	var metadata struct{ UID, ResourceVersion string }
+	err = errors.Join(err, json.Unmarshal(got.Metadata, &metadata))
+	d := document.Document{Content: []byte(got.Data["entries"]), Lineage: metadata.UID}
+	if metadata.ResourceVersion != "" { // without one, the next request would put the content unconditionally
+		d.Version = string(got.Metadata)
+	}
+	d.Date, _ = http.ParseTime(a.header.Get("Date"))
+	return d, err
+}
+
+// wait waits for a number of seconds, at least one.
 func wait(ctx context.Context, seconds string) error {
 	n, _ := strconv.ParseUint(seconds, 10, 16)
 	select {

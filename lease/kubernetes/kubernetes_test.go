@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -148,12 +149,7 @@ func (s *server) access(t *testing.T) *access {
 
 func (s *server) connect(t *testing.T) lease.Engine { return newEngine(s.access(t), "shop", "ids") }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = enginetest.Must
 
 func TestSuite(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) func(*testing.T) lease.Engine { return start(t).connect })
@@ -271,6 +267,11 @@ func TestChanges(t *testing.T) {
 	}
 	s.write(t, "token", "second\n")
 	leasetest.Put(t, e, "a", "1")
+	must(t, os.Remove(filepath.Join(s.dir, "token")))
+	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrStore) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a token: %v", err)
+	}
+	s.write(t, "token", "second")
 	backup := s.objects["/ids"]
 	delete(s.objects, "/ids")
 	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrNoSpace) {
@@ -333,27 +334,20 @@ func TestKubeconfig(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	long := strings.Repeat("a", 253)
-	for url, want := range map[string]string{
-		"kubernetes:" + long[:63] + "/" + long: "",
-		"kubernetes:" + long[:64] + "/ids":     "NAMESPACE/NAME",
-		"kubernetes:shop/" + long + "a":        "NAMESPACE/NAME",
-		"kubernetes://shop/ids":                "NAMESPACE/NAME",
-		"kubernetes:ids":                       "NAMESPACE/NAME",
-		"kubernetes:shop/IDs":                  "NAMESPACE/NAME",
-		"configmap:shop/ids":                   "NAMESPACE/NAME",
-		"kubernetes:shop/ids?config=x":         `"config"`,
-		"kubernetes:a/b?kubeconfig=/none":      "",
-	} {
-		if err := Check(url); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", url, err, want)
-		}
-	}
-	if _, err := Connect(t.Context(), "kubernetes:a/b?kubeconfig=/none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without the kubeconfig file: %v", err)
-	}
-	if e, err := Connect(t.Context(), "kubernetes:ids"); e != nil || err == nil {
-		t.Errorf("a wrong URL: %v, %v", e, err)
-	}
+	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{
+		Wrong: map[string]string{
+			"kubernetes:" + long[:64] + "/ids": "NAMESPACE/NAME",
+			"kubernetes:shop/" + long + "a":    "NAMESPACE/NAME",
+			"kubernetes://shop/ids":            "NAMESPACE/NAME",
+			"kubernetes:ids":                   "NAMESPACE/NAME",
+			"kubernetes:shop/IDs":              "NAMESPACE/NAME",
+			"configmap:shop/ids":               "NAMESPACE/NAME",
+			"kubernetes:shop/ids?config=x":     `"config"`,
+		},
+		Failing: map[string]string{
+			"kubernetes:" + long[:63] + "/" + long + "?kubeconfig=/none": "/none",
+		},
+	})
 }
 
 // TestFindAccess: a kubeconfig file that is named counts, then the pod, then KUBECONFIG, then the user's file.
@@ -407,18 +401,5 @@ func TestInPod(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
 	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
 		t.Errorf("with another authority's file: %v", err)
-	}
-}
-
-// TestFind looks for one of a list again and again.
-func TestFind(t *testing.T) {
-	all := []named{{Name: "a"}, {Name: "b"}}
-	for _, name := range []string{"b", "a", "b"} {
-		if got := find(all, name); got.Name != name {
-			t.Errorf("found %q, want %q", got.Name, name)
-		}
-	}
-	if got := find(all, "c"); got.Name != "" {
-		t.Errorf("found %q, and it isn't there", got.Name)
 	}
 }

@@ -20,12 +20,12 @@ import (
 // secretName is the name of the secret's file in its directory.
 const secretName = "secret"
 
-// Create makes dir with a new secret and a space for it. If dir exists and is not empty, it changes nothing and returns
-// false.
+// Create makes dir with a new secret and a space for it. If dir exists and is not empty, it changes
+// nothing and returns false.
 //
-// If several processes call Create at once, exactly one of them succeeds: each fills a temporary directory and renames
-// it to dir, and the rename fails if dir is not empty. So a secret never exists without its space, which would look
-// like a secret whose space was lost.
+// If several processes call Create at once, exactly one of them succeeds: each fills a temporary
+// directory and renames it to dir, and the rename fails if dir is not empty. So a secret never
+// exists without its space, which would look like a secret whose space was lost.
 func Create(dir string) (made bool, err error) { return create(dir, fillWithSecret) }
 
 // CreateSpace is Create for IDs without a secret: it makes only the space.
@@ -47,7 +47,8 @@ func create(dir string, fill func(dir string) error) (made bool, err error) {
 	return made, nil
 }
 
-// moveIn fills a new directory and renames it to dir. It returns false if another process was first.
+// moveIn fills a new directory and renames it to dir. It returns false if another process was
+// first.
 func moveIn(dir string, fill func(dir string) error) (made bool, err error) {
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = target // a rename would hit the link
@@ -78,8 +79,9 @@ func fillWithSecret(dir string) error {
 	return fillWithSpace(dir, lease.Config{Check: secret.CheckValue()})
 }
 
-// fillWithSpace makes a space whose leases start at once. That is safe with a secret because the secret is new, and without one
-// because the IDs belong to this directory: removing the directory starts a new space of IDs.
+// fillWithSpace makes a space whose leases start at once. That is safe with a secret because the
+// secret is new, and without one because the IDs belong to this directory: removing the directory
+// starts a new space of IDs.
 func fillWithSpace(dir string, config lease.Config) error {
 	engine, err := file.New(dir)
 	if err != nil {
@@ -109,7 +111,8 @@ func occupy(temp, dir string) (made bool, err error) {
 	return false, err
 }
 
-// withoutPath returns err without its operation and path, as the surrounding message already names the path.
+// withoutPath returns err without its operation and path, as the surrounding message already names
+// the path.
 func withoutPath(err error) error {
 	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
 		return pathErr.Err
@@ -117,10 +120,11 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Dir returns the directory that holds the secret and the space of the IDs called name: randflake/name in the user's
-// state directory, which is $XDG_STATE_HOME or ~/.local/state, on macOS ~/Library/Application Support, on Windows
-// %LocalAppData%. A name has 1 to 100 lower-case letters, digits, hyphens and underscores. The command randflake uses
-// the name "default", and for layouts of Snowflake IDs with 1024 workers "snowflake-1024".
+// Dir returns the directory that holds the secret and the space of the IDs called name:
+// randflake/name in the user's state directory, which is $XDG_STATE_HOME or ~/.local/state, on
+// macOS ~/Library/Application Support, on Windows %LocalAppData%. A name has 1 to 100 lower-case
+// letters, digits, hyphens and underscores. The command randflake uses the name "default", and for
+// layouts of Snowflake IDs with 1024 workers "snowflake-1024".
 func Dir(name string) (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 	if len(name) < 1 || len(name) > 100 || strings.Trim(name, letters) != "" {

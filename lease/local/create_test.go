@@ -69,9 +69,7 @@ func link(target, name string) error {
 // TestCreateLeavesWhatIsThere: something else in the directory stays, and nothing is added.
 func TestCreateLeavesWhatIsThere(t *testing.T) {
 	dir := isolate(t)
-	if err := os.MkdirAll(filepath.Join(dir, "notes"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, "notes"), 0o700))
 	for name, create := range map[string]func(string) (bool, error){"Create": Create, "CreateSpace": createSpace} {
 		made, err := create(dir)
 		entries, _ := os.ReadDir(dir)
@@ -83,9 +81,7 @@ func TestCreateLeavesWhatIsThere(t *testing.T) {
 	if made, err := createSpace(dir); !made || err != nil {
 		t.Fatal(made, err)
 	}
-	if err := openSpace(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, openSpace(t, dir))
 	if _, err := os.Stat(filepath.Join(dir, secretName)); !os.IsNotExist(err) {
 		t.Errorf("CreateSpace made a secret: %v", err)
 	}
@@ -111,9 +107,7 @@ func TestCreateFails(t *testing.T) {
 	if made || !errors.Is(err, failed) || len(left) > 0 || readErr != nil {
 		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
 	}
-	if err := os.WriteFile(filepath.Join(parent, secretName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
 	if err := fillWithSecret(parent); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a space beside a secret that is not its own: %v", err)
 	}
@@ -124,9 +118,7 @@ func TestCreateFails(t *testing.T) {
 
 func TestCreateWhereNothingCanBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	dir := filepath.Join(file, "shop")
 	if made, err := Create(dir); made || err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("below a file: %v, %v", made, err)

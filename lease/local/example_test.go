@@ -3,9 +3,26 @@ package local_test
 import (
 	"fmt"
 	"log"
+	"os"
+	"testing"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/local"
 )
+
+// TestMain has all tests and examples leave the user's own directories alone.
+func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range []string{"XDG_STATE_HOME", "HOME", "LocalAppData"} {
+		os.Setenv(name, home)
+	}
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
+}
 
 func ExampleKeep() {
 	keeper, err := local.Keep("shop")
@@ -19,5 +36,7 @@ func ExampleKeep() {
 		log.Print(err)
 		return
 	}
-	fmt.Println(id, int64(id), keeper.Generator().Cipher().Inspect(id).Time)
+	same, err := randflake.Parse(id.String())
+	fmt.Println(len(id.String()), "characters:", same == id, err)
+	// Output: 13 characters: true <nil>
 }

@@ -1,6 +1,6 @@
-// Package local makes IDs on one machine without any setup. The secret and the space are in a directory of the user,
-// and another directory means another secret. So if several machines share a kind of ID, or a container has no volume,
-// use [lease.Keep] instead.
+// Package local makes IDs on one machine without any setup. The secret and the space are in a
+// directory of the user, and another directory means another secret. So if several machines share a
+// kind of ID, or a container has no volume, use [lease.Keep] instead.
 //
 //	keeper, err := local.Keep("shop")
 //	id, err := keeper.Generator().Generate()
@@ -30,17 +30,17 @@ type Keeper struct {
 	space *lease.Space
 }
 
-// Keep keeps a generator in leases whose IDs belong to name, for instance the name of a program. At first use it
-// makes the secret and the space, in the directory that [Dir] returns, and logs that: as a warning where the directory is
-// lost at the end, as in a container without a volume. All processes of this user that pass the same name share them, and
-// their IDs never repeat.
+// Keep keeps a generator in leases whose IDs belong to name, for instance the name of a program. At
+// first use it makes the secret and the space, in the directory that [Dir] returns, and logs that:
+// as a warning where the directory is lost at the end, as in a container without a volume. All
+// processes of this user that pass the same name share them, and their IDs never repeat.
 //
-// The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep the directory as a
-// whole: if it is removed, a new series of IDs begins. If it is restored from a backup, run randflake store report-loss DIR
-// before a program uses it.
+// The secret is in the file "secret" of that directory. Without it the IDs can't be opened. Keep
+// the directory as a whole: if it is removed, a new series of IDs begins. If it is restored from a
+// backup, run randflake store report-loss DIR before a program uses it.
 //
-// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and lease.ErrNoSpace if the directory has a
-// secret but no space. The keeper holds a goroutine until it is closed.
+// The errors are those of [Dir], [Create], [ReadSecret] and [lease.Keep], and lease.ErrNoSpace if
+// the directory has a secret but no space. The keeper holds a goroutine until it is closed.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	dir, err := Dir(name)
 	if err != nil {
@@ -81,5 +81,6 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	return &Keeper{keeper, space}, nil
 }
 
-// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the
+// space.
 func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }

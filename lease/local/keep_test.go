@@ -12,8 +12,11 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 )
+
+var must = enginetest.Must
 
 // isolate gives the test a state home of its own and returns the directory of the IDs of "shop", which isn't there yet.
 func isolate(t *testing.T) string {
@@ -44,13 +47,9 @@ func quiet() lease.Option { return lease.WithLogger(slog.New(slog.DiscardHandler
 func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	t.Helper()
 	keeper, err := Keep("shop", quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id, err := keeper.Generator().Generate()
-	if err := errors.Join(err, keeper.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, keeper.Close()))
 	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
@@ -81,17 +80,13 @@ func TestKeep(t *testing.T) {
 		t.Errorf("secret: %v, %v, want mode 0600", info, err)
 	}
 	other, err := Keep("other", quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	if other.Generator().Cipher().Inspect(first) == cipher.Inspect(first) {
 		t.Error("two names have one secret")
 	}
 	again, err := Keep("other", quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer again.Close()
 	if again.Generator().Lease().FirstNode == other.Generator().Lease().FirstNode {
 		t.Error("two keepers of one name have one node")
@@ -128,9 +123,7 @@ func TestKeepRefuses(t *testing.T) {
 			dir := isolate(t)
 			logs(t)
 			makeOne(t)
-			if err := c.breaks(dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.breaks(dir))
 			before, _ := filepath.Glob(filepath.Join(dir, "*"))
 			keeper, err := Keep("shop", quiet())
 			wantErr(t, "Keep", err, c.want, c.said)

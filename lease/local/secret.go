@@ -14,11 +14,12 @@ import (
 	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
-// ReadSecret reads a secret file: what randflake.ParseSecret reads, and white space around it. Only the
-// owner and the group may be able to read the file, and only the owner may be able to change it; otherwise ReadSecret
-// returns an error. A secret that was mounted into a container, read-only and in memory, may be readable to everybody.
-// If there is no file, the error wraps fs.ErrNotExist; if the text is not a secret, it wraps
-// randflake.ErrInvalidSecret. It never repeats the text, nor a secret that was given instead of a name.
+// ReadSecret reads a secret file: what randflake.ParseSecret reads, and white space around it. Only
+// the owner and the group may be able to read the file, and only the owner may be able to change
+// it; otherwise ReadSecret returns an error. A secret that was mounted into a container, read-only
+// and in memory, may be readable to everybody. If there is no file, the error wraps fs.ErrNotExist;
+// if the text is not a secret, it wraps randflake.ErrInvalidSecret. It never repeats the text, nor
+// a secret that was given instead of a name.
 func ReadSecret(file string) (randflake.Secret, error) {
 	if file == "" {
 		return randflake.Secret{}, fmt.Errorf("secret file: %w: its name is empty: want the name of a file: is the variable that has it set?", fs.ErrInvalid)
@@ -58,9 +59,9 @@ func readText(file string) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")), err // which editors on Windows begin a file with
 }
 
-// checkMode returns an error for a directory, and for a file that others can read or change. The group may read it, as
-// services that share a secret need that. Pipes, such as those of a shell's <(command), belong to the process and are
-// accepted.
+// checkMode returns an error for a directory, and for a file that others can read or change. The
+// group may read it, as services that share a secret need that. Pipes, such as those of a shell's
+// <(command), belong to the process and are accepted.
 func checkMode(f *os.File, mode fs.FileMode) error {
 	if mode.IsDir() {
 		return errors.New("is a directory: want a file with 32 hexadecimal digits")
@@ -72,8 +73,9 @@ func checkMode(f *os.File, mode fs.FileMode) error {
 	return fmt.Errorf("mode %04o lets others read or change it: run: chmod 600 %s", mode.Perm(), f.Name())
 }
 
-// WriteSecret makes a secret file that only its owner can read. It writes the file durably, and completely or not at
-// all. If the file exists already, the error wraps fs.ErrExist; if the secret is unset, randflake.ErrInvalidSecret.
+// WriteSecret makes a secret file that only its owner can read. It writes the file durably, and
+// completely or not at all. If the file exists already, the error wraps fs.ErrExist; if the secret
+// is unset, randflake.ErrInvalidSecret.
 func WriteSecret(file string, secret randflake.Secret) error {
 	if secret.IsZero() {
 		return fmt.Errorf("secret file %s: %w: it is not set", file, randflake.ErrInvalidSecret)
@@ -91,7 +93,8 @@ func WriteSecret(file string, secret randflake.Secret) error {
 	return nil
 }
 
-// publish makes a file with the given content. The file gets its name by link, when it is complete and on disk.
+// publish makes a file with the given content. The file gets its name by link, when it is complete
+// and on disk.
 func publish(file, content string, link func(from, to string) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".secret-*.tmp") // mode 0600
 	if err != nil {
@@ -111,8 +114,8 @@ func publish(file, content string, link func(from, to string) error) error {
 	return localfile.SyncDir(filepath.Dir(file))
 }
 
-// publishWithoutLinks serves file systems that have no hard links. A process that reads the file while it is being
-// written finds a secret that is too short, and ReadSecret returns an error.
+// publishWithoutLinks serves file systems that have no hard links. A process that reads the file
+// while it is being written finds a secret that is too short, and ReadSecret returns an error.
 func publishWithoutLinks(file, content string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -25,9 +25,7 @@ func TestSecretFile(t *testing.T) {
 	file, secret := filepath.Join(t.TempDir(), "s"), randflake.NewSecret()
 	_, err := ReadSecret(file)
 	wantErr(t, "no file", err, fs.ErrNotExist, file)
-	if err := WriteSecret(file, secret); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WriteSecret(file, secret))
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
 	if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
 		t.Errorf("not the secret that was written: %v", err)
@@ -42,9 +40,7 @@ func TestSecretFile(t *testing.T) {
 		"\ufeff" + secret.Hex(),
 		fmt.Sprintf("%1024s", secret.Hex()),
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
 			t.Errorf("%d characters: %v", len(text), err)
 		}
@@ -62,9 +58,7 @@ func TestReadSecretRefuses(t *testing.T) {
 		fmt.Sprintf("%-1025s", text),
 	} {
 		file := filepath.Join(t.TempDir(), "s")
-		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(bad), 0o600))
 		_, err := ReadSecret(file)
 		wantErr(t, fmt.Sprintf("%d characters", len(bad)), err, randflake.ErrInvalidSecret, file)
 		if strings.Contains(err.Error(), text[:16]) {
@@ -83,9 +77,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 		t.Skip("modes are not those of Unix here")
 	}
 	file := filepath.Join(t.TempDir(), "s")
-	if err := WriteSecret(file, randflake.NewSecret()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WriteSecret(file, randflake.NewSecret()))
 	for mode, good := range map[fs.FileMode]bool{
 		0o600: true,
 		0o400: true,
@@ -97,9 +89,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 		0o602: false,
 		0o604: false,
 	} {
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(file, mode))
 		if _, err := ReadSecret(file); (err == nil) != good && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %04o: %v", mode, err)
 		} else if !good && !strings.Contains(err.Error(), "chmod 600 "+file) {
@@ -112,9 +102,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 func TestPublishWithoutLinks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s")
 	noLinks := func(string, string) error { return errors.ErrUnsupported }
-	if err := publish(file, "one", noLinks); err != nil {
-		t.Fatal(err)
-	}
+	must(t, publish(file, "one", noLinks))
 	if err := publish(file, "two", noLinks); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
@@ -138,9 +126,7 @@ func TestSecretForAFile(t *testing.T) {
 	if strings.Contains(err.Error(), secret.Hex()) {
 		t.Error(err)
 	}
-	if err := WriteSecret(secret.Hex(), secret); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WriteSecret(secret.Hex(), secret))
 	if got, err := ReadSecret(secret.Hex()); !got.Equal(secret) || err != nil {
 		t.Errorf("from a file that is named so: %v", err)
 	}

@@ -31,7 +31,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-var entry, put, read = leasetest.Entry, leasetest.Put, leasetest.Get
+var (
+	entry       = leasetest.Entry
+	put         = leasetest.Put
+	read        = leasetest.Get
+	must        = enginetest.Must
+	wantRefused = enginetest.WantUnsafe
+)
 
 // ownServer starts a server that the test may kill and change.
 func ownServer(t testing.TB, args ...string) *servers.MySQL {
@@ -40,13 +46,6 @@ func ownServer(t testing.TB, args ...string) *servers.MySQL {
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
 	return server
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // do runs statements as root.
@@ -59,7 +58,12 @@ func do(t testing.TB, server *servers.MySQL, statements string) string {
 
 // newURL returns where nothing is yet.
 func newURL(server *servers.MySQL) string {
-	return server.URL() + fmt.Sprintf("?table=test_%d", tables.Add(1))
+	return fmt.Sprintf("%s?table=test_%d", server.URL(), tables.Add(1))
+}
+
+// placeOn returns what makes such URLs.
+func placeOn(server *servers.MySQL) func(*testing.T) string {
+	return func(*testing.T) string { return newURL(server) }
 }
 
 // through returns where, by way of another address or as another user.
@@ -71,13 +75,7 @@ func through(t testing.TB, where string, change func(*url.URL)) string {
 	return u.String()
 }
 
-func open(t testing.TB, where string) *Engine {
-	t.Helper()
-	e, err := Connect(t.Context(), where)
-	must(t, err)
-	t.Cleanup(func() { e.Close() })
-	return e
-}
+func open(t testing.TB, where string) *Engine { return enginetest.Open(t, Connect, where) }
 
 // prepared returns an Engine that holds nothing yet.
 func prepared(t testing.TB, where string) *Engine {
@@ -87,20 +85,12 @@ func prepared(t testing.TB, where string) *Engine {
 	return e
 }
 
-// startOn returns what makes a table for a test, and opens handles on it.
-func startOn(server *servers.MySQL) leasetest.Start {
-	return func(t *testing.T) func(t *testing.T) lease.Engine {
-		where := newURL(server)
-		return func(t *testing.T) lease.Engine { return open(t, where) }
-	}
-}
-
 // TestSuite has a server with its defaults, and one whose odd defaults the engine does not mind.
 func TestSuite(t *testing.T) {
-	leasetest.Run(t, startOn(shared))
+	leasetest.Run(t, enginetest.Handles(placeOn(shared), open))
 	odd := ownServer(t, "--skip-autocommit", "--transaction-isolation=READ-UNCOMMITTED", "--log-bin", "--sync-binlog=1", "--binlog-format=STATEMENT",
 		"--sql-mode=ANSI,NO_BACKSLASH_ESCAPES", "--default-storage-engine=Aria", "--character-set-server=utf32", "--default-time-zone=+05:30")
-	t.Run("odd defaults", func(t *testing.T) { leasetest.Run(t, startOn(odd)) })
+	t.Run("odd defaults", func(t *testing.T) { leasetest.Run(t, enginetest.Handles(placeOn(odd), open)) })
 }
 
 // TestServer has a binary log as well.
@@ -147,25 +137,13 @@ func TestDeadlock(t *testing.T) {
 	must(t, <-done)
 }
 
-// wantRefused checks that calls are refused, with the reason.
-func wantRefused(t *testing.T, what string, e *Engine) {
-	t.Helper()
-	_, readErr := e.Read(t.Context(), "a")
-	_, swapErr := e.Swap(t.Context(), nil, entry("a", "1"))
-	for i, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-		if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: call %d: error %v, want ErrUnsafe, and one that names it", what, i, err)
-		}
-	}
-}
-
 // TestUnsafeSettings: each is refused by name when it is in force, also if the engine was opened before.
 func TestUnsafeSettings(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, "--log-bin", "--sync-binlog=1", "--skip-innodb-doublewrite")
 	where := newURL(server)
 	e := prepared(t, where+"&pages=atomic")
-	wantRefused(t, "innodb_doublewrite is OFF, want ON", open(t, where))
+	wantRefused(t, open(t, where), "innodb_doublewrite is OFF, want ON")
 	for _, tt := range []struct{ what, set, reset string }{
 		{"innodb_flush_log_at_trx_commit is 2, want 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
 		{"innodb_flush_log_at_trx_commit is 0, want 1", "SET GLOBAL innodb_flush_log_at_trx_commit = 0", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
@@ -174,12 +152,12 @@ func TestUnsafeSettings(t *testing.T) {
 		{"engine of the table is Aria, want InnoDB", "ALTER TABLE @table ENGINE = Aria", "ALTER TABLE @table ENGINE = InnoDB"},
 	} {
 		do(t, server, e.in(tt.set))
-		wantRefused(t, tt.what, e)
+		wantRefused(t, e, tt.what)
 		do(t, server, e.in(tt.reset))
 		put(t, e, "a", "1")
 	}
 	do(t, server, "SET GLOBAL read_only = ON; CREATE USER app IDENTIFIED BY 'sesame'; GRANT ALL ON randflake.* TO app")
-	wantRefused(t, "read", open(t, through(t, where, func(u *url.URL) { u.User = url.UserPassword("app", "sesame") })))
+	wantRefused(t, open(t, through(t, where, func(u *url.URL) { u.User = url.UserPassword("app", "sesame") })), "read")
 }
 
 // TestRestored: a dump that is restored has another lineage and a lower position, and so have older files. A restart changes
@@ -237,9 +215,9 @@ func TestFailover(t *testing.T) {
 		replica := pair[1]
 		onReplica := open(t, through(t, where, func(u *url.URL) { r, _ := url.Parse(replica.URL()); u.Host, u.User = r.Host, r.User }))
 		must(t, replica.ReplicaOf(pair[0]))
-		wantRefused(t, "read_only", onReplica)
+		wantRefused(t, onReplica, "read_only")
 		do(t, replica, "SET GLOBAL read_only = OFF")
-		wantRefused(t, "Slaves_running", onReplica)
+		wantRefused(t, onReplica, "Slaves_running")
 		must(t, replica.ReplicaOf(nil))
 		lineages.WantNew(t, fmt.Sprint("promoted, ", i), onReplica)
 	}
@@ -255,26 +233,28 @@ func TestErrors(t *testing.T) {
 	password, _ := u.User.Password()
 	empty := filepath.Join(t.TempDir(), "ca")
 	must(t, os.WriteFile(empty, nil, 0o600))
-	for _, tt := range []struct{ url, want string }{
-		{"app:" + password + "@tcp(db)/x", "want mysql://"},
-		{"mysql://app:" + password + "@db/x?tabel=leases", `unknown parameter "tabel"`},
-		{"mysql://app:" + password + "@db/x?pages=whole", "pages=whole: want pages=atomic"},
-		{"mysql://app:" + password + "@db/x?table=a-b", `table "a-b"`},
-		{"mysql://app:" + password + "@db/x?ca=" + empty, "no certificate in PEM format"},
-		{"mysql://app:1/" + password + "@db/x", "@ after the host"},
-		{strings.Replace(shared.URL(), password, password+"-not", 1), "Access denied"},
-		{strings.Replace(shared.URL(), "/randflake", "/nowhere", 1), "CREATE DATABASE"},
-		{strings.Replace(shared.URL(), shared.Addr(), "127.0.0.1:1", 1), "connect"},
-		{shared.URL() + "?tls=true", "TLS"},
-		{newURL(shared), lease.ErrNoSpace.Error()},
-	} {
-		e, err := Connect(t.Context(), tt.url)
-		if err == nil {
-			_, err = e.Read(t.Context())
-			e.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(fmt.Sprintf("%v %+v", err, err), password) {
-			t.Errorf("%s: error %v, want %q, and no password", strings.ReplaceAll(tt.url, password, "..."), err, tt.want)
-		}
+	changed := func(old, new string) string { return strings.Replace(shared.URL(), old, new, 1) }
+	app := "mysql://app:" + password + "@db/x"
+	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{
+		Password: password,
+		Wrong: map[string]string{
+			"app:" + password + "@tcp(db)/x":      "want mysql://",
+			app + "?tabel=leases":                 `unknown parameter "tabel"`,
+			app + "?table=a-b":                    `table "a-b"`,
+			app + "?pages=whole":                  "pages=whole: want pages=atomic",
+			app + "?ca=" + empty:                  "no certificate in PEM format",
+			"mysql://app:1/" + password + "@db/x": "@ after the host",
+		},
+		Failing: map[string]string{
+			changed(password, password+"-not"):           "Access denied",
+			changed("/randflake", "/nowhere"):            "CREATE DATABASE",
+			changed(shared.Addr(), "127.0.0.1:1"):        "connect",
+			changed("/randflake", "/randflake?tls=true"): "TLS",
+			newURL(shared): lease.ErrNoSpace.Error(),
+		},
+	})
+	_, err = open(t, newURL(shared)).Swap(t.Context(), nil, entry("a", "1"))
+	if !errors.Is(err, lease.ErrNoSpace) || !errors.Is(err, lease.ErrStore) {
+		t.Errorf("without a table: %v, want one that says that nothing was changed", err)
 	}
 }

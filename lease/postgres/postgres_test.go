@@ -40,7 +40,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-var entry, put, read = leasetest.Entry, leasetest.Put, leasetest.Get
+var (
+	entry       = leasetest.Entry
+	put         = leasetest.Put
+	read        = leasetest.Get
+	must        = enginetest.Must
+	wantRefused = enginetest.WantUnsafe
+)
 
 // ownServer starts a server that the test may kill and change.
 func ownServer(t testing.TB, config map[string]string) *servers.Postgres {
@@ -49,13 +55,6 @@ func ownServer(t testing.TB, config map[string]string) *servers.Postgres {
 	must(t, err)
 	t.Cleanup(func() { server.Kill() })
 	return server
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // newURL returns where nothing is yet.
@@ -72,13 +71,7 @@ func through(t testing.TB, addr, where string) string {
 	return u.String()
 }
 
-func open(t testing.TB, where string) *Engine {
-	t.Helper()
-	e, err := Connect(t.Context(), where)
-	must(t, err)
-	t.Cleanup(func() { e.Close() })
-	return e
-}
+func open(t testing.TB, where string) *Engine { return enginetest.Open(t, Connect, where) }
 
 // prepared returns an Engine that holds nothing yet.
 func prepared(t testing.TB, where string) *Engine {
@@ -117,21 +110,16 @@ func waitUntil(t testing.TB, server *servers.Postgres, query string) {
 	t.Fatalf("not true within a minute: %s", query)
 }
 
-func startAt(where func(t *testing.T) string) leasetest.Start {
-	return func(t *testing.T) func(t *testing.T) lease.Engine {
-		where := where(t)
-		return func(t *testing.T) lease.Engine { return open(t, where) }
-	}
-}
-
 // TestSuite: a pooler gives each transaction another of three sessions.
 func TestSuite(t *testing.T) {
-	leasetest.Run(t, startAt(func(*testing.T) string { return newURL(shared) }))
+	direct := func(*testing.T) string { return newURL(shared) }
+	leasetest.Run(t, enginetest.Handles(direct, open))
 	pooler, err := servers.StartPgBouncer(filepath.Join(t.TempDir(), "pooler"), shared, 3)
 	must(t, err)
 	t.Cleanup(func() { pooler.Kill() })
 	t.Run("PgBouncer", func(t *testing.T) {
-		leasetest.Run(t, startAt(func(t *testing.T) string { return through(t, pooler.Addr(), newURL(shared)) }))
+		pooled := func(t *testing.T) string { return through(t, pooler.Addr(), newURL(shared)) }
+		leasetest.Run(t, enginetest.Handles(pooled, open))
 	})
 }
 
@@ -140,18 +128,6 @@ func TestServer(t *testing.T) {
 	server := ownServer(t, nil)
 	where := newURL(server)
 	enginetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine { return prepared(t, through(t, addr, where)) })
-}
-
-// wantRefused checks that calls are refused, with the reason.
-func wantRefused(t *testing.T, what string, e *Engine) {
-	t.Helper()
-	_, readErr := e.Read(t.Context(), "a")
-	_, swapErr := e.Swap(t.Context(), nil, entry("a", "1"))
-	for i, err := range []error{readErr, swapErr} {
-		if !errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: call %d: error %v, want one that names it", what, i, err)
-		}
-	}
 }
 
 // TestSettings: those that are not durable are refused by name, also if they came after the engine was opened. Others that
@@ -164,14 +140,14 @@ func TestSettings(t *testing.T) {
 		run(t, server, fmt.Sprintf("ALTER SYSTEM SET %s = %s", name, value), "SELECT pg_reload_conf()")
 		waitUntil(t, server, fmt.Sprintf("SELECT reset_val = '%s' FROM pg_settings WHERE name = '%s'", value, name))
 		e.pool.Reset()
-		wantRefused(t, name+" is off", e)
+		wantRefused(t, e, name+" is off")
 		run(t, server, "ALTER SYSTEM RESET "+name, "SELECT pg_reload_conf()")
 		waitUntil(t, server, fmt.Sprintf("SELECT reset_val = 'on' FROM pg_settings WHERE name = '%s'", name))
 		e.pool.Reset()
 	}
-	run(t, server, e.in("ALTER TABLE @table SET UNLOGGED"))
-	wantRefused(t, "entries is not logged", e)
-	run(t, server, e.in("ALTER TABLE @table SET LOGGED"))
+	run(t, server, fill("ALTER TABLE @table SET UNLOGGED", e.config))
+	wantRefused(t, e, "entries is not logged")
+	run(t, server, fill("ALTER TABLE @table SET LOGGED", e.config))
 
 	run(t, server, "CREATE TABLE t (n int)")
 	for _, setting := range []string{"synchronous_commit = off", "default_transaction_isolation = 'serializable'"} {
@@ -209,11 +185,11 @@ func TestCommit(t *testing.T) {
 	server := ownServer(t, nil)
 	e := prepared(t, newURL(server))
 	run(t, server, "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$",
-		e.in("CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON @table DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()"))
-	if a, err := e.Swap(t.Context(), nil, entry("a", "1")); err == nil || !strings.Contains(err.Error(), "not today") {
-		t.Errorf("Swap: %+v, %v; want the error of the commit", a, err)
+		fill("CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON @table DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()", e.config))
+	if a, err := e.Swap(t.Context(), nil, entry("a", "1")); !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "not today") {
+		t.Errorf("Swap: %+v, %v; want the error of the commit, and that nothing was changed", a, err)
 	}
-	run(t, server, e.in("DROP TRIGGER fail ON @table"), "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	run(t, server, fill("DROP TRIGGER fail ON @table", e.config), "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
 	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = 'nobody'")
 	done, value := make(chan error, 1), ""
 	go func() {
@@ -227,7 +203,7 @@ func TestCommit(t *testing.T) {
 	}()
 	waitUntil(t, server, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	run(t, server, "SET synchronous_commit = local; SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "outcome unknown") {
+	if err := <-done; err == nil || errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "outcome unknown") {
 		t.Errorf("Swap: %v, want an error", err)
 	}
 	if got, _ := read(t, e, "a"); got != value {
@@ -277,7 +253,7 @@ func TestLoss(t *testing.T) {
 		t.Cleanup(func() { standby.Kill() })
 		must(t, standby.Start())
 		onStandby := open(t, through(t, standby.Addr(), where))
-		wantRefused(t, "standby", onStandby)
+		wantRefused(t, onStandby, "standby")
 		must(t, standby.Promote())
 		lineages.WantNew(t, fmt.Sprintf("promoted after %d", len(lineages)), onStandby)
 		return standby
@@ -298,7 +274,7 @@ func TestPromotionKept(t *testing.T) {
 	where := newURL(server) + "&promotion=kept"
 	unsafe := open(t, where)
 	must(t, unsafe.Prepare(t.Context()))
-	wantRefused(t, "synchronous_standby_names is empty", unsafe)
+	wantRefused(t, unsafe, "synchronous_standby_names is empty")
 
 	follow := func(primary *servers.Postgres) *servers.Postgres {
 		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
@@ -330,26 +306,28 @@ func TestErrors(t *testing.T) {
 	u, err := url.Parse(shared.URL())
 	must(t, err)
 	password, _ := u.User.Password()
-	for _, tt := range []struct{ url, want string }{
-		{"host=db user=app password=" + password, "want postgres://"},
-		{"postgres://app:" + password + "@db/x?shcema=leases", `unknown parameter "shcema"`},
-		{"postgres://app:" + password + "@db/x?schema=a$b", `schema "a$b"`},
-		{"postgres://app:" + password + "@db/x?promotion=lost", "want promotion=kept"},
-		{"postgres://app:" + password + "@db/x?password=%ZZ" + password, "encoded"},
-		{"postgres://app:1/" + password + "@db/x", "@ after the host"},
-		{strings.Replace(shared.URL(), password, password+"-not", 1), "password authentication failed"},
-		{strings.Replace(shared.URL(), fmt.Sprint(shared.Port()), "1", 1), "connect"},
-		{strings.Replace(shared.URL(), "/postgres?", "/nonesuch?", 1), "CREATE DATABASE"},
-		{newURL(shared), lease.ErrNoSpace.Error()},
-	} {
-		e, err := Connect(t.Context(), tt.url)
-		if err == nil {
-			_, err = e.Read(t.Context())
-			e.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(fmt.Sprintf("%v %+v", err, err), password) {
-			t.Errorf("%s: error %v, want %q, and no password", strings.ReplaceAll(tt.url, password, "..."), err, tt.want)
-		}
+	changed := func(old, new string) string { return strings.Replace(shared.URL(), old, new, 1) }
+	app := "postgres://app:" + password + "@db/x"
+	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{
+		Password: password,
+		Wrong: map[string]string{
+			"host=db user=app password=" + password:  "want postgres://",
+			app + "?shcema=leases":                   `unknown parameter "shcema"`,
+			app + "?schema=a$b":                      `schema "a$b"`,
+			app + "?promotion=lost":                  "want promotion=kept",
+			app + "?password=%ZZ" + password:         "encoded",
+			"postgres://app:1/" + password + "@db/x": "@ after the host",
+		},
+		Failing: map[string]string{
+			changed(password, password+"-not"):      "password authentication failed",
+			changed(fmt.Sprint(shared.Port()), "1"): "connect",
+			changed("/postgres?", "/nonesuch?"):     "CREATE DATABASE",
+			newURL(shared):                          lease.ErrNoSpace.Error(),
+		},
+	})
+	_, err = open(t, newURL(shared)).Swap(t.Context(), nil, entry("a", "1"))
+	if !errors.Is(err, lease.ErrNoSpace) || !errors.Is(err, lease.ErrStore) {
+		t.Errorf("without a table: %v, want one that says that nothing was changed", err)
 	}
 }
 

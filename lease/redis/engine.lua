@@ -27,7 +27,7 @@ elseif field('cluster_enabled') == '1' then
 end
 
 local function answer(position, swapped)
-  return {string.format('%s %s %.0f %d', time[1], time[2], position, swapped), lineage, found}
+  return {tonumber(time[1]), tonumber(time[2]), tonumber(position), swapped, lineage, found}
 end
 
 -- add appends a name and its value, false if there is none, and returns the value.

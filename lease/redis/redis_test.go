@@ -27,7 +27,12 @@ func TestMain(m *testing.M) {
 	os.Exit(servers.Share(m, &shared, func(dir string) (*servers.Redis, error) { return servers.StartRedis(dir) }))
 }
 
-var entry, put, read = leasetest.Entry, leasetest.Put, leasetest.Get
+var (
+	entry = leasetest.Entry
+	put   = leasetest.Put
+	read  = leasetest.Get
+	must  = enginetest.Must
+)
 
 // startServer starts a server that ends with the test.
 func startServer(t testing.TB, args ...string) *servers.Redis {
@@ -46,13 +51,6 @@ func pair(t *testing.T, args ...string) (primary, replica *servers.Redis) {
 	return primary, replica
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // do runs a command.
 func do(t testing.TB, server *servers.Redis, words ...string) string {
 	t.Helper()
@@ -64,11 +62,10 @@ func do(t testing.TB, server *servers.Redis, words ...string) string {
 // connect returns a new engine at an address, with parameters.
 func connect(t testing.TB, addr, query string) *Engine {
 	t.Helper()
-	e, err := Connect(t.Context(), "redis://"+addr+"?"+query)
-	must(t, err)
-	t.Cleanup(func() { e.Close() })
-	return e
+	return open(t, "redis://"+addr+"?"+query)
 }
+
+func open(t testing.TB, url string) *Engine { return enginetest.Open(t, Connect, url) }
 
 // prepare does so, and prepares it.
 func prepare(t testing.TB, server *servers.Redis, query string) *Engine {
@@ -109,10 +106,10 @@ var places atomic.Int64
 
 func TestSuite(t *testing.T) {
 	for _, trust := range []string{"", "&recovery=trusted"} {
-		leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
-			query := fmt.Sprintf("prefix=%d%s", places.Add(1), trust)
-			return func(t *testing.T) lease.Engine { return connect(t, shared.Addr(), query) }
-		})
+		place := func(*testing.T) string {
+			return fmt.Sprintf("redis://%s?prefix=%d%s", shared.Addr(), places.Add(1), trust)
+		}
+		leasetest.Run(t, enginetest.Handles(place, open))
 	}
 }
 
@@ -143,9 +140,7 @@ func TestThereAndBack(t *testing.T) {
 	lineages.WantNew(t, "after the failover", connect(t, two.Addr(), ""))
 	put(t, e, "a", "forgotten")
 	must(t, one.ReplicaOf(two))
-	wantError(t, "Prepare on a replica", e.Prepare(t.Context()), lease.ErrUnsafe)
-	_, err := e.Read(t.Context(), "a")
-	wantError(t, "Read on a replica", err, lease.ErrUnsafe, "role master")
+	enginetest.WantUnsafe(t, e, "role master")
 	must(t, one.ReplicaOf(nil))
 	lineages.WantNew(t, "after the failback", e)
 	for _, server := range []*servers.Redis{one, two} {
@@ -184,6 +179,7 @@ func TestLoss(t *testing.T) {
 		do(t, server, strings.Fields(words)...)
 		_, err := e.Swap(t.Context(), entry("a", "1"), entry("a", "2"))
 		wantError(t, words, err, lease.ErrCorrupt, want)
+		wantError(t, words, err, lease.ErrStore)
 		do(t, server, "DEL", strings.Fields(words)[1])
 		must(t, e.Prepare(t.Context()))
 		put(t, e, "a", "1")
@@ -203,10 +199,7 @@ func TestUnsafeSettings(t *testing.T) {
 		{"maxmemory-policy", "allkeys-lru", "noeviction"},
 	} {
 		do(t, server, "CONFIG", "SET", tt.setting, tt.value)
-		_, readErr := e.Read(t.Context(), "a")
-		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
-		wantError(t, "Read", readErr, lease.ErrUnsafe, tt.setting+` "`+tt.value, tt.safe)
-		wantError(t, "Swap", swapErr, lease.ErrUnsafe, tt.setting+` "`+tt.value, tt.safe)
+		enginetest.WantUnsafe(t, e, tt.setting+` "`+tt.value, tt.safe)
 		put(t, trusting, "a", "1")
 		do(t, server, "CONFIG", "SET", tt.setting, tt.safe)
 		put(t, e, "a", "1")
@@ -261,11 +254,14 @@ func TestReplicasAcknowledge(t *testing.T) {
 	defer cancel()
 	_, err := e.Swap(ctx, nil, entry("b", "1"))
 	wantError(t, "Swap", err, nil, "0 of 1 replicas")
+	if errors.Is(err, lease.ErrStore) {
+		t.Errorf("%v, and it was made", err)
+	}
 	must(t, replica.Resume())
 	must(t, replica.Kill())
 	waitFor(t, func() bool { return info(primary, "connected_slaves:0") })
 	_, err = e.Swap(t.Context(), nil, entry("c", "1"))
-	wantError(t, "Swap without a replica", err, nil, "0 of 1 replicas are connected")
+	wantError(t, "Swap without a replica", err, lease.ErrStore, "0 of 1 replicas are connected")
 	if value, _ := read(t, connect(t, primary.Addr(), ""), "c"); value != "" {
 		t.Errorf("it wrote %q", value)
 	}
@@ -311,27 +307,23 @@ func TestCluster(t *testing.T) {
 
 // TestURL: what is wrong is named, and the password never is.
 func TestURL(t *testing.T) {
-	for url, want := range map[string]string{
-		"redis://u:s3cr3t@h?colour=red":                               "colour",
-		"redis://u:s3cr3t@h?recovery=no":                              "recovery=no",
-		"redis://u:s3cr3t@h?settings=x":                               "settings=x",
-		"redis://u:s3cr3t@h?replicas=-1":                              "replicas=-1",
-		"rediss://u:s3cr3t@h?ca=/nowhere/ca.pem":                      "/nowhere/ca.pem",
-		"redis://u:s3cr3t@h/x":                                        "database",
-		"redis://u:1/s3cr3t@h":                                        "@ after the host",
-		"redis://u:s3cr3t@h:port":                                     "can't be parsed",
-		"postgres://u:s3cr3t@h":                                       "scheme",
-		"redis://u:s3cr3t@127.0.0.1:1?max_retries=-1&dial_timeout=1s": "refused",
-		"redis://u:s3cr3t@" + shared.Addr():                           "WRONGPASS",
-	} {
-		e, err := Connect(t.Context(), url)
-		if err == nil {
-			_, err = e.Read(t.Context())
-			e.Close()
-		}
-		wantError(t, url, err, nil, want)
-		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
-			t.Errorf("%s: error %v shows the password", url, err)
-		}
-	}
+	const at = "redis://u:s3cr3t@"
+	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{
+		Password: "s3cr3t",
+		Wrong: map[string]string{
+			at + "h?colour=red":                      "colour",
+			at + "h?recovery=no":                     "recovery=no",
+			at + "h?settings=x":                      "settings=x",
+			at + "h?replicas=-1":                     "replicas=-1",
+			"rediss://u:s3cr3t@h?ca=/nowhere/ca.pem": "/nowhere/ca.pem",
+			at + "h/x":                               "database",
+			"redis://u:1/s3cr3t@h":                   "@ after the host",
+			at + "h:port":                            "can't be parsed",
+			"postgres://u:s3cr3t@h":                  "scheme",
+		},
+		Failing: map[string]string{
+			at + "127.0.0.1:1?max_retries=-1&dial_timeout=1s": "refused",
+			at + shared.Addr(): "WRONGPASS",
+		},
+	})
 }

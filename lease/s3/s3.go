@@ -1,23 +1,26 @@
-// Package s3 keeps a store in one object of an S3 bucket, on a server that heeds If-Match and If-None-Match when it puts: AWS,
-// MinIO, and others.
+// Package s3 is an engine for stores in an S3 bucket, on a server that heeds If-Match and
+// If-None-Match when it puts: AWS, MinIO, and others.
 //
 //	e, err := s3.Connect(ctx, "s3://bucket/prefix?region=eu-central-1")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// The parameters of the URL are region, where the environment has none, and endpoint, the http or https URL of a server that
-// is not AWS. Credentials are found as every AWS SDK finds them: in the environment, in the files of the user, by the role of
-// a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/* and s3:ListBucket on the bucket, without
-// which nobody can tell a missing object from a forbidden one.
+// The parameters of the URL are region, where the environment has none, and endpoint, the http or
+// https URL of a server that is not AWS. Credentials are found as every AWS SDK finds them: in the
+// environment, in the files of the user, by the role of a container or machine. They must allow
+// s3:GetObject and s3:PutObject on prefix/* and s3:ListBucket on the bucket, without which nobody
+// can tell a missing object from a forbidden one.
 //
-// All entries are in the object prefix/entries, which a swap replaces as a whole if its ETag is the one that was read: that
-// suits some thousand counters. At its first use an engine tries with the object prefix/trial whether the server heeds
-// conditions, and refuses one that does not. What it can't find out: conditions that the server compares first, and then puts, with
-// others in between, and conditions that hold only on one of several sites, as with replication in both directions. Take one bucket in
-// one region, of a server whose conditional puts are atomic.
+// All entries are in the object prefix/entries, which a swap replaces as a whole if its ETag is the
+// one that was read: that suits some thousand counters. At its first use an engine tries with the
+// object prefix/trial whether the server heeds conditions, and refuses one that does not. What it
+// can't find out: conditions that the server compares first, and then puts, with others in between,
+// and conditions that hold only on one of several sites, as with replication in both directions.
+// Take one bucket in one region, of a server whose conditional puts are atomic.
 //
-// Time is that of the Date header, to a second. Lineage is a random token in the object, which changes when the object is at least 20
-// minutes younger than its content: when a backup or an older version was copied to its place. Position is the number of
-// swaps. A loss that no process can notice has to be reported:
+// Time is that of the Date header, to a second. Lineage is a random token in the object, which
+// changes when the object is at least 20 minutes younger than its content: when a backup or an
+// older version was copied to its place. Position is the number of swaps. A loss that no process
+// can notice has to be reported:
 //
 //   - a copy of content younger than that,
 //   - a copy that keeps its date, as replicas do,
@@ -47,18 +50,21 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document"
 	"github.com/randflake/randflake/lease/internal/storeurl"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
 // An Engine keeps entries in an object. It implements [lease.Engine].
 type Engine struct{ *document.Engine }
 
-// New returns an engine on a client, which stays the caller's. prefix is what the names of its objects begin with, up to a
-// slash; "randflake" if empty.
+// New returns an engine on a client, which stays the caller's. prefix is what the names of its
+// objects begin with, up to a slash; "randflake" if empty.
 func New(client *s3.Client, bucket, prefix string) *Engine {
-	return &Engine{document.New(&object{client, bucket, cmp.Or(strings.Trim(prefix, "/"), "randflake")}, math.MaxInt)}
+	prefix = cmp.Or(strings.Trim(prefix, "/"), "randflake")
+	return &Engine{document.New(&object{client, bucket, prefix}, math.MaxInt)}
 }
 
-// Connect returns an engine for a URL. It reads the environment for what the URL does not say, and sends nothing yet.
+// Connect returns an engine for a URL. It reads the environment for what the URL does not say, and
+// sends nothing yet.
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	p, err := parse(url)
 	if err != nil {
@@ -71,14 +77,16 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 	if c.Region == "" && p.endpoint == "" {
 		return nil, errors.New("s3: no region: set AWS_REGION, or add region=... to the URL")
 	}
-	return New(s3.NewFromConfig(c, func(o *s3.Options) {
+	client := s3.NewFromConfig(c, func(o *s3.Options) {
 		o.Region = cmp.Or(o.Region, "us-east-1") // the region that servers without regions assume
 		if p.endpoint != "" {
-			o.BaseEndpoint, o.UsePathStyle = &p.endpoint, true
+			o.BaseEndpoint = &p.endpoint
+			o.UsePathStyle = true
 		}
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // not every server knows the others
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-	}), p.bucket, p.prefix), nil
+	})
+	return New(client, p.bucket, p.prefix), nil
 }
 
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
@@ -87,24 +95,40 @@ func Check(url string) error {
 	return err
 }
 
-type place struct{ bucket, prefix, region, endpoint string }
+type place struct {
+	bucket, prefix   string
+	region, endpoint string
+}
 
-func parse(raw string) (p place, err error) {
+func parse(raw string) (place, error) {
 	u, query, err := storeurl.ParseURL(raw)
 	if err != nil {
-		return p, fmt.Errorf("s3: %w", err)
+		return place{}, fmt.Errorf("s3: %w", err)
 	}
-	p = place{u.Host, u.Path, storeurl.Take(query, "region"), storeurl.Take(query, "endpoint")}
+	p := place{
+		bucket:   u.Host,
+		prefix:   u.Path,
+		region:   storeurl.Take(query, "region"),
+		endpoint: storeurl.Take(query, "endpoint"),
+	}
 	if u.Scheme != "s3" || p.bucket == "" || u.User != nil || u.Fragment != "" {
 		return p, errors.New("s3: URL: want s3://BUCKET/PREFIX?region=REGION; credentials come from the environment, as for every AWS SDK")
 	}
-	if end, err := url.Parse(p.endpoint); p.endpoint != "" && (err != nil || end.Host == "" || end.User != nil || end.Scheme != "http" && end.Scheme != "https") {
+	if p.endpoint != "" && !isServer(p.endpoint) {
 		return p, errors.New("s3: URL: endpoint: want http://HOST:PORT or https://HOST:PORT")
 	}
-	for name := range query {
-		return p, fmt.Errorf("s3: URL: unknown parameter %q: want region or endpoint", name)
+	if err := storeurl.Done(query, "region or endpoint"); err != nil {
+		return p, fmt.Errorf("s3: URL: %w", err)
 	}
 	return p, nil
+}
+
+func isServer(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.User != nil {
+		return false
+	}
+	return u.Scheme == "http" || u.Scheme == "https"
 }
 
 // An object is the backend of an engine.
@@ -126,46 +150,67 @@ func (o *object) Get(ctx context.Context) (d document.Document, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.Version, d.Made = aws.ToString(out.ETag), aws.ToTime(out.LastModified)
+	d.Version = aws.ToString(out.ETag)
+	d.Made = aws.ToTime(out.LastModified)
 	d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
 	return d, nil
 }
 
 // Put implements [document.Backend].
 func (o *object) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
-	condition := ifNone
-	if version != "" {
-		condition = ifMatch(version)
+	expected := ifMatch(version)
+	if version == "" {
+		expected = ifNone
 	}
-	d, err := o.put(ctx, "entries", content, condition)
-	if sent := (*net.OpError)(nil); unchanged(err) || errors.As(err, &sent) && (sent.Op == "write" || sent.Op == "readfrom") {
-		err = document.ErrChanged // not all was sent: a server may close the connection when it sees that the condition does not hold
+	d, err := o.put(ctx, "entries", content, expected)
+	if unchanged(err) || cutOff(err) {
+		return d, document.ErrChanged
+	}
+	if document.Refused(status(err)) {
+		return d, swap.Unmade(err)
 	}
 	return d, err
+}
+
+// cutOff reports whether not all of a request was sent: a server may close the connection when it
+// sees that the condition doesn't hold.
+func cutOff(err error) bool {
+	failed, ok := errors.AsType[*net.OpError](err)
+	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
 // put sends an object once: after an error the request may have taken effect, or still will.
-func (o *object) put(ctx context.Context, name string, content []byte, condition func(*s3.PutObjectInput)) (d document.Document, err error) {
-	in := &s3.PutObjectInput{Bucket: &o.bucket, Key: o.key(name), Body: bytes.NewReader(content), ContentType: aws.String("application/json")}
+func (o *object) put(ctx context.Context, name string, content []byte, condition condition) (d document.Document, err error) {
+	in := &s3.PutObjectInput{
+		Bucket:      &o.bucket,
+		Key:         o.key(name),
+		Body:        bytes.NewReader(content),
+		ContentType: aws.String("application/json"),
+	}
 	condition(in)
 	out, err := o.client.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
-	if err == nil {
-		d.Version = aws.ToString(out.ETag)
-		d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
+	if err != nil {
+		return d, err
 	}
-	return d, err
+	d.Version = aws.ToString(out.ETag)
+	d.Date, _ = middleware.GetServerTime(out.ResultMetadata)
+	return d, nil
 }
+
+// A condition is that of a put.
+type condition func(in *s3.PutObjectInput)
 
 func ifNone(in *s3.PutObjectInput) { in.IfNoneMatch = aws.String("*") }
 
-func ifMatch(etag string) func(in *s3.PutObjectInput) {
+func ifMatch(etag string) condition {
 	return func(in *s3.PutObjectInput) { in.IfMatch = &etag }
 }
 
-// Check implements [document.Backend]. Of the three puts only the first may succeed, and it does if there is no
-// object yet.
+// Check implements [document.Backend]. Of the three puts only the first may succeed, and it does if
+// there is no object yet.
 func (o *object) Check(ctx context.Context) error {
-	for i, condition := range []func(*s3.PutObjectInput){ifNone, ifNone, ifMatch(`"00000000000000000000000000000000"`)} {
+	other := ifMatch(`"00000000000000000000000000000000"`)
+	for i, condition := range []condition{ifNone, ifNone, other} {
 		_, err := o.put(ctx, "trial", []byte("{}"), condition)
 		switch {
 		case unchanged(err), err == nil && i == 0:
@@ -185,17 +230,22 @@ func (o *object) String() string {
 
 // status returns the HTTP status of an error, or 0.
 func status(err error) int {
-	if response := (*awshttp.ResponseError)(nil); errors.As(err, &response) {
-		return response.HTTPStatusCode()
+	response, ok := errors.AsType[*awshttp.ResponseError](err)
+	if !ok {
+		return 0
 	}
-	return 0
+	return response.HTTPStatusCode()
 }
 
-// unchanged reports whether the server says that it put nothing: the condition does not hold, another request was in the way, or the
-// object is gone.
+// unchanged reports whether the server says that it put nothing and that another try may help: the
+// condition does not hold, another request was in the way, or the object is gone.
 func unchanged(err error) bool {
-	said := smithy.APIError(nil)
-	return status(err) == http.StatusPreconditionFailed || status(err) == http.StatusConflict || errors.As(err, &said) && said.ErrorCode() == "NoSuchKey"
+	switch status(err) {
+	case http.StatusPreconditionFailed, http.StatusConflict:
+		return true
+	}
+	said, ok := errors.AsType[smithy.APIError](err)
+	return ok && said.ErrorCode() == "NoSuchKey"
 }
 
 func (o *object) key(name string) *string { return aws.String(o.prefix + "/" + name) }

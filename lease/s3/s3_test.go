@@ -2,7 +2,6 @@ package s3
 
 import (
 	"bytes"
-	"context"
 	"crypto/md5"
 	"errors"
 	"fmt"
@@ -17,10 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/leasetest"
 )
+
+var must = enginetest.Must
 
 // A server is a bucket. What needs a real one is tested where there is one.
 type server struct {
@@ -83,11 +85,7 @@ func start(t *testing.T) (*server, func(t *testing.T) lease.Engine) {
 	t.Cleanup(h.Close)
 	s.url = h.URL
 	return s, func(t *testing.T) lease.Engine {
-		e, err := Connect(t.Context(), "s3://bucket/ids?endpoint="+s.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
+		return enginetest.Open(t, Connect, "s3://bucket/ids?endpoint="+s.url)
 	}
 }
 
@@ -268,42 +266,29 @@ func TestCopies(t *testing.T) {
 func TestURL(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
-	for url, want := range map[string]string{
-		"s3://bucket/ids?region=eu-central-1":        "",
-		"s3://bucket?endpoint=http://127.0.0.1:9000": "",
-		"s3://bucket":                                    "AWS_REGION",
-		"s3://bucket?endpoint=ftp://127.0.0.1":           "http://HOST:PORT",
-		"s3://bucket?endpoint=http:///x":                 "http://HOST:PORT",
-		"s3://bucket?endpoint=http://[":                  "http://HOST:PORT",
-		"s3://bucket?endpoint=https://k%40host":          "http://HOST:PORT",
-		"s3://bucket/ids?region=x#y":                     "s3://BUCKET",
-		"s3:///ids?region=x":                             "s3://BUCKET",
-		"https://bucket/ids":                             "s3://BUCKET",
-		"s3://key:hunter2@bucket/ids":                    "the environment",
-		"s3://bucket/ids?reigon=x":                       `"reigon"`,
-		"s3://bucket/ids?endpoint=127.0.0.1:9000":        "http://HOST:PORT",
-		"s3://bucket/ids?endpoint=http://k:hunter2@host": "@ after the host",
-	} {
-		e, err := Connect(context.Background(), url)
-		if checked := Check(url); (checked == nil) != (want == "" || want == "AWS_REGION") {
-			t.Errorf("%s: checked: %v", url, checked)
-		}
-		if want == "" && err == nil {
-			continue
-		}
-		if want == "" || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v, %v, want %q", url, e, err, want)
-		}
-	}
+	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{
+		Password: "hunter2",
+		Right: []string{
+			"s3://bucket/ids?region=eu-central-1",
+			"s3://bucket?endpoint=http://127.0.0.1:9000",
+		},
+		Wrong: map[string]string{
+			"s3://bucket?endpoint=ftp://127.0.0.1":           "http://HOST:PORT",
+			"s3://bucket?endpoint=http:///x":                 "http://HOST:PORT",
+			"s3://bucket?endpoint=http://[":                  "http://HOST:PORT",
+			"s3://bucket?endpoint=https://k%40host":          "http://HOST:PORT",
+			"s3://bucket/ids?endpoint=127.0.0.1:9000":        "http://HOST:PORT",
+			"s3://bucket/ids?endpoint=http://k:hunter2@host": "@ after the host",
+			"s3://bucket/ids?region=x#y":                     "s3://BUCKET",
+			"s3:///ids?region=x":                             "s3://BUCKET",
+			"https://bucket/ids":                             "s3://BUCKET",
+			"s3://key:hunter2@bucket/ids":                    "the environment",
+			"s3://bucket/ids?reigon=x":                       `"reigon"`,
+		},
+		Failing: map[string]string{"s3://bucket": "AWS_REGION"},
+	})
 	t.Setenv("AWS_PROFILE", "missing")
 	if _, err := Connect(t.Context(), "s3://bucket?region=x"); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("a profile that isn't there: %v", err)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
+
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
@@ -23,42 +24,10 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// mount mounts a small disk, or skips the test.
-func mount(t *testing.T) (dir string) {
-	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k"); err != nil {
-		t.Skipf("can't mount: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return dir
-}
-
-// wantKept checks that a Swap fails, that its outcome is not half of one, and that Read works on.
-func wantKept(t *testing.T, e *Engine, want error, text string) {
-	t.Helper()
-	_, err := e.Swap(t.Context(), nil, append(entry("a", "2"), entry("b", strings.Repeat("b", lease.MaxValue))...))
-	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), e.path) {
-		t.Errorf("%v, want %v", err, want)
-	}
-	if value, _ := get(t, e, "a"); value != "1" {
-		t.Errorf("found %q", value)
-	}
-}
-
-func TestDiskFull(t *testing.T) {
-	dir := mount(t)
-	e := prepared(t, filepath.Join(dir, "app.db"))
-	must(t, os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 60<<10), 0o600))
-	wantKept(t, e, meanings[13], "make room")
-	must(t, os.Remove(filepath.Join(dir, "filler")))
-	put(t, e, "a", "3")
-}
-
-func TestReadOnly(t *testing.T) {
-	dir := mount(t)
-	e := prepared(t, filepath.Join(dir, "app.db"))
-	must(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
-	wantKept(t, e, fs.ErrPermission, "readonly")
+func TestDisk(t *testing.T) {
+	enginetest.RunDisk(t, func(disk string) lease.Engine {
+		return prepared(t, filepath.Join(disk, "app.db"))
+	}, meanings[sqlite3.SQLITE_FULL], fs.ErrPermission)
 }
 
 // TestMountedAlone refuses a file that is mounted without its directory, as in a container.

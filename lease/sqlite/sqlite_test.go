@@ -12,18 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-var entry, put, get = leasetest.Entry, leasetest.Put, leasetest.Get
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	entry = leasetest.Entry
+	put   = leasetest.Put
+	get   = leasetest.Get
+	must  = enginetest.Must
+)
 
 func open(t testing.TB, path string) *Engine {
 	t.Helper()
@@ -55,26 +54,27 @@ func do(t testing.TB, path string, statements ...string) *sql.DB {
 	return db
 }
 
-// start makes a name for a file, and opens handles on it.
-func start(t *testing.T) func(t *testing.T) lease.Engine {
-	path := filepath.Join(t.TempDir(), "100% of us?#@ü.db")
-	return func(t *testing.T) lease.Engine { return open(t, path) }
-}
+// place returns where no file is yet.
+func place(t *testing.T) string { return filepath.Join(t.TempDir(), "app.db") }
 
-func TestSuite(t *testing.T) { leasetest.Run(t, start) }
+func TestSuite(t *testing.T) {
+	strange := func(t *testing.T) string { return filepath.Join(t.TempDir(), "100% of us?#@ü.db") }
+	leasetest.Run(t, enginetest.Handles(strange, open))
+}
 
 // TestWAL: the file is another program's, in the journal mode of its choice.
 func TestWAL(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) func(t *testing.T) lease.Engine {
-		path := filepath.Join(t.TempDir(), "app.db")
+	others := func(t *testing.T) string {
+		path := place(t)
 		do(t, path, "PRAGMA journal_mode = WAL", "CREATE TABLE orders (id INTEGER)", "INSERT INTO orders VALUES (1)")
-		return func(t *testing.T) lease.Engine { return open(t, path) }
-	})
+		return path
+	}
+	leasetest.Run(t, enginetest.Handles(others, open))
 }
 
 // TestLocked: a call waits while another connection has the file locked, until its context ends.
 func TestLocked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
 	db := do(t, path, "BEGIN EXCLUSIVE")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -99,7 +99,7 @@ func TestLocked(t *testing.T) {
 
 // TestCopy puts copies in the place of the file, and older content into it.
 func TestCopy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
 	must(t, err)
@@ -124,7 +124,7 @@ func TestCopy(t *testing.T) {
 
 // TestLinked refuses a file with two names, under either of them.
 func TestLinked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
 	must(t, os.Link(path, path+"2"))
 	for _, e := range []*Engine{e, open(t, path+"2")} {
@@ -179,7 +179,7 @@ func (o observed) Err() error {
 
 // TestCloseWhileLocked: a call that waits for a lock ends when the engine is closed.
 func TestCloseWhileLocked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
 	do(t, path, "BEGIN EXCLUSIVE")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -203,7 +203,7 @@ func TestRefused(t *testing.T) {
 		{"CREATE TRIGGER t BEFORE INSERT ON randflake_entries" + refuse, "DROP TRIGGER t", false, "refused"},
 		{"CREATE TRIGGER t BEFORE UPDATE ON randflake_position" + refuse, "DROP TRIGGER t", false, "refused"},
 	} {
-		path := filepath.Join(t.TempDir(), "app.db")
+		path := place(t)
 		e := prepared(t, path)
 		_, before := get(t, e, "a")
 		db := do(t, path, tt.does)
@@ -230,9 +230,9 @@ func TestRefused(t *testing.T) {
 
 // TestRemoved: what was read of a file that is removed before the call ends is not answered.
 func TestRemoved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
-	a, err := e.transact(t.Context(), "read", "rw", "deferred", func(*sql.Tx, *lease.Answer) error {
+	a, err := e.transact(t.Context(), "read", reading, func(*sql.Tx, *lease.Answer) error {
 		return os.Remove(path)
 	})
 	if !errors.Is(err, lease.ErrNoSpace) || a.Lineage != "" {
@@ -242,7 +242,7 @@ func TestRemoved(t *testing.T) {
 
 // TestGone: only Prepare makes a file, and nothing makes a directory.
 func TestGone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
 	must(t, os.Remove(path))
 	_, readErr := e.Read(t.Context(), "a")
@@ -268,7 +268,7 @@ func TestGone(t *testing.T) {
 
 // TestDamage: a file that is torn, or none of SQLite's, is refused and stays.
 func TestDamage(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
+	path := place(t)
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
 	must(t, err)
@@ -296,7 +296,7 @@ func TestDamagedLater(t *testing.T) {
 			must(t, os.WriteFile(path, content, 0o600))
 		},
 	} {
-		path := filepath.Join(t.TempDir(), "app.db")
+		path := place(t)
 		e := prepared(t, path)
 		for i := range 100 {
 			put(t, e, fmt.Sprintf("e%02d", i), strings.Repeat("1", 500))
@@ -309,19 +309,16 @@ func TestDamagedLater(t *testing.T) {
 }
 
 func TestURL(t *testing.T) {
-	for url, want := range map[string]string{
-		"sqlite:app.db":          "",
-		"sqlite:///srv/a%20b.db": "",
-		"sqlite:%3F.db":          "",
-		"sqlite:":                "want sqlite:FILE",
-		"sqlite://srv/app.db":    "want sqlite:FILE",
-		"file:app.db":            "want sqlite:FILE",
-		"sqlite:a%zz":            "want sqlite:FILE",
-		"sqlite:app.db?spcae=x":  `unknown parameter "spcae"`,
-		"sqlite:app.db?%zz":      "parameters can't be parsed",
-	} {
-		if err := Check(url); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", url, err, want)
-		}
-	}
+	t.Chdir(t.TempDir())
+	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{
+		Right: []string{"sqlite:app.db", "sqlite:///srv/a%20b.db", "sqlite:%3F.db"},
+		Wrong: map[string]string{
+			"sqlite:":               "want sqlite:FILE",
+			"sqlite://srv/app.db":   "want sqlite:FILE",
+			"file:app.db":           "want sqlite:FILE",
+			"sqlite:a%zz":           "want sqlite:FILE",
+			"sqlite:app.db?spcae=x": `unknown parameter "spcae"`,
+			"sqlite:app.db?%zz":     "parameters can't be parsed",
+		},
+	})
 }

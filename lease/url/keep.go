@@ -20,9 +20,10 @@ type Keeper struct {
 	space io.Closer
 }
 
-// Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a generator in leases of the space
-// in the store of that name, for the secret in RANDFLAKE_SECRET, whatever name is. In place of each variable, RANDFLAKE_STORE_FILE
-// or RANDFLAKE_SECRET_FILE may name a file that has it; to set both is an error. It makes no space: randflake store init does.
+// Keep is [local.Keep] for many machines: if the variable RANDFLAKE_STORE is set, it keeps a
+// generator in leases of the space in the store of that name, for the secret in RANDFLAKE_SECRET,
+// whatever name is. In place of each variable, RANDFLAKE_STORE_FILE or RANDFLAKE_SECRET_FILE may
+// name a file that has it; to set both is an error. It makes no space: randflake store init does.
 //
 // It waits up to two minutes where waiting helps: see [lease.WithWait], which can change that.
 func Keep(name string, options ...lease.Option) (*Keeper, error) {
@@ -31,7 +32,8 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if store == "" && os.Getenv("RANDFLAKE_SECRET")+os.Getenv("RANDFLAKE_SECRET_FILE") != "" {
+	hasSecret := os.Getenv("RANDFLAKE_SECRET") != "" || os.Getenv("RANDFLAKE_SECRET_FILE") != ""
+	if store == "" && hasSecret {
 		return nil, errors.New("RANDFLAKE_STORE: want the name of a store, as there is a secret: without both, the secret is one of this machine")
 	}
 	if store == "" {
@@ -58,49 +60,53 @@ func Keep(name string, options ...lease.Option) (*Keeper, error) {
 	return &Keeper{k, space}, nil
 }
 
-// FromEnvironment returns the name of the store in the variable RANDFLAKE_STORE, or in the file that RANDFLAKE_STORE_FILE names, or ""
-// if neither is set. If both are set, or one is empty or has white space around it, that is an error.
+// FromEnvironment returns the name of the store in the variable RANDFLAKE_STORE, or in the file
+// that RANDFLAKE_STORE_FILE names, or "" if neither is set. If both are set, or one is empty or has
+// white space around it, that is an error.
 func FromEnvironment() (string, error) {
-	name, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
 	for _, variable := range []string{"RANDFLAKE_STORE", "RANDFLAKE_STORE_FILE"} {
-		if value, set := os.LookupEnv(variable); set && (value == "" || strings.TrimSpace(value) != value) {
+		value, set := os.LookupEnv(variable)
+		if set && (value == "" || strings.TrimSpace(value) != value) {
 			return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
 		}
 	}
-	switch {
-	case file == "":
+	name, file := os.Getenv("RANDFLAKE_STORE"), os.Getenv("RANDFLAKE_STORE_FILE")
+	if file == "" {
 		return name, nil
-	case name != "":
+	}
+	if name != "" {
 		return "", errors.New("RANDFLAKE_STORE and RANDFLAKE_STORE_FILE are both set: want one of them")
 	}
 	text, err := os.ReadFile(file)
-	if name = strings.TrimSpace(string(text)); err == nil && name == "" {
+	name = strings.TrimSpace(string(text))
+	if err == nil && name == "" {
 		err = errors.New("it is empty")
 	}
-	if err != nil {
-		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s", Redact(err.Error())) // who takes it for the other variable puts a password there
+	if err != nil { // it may show a password, if somebody took one variable for the other
+		return "", fmt.Errorf("RANDFLAKE_STORE_FILE: want a file that contains the name of a store: %s", Redact(err.Error()))
 	}
 	return name, nil
 }
 
 func secretInEnvironment() (randflake.Secret, error) {
 	text, file := os.Getenv("RANDFLAKE_SECRET"), os.Getenv("RANDFLAKE_SECRET_FILE")
-	switch {
-	case text != "" && file != "":
+	if text != "" && file != "" {
 		return randflake.Secret{}, errors.New("RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set: want one of them")
-	case text != "":
+	}
+	if text != "" {
 		secret, err := randflake.ParseSecret(text)
 		if err != nil {
-			err = fmt.Errorf("RANDFLAKE_SECRET: %w", err)
+			return secret, fmt.Errorf("RANDFLAKE_SECRET: %w", err)
 		}
-		return secret, err
+		return secret, nil
 	}
 	secret, err := local.ReadSecret(file)
 	if err != nil {
-		err = fmt.Errorf("RANDFLAKE_SECRET_FILE, without RANDFLAKE_SECRET: %w", err)
+		return secret, fmt.Errorf("RANDFLAKE_SECRET_FILE, without RANDFLAKE_SECRET: %w", err)
 	}
-	return secret, err
+	return secret, nil
 }
 
-// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the space.
+// Close closes the generator and ends the keeper, as [lease.Keeper.Close] does, and closes the
+// space.
 func (k *Keeper) Close() error { return errors.Join(k.Keeper.Close(), k.space.Close()) }

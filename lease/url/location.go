@@ -10,9 +10,15 @@ import (
 
 // A Location is where a store is: a directory, or what a URL says.
 type Location struct {
-	Dir string // of a store in a directory
-	URL string // of a store on a server or in a file of SQLite, with the scheme in lower case. It may hold a password: print String instead
+	// Dir is that of a store in a directory.
+	Dir string
+
+	// URL is that of a store on a server or in a file of SQLite, with the scheme in lower case. It
+	// may hold a password: print String instead.
+	URL string
 }
+
+const schemeLetters = "abcdefghijklmnopqrstuvwxyz0123456789+-."
 
 // parseLocation is Parse without what the engine says of a URL's parameters, nor the space.
 func parseLocation(name string) (Location, error) {
@@ -25,9 +31,9 @@ func parseLocation(name string) (Location, error) {
 		return inFile(rest)
 	case found && scheme == "kubernetes":
 		return Location{URL: "kubernetes:" + rest}, storeurl.CheckURL(rest)
-	case found && kindOf(scheme) != nil:
+	case found && driverOf(scheme) != nil:
 		return onServer(scheme, rest)
-	case len(scheme) > 1 && strings.HasPrefix(rest, "//") && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == "":
+	case len(scheme) > 1 && strings.Trim(scheme, schemeLetters) == "" && strings.HasPrefix(rest, "//"):
 		return Location{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(Schemes(), ", "))
 	}
 	return byPlainName(name)
@@ -42,7 +48,8 @@ func inDirectory(rest string) (Location, error) {
 }
 
 func inFile(rest string) (Location, error) {
-	if name := strings.TrimPrefix(rest, "//"); name == "" || name != rest && name[0] != '/' {
+	name := strings.TrimPrefix(rest, "//")
+	if name == "" || name != rest && name[0] != '/' {
 		return Location{}, errors.New("store sqlite:...: want sqlite:FILE, or sqlite:// and a full name")
 	}
 	if err := storeurl.CheckURL(rest); err != nil {
@@ -71,24 +78,34 @@ func byPlainName(name string) (Location, error) {
 	if name == "" {
 		return Location{}, errors.New("store: no name: want a directory or a URL")
 	}
-	if i := strings.IndexAny(path, "@=:"); i >= 0 {
+	i := strings.IndexAny(path, "@=:")
+	if i >= 0 {
 		return Location{}, fmt.Errorf("store: a name with %q in it that is no URL: %s", path[i], want)
 	}
 	if strings.Contains(strings.ToLower(path), "%3a") {
 		return Location{}, fmt.Errorf("store: a name with \"%%3A\" in it, as an encoded URL has: %s", want)
 	}
-	if word, _, found := strings.Cut(strings.ToLower(path), "//"); found && word != "file" && kindOf(word) != nil {
+	word, _, found := strings.Cut(strings.ToLower(path), "//")
+	if found && word != "file" && driverOf(word) != nil {
 		return Location{}, fmt.Errorf("store: a name that begins with %s//: %s", word, want)
 	}
 	return Location{Dir: name}, nil
 }
 
-func (l Location) kind() *kind {
+func (l Location) driver() *driver {
 	if l.URL == "" {
-		return kindOf("file")
+		return driverOf("file")
 	}
 	scheme, _, _ := strings.Cut(l.URL, ":")
-	return kindOf(scheme)
+	return driverOf(scheme)
+}
+
+// where is what the driver is told.
+func (l Location) where() string {
+	if l.URL == "" {
+		return l.Dir
+	}
+	return l.URL
 }
 
 // String returns the name of the directory, or the URL without its password.

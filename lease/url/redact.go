@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// The passwords of URLs: what stands between the colon after the user's name and the last @, which covers those whose
-// special characters are not escaped, and the values of parameters that are passwords. They are found in text, and not
-// in URLs that parse, since most that is said about a URL is said because it does not.
+// The passwords of URLs: what stands between the colon after the user's name and the last @, which
+// covers those whose special characters are not escaped, and the values of parameters that are
+// passwords. They are found in text, and not in URLs that parse, since most that is said about a
+// URL is said because it does not.
 var (
 	userPassword  = regexp.MustCompile("(://[^:\\s\"'`]*:)[^\\s\"'`]*@")
 	wholePassword = regexp.MustCompile("(?s)(://[^:]*:).*@")
@@ -15,7 +16,8 @@ var (
 	// user:password@ without a scheme before it
 	bareUserPassword = regexp.MustCompile("(\\b[^\\s:/@\"'`]+:)[^\\s:/@\"'`]+@")
 
-	// scheme://user:password or scheme://:password, without the host: what follows the colon is no port
+	// scheme://user:password or scheme://:password, without the host: what follows the colon is no
+	// port
 	hostless = regexp.MustCompile("(://[^:/?#@\\s\"'`\\[]*:)[^/?#@,\\s\"'`]*[^/?#@,\\s\"'`0-9:;.)\\]][^/?#@,\\s\"'`]*")
 
 	// with a quoted value too
@@ -25,7 +27,8 @@ var (
 
 const passwordName = `\b[a-z_]*(?:pass[a-z]*|pwd|secret|token|auth)\b`
 
-// Redact returns text without the passwords in it: those of URLs and of what drivers take in their place.
+// Redact returns text without the passwords in it: those of URLs and of what drivers take in their
+// place.
 func Redact(text string) string {
 	text = userPassword.ReplaceAllString(text, "${1}xxxxx@")
 	text = hostless.ReplaceAllString(text, "${1}xxxxx")

@@ -1,15 +1,16 @@
 // Package url opens a space by the name of its store: a directory or a URL.
 //
-//	space, err := url.Open(ctx, os.Getenv("RANDFLAKE_STORE"), lease.Config{})
+//	keeper, err := url.Keep("shop") // a generator, by the store and the secret that the environment names
+//	space, err := url.Open(ctx, "postgres://app:password@db.example.com/app", lease.Config{})
 //
-// [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each also takes space=NAME, the name
-// of the space. This package compiles the clients of all engines: a program that needs one of them only imports that one's package.
+// [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each
+// also takes space=NAME, the name of the space. This package compiles the clients of all engines: a
+// program that needs one of them only imports that one's package.
 package url
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/randflake/randflake/lease"
@@ -23,16 +24,18 @@ import (
 	"github.com/randflake/randflake/lease/sqlite"
 )
 
-// A kind of stores has the scheme of its URLs, and an engine.
-type kind struct {
+// A driver makes engines of the URLs with one scheme.
+type driver struct {
 	scheme  string
 	check   func(where string) error
-	connect func(ctx context.Context, where string) (lease.Engine, error)
+	connect connector[lease.Engine]
 }
 
-// kinds have the order in which help and errors list them.
-var kinds = []kind{
-	{"file", func(string) error { return nil }, func(_ context.Context, dir string) (lease.Engine, error) { return file.New(dir) }},
+type connector[E lease.Engine] func(ctx context.Context, where string) (E, error)
+
+// drivers have the order in which help and errors list them.
+var drivers = []driver{
+	{"file", checkDir, engine(openDir)},
 	{"sqlite", sqlite.Check, engine(sqlite.Connect)},
 	{"etcd", etcd.Check, engine(etcd.Connect)},
 	{"etcds", etcd.Check, engine(etcd.Connect)},
@@ -46,9 +49,14 @@ var kinds = []kind{
 	{"kubernetes", kubernetes.Check, engine(kubernetes.Connect)},
 }
 
-func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, error)) func(context.Context, string) (lease.Engine, error) {
-	return func(ctx context.Context, url string) (lease.Engine, error) {
-		e, err := connect(ctx, url)
+func checkDir(string) error { return nil }
+
+func openDir(_ context.Context, dir string) (*file.Engine, error) { return file.New(dir) }
+
+// engine makes all drivers of one type. An error has no engine, not even a nil one.
+func engine[E lease.Engine](connect connector[E]) connector[lease.Engine] {
+	return func(ctx context.Context, where string) (lease.Engine, error) {
+		e, err := connect(ctx, where)
 		if err != nil {
 			return nil, err
 		}
@@ -56,24 +64,27 @@ func engine[E lease.Engine](connect func(ctx context.Context, url string) (E, er
 	}
 }
 
-// kindOf returns the kind of stores with a scheme, or nil.
-func kindOf(scheme string) *kind {
-	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.scheme == scheme }); i >= 0 {
-		return &kinds[i]
+// driverOf returns the driver for a scheme, or nil.
+func driverOf(scheme string) *driver {
+	for i := range drivers {
+		if drivers[i].scheme == scheme {
+			return &drivers[i]
+		}
 	}
 	return nil
 }
 
 // Schemes returns what a URL of a store can begin with. All but file and sqlite name a server.
 func Schemes() (schemes []string) {
-	for _, k := range kinds {
-		schemes = append(schemes, k.scheme)
+	for _, d := range drivers {
+		schemes = append(schemes, d.scheme)
 	}
 	return schemes
 }
 
-// Parse reads the name of a store as users write it, and checks the parameters of a URL, with the files that they name. It
-// connects to nothing. No error shows the name, which may hold a password. space is what the URL names.
+// Parse reads the name of a store as users write it, and checks the parameters of a URL, with the
+// files that they name. It connects to nothing. No error shows the name, which may hold a password.
+// space is what the URL names.
 //
 //   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
 //     postgres and postgresql, mysql and mariadb.
@@ -83,16 +94,19 @@ func Schemes() (schemes []string) {
 //   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
 //     could be a URL with a typing error, or what a driver takes, and hold a password.
 func Parse(name string) (l Location, space string, err error) {
-	if l, err = parseLocation(name); err != nil || l.URL == "" {
+	l, err = parseLocation(name)
+	if err != nil || l.URL == "" {
 		return l, "", err
 	}
-	if l.URL, space, err = takeSpace(l.URL); err != nil {
+	l.URL, space, err = takeSpace(l.URL)
+	if err != nil {
 		return l, "", err
 	}
-	return l, space, l.kind().check(l.URL)
+	return l, space, l.driver().check(l.URL)
 }
 
-// takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all else as it is.
+// takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all
+// else as it is.
 func takeSpace(url string) (rest, space string, err error) {
 	rest, query, found := strings.Cut(url, "?")
 	if !found {
@@ -100,13 +114,15 @@ func takeSpace(url string) (rest, space string, err error) {
 	}
 	var others []string
 	for parameter := range strings.SplitSeq(query, "&") {
-		if value, found := strings.CutPrefix(parameter, "space="); found && (value == "" || space != "") {
-			return "", "", fmt.Errorf("%w: space=%s: want one name", lease.ErrInvalid, value)
-		} else if found {
-			space = value
-		} else {
+		value, found := strings.CutPrefix(parameter, "space=")
+		if !found {
 			others = append(others, parameter)
+			continue
 		}
+		if value == "" || space != "" {
+			return "", "", fmt.Errorf("%w: space=%s: want one name", lease.ErrInvalid, value)
+		}
+		space = value
 	}
 	if len(others) > 0 {
 		rest += "?" + strings.Join(others, "&")
@@ -120,21 +136,26 @@ func Engine(ctx context.Context, name string) (e lease.Engine, space string, err
 	if err != nil {
 		return nil, "", err
 	}
-	e, err = l.kind().connect(ctx, l.Dir+l.URL)
+	e, err = l.driver().connect(ctx, l.where())
 	return e, space, err
 }
 
-// Open opens a space in the store of that name, as [lease.Open] does. A space that the URL names comes before that of config.
+// Open opens a space in the store of that name, as [lease.Open] does. A space that the URL names
+// comes before that of config.
 func Open(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
 	return begin(ctx, name, config, lease.Open)
 }
 
-// Create makes a space in the store of that name, as [lease.Create] does. The parent of a directory must be there.
+// Create makes a space in the store of that name, as [lease.Create] does. The parent of a directory
+// must be there.
 func Create(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
 	return begin(ctx, name, config, lease.Create)
 }
 
-func begin(ctx context.Context, name string, config lease.Config, start func(context.Context, lease.Engine, lease.Config) (*lease.Space, error)) (*lease.Space, error) {
+// An opener is lease.Open or lease.Create.
+type opener func(context.Context, lease.Engine, lease.Config) (*lease.Space, error)
+
+func begin(ctx context.Context, name string, config lease.Config, open opener) (*lease.Space, error) {
 	e, space, err := Engine(ctx, name)
 	if err != nil {
 		return nil, err
@@ -142,7 +163,7 @@ func begin(ctx context.Context, name string, config lease.Config, start func(con
 	if space != "" {
 		config.Name = space
 	}
-	s, err := start(ctx, e, config)
+	s, err := open(ctx, e, config)
 	if err != nil {
 		e.Close()
 	}

@@ -11,9 +11,12 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 )
+
+var must = enginetest.Must
 
 // password is in each of names that has one. Nothing may show it.
 const password = "hunter2"
@@ -111,7 +114,7 @@ func TestWindowsDrive(t *testing.T) {
 func TestSchemes(t *testing.T) {
 	for _, scheme := range Schemes() {
 		l, err := parseLocation(strings.ToUpper(scheme) + ":///x")
-		if err != nil || l.kind() != kindOf(scheme) {
+		if err != nil || l.driver() != driverOf(scheme) {
 			t.Errorf("%s: %+v, %v", scheme, l, err)
 		}
 	}
@@ -123,14 +126,10 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("%v, want %v", err, lease.ErrNoSpace)
 	}
 	made, err := Create(t.Context(), name, lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer made.Close()
 	opened, err := Open(t.Context(), name, lease.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opened.Close()
 }
 
@@ -176,9 +175,7 @@ func TestKeep(t *testing.T) {
 			if tt.variables == "init" {
 				space, err := Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})
 				err = errors.Join(err, local.WriteSecret(dir+"/secret", secret), os.WriteFile(dir+"/store", []byte(store+"\n"), 0o600))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				space.Close()
 				return
 			}

@@ -1,5 +1,6 @@
-// Package enginetest has the suites of engines whose server, or whose process, the test kills. Package leasetest has the suite
-// that every engine must pass, and is for engines of others too; this package starts programs.
+// Package enginetest has the suites of engines whose server, or whose process, the test kills.
+// Package leasetest has the suite that every engine must pass, and is for engines of others too;
+// this package starts programs.
 package enginetest
 
 import (
@@ -36,8 +37,9 @@ func wantErr(t testing.TB, what string, err, target error) {
 	}
 }
 
-// RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a handle on the same data,
-// which it prepares, through any address. kept says whether a restart leaves the lineage as it is.
+// RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a
+// handle on the same data, which it prepares, through any address. kept says whether a restart
+// leaves the lineage as it is.
 func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T, addr string) lease.Engine) {
 	t.Run("LostReply", func(t *testing.T) { testLostReply(t, server, connect) })
 	t.Run("Stall", func(t *testing.T) { testStall(t, server, connect(t, server.Addr())) })
@@ -49,7 +51,8 @@ func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T
 	})
 }
 
-// testLostReply: the request arrives and the reply does not. That is an error, and the swap is not repeated.
+// testLostReply: the request arrives and the reply does not. That is an error, and the swap is not
+// repeated.
 func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr string) lease.Engine) {
 	proxy, err := servers.StartProxy(server.Addr())
 	wantErr(t, "proxy", err, nil)
@@ -90,7 +93,8 @@ func untilRead(t *testing.T, e lease.Engine, name string) (string, lease.Answer)
 	panic("unreachable")
 }
 
-// untilUnsent swaps without a server: once the handle has noticed that its connections are gone, it says that nothing was changed.
+// untilUnsent swaps without a server: once the handle has noticed that its connections are gone, it
+// says that nothing was changed.
 func untilUnsent(t *testing.T, e lease.Engine) {
 	t.Helper()
 	var err error
@@ -123,8 +127,8 @@ func testStall(t *testing.T, server Server, e lease.Engine) {
 	leasetest.Put(t, e, "a", "3")
 }
 
-// testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does not fall, nor does the
-// lineage change where it is kept, and handles go on by themselves.
+// testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does
+// not fall, nor does the lineage change where it is kept, and handles go on by themselves.
 func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool) {
 	const players, least = 8, 20
 	leasetest.Put(t, e, "meta", "m")
@@ -179,8 +183,8 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 
 const killedEnv = "RANDFLAKE_ENGINETEST_KILLED"
 
-// Main is the TestMain of an engine without a server. A process that [RunKilled] started raises a counter until it is killed, and
-// prints what was acknowledged.
+// Main is the TestMain of an engine without a server. A process that [RunKilled] started raises a
+// counter until it is killed, and prints what was acknowledged.
 func Main[E lease.Engine](m *testing.M, connect func(where string) (E, error)) {
 	if where := os.Getenv(killedEnv); where != "" {
 		e, err := connect(where)
@@ -204,7 +208,8 @@ func Main[E lease.Engine](m *testing.M, connect func(where string) (E, error)) {
 	os.Exit(m.Run())
 }
 
-// RunKilled has two processes on one store at any time, each killed at some moment. e is a handle on it that has put one entry.
+// RunKilled has two processes on one store at any time, each killed at some moment. e is a handle
+// on it that has put one entry.
 func RunKilled(t *testing.T, e lease.Engine, where string) {
 	const processes = 16
 	var outputs []string

@@ -1,4 +1,5 @@
-// Package document is an engine on anything that holds one document, and replaces it if it is the version that was read.
+// Package document is an engine on anything that holds one document, and replaces it if it is the
+// version that was read.
 package document
 
 import (
@@ -11,26 +12,30 @@ import (
 	"io/fs"
 	"maps"
 	mathrand "math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/internal/turns"
+	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// A Backend holds the document. The engine adds to its errors where the document is, what failed, and that the context ended.
+// A Backend holds the document. The engine adds to its errors where the document is, what failed,
+// and that the context ended.
 type Backend interface {
-	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called until it returns nil.
+	// Check returns an error that wraps lease.ErrUnsafe where Put ignores versions. It is called
+	// until it returns nil.
 	Check(ctx context.Context) error
 
 	// Get gets the document. It returns an error that wraps lease.ErrNoSpace if there is none.
 	Get(ctx context.Context) (Document, error)
 
-	// Put replaces the content if the document still has the version, or creates it if the version is empty. It returns
-	// ErrChanged if nothing was changed and the caller should read again. After another error the outcome is unknown.
-	// It must not send the content twice.
+	// Put replaces the content if the document still has the version, or creates it if the version
+	// is empty. It returns ErrChanged if nothing was changed and the caller should read again. An
+	// error that wraps lease.ErrStore says that nothing was changed. After another one the outcome
+	// is unknown. It must not send the content twice.
 	Put(ctx context.Context, content []byte, version string) (Document, error)
 
 	// String says where the document is.
@@ -39,6 +44,18 @@ type Backend interface {
 
 // ErrChanged says that others changed the document first.
 var ErrChanged = errors.New("others changed it each time")
+
+// Refused reports whether a status of HTTP says that a server changed nothing, as it may not, or
+// doesn't know how to. A timeout may be a proxy's.
+func Refused(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout:
+		return false
+	case http.StatusNotImplemented:
+		return true
+	}
+	return status/100 == 4
+}
 
 // A Document is one version of the document.
 type Document struct {
@@ -49,8 +66,8 @@ type Document struct {
 	Date    time.Time // of the response, by the server's clock
 }
 
-// CopyAge is how much younger than its content a document must be to be a copy. We assume that no server
-// accepts a Put so long after it was sent.
+// CopyAge is how much younger than its content a document must be to be a copy. We assume that no
+// server accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
@@ -63,16 +80,18 @@ type Engine struct {
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so that there is room to change those
-// that it has.
-func New(b Backend, most int) *Engine { return &Engine{backend: b, most: most} }
+// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so
+// that there is room to change those that it has.
+func New(b Backend, most int) *Engine {
+	return &Engine{backend: b, most: most}
+}
 
 // A state is the content, as JSON.
 type state struct {
 	Lineage  string
 	Position uint64
 	Written  time.Time // by the server's clock, shortly before
-	Swap     string    // random, so that no two swaps put the same: a server may say that it put what is there already (RFC 9110, 13.1.1)
+	Swap     string    // random: a server may say that it put what is there already (RFC 9110, 13.1.1)
 	Entries  map[string][]byte
 }
 
@@ -98,59 +117,78 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	if err != nil {
 		return nil, err
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(v.Entries)), func(name string) bool { return !strings.HasPrefix(name, prefix) || name <= after })
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(v.Entries)) {
+		if strings.HasPrefix(name, prefix) && name > after {
+			names = append(names, name)
+		}
+	}
 	return v.answer(names[:min(limit, len(names))]).Entries, nil
 }
 
-// Swap implements [lease.Engine]. It compares with what was seen last, and looks again if that, or the document, differs.
-func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
+// Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the
+// document differs, it looks again.
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	if err := e.usable(ctx); err != nil {
-		return a, turns.Unmade(err)
+		return lease.Answer{}, swap.Unmade(err)
 	}
-	var names []string
-	for _, entry := range expect {
-		names = append(names, entry.Name)
-	}
-	for v := e.recent(); ; v = nil {
-		known := v != nil
-		if !known {
+	v := e.recent()
+	for {
+		looked := v == nil
+		if looked {
+			var err error
 			v, err = e.load(ctx)
 			if err != nil {
-				return a, turns.Unmade(err)
+				return lease.Answer{}, swap.Unmade(err)
 			}
 		}
-		a = v.answer(names)
-		if !turns.Unchanged(a.Entries, expect) {
-			if known {
-				continue
+		found := v.answer(swap.Names(expect))
+		same := swap.Matches(found.Entries, expect)
+		if !same && looked {
+			return found, nil
+		}
+		if same {
+			a, err := e.replace(ctx, v, put)
+			if !errors.Is(err, ErrChanged) {
+				return a, err
 			}
-			return a, nil
+			if err := pause(ctx); err != nil {
+				return lease.Answer{}, swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
+			}
 		}
-		next := state{v.state.Lineage, v.Position + 1, v.Date, rand.Text(), maps.Clone(v.Entries)}
-		for _, entry := range put {
-			next.Entries[entry.Name] = append([]byte{}, entry.Value...)
-		}
-		if len(v.Content) > e.most && len(next.Entries) > len(v.Entries) {
-			return lease.Answer{}, fmt.Errorf("%w: %s: full, at %d bytes: keep further spaces and counters in another store", lease.ErrStore, e, len(v.Content))
-		}
-		d, err := e.put(ctx, next, v.Version)
-		if err == nil {
-			v = &version{next, d, time.Now().Round(0)}
-			e.last.Store(v)
-			a = v.answer(nil)
-			a.Swapped = true
-			return a, nil
-		}
-		if !errors.Is(err, ErrChanged) {
-			return lease.Answer{}, turns.Unsent(err)
-		}
-		if err := pause(ctx); err != nil {
-			return lease.Answer{}, turns.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
-		}
+		v = nil
 	}
 }
 
-// recent returns what was seen last, unless that was long ago by the wall clock, which goes on while a machine sleeps.
+// replace puts entries if the document is still version v, and otherwise returns ErrChanged.
+func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (lease.Answer, error) {
+	next := state{
+		Lineage:  v.state.Lineage,
+		Position: v.Position + 1,
+		Written:  v.Date,
+		Swap:     rand.Text(),
+		Entries:  maps.Clone(v.Entries),
+	}
+	for _, entry := range put {
+		next.Entries[entry.Name] = append([]byte{}, entry.Value...)
+	}
+	if len(v.Content) > e.most && len(next.Entries) > len(v.Entries) {
+		return lease.Answer{}, fmt.Errorf("%w: %s: full, at %d bytes: keep further spaces and counters in another store",
+			lease.ErrStore, e, len(v.Content))
+	}
+	d, err := e.put(ctx, next, v.Version)
+	if err != nil {
+		return lease.Answer{}, swap.Unsent(err)
+	}
+	after := &version{next, d, time.Now().Round(0)}
+	e.last.Store(after)
+	a := after.answer(nil)
+	a.Swapped = true
+	return a, nil
+}
+
+// recent returns what was seen last, unless that was long ago by the wall clock, which goes on
+// while a machine sleeps.
 func (e *Engine) recent() *version {
 	if v := e.last.Load(); v != nil && time.Now().Round(0).Sub(v.seen).Abs() < time.Minute {
 		return v
@@ -165,7 +203,9 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		if !errors.Is(err, lease.ErrNoSpace) {
 			return err
 		}
-		if _, err := e.put(ctx, state{Lineage: rand.Text(), Entries: map[string][]byte{}}, ""); err != nil && !errors.Is(err, ErrChanged) {
+		first := state{Lineage: rand.Text(), Entries: map[string][]byte{}}
+		_, err = e.put(ctx, first, "")
+		if err != nil && !errors.Is(err, ErrChanged) {
 			return err
 		}
 		if err := pause(ctx); err != nil {
@@ -175,7 +215,10 @@ func (e *Engine) Prepare(ctx context.Context) error {
 }
 
 // Close implements [lease.Engine].
-func (e *Engine) Close() error { e.closed.Store(true); return nil }
+func (e *Engine) Close() error {
+	e.closed.Store(true)
+	return nil
+}
 
 // String says where the document is.
 func (e *Engine) String() string { return e.backend.String() }
@@ -201,7 +244,8 @@ func (e *Engine) load(ctx context.Context) (*version, error) {
 		return nil, err
 	}
 	v := &version{Document: d, seen: time.Now().Round(0)}
-	if err := json.Unmarshal(d.Content, &v.state); err != nil || v.state.Lineage == "" || v.Entries == nil {
+	err = json.Unmarshal(d.Content, &v.state)
+	if err != nil || v.state.Lineage == "" || v.Entries == nil {
 		return nil, fmt.Errorf("%s: %w: it has other content: nothing was changed: %v", e, lease.ErrCorrupt, err)
 	}
 	if !v.Written.IsZero() && d.Made.Sub(v.Written) > CopyAge {
@@ -227,16 +271,15 @@ func (e *Engine) answered(ctx context.Context, what string, d Document, err erro
 	return e.failed(ctx, what, err)
 }
 
-// failed says of a backend's error where it was and what failed. If the context ended, the error wraps that too.
+// failed says of a backend's error where it was and what failed. If the context ended, the error
+// wraps that too.
 func (e *Engine) failed(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
-		<-ctx.Done() // a connection may notice the deadline first
-	}
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	ended := swap.Ended(ctx)
+	if ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return fmt.Errorf("%s: %s: %w", e, what, err)
 }
@@ -245,7 +288,9 @@ func (e *Engine) failed(ctx context.Context, what string, err error) error {
 func (v *version) answer(names []string) lease.Answer {
 	a := lease.Answer{Lineage: v.state.Lineage + v.Document.Lineage, Position: v.Position}
 	if !v.Date.IsZero() {
-		a.Time = v.Date.Add(time.Second) // dates are cut to seconds, and some servers write a new one once a second: so this is off by a second at most
+		// Dates are cut to seconds, and some servers write a new one once a second: so this is off
+		// by a second at most.
+		a.Time = v.Date.Add(time.Second)
 	}
 	for _, name := range names {
 		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.Entries[name])})

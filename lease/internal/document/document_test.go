@@ -174,18 +174,6 @@ func TestCopied(t *testing.T) {
 	}
 }
 
-// TestTime: the time is in the middle of the two seconds that a date may stand for, or zero without a date.
-func TestTime(t *testing.T) {
-	m, e := prepared(t)
-	date := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	for date, want := range map[time.Time]time.Time{date: date.Add(time.Second), {}: {}} {
-		m.document.Date = date
-		if _, a := leasetest.Get(t, e, "a"); !a.Time.Equal(want) {
-			t.Errorf("date %v: time %v, want %v", date, a.Time, want)
-		}
-	}
-}
-
 // TestFull: entries are added up to the bound, not beyond, and those that are there can always change.
 func TestFull(t *testing.T) {
 	m, e := prepared(t)

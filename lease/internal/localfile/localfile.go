@@ -9,15 +9,16 @@ import (
 
 // A File is what tells a file or directory from others.
 type File struct {
-	// Inode and Born, when it was made, distinguish it from copies; each is "" where the system does not tell.
+	// Inode and Born, when it was made, distinguish it from copies; each is "" where the system
+	// does not tell.
 	Inode, Born string
 
 	Links   uint64 // names that it has
 	Mounted bool   // it is mounted alone, without its directory, as far as the system tells
 }
 
-// SyncDir makes the names in a directory durable. On Windows it does nothing: directories can't be synced there, but
-// names are journaled.
+// SyncDir makes the names in a directory durable. On Windows it does nothing: directories can't be
+// synced there, but names are journaled.
 func SyncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Network returns the kind of the network file system or FUSE that path is on, or "" if that is none, as far as it can be told.
+// Network returns the kind of the network file system or FUSE that path is on, or "" if that is
+// none, as far as it can be told.
 func Network(path string) (string, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
@@ -19,8 +20,8 @@ func Network(path string) (string, error) {
 	return network(&s), nil
 }
 
-// Stat returns what tells the file at path from others. It does not open it: to close it again would end the process's
-// POSIX locks on it.
+// Stat returns what tells the file at path from others. It does not open it: to close it again
+// would end the process's POSIX locks on it.
 func Stat(path string) (File, error) {
 	if f, ok := stat(path); ok {
 		return f, nil

@@ -2,6 +2,7 @@
 package documenttest
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -27,7 +28,8 @@ func (s *Server) Stamp(w http.ResponseWriter) {
 	}
 }
 
-// Time tests that every answer has the server's time, which is off by a second at most, and none if the server doesn't tell it.
+// Time tests that every answer has the server's time, which is off by a second at most, and none if
+// the server doesn't tell it.
 func Time(t *testing.T, s *Server, e lease.Engine) {
 	if err := e.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -60,13 +62,15 @@ type fault struct {
 	status  int  // 0 cuts the connection
 	effect  bool // the request is carried out all the same
 	repeats bool // by the engine, as the server says that it was not carried out
+	refused bool // by the server, so that nothing was changed
 }
 
 // Put carries out a request to put the document, or fails as it is told to.
 func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
 	s.Puts++
 	f := s.fault
-	if s.fault = nil; f == nil || f.effect {
+	s.fault = nil
+	if f == nil || f.effect {
 		put()
 	}
 	if f != nil && f.status == 0 {
@@ -79,7 +83,8 @@ func (s *Server) Put(w http.ResponseWriter, put func()) (ok bool) {
 	return f == nil
 }
 
-// Faults tests that a request to put the document is sent once, unless the server says by one of some statuses that it changed nothing.
+// Faults tests that a request to put the document is sent once, unless the server says by one of
+// some statuses that it changed nothing.
 func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unchanged ...int) {
 	faults := []fault{
 		{status: 0},
@@ -89,6 +94,10 @@ func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unch
 		{status: 503},
 		{status: 504, effect: true},
 		{status: 200},
+		{status: 400, refused: true},
+		{status: 403, refused: true},
+		{status: 408},
+		{status: 501, refused: true},
 	}
 	for _, status := range unchanged {
 		faults = append(faults, fault{status: status, repeats: true})
@@ -107,6 +116,9 @@ func Faults(t *testing.T, start func(t *testing.T) (*Server, lease.Engine), unch
 			s.Lock()
 			if (err == nil) != f.repeats || a.Swapped != f.repeats || (s.Puts == 2) != f.repeats {
 				t.Errorf("%+v, %v, sent %d times", a, err, s.Puts)
+			}
+			if errors.Is(err, lease.ErrStore) != f.refused {
+				t.Errorf("%v: says that nothing was changed: want %t", err, f.refused)
 			}
 			s.Unlock()
 			if value, _ := leasetest.Get(t, e, "a"); (value == "2") != (f.effect || f.repeats) {

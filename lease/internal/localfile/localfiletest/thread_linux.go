@@ -10,14 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken disk.
+// FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken
+// disk.
 func FailSyncs(t *testing.T) {
 	t.Helper()
 	Fail(t, unix.SYS_FSYNC)
 }
 
-// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on. The kernel has a filter for that
-// which it keeps for this goroutine's thread, and so until the test ends. Other goroutines call as ever.
+// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on.
+// The kernel has a filter for that which it keeps for this goroutine's thread, and so until the
+// test ends. Other goroutines call as ever.
 func Fail(t *testing.T, call uint32) {
 	t.Helper()
 	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
@@ -41,8 +43,9 @@ func Fail(t *testing.T, call uint32) {
 	}
 }
 
-// Become makes the calling test another user's from now on, in a group besides the one with the user's number. It does so for
-// this goroutine's thread, which ends with the test. 0 is root, and changes nothing.
+// Become makes the calling test another user's from now on, in a group besides the one with the
+// user's number. It does so for this goroutine's thread, which ends with the test. 0 is root, and
+// changes nothing.
 func Become(t *testing.T, user, group int) {
 	t.Helper()
 	if user == 0 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ParseURL reads an engine's URL. Its errors show nothing of it, as there may be a password in any part of one
-// that is malformed.
+// ParseURL reads an engine's URL. Its errors show nothing of it, as there may be a password in any
+// part of one that is malformed.
 func ParseURL(raw string) (*url.URL, url.Values, error) {
 	if err := CheckURL(raw); err != nil {
 		return nil, nil, err
@@ -25,9 +25,9 @@ func ParseURL(raw string) (*url.URL, url.Values, error) {
 	return u, query, nil
 }
 
-// CheckURL refuses a URL that has an @ after the host. A password with an unescaped /, ? or # makes one,
-// and a program that takes the URL apart would show a part of the password as a path or a parameter. The
-// error shows nothing of the URL.
+// CheckURL refuses a URL that has an @ after the host. A password with an unescaped /, ? or # makes
+// one, and a program that takes the URL apart would show a part of the password as a path or a
+// parameter. The error shows nothing of the URL.
 func CheckURL(url string) error {
 	_, rest, found := strings.Cut(url, "://")
 	if !found {
@@ -45,8 +45,8 @@ func Take(query url.Values, name string) string {
 	return query.Get(name)
 }
 
-// TakeWord removes a parameter that has just one meaning, and reports whether it is there. Another value is
-// an error.
+// TakeWord removes a parameter that has just one meaning, and reports whether it is there. Another
+// value is an error.
 func TakeWord(query url.Values, name, word string) (bool, error) {
 	if !query.Has(name) {
 		return false, nil
@@ -55,4 +55,12 @@ func TakeWord(query url.Values, name, word string) (bool, error) {
 		return false, fmt.Errorf("store: URL: %s=%s: want %s=%s, or nothing", name, got, name, word)
 	}
 	return true, nil
+}
+
+// Done returns an error if a parameter is left that nobody took.
+func Done(query url.Values, want string) error {
+	for name := range query {
+		return fmt.Errorf("unknown parameter %q: want %s", name, want)
+	}
+	return nil
 }

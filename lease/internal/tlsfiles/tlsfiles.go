@@ -1,5 +1,5 @@
-// Package tlsfiles reads what an engine's URL says of TLS. It is apart so that a program which keeps everything in a
-// directory has no network code.
+// Package tlsfiles reads what an engine's URL says of TLS. It is apart so that a program which
+// keeps everything in a directory has no network code.
 package tlsfiles
 
 import (
@@ -14,12 +14,14 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities that the
-// server's certificate must be signed by, the system's without, and of the client's certificate and its key.
-// It returns nil if none is given.
+// Take removes the parameters ca, cert and key, which name files in PEM format: of the authorities
+// that the server's certificate must be signed by, the system's without, and of the client's
+// certificate and its key. It returns nil if none is given.
 func Take(query url.Values) (*tls.Config, error) {
-	ca, cert, key := storeurl.Take(query, "ca"), storeurl.Take(query, "cert"), storeurl.Take(query, "key")
-	if ca+cert+key == "" {
+	ca := storeurl.Take(query, "ca")
+	cert := storeurl.Take(query, "cert")
+	key := storeurl.Take(query, "key")
+	if ca == "" && cert == "" && key == "" {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -30,7 +32,7 @@ func Take(query url.Values) (*tls.Config, error) {
 			return nil, fmt.Errorf("store: URL: ca=%s: %w", ca, cmp.Or(err, errors.New("no certificate in PEM format")))
 		}
 	}
-	if cert+key != "" {
+	if cert != "" || key != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
 			return nil, fmt.Errorf("store: URL: cert=%s, key=%s: %w", cert, key, err)

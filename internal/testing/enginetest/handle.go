@@ -1,0 +1,50 @@
+package enginetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// Must ends the test on an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Open opens a handle for the time of a test.
+func Open[E lease.Engine](t testing.TB, connect func(ctx context.Context, url string) (E, error), url string) E {
+	t.Helper()
+	e, err := connect(t.Context(), url)
+	Must(t, err)
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// Handles returns what makes a place for one test, and opens handles on it.
+func Handles[E lease.Engine](place func(t *testing.T) string, open func(t testing.TB, place string) E) leasetest.Start {
+	return func(t *testing.T) func(*testing.T) lease.Engine {
+		p := place(t)
+		return func(t *testing.T) lease.Engine { return open(t, p) }
+	}
+}
+
+// WantUnsafe checks that an engine refuses calls, by an error with these words.
+func WantUnsafe(t testing.TB, e lease.Engine, words ...string) {
+	t.Helper()
+	_, readErr := e.Read(t.Context(), "a")
+	_, swapErr := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
+	for what, err := range map[string]error{"Read": readErr, "Swap": swapErr, "Prepare": e.Prepare(t.Context())} {
+		wantErr(t, what, err, lease.ErrUnsafe)
+		for _, word := range words {
+			if err != nil && !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: error %v, want one with %q", what, err, word)
+			}
+		}
+	}
+}

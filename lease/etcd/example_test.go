@@ -1,0 +1,38 @@
+package etcd_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/etcd"
+)
+
+// A program keeps its leases in a cluster of three members.
+func Example() {
+	ctx := context.Background()
+	engine, err := etcd.Connect(ctx, "etcds://app:password@etcd1:2379,etcd2:2379,etcd3:2379/?prefix=/ids/&ca=/etc/etcd/ca.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	space, err := lease.Open(ctx, engine, lease.Config{}) // randflake store init has made it, once
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer space.Close()
+	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	keeper, err := lease.Keep(ctx, space, secret)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer keeper.Close()
+	fmt.Println(keeper.Generator().Generate())
+}

@@ -1,0 +1,59 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"time"
+)
+
+// lock waits until no other process swaps. The lock of a process ends with it.
+func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
+	if err := e.usable(ctx); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(e.path(lockName), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, e.failed(errNoSpace)
+	}
+	if err != nil {
+		return nil, e.failed(err)
+	}
+	if err := e.wait(ctx, f); err != nil {
+		f.Close()
+		return nil, e.failed(err)
+	}
+	if !sameFile(f, e.path(lockName)) { // the directory was replaced meanwhile
+		f.Close()
+		return e.lock(ctx)
+	}
+	return func() { f.Close() }, nil
+}
+
+// wait locks f. It looks less and less often, so that a thousand processes leave the processors to
+// the one that has the lock.
+func (e *Engine) wait(ctx context.Context, f *os.File) error {
+	if err := e.before("lock"); err != nil {
+		return err
+	}
+	for pause := 50 * time.Microsecond; ; pause = min(pause*51/50, time.Second/2) {
+		locked, err := tryLock(f)
+		if locked || err != nil {
+			return err
+		}
+		if err := e.usable(ctx); err != nil {
+			return fmt.Errorf("another process holds the lock: %w", err)
+		}
+		time.Sleep(rand.N(pause))
+	}
+}
+
+// sameFile reports whether f is the file at path.
+func sameFile(f *os.File, path string) bool {
+	own, _ := f.Stat()
+	there, _ := os.Stat(path)
+	return os.SameFile(own, there) // which is false where one of them failed
+}

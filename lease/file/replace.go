@@ -1,0 +1,57 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/randflake/randflake/lease/internal/localfile"
+	"github.com/randflake/randflake/lease/internal/swap"
+)
+
+// replace makes a file durable in the place of what is there, under the lock. Until it is renamed,
+// nothing is changed.
+func (e *Engine) replace(name string, content []byte) error {
+	next := e.path(name + ".next")
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"write", func() error { return e.write(next, content) }},
+		{"rename", func() error { return os.Rename(next, e.path(name)) }},
+		{"sync the directory", func() error { return localfile.SyncDir(e.dir) }},
+	} {
+		err := e.before(step.name)
+		if err == nil {
+			err = step.do()
+		}
+		if err != nil && step.name == "write" {
+			err = swap.Unmade(err)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// write writes a file and syncs it.
+func (e *Engine) write(path string, content []byte) error {
+	err := os.Remove(path) // what a crash left
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := share(f, e.dir); err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Sync()
+}

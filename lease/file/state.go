@@ -1,0 +1,101 @@
+package file
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/localfile"
+)
+
+// A state is what the file of entries has, as JSON, after a line with its SHA-256.
+type state struct {
+	Token    string // of the directory
+	Position uint64
+	Entries  map[string][]byte
+}
+
+// load reads the entries, and then the lineage: if the directory is replaced meanwhile, that shows
+// too much, not too little.
+func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) {
+	if err := e.usable(ctx); err != nil {
+		return s, "", err
+	}
+	content, err := os.ReadFile(e.path(entriesName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, "", e.missing()
+	}
+	if err != nil {
+		return s, "", e.failed(err)
+	}
+	sum, body, _ := bytes.Cut(content, []byte("\n"))
+	if string(sum) != sumOf(body) {
+		return s, "", e.corrupt(entriesName, fmt.Sprintf("it begins with %.80q, want %q", sum, sumOf(body)))
+	}
+	err = json.Unmarshal(body, &s)
+	if err != nil || s.Entries == nil {
+		return s, "", e.corrupt(entriesName, fmt.Sprintf("it has other content: %v", err))
+	}
+	lineage, err = e.lineage(s.Token)
+	return s, lineage, err
+}
+
+// missing says what it means that there are no entries.
+func (e *Engine) missing() error {
+	_, err := os.Lstat(e.path(lineageName))
+	if err == nil {
+		return e.corrupt(entriesName, "it is missing")
+	}
+	return e.failed(errNoSpace)
+}
+
+var errNoSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
+
+// lineage returns what tells this directory from copies of it. token is that of its entries.
+func (e *Engine) lineage(token string) (string, error) {
+	path := e.path(lineageName)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", e.failed(fmt.Errorf("%w: it was not made to the end: make it again", lease.ErrNoSpace))
+	}
+	if err != nil {
+		return "", e.failed(err)
+	}
+	if string(content) != token+"\n" {
+		return "", e.corrupt(lineageName, fmt.Sprintf("it has %.60q, and the entries are of %q", content, token))
+	}
+	file, err := localfile.Stat(path)
+	if err != nil {
+		return "", e.failed(err)
+	}
+	dir, err := localfile.Stat(e.dir)
+	if err != nil {
+		return "", e.failed(err)
+	}
+	// The directory's inode number comes second: overlay file systems number directories anew at
+	// each mount.
+	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil
+}
+
+func (s *state) encode() []byte {
+	body, _ := json.Marshal(s) // can't fail on such fields
+	return slices.Concat([]byte(sumOf(body)), []byte("\n"), body)
+}
+
+func sumOf(body []byte) string { return fmt.Sprintf("randflake 1 %x", sha256.Sum256(body)) }
+
+func (s *state) answer(names []string, lineage string) lease.Answer {
+	a := lease.Answer{Lineage: lineage, Position: s.Position}
+	for _, name := range names {
+		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: s.Entries[name]})
+	}
+	return a
+}

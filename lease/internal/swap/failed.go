@@ -1,0 +1,38 @@
+package swap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+)
+
+// Unmade marks the error of a swap that certainly changed nothing.
+func Unmade(err error) error {
+	if err == nil || errors.Is(err, lease.ErrStore) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", lease.ErrStore, err)
+}
+
+// Unsent marks the error of a swap if there was no connection to send it on.
+func Unsent(err error) error {
+	failed, ok := errors.AsType[*net.OpError](err)
+	if ok && failed.Op == "dial" {
+		return Unmade(err)
+	}
+	return err
+}
+
+// Ended returns the error of a context that has ended. If its deadline has passed it waits for
+// that, as a connection may notice first.
+func Ended(ctx context.Context) error {
+	deadline, ok := ctx.Deadline()
+	if ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/randflake/randflake/lease/internal/storeurl"
+)
+
+// Connect returns an engine for a URL. It connects when it is first used.
+func Connect(_ context.Context, url string) (*Engine, error) {
+	config, own, err := parse(url)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: URL: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	e, err := New(pool, own)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	e.ownsPool = true
+	return e, nil
+}
+
+// Check finds what is wrong with a URL, as Connect does. It connects to nothing.
+func Check(url string) error {
+	_, err := SchemaOf(url)
+	return err
+}
+
+// SchemaOf returns the name of the schema that a URL is about, for [DDL]. It connects to nothing.
+func SchemaOf(url string) (string, error) {
+	_, config, err := parse(url)
+	if err != nil {
+		return "", fmt.Errorf("postgres: URL: %w", err)
+	}
+	return config.Schema, nil
+}
+
+// parse splits a URL into what is the driver's and the schema. No error shows the password.
+func parse(text string) (pool *pgxpool.Config, own Config, err error) {
+	wanted := errors.New("want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full&schema=randflake, with special characters encoded")
+	if err := storeurl.CheckURL(text); err != nil {
+		return nil, own, err
+	}
+	base, rawQuery, _ := strings.Cut(text, "?")
+	query, err := url.ParseQuery(strings.ReplaceAll(rawQuery, "+", "%2B")) // to libpq a plus is not a space
+	if err != nil || !strings.HasPrefix(base, "postgres://") && !strings.HasPrefix(base, "postgresql://") {
+		return nil, own, wanted
+	}
+	own.Schema = storeurl.Take(query, "schema")
+	own.PromotionKept, err = storeurl.TakeWord(query, "promotion", "kept")
+	if err != nil {
+		return nil, own, err
+	}
+	own, err = own.complete()
+	if err != nil {
+		return nil, own, err
+	}
+	pool, err = pgxpool.ParseConfig(base + "?" + strings.ReplaceAll(query.Encode(), "+", "%20"))
+	if err != nil {
+		reason := err.Error()
+		return nil, own, fmt.Errorf("%s: %w", reason[strings.LastIndex(reason, "`: ")+1:], wanted) // the URL is before that
+	}
+	c := pool.ConnConfig
+	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
+	for name := range c.RuntimeParams {
+		if query.Has(name) && name != "application_name" && name != "options" {
+			return nil, own, fmt.Errorf("unknown parameter %q: want schema, promotion, or one that pgx knows", name)
+		}
+	}
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec // without prepared statements, which a pooler may have in another session
+	// When somebody cancels a commit that waits for standbys, the server only warns.
+	c.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Routine == "SyncRepWaitForLSN" {
+			c.CustomData()[notReplicated] = n.Message
+		}
+	}
+	return pool, own, nil
+}

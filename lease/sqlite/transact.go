@@ -1,0 +1,157 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/localfile"
+	"github.com/randflake/randflake/lease/internal/swap"
+)
+
+// A mode is how a transaction begins.
+type mode struct {
+	access string // by which SQLite opens the file: rwc makes a missing file, rw does not
+	lock   string // immediate takes the lock of those who write, deferred does not
+}
+
+var (
+	reading  = mode{"rw", "deferred"}
+	swapping = mode{"rw", "immediate"}
+	making   = mode{"rwc", "immediate"}
+)
+
+// statements are those of a transaction. They fill in the answer.
+type statements func(tx *sql.Tx, a *lease.Answer) error
+
+// transact makes a transaction. After SQLITE_BUSY it starts again: another connection had a lock
+// for too long, and nothing was changed, not even by COMMIT.
+func (e *Engine) transact(ctx context.Context, what string, m mode, run statements) (lease.Answer, error) {
+	var err error
+	for pause := 2 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
+		pause = min(pause*5/4, time.Second) // or many would have no time for work
+		var a lease.Answer
+		a, err = e.try(ctx, m, run)
+		if err == nil {
+			return a, nil
+		}
+		if code(err) != sqlite3.SQLITE_BUSY {
+			return lease.Answer{}, e.explain(ctx, what, err)
+		}
+	}
+	if err == nil || e.closed.Load() {
+		err = cmp.Or(ctx.Err(), fs.ErrClosed)
+	}
+	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(err))
+}
+
+// try makes a transaction on a connection of its own. The file's identity comes last: if the file
+// is replaced meanwhile, that shows too much, not too little.
+func (e *Engine) try(ctx context.Context, m mode, run statements) (a lease.Answer, err error) {
+	file, err := localfile.Stat(e.path)
+	if err != nil && m.access == "rw" {
+		return a, swap.Unmade(err)
+	}
+	if err := checkFile(file); err != nil {
+		return a, swap.Unmade(err)
+	}
+	db, err := sql.Open("sqlite", e.source(m))
+	if err != nil {
+		return a, swap.Unmade(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return a, swap.Unmade(err)
+	}
+	defer tx.Rollback()
+	if m.lock == "immediate" { // it has the lock, and COMMIT waits for those who read
+		_, err = tx.ExecContext(ctx, "PRAGMA busy_timeout = 1000")
+	}
+	if err == nil {
+		err = run(tx, &a)
+	}
+	if err == nil {
+		err = tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position").Scan(&a.Lineage, &a.Position)
+	}
+	if err != nil {
+		return a, swap.Unmade(err)
+	}
+	err = tx.Commit()
+	if code(err) == sqlite3.SQLITE_FULL { // then SQLite rolls back
+		err = swap.Unmade(err)
+	}
+	file, failed := localfile.Stat(e.path)
+	a.Lineage += file.Inode + file.Born
+	return a, cmp.Or(err, failed)
+}
+
+// source is the name of the file for the driver. To wait for a lock in SQLite costs more than to
+// come back later, and heeds no context. fullfsync is for macOS.
+func (e *Engine) source(m mode) string {
+	query := url.Values{
+		"mode":    {m.access},
+		"_txlock": {m.lock},
+		"_pragma": {"busy_timeout(0)", "synchronous(extra)", "fullfsync(1)"},
+	}
+	u := url.URL{
+		Scheme:   "file",
+		OmitHost: true,
+		Path:     filepath.ToSlash(e.path),
+		RawQuery: query.Encode(),
+	}
+	return u.String()
+}
+
+// checkFile refuses a file that others may open without its journal.
+func checkFile(file localfile.File) error {
+	if file.Links > 1 {
+		return fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", lease.ErrUnsafe, file.Links)
+	}
+	if file.Mounted {
+		return fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: mount its directory", lease.ErrUnsafe)
+	}
+	return nil
+}
+
+// meanings are what SQLite's errors mean to a store, or what to do.
+var meanings = map[int]error{
+	sqlite3.SQLITE_CORRUPT:  lease.ErrCorrupt,
+	sqlite3.SQLITE_NOTADB:   lease.ErrCorrupt,
+	sqlite3.SQLITE_READONLY: fs.ErrPermission,
+	sqlite3.SQLITE_CANTOPEN: errors.New("want a file in a directory that is there, both writable for this user"),
+	sqlite3.SQLITE_FULL:     errors.New("make room on the disk"),
+}
+
+// code returns SQLite's code for an error, without what extends it.
+func code(err error) int {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0
+	}
+	return failed.Code() & 0xff
+}
+
+// explain wraps an error with what was tried, and what it means.
+func (e *Engine) explain(ctx context.Context, what string, err error) error {
+	meaning := cmp.Or(ctx.Err(), meanings[code(err)])
+	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such table: randflake_") {
+		meaning = lease.ErrNoSpace
+	}
+	if meaning != nil && !errors.Is(err, meaning) {
+		err = fmt.Errorf("%w: %w", meaning, err)
+	}
+	return fmt.Errorf("sqlite: %s: %s: %w", what, e, err)
+}
