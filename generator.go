@@ -30,12 +30,10 @@ type Generator struct {
 	mu       sync.Mutex // held while the state is replaced
 	next     []Lease    // that were handed over
 	lastUsed int64      // the newest second of leases that are over, or 0
-	past     uint64     // IDs handed out from shards of earlier states
-	reported uint64     // what issued returned at most
 
-	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
-	filled atomic.Uint64 // IDs that Fill handed out
-	waited atomic.Uint64 // calls that had to wait
+	_       [64]byte      // Fill writes to what follows, and Generate reads what is above
+	claimed atomic.Uint64 // IDs handed out; those of a shard's run count when it claims the next one
+	waited  atomic.Uint64 // calls that had to wait
 }
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
@@ -51,7 +49,8 @@ type state struct {
 	cursor    *cursor
 	cipher    *Cipher
 	runLength uint64
-	share     uint64 // see cursor.claim
+	share     uint64         // see cursor.claim
+	claimed   *atomic.Uint64 // the generator's count
 }
 
 // An Option changes how New makes a generator.
@@ -111,6 +110,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, machine
 		cipher:    g.cipher,
 		runLength: runLength(lease.nodes(), shards.count()),
 		share:     2 * uint64(shards.count()),
+		claimed:   &g.claimed,
 	}
 	if g.now == nil && !g.strict {
 		st.hot = shards
@@ -131,9 +131,9 @@ func (g *Generator) Generate() (ID, error) {
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
 		if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
-			word := s.word - 1
-			if i := uint8(word); i < batchSize {
-				s.word = word
+			i := s.left - 1
+			if i < batchSize {
+				s.left = i
 				id := s.ids[i]
 				st.hot.unpin(s)
 				return ID(id), nil
@@ -227,7 +227,6 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		if machine.Stale() {
 			n, err = 0, errCopied
 		}
-		g.filled.Add(uint64(n))
 	}()
 	now, fresh := g.second()
 	for n < len(dst) {
@@ -239,6 +238,7 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		case err == nil:
 			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
+			g.claimed.Add(taken)
 			if n < len(dst) {
 				now, fresh = g.second()
 			}
@@ -264,12 +264,12 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	st := g.load()
 	if g.line.Empty() {
-		s := st.hot.pin()
+		s := st.hot.pin() // Generate's lines once more: with a call instead, Wait takes twice the time
 		if s != nil {
 			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
-				word := s.word - 1
-				if i := uint8(word); i < batchSize {
-					s.word = word
+				i := s.left - 1
+				if i < batchSize {
+					s.left = i
 					id := s.ids[i]
 					st.hot.unpin(s)
 					return ID(id), nil
@@ -332,18 +332,6 @@ func (g *Generator) pause(err error) time.Duration {
 	return 0
 }
 
-// issued returns how many IDs the generator has handed out since New. It never goes down. It is exact
-// while no goroutine is making IDs; otherwise it may miss IDs that are being handed out at that moment. If the lease is
-// replaced or frozen, the generator closed or GOMAXPROCS raised at that moment, those IDs may never be counted: at most
-// one for each goroutine in a call of Generate.
-func (g *Generator) issued() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := g.filled.Load() + g.past + g.load().shards.issued()
-	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
-	return g.reported
-}
-
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.load().lease }
 
@@ -373,7 +361,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		err = ErrClosed
 	} else {
-		g.retire(st, &state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
+		g.state.Store(&state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
 		if g.end(st); st.machine.Stale() {
 			err = errCopied
 		}
@@ -391,15 +379,8 @@ func (g *Generator) grow(st *state) {
 	if g.load() == st {
 		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.machine)
 		grown.dropped = st.dropped
-		g.retire(st, grown)
+		g.state.Store(grown)
 	}
-}
-
-// retire replaces the state old by one with other shards, and then counts what the old shards handed out: by then, only
-// calls that had already loaded old can still take an ID from them.
-func (g *Generator) retire(old, by *state) {
-	g.state.Store(by)
-	g.past += old.shards.issued()
 }
 
 // replaced waits for the call that froze the cursor of st, and reports whether it replaced st.

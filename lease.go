@@ -54,7 +54,7 @@ type leases Generator
 
 func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+func (l *leases) Counts() (claimed, waited uint64) { return l.claimed.Load(), l.waited.Load() }
 
 func (l *leases) Add(lease Lease) error {
 	if err := lease.check(); err != nil {
@@ -100,7 +100,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 		g.next = append(g.next, st.lease) // unused
 	}
 	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
-	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (l *leases) Drop() {
 	g.end(st)
 	over := g.newState(st.lease, st.cursor, newShards(processors()), vmgen.Now())
 	over.dropped = true
-	g.retire(st, over)
+	g.state.Store(over)
 }
 
 func (l *leases) Ready() error {

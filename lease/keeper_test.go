@@ -44,7 +44,7 @@ func (q *queue) Ready() error                { return nil }
 
 // It is a generator, too.
 func (q *queue) Lease() randflake.Lease                                { return randflake.Lease{} }
-func (q *queue) Counts() (issued, waited uint64)                       { return 0, 0 }
+func (q *queue) Counts() (claimed, waited uint64)                      { return 0, 0 }
 func (q *queue) Close() (time.Time, error)                             { return time.Time{}, nil }
 func (q *queue) Handover(handover.Key) handover.Queue[randflake.Lease] { return q }
 

@@ -33,12 +33,11 @@ type Generator struct {
 	mu       sync.Mutex // held while the state is replaced
 	next     []*state   // leases that were handed over, without cursors
 	lastUsed int64      // the newest second of leases that are over, or 0
-	reported uint64     // the highest result of issued
 
 	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
 
 	_       [64]byte      // claims read the fields above and write the fields below
-	skipped atomic.Uint64 // the number of values that cursors jumped over
+	claimed atomic.Uint64 // the number of IDs made, without those of the newest unit except its first
 	waited  atomic.Uint64 // the number of calls that had to wait
 }
 
@@ -50,9 +49,8 @@ type state struct {
 	lease   randflake.Lease
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
-	dropped bool   // the lease is over, whatever its end was; its cursor is frozen
-	past    uint64 // the number of values that cursors of earlier leases used or skipped
-	last    int64  // the newest unit used under earlier leases
+	dropped bool  // the lease is over, whatever its end was; its cursor is frozen
+	last    int64 // the newest unit used under earlier leases
 }
 
 // Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is for programs that
@@ -97,7 +95,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	}
 	st.machine, st.last = vmgen.Now(), st.first-1
 	st.startAt(st.first)
-	st.cursor = newCursor(&st.bounds, &g.skipped)
+	st.cursor = newCursor(&st.bounds, &g.claimed)
 	g.state.Store(st)
 	return g, nil
 }
@@ -238,8 +236,8 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		err = errClosed
 	} else {
-		past, _, _ := g.end(st)
-		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, machine: vmgen.Of(nil), past: past})
+		g.end(st)
+		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, machine: vmgen.Of(nil)})
 		err = st.copied()
 	}
 	if g.lastUsed == 0 {
@@ -255,22 +253,6 @@ func (g *Generator) Lease() randflake.Lease { return g.load().lease }
 func (g *Generator) Layout() *Layout {
 	g.load() // or g is of no use
 	return g.layout
-}
-
-// issued returns how many IDs the generator has made since New. It never goes down. While IDs are being
-// made it may not yet include the latest ones.
-func (g *Generator) issued() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.load()
-	reached := st.past
-	if !st.closed && !st.dropped {
-		reached += st.cursor.next.Load() - st.base
-	}
-	// A claim counts the values that it skips before it takes the ones after them, so issued is never too high.
-	issued := reached - g.skipped.Load()
-	g.reported += uint64(max(int64(issued-g.reported), 0))
-	return g.reported
 }
 
 // told returns err, after telling of it if it is not nil.

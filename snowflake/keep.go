@@ -67,7 +67,7 @@ type leases Generator
 
 func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+func (l *leases) Counts() (claimed, waited uint64) { return l.claimed.Load(), l.waited.Load() }
 
 func (l *leases) Add(lease randflake.Lease) error {
 	g := (*Generator)(l)
@@ -112,7 +112,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	}
 	next := g.next[i]
 	g.next = slices.Delete(g.next, i, i+1)
-	past, last, used := g.end(st)
+	last, used := g.end(st)
 	if !used {
 		g.next = append(g.next, &state{bounds: st.bounds, static: st.static, lease: st.lease})
 	}
@@ -123,29 +123,28 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	}
 	g.state.Store(&state{
 		bounds:  next.bounds,
-		cursor:  newCursor(&next.bounds, &g.skipped),
+		cursor:  newCursor(&next.bounds, &g.claimed),
 		static:  next.static,
 		lease:   next.lease,
 		machine: st.machine,
-		past:    past,
 		last:    last,
 	})
 	return nil
 }
 
-// end freezes the cursor of st. It returns the number of values that were used or skipped up to now and the newest unit used
-// since the clock was last seen to step back, both under all leases, and whether the lease can't be used any more: it was used,
-// or dropped.
-func (g *Generator) end(st *state) (past uint64, last int64, used bool) {
+// end freezes the cursor of st. It returns the newest unit used under all leases since the clock was last seen to step back,
+// and whether the lease can't be used any more: it was used, or dropped.
+func (g *Generator) end(st *state) (last int64, used bool) {
 	if st.dropped {
-		return st.past, st.last, true
+		return st.last, true
 	}
 	next := st.cursor.freeze()
 	if next == st.base {
-		return st.past, st.last, false
+		return st.last, false
 	}
+	g.claimed.Add(st.used(next) - 1)
 	g.lastUsed = max(g.lastUsed, g.layout.startOf(st.cursor.lastUsed(&st.bounds, next))/1000)
-	return st.past + next - st.base, st.newest(next), true
+	return st.newest(next), true
 }
 
 // Drop also makes a copied machine's generator go on: see the one of package randflake.
@@ -159,7 +158,7 @@ func (l *leases) Drop() {
 	if st.closed {
 		return
 	}
-	past, last, _ := g.end(st)
+	last, _ := g.end(st)
 	g.state.Store(&state{
 		bounds:  st.bounds,
 		cursor:  st.cursor,
@@ -167,7 +166,6 @@ func (l *leases) Drop() {
 		lease:   st.lease,
 		machine: vmgen.Now(),
 		dropped: true,
-		past:    past,
 		last:    last,
 	})
 }
