@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -28,8 +29,8 @@ type Generator struct {
 	line    *queue.Queue      // of callers that wait; served, without mu, when the state was replaced
 
 	mu       sync.Mutex // held while the state is replaced
-	next     []Lease    // that were handed over
-	lastUsed int64      // the newest second of leases that are over, or 0
+	next     handover.Pending[Lease]
+	lastUsed int64 // the newest second of leases that are over, or 0
 
 	_       [64]byte      // Fill writes to what follows, and Generate reads what is above
 	claimed atomic.Uint64 // IDs handed out; those of a shard's run count when it claims the next one

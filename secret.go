@@ -16,7 +16,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/door"
 )
 
 // A Secret is the 128-bit key of one ID space. It opens every ID of that space and predicts the next ones. Two secrets
@@ -117,7 +117,7 @@ func hide(key [16]byte) Secret {
 }
 
 // For the packages under compat, which take any key.
-func init() { anykey.Secret = func(key [16]byte) any { return hide(key) } }
+func init() { door.Add(hide) }
 
 // bytes returns the key. It panics on the zero Secret.
 func (s Secret) bytes() *[16]byte {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease/metrics"
@@ -29,16 +30,13 @@ type Source interface {
 	String() string
 }
 
-// A Generator makes IDs under leases: a randflake.Generator, or one of package snowflake.
+// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. KeepFor panics for another type.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
 
 	// Close closes the generator.
 	Close() (lastUsed time.Time, err error)
-
-	// Handover is for this package.
-	Handover(handover.Key) handover.Queue[randflake.Lease]
 }
 
 var _ Generator = (*randflake.Generator)(nil)
@@ -194,7 +192,7 @@ func keep[G Generator](ctx context.Context, source Source, s settings, begin fun
 		if k.generator, err = begin(lease); err != nil {
 			return nil, err
 		}
-		queue := k.generator.Handover(handover.Key{})
+		queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
 		queue.OnRefusal(k.refused)
 		return queue, nil
 	})
@@ -262,7 +260,7 @@ func (k *Keeper[G]) Status() Status {
 	s := k.loop.status
 	k.loop.mu.Unlock()
 	s.Lease, s.Closed, s.DetectsCopies = k.generator.Lease(), k.closed.Load(), vmgen.Now().Detects()
-	queue := k.generator.Handover(handover.Key{})
+	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
 	s.Healthy = !s.Closed && queue.Ready() == nil &&
 		(s.Err == nil || s.End.Sub(k.loop.clock()) > k.loop.source.Limits().Window)
 	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals

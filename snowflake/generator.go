@@ -8,6 +8,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -30,9 +31,9 @@ type Generator struct {
 	state   atomic.Pointer[state]
 	refused func(error, bool) // called with each refusal, and with true while a call waits for long; or nil
 
-	mu       sync.Mutex // held while the state is replaced
-	next     []*state   // leases that were handed over, without cursors
-	lastUsed int64      // the newest second of leases that are over, or 0
+	mu       sync.Mutex               // held while the state is replaced
+	next     handover.Pending[*state] // without cursors
+	lastUsed int64                    // the newest second of leases that are over, or 0
 
 	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
@@ -138,7 +139,7 @@ func TestEndOfLife(t *testing.T) {
 // add hands over leases; the zero one drops all.
 func (b *bench) add(leases ...randflake.Lease) {
 	b.Helper()
-	queue := b.Handover(handover.Key{})
+	queue := door.Open[handover.Queue[randflake.Lease]](b.Generator)
 	for _, lease := range leases {
 		if lease == (randflake.Lease{}) {
 			queue.Drop()
@@ -219,8 +220,12 @@ func TestEndedLeasesGo(t *testing.T) {
 	b.want(1, 0)
 	b.add(testLease(2, 60, 60), testLease(3, 120, 60), testLease(4, 180, 60), testLease(5, 180, 120))
 	b.step(180_000)
-	if b.want(1, 180_000); len(b.next) != 1 || b.next[0].lease != testLease(5, 180, 120) {
-		t.Errorf("%d leases are left, want the one of worker 5", len(b.next))
+	b.want(1, 180_000)
+	for _, second := range []int64{60, 120, 180} {
+		next, ok := b.next.Take(b.layout.unitAt((testStart + second) * 1000))
+		if ok != (second == 180) || ok && next.lease != testLease(5, 180, 120) {
+			t.Errorf("second %d: %v, %v, want the lease of worker 5", second, next, ok)
+		}
 	}
 }
 
@@ -271,7 +276,7 @@ func (b *bench) count() uint64 {
 	return b.claimed.Load() + max(st.used(next), 1) - 1
 }
 
-func (b *bench) ready() error { return b.Handover(handover.Key{}).Ready() }
+func (b *bench) ready() error { return (*leases)(b.Generator).Ready() }
 
 // The last second used is that of the newest ID, not of the last one.
 func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
@@ -454,7 +459,7 @@ func TestClose(t *testing.T) {
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
-	for _, err := range []error{wait, fill, b.Handover(handover.Key{}).Add(testLease(3, 0, 60))} {
+	for _, err := range []error{wait, fill, (*leases)(b.Generator).Add(testLease(3, 0, 60))} {
 		if err != errClosed {
 			t.Errorf("%v, want errClosed", err)
 		}
@@ -556,7 +561,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	if err := b.Handover(handover.Key{}).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
+	if err := (*leases)(b.Generator).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
 		t.Errorf("worker 32 of a pinned datacenter: %v", err)
 	}
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
@@ -568,7 +573,7 @@ func TestPin(t *testing.T) {
 func TestOnRefusal(t *testing.T) {
 	var told []error
 	b := newBench(t)
-	b.Handover(handover.Key{}).OnRefusal(func(err error, _ bool) { told = append(told, err) })
+	(*leases)(b.Generator).OnRefusal(func(err error, _ bool) { told = append(told, err) })
 	b.want(6, 0)
 	b.Fill(make([]ID, 1))
 	b.Fill(make([]ID, 2))

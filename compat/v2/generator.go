@@ -7,7 +7,7 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -73,7 +73,7 @@ func New(config Config) (*Generator, error) {
 	g := &Generator{clock: config.Clock, machine: vmgen.Now()}
 	g.lease.Store(&lease)
 	inner, err := root.New(
-		anykey.Secret([16]byte(config.Secret)).(root.Secret),
+		door.Open[root.Secret]([16]byte(config.Secret)),
 		root.Lease{FirstNode: lease.NodeID, LastNode: lease.NodeID, Start: lease.Start.time(), End: lease.EndExclusive.time()},
 		root.WithClock(func() time.Time { return time.Unix(g.newest.Load(), 0) }),
 		root.Strict(),
@@ -169,7 +169,7 @@ func (g *Generator) ExtendLease(next Lease) error {
 		return nil
 	}
 	added := root.Lease{FirstNode: next.NodeID, LastNode: next.NodeID, Start: lease.EndExclusive.time(), End: next.EndExclusive.time()}
-	if err := g.inner.Handover(handover.Key{}).Add(added); err != nil {
+	if err := door.Open[handover.Queue[root.Lease]](g.inner).Add(added); err != nil {
 		return err
 	}
 	g.lease.Store(&next)
