@@ -185,7 +185,7 @@ func ExampleSecret_Derive() {
 	master := must(randflake.ParseSecret("000102030405060708090a0b0c0d0e0f"))
 	orders := master.Derive("orders", 1)
 	users := master.Derive("users", 1)
-	fmt.Println(orders.Equal(users))
+	fmt.Println(orders == users)
 	// Output: false
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/alike"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // An Option changes a Format or a Series.
@@ -66,18 +67,10 @@ func Encrypted(secret randflake.Secret) Option {
 		if err != nil {
 			return err
 		}
-		s.block = opaque{block.Encrypt, block.Decrypt}
+		s.block = hidden.Block(block)
 		return nil
 	}}
 }
-
-// An opaque block is AES behind functions, into which no printer looks: those that follow pointers, as of assertions in
-// tests, would show the round keys, of which the first is the key.
-type opaque struct{ encrypt, decrypt func(dst, src []byte) }
-
-func (opaque) BlockSize() int            { return aes.BlockSize }
-func (s opaque) Encrypt(dst, src []byte) { s.encrypt(dst, src) }
-func (s opaque) Decrypt(dst, src []byte) { s.decrypt(dst, src) }
 
 // WithCounter makes a Series open its counter with options such as counter.WithRunLength, and create it with the start and
 // step of config: each period begins at the start. The end is what the width of the number has room for.

@@ -29,7 +29,7 @@ func TestSecretFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
-	if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
+	if got, err := ReadSecret(file); got != secret || err != nil {
 		t.Errorf("not the secret that was written: %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
@@ -45,7 +45,7 @@ func TestSecretFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
+		if got, err := ReadSecret(file); got != secret || err != nil {
 			t.Errorf("%d characters: %v", len(text), err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestSecretForAFile(t *testing.T) {
 	if err := WriteSecret(secret.Hex(), secret); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ReadSecret(secret.Hex()); !got.Equal(secret) || err != nil {
+	if got, err := ReadSecret(secret.Hex()); got != secret || err != nil {
 		t.Errorf("from a file that is named so: %v", err)
 	}
 }
