@@ -267,8 +267,14 @@ func TestZeroValues(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	if c := NewCipher(NewSecret()); panics(func() { c.DecryptSlice(make([]Raw, 1, 2), make([]ID, 2)) }) == nil {
-		t.Error("DecryptSlice writes behind the end of a slice")
+	c := NewCipher(NewSecret())
+	for name, f := range map[string]func(){
+		"EncryptSlice": func() { c.EncryptSlice(make([]ID, 1, 2), make([]Raw, 2)) },
+		"DecryptSlice": func() { c.DecryptSlice(make([]Raw, 1, 2), make([]ID, 2)) },
+	} {
+		if panics(f) == nil {
+			t.Errorf("%s writes behind the end of a slice", name)
+		}
 	}
 }
 

@@ -40,7 +40,12 @@ func (c *Cipher) Decrypt(id ID) Raw {
 	return Raw(decryptBlock(c.keys(), uint64(id)))
 }
 
-// DecryptSlice is Decrypt of each ID in ids, into the raw values of dst, and much faster for many. It panics if dst is shorter.
+// EncryptSlice is Encrypt of each raw value, into the IDs of dst, and much faster for many. It panics if dst is shorter.
+func (c *Cipher) EncryptSlice(dst []ID, raws []Raw) {
+	encryptBlocks(c.keys(), asUint64(dst[:len(raws):len(dst)]), asUint64(raws))
+}
+
+// DecryptSlice is Decrypt of each ID, into the raw values of dst, and much faster for many. It panics if dst is shorter.
 func (c *Cipher) DecryptSlice(dst []Raw, ids []ID) {
 	decryptBlocks(c.keys(), asUint64(dst[:len(ids):len(dst)]), asUint64(ids))
 }
