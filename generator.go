@@ -1,7 +1,6 @@
 package randflake
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -52,29 +51,6 @@ type state struct {
 	runLength uint64
 	share     uint64         // see cursor.claim
 	claimed   *atomic.Uint64 // the generator's count
-}
-
-// An Option changes how New makes a generator.
-type Option struct{ set func(*Generator) error }
-
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
-// and simulations. Whenever the second changes, forward or back, processors drop the rest of the runs that they have
-// claimed, each a small part of a second's IDs.
-func WithClock(now func() time.Time) Option {
-	return Option{func(g *Generator) error {
-		if now == nil {
-			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
-		}
-		g.now = now
-		return nil
-	}}
-}
-
-// Strict hands out raw values in increasing order under each lease, whichever goroutine asks: by second, within a
-// second by node, and for a node by sequence. So a test with WithClock gets the same IDs in each run. All goroutines
-// then share the cursor, and an ID costs a few times as much.
-func Strict() Option {
-	return Option{func(g *Generator) error { g.strict = true; return nil }}
 }
 
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it, as generators that are made for
@@ -143,7 +119,7 @@ func (g *Generator) Generate() (ID, error) {
 	}
 	st.hot.unpin(s)
 	id, err := g.generate()
-	return id, g.told(err)
+	return id, g.report(err)
 }
 
 // load returns the state.
@@ -195,11 +171,11 @@ func (g *Generator) generate() (ID, error) {
 			g.grow(st)
 		case fresh && err != nil && !g.outdated(st, err):
 			if err = g.follow(st, now, err); err != nil {
-				return 0, public(err)
+				return 0, forCallers(err)
 			}
 		}
 		st = g.load()
-		now, fresh = g.read(), true
+		now, fresh = g.readClock(), true
 	}
 }
 
@@ -217,7 +193,7 @@ func (g *Generator) outdated(st *state, err error) bool {
 // n IDs are good all the same. For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
-	return n, g.told(err)
+	return n, g.report(err)
 }
 
 // fill is Fill, but does not report a refusal.
@@ -246,91 +222,13 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 			continue
 		case fresh && !g.outdated(st, err):
 			if err = g.follow(st, now, err); err != nil {
-				return n, public(err)
+				return n, forCallers(err)
 			}
 		}
 		st = g.load()
-		now, fresh = g.read(), true
+		now, fresh = g.readClock(), true
 	}
 	return n, nil
-}
-
-// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
-// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once. If
-// ctx ends first, the error wraps both the cause of that and the reason for the wait. Close wakes it, and so does package
-// lease with another lease.
-//
-// Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
-// waiting caller would have got.
-func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	st := g.load()
-	if g.line.Empty() {
-		s := st.hot.pin() // Generate's lines once more: with a call instead, Wait takes twice the time
-		if s != nil {
-			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
-				i := s.left - 1
-				if i < batchSize {
-					s.left = i
-					id := s.ids[i]
-					st.hot.unpin(s)
-					return ID(id), nil
-				}
-			}
-		}
-		st.hot.unpin(s)
-		if id, err := g.generate(); g.pause(err) == 0 {
-			return id, g.told(err)
-		}
-	}
-	var id [1]ID
-	if _, err := g.FillWait(ctx, id[:]); err != nil { // which looks for a copy once more: others serve those who wait
-		return 0, err
-	}
-	return id[0], nil
-}
-
-// FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
-// first n IDs are good all the same.
-func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	machine := g.load().machine
-	defer func() {
-		if machine.Stale() {
-			n, err = 0, errCopied
-		}
-	}()
-	if g.line.Empty() {
-		if n, err = g.fill(dst); g.pause(err) == 0 {
-			return n, g.told(err)
-		}
-	}
-	m, err := g.fillInTurn(ctx, dst[n:])
-	return n + m, err
-}
-
-// fillInTurn is FillWait for a caller that has to queue.
-func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
-	g.waited.Add(1)
-	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
-		made, err := g.fill(dst[n:])
-		n += made
-		if pause = g.pause(err); pause > 0 && g.refused != nil {
-			g.refused(err, true)
-		}
-		return pause, err
-	})
-	if ctx.Err() == context.Canceled {
-		return n, err // the caller gave up
-	}
-	return n, g.told(err)
-}
-
-// pause returns how long to wait before it helps to try again after err, or 0 when it does not.
-func (g *Generator) pause(err error) time.Duration {
-	switch err {
-	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
-		return coarse.UntilNext(g.time(), time.Second)
-	}
-	return 0
 }
 
 // Lease returns the lease in force; after Close, the last one.
@@ -363,7 +261,8 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 		err = ErrClosed
 	} else {
 		g.state.Store(&state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
-		if g.end(st); st.machine.Stale() {
+		g.end(st)
+		if st.machine.Stale() {
 			err = errCopied
 		}
 	}
@@ -396,11 +295,11 @@ func (g *Generator) second() (second int64, fresh bool) {
 	if g.now == nil {
 		return coarse.Seconds.Now(), false
 	}
-	return g.read(), true
+	return g.readClock(), true
 }
 
-// read reads the clock.
-func (g *Generator) read() int64 {
+// readClock reads the clock.
+func (g *Generator) readClock() int64 {
 	if g.now == nil {
 		return coarse.Seconds.Read()
 	}
@@ -415,16 +314,16 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// told returns err, after reporting it to the keeper if it is not nil.
-func (g *Generator) told(err error) error {
+// report returns err, after telling the keeper of it if it is not nil.
+func (g *Generator) report(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)
 	}
 	return err
 }
 
-// public returns err as callers get it.
-func public(err error) error {
+// forCallers returns err as callers get it.
+func forCallers(err error) error {
 	if err == errFrozen {
 		return ErrExhausted // all 2^64 values are used up
 	}

@@ -147,7 +147,7 @@ func (l *leases) Ready() error {
 		if st.closed {
 			return ErrClosed
 		}
-		now := g.read()
+		now := g.readClock()
 		_, _, err := st.bounds.plan(st.cursor.next.Load(), now)
 		switch {
 		case st.machine.Stale():
@@ -157,7 +157,7 @@ func (l *leases) Ready() error {
 		case g.outdated(st, err):
 		default:
 			if err = g.follow(st, now, err); err != nil {
-				return public(err)
+				return forCallers(err)
 			}
 		}
 	}

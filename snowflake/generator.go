@@ -106,7 +106,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
-		return 0, g.told(err)
+		return 0, g.report(err)
 	}
 	return g.id(st, start), nil
 }
@@ -115,7 +115,7 @@ func (g *Generator) Generate() (ID, error) {
 // is not nil; err is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, false)
-	return n, g.told(err)
+	return n, g.report(err)
 }
 
 // fill is Fill, but tells of no refusal. inTurn says that its caller has waited and is the first in line.
@@ -202,7 +202,7 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 			return st, 0, plan{}, err
 		}
 		next := st.cursor.next.Load()
-		now := g.layout.unitAt(g.read()) // after next was loaded: see planAhead
+		now := g.layout.unitAt(g.readClock()) // after next was loaded: see planAhead
 		p, err := st.plan(next, st.cursor.full.Load(), now)
 		if err == errClockBackward {
 			st.cursor.leave(&st.bounds, next)
@@ -256,8 +256,8 @@ func (g *Generator) Layout() *Layout {
 	return g.layout
 }
 
-// told returns err, after telling of it if it is not nil.
-func (g *Generator) told(err error) error {
+// report returns err, after telling the keeper of it if it is not nil.
+func (g *Generator) report(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)
 	}
@@ -285,8 +285,8 @@ func (g *Generator) cached() int64 {
 	return g.now().UnixMilli()
 }
 
-// read reads the clock, in Unix milliseconds.
-func (g *Generator) read() int64 {
+// readClock reads the clock, in Unix milliseconds.
+func (g *Generator) readClock() int64 {
 	if g.now == nil {
 		return coarse.Milliseconds.Read()
 	}

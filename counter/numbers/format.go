@@ -271,8 +271,8 @@ const digits = "0123456789"
 // alphabets are the alphabets that have a name. A name is never itself an alphabet: it repeats a character or has fewer
 // than ten.
 var alphabets = map[string]string{
-	"crockford":  "0123456789ABCDEFGHJKMNPQRSTVWXYZ", // without I, L, O and U
-	"consonants": "0123456789BCDFGHJKMNPQRSTVWXYZ",   // without A and E either
+	"crockford":  idtext.Crockford,
+	"consonants": "0123456789BCDFGHJKMNPQRSTVWXYZ", // without A and E either
 }
 
 // An alphabet holds the characters of the values 0, 1, 2 and so on.
