@@ -16,7 +16,8 @@
 // triple twice, whatever goroutines and clocks do; and leases that do not share both a node and a second never give the
 // same ID under one secret. What counts is the second that is written into an ID, not the moment at which it is
 // written. So a wrong clock, a process that slept or a late message can cause an error, but not a duplicate. Package
-// lease takes such leases, one window after another.
+// lease takes such leases, one window after another. One second of a lease, with what processors claim of it, is drawn at
+// https://github.com/randflake/randflake/blob/main/docs/second.svg
 //
 // If the next ID can't be proven unique, Generate returns an error at once: ErrExhausted, ErrLeaseNotStarted,
 // ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait where that helps, first come,
