@@ -40,6 +40,7 @@ func TestConcurrent(t *testing.T) {
 		"run ahead":   {RunAhead(time.Hour)},
 		"a bit ahead": {RunAhead(10 * time.Millisecond)},
 		"step back":   {StepBack()},
+		"random":      {RandomStart()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := New(l, Forever(1), options...)

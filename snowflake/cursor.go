@@ -3,6 +3,7 @@ package snowflake
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync/atomic"
 	"time"
 
@@ -123,6 +124,7 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0),  // the first unit that begins in the lease
 		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first unit that begins after it
 		life:     life,
+		random:   p.random,
 		ahead:    int64(p.ahead / l.Unit()),
 		lag:      int64(max(catchUp/l.Unit(), 1)),
 	}
@@ -162,6 +164,8 @@ type bounds struct {
 	from           int64  // the unit of base
 	first, end     int64  // the lease's units, [first, end), all of which the layout can express
 	life           int64  // the first unit that the layout can't express
+
+	random maphash.Seed // see policy
 
 	ahead int64  // how far ahead of the clock a unit may be used
 	lag   int64  // how far behind the clock a unit may be used in full
@@ -207,7 +211,16 @@ func (b *bounds) used(next uint64) uint64 {
 	if next == b.base {
 		return 0
 	}
-	return (next-1)&(1<<b.sequence-1) + 1
+	return next - b.start((next-1)>>b.sequence)
+}
+
+// start returns the first value of a slot.
+func (b *bounds) start(slot uint64) uint64 {
+	first := slot << b.sequence
+	if b.random != (maphash.Seed{}) {
+		first += maphash.Comparable(b.random, slot) % max(uint64(1)<<b.sequence/4, 1)
+	}
+	return first
 }
 
 // slot returns the candidate's values without their sequence.
@@ -254,9 +267,10 @@ func (b *bounds) outside(now int64) error {
 
 // open returns a plan for the values of a unit that has none yet.
 func (b *bounds) open(slot, next uint64) plan {
+	start := b.start(slot)
 	return plan{
-		start:   slot << b.sequence,
-		left:    1 << b.sequence,
+		start:   start,
+		left:    (slot+1)<<b.sequence - start,
 		claimed: max(b.used(next), 1),
 	}
 }

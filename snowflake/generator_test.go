@@ -266,6 +266,38 @@ func TestOrderAcrossLeases(t *testing.T) {
 	}
 }
 
+// With RandomStart, IDs of the first place in their units are spread over all shards of id % 16, where they would be in one.
+// A unit keeps three quarters of its IDs, and they grow.
+func TestRandomStart(t *testing.T) {
+	l := mustLayout(t, "time 41, worker 10, sequence 12")
+	b := newBenchFor(t, l, testLease(1, 0, 60), RandomStart())
+	shards := map[ID]int{}
+	for range 4000 {
+		b.step(1)
+		id, err := b.Generate()
+		if err != nil || id <= b.last {
+			t.Fatalf("%d after %d, %v", id, b.last, err)
+		}
+		shards[id%16]++
+		b.last = id
+	}
+	for shard := range ID(16) {
+		if n := shards[shard]; n < 150 || n > 350 {
+			t.Errorf("%d of 4,000 IDs are in shard %d", n, shard)
+		}
+	}
+	ids := make([]ID, 4097)
+	for range 100 {
+		b.step(1)
+		n, err := b.Fill(ids)
+		first, _ := l.Inspect(ids[0])
+		if err != errExhausted || uint64(n) != 4096-first.Sequence || first.Sequence >= 1024 || ids[0] <= b.last {
+			t.Errorf("%d IDs from sequence %d, %v", n, first.Sequence, err)
+		}
+		b.last = ids[n-1]
+	}
+}
+
 // count returns how many IDs were made, those of the newest unit included.
 func (b *bench) count() uint64 {
 	st := b.load()
