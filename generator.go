@@ -53,9 +53,12 @@ type state struct {
 	claimed   *atomic.Uint64 // the generator's count
 }
 
-// New returns a generator that makes IDs under a lease: make one for the whole process and keep it, as generators that are made for
-// each request, or call, begin again and repeat each other's IDs, without an error. The caller must make sure that no other
-// generator with the same secret ever has a lease that shares both a node and a second with this one; package lease does that.
+// New returns a generator that makes IDs under a lease: make one for the whole process and keep it. Generators that are made for
+// each request, or call, begin again and repeat each other's IDs, without an error; if the environment variable RANDFLAKE_DEBUG
+// is set, New refuses the second one.
+//
+// The caller must make sure that no other generator with the same secret ever has a lease that shares both a node and a second
+// with this one; package lease does that.
 // The errors wrap ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
@@ -72,6 +75,9 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 		if err := option.set(g); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkEarlier(secret, lease); err != nil {
+		return nil, err
 	}
 	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
 	return g, nil

@@ -799,6 +799,37 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// With RANDFLAKE_DEBUG, New refuses a lease that shares a node and a second with an earlier one, under the same secret alone.
+func TestSecondGenerator(t *testing.T) {
+	t.Setenv("RANDFLAKE_DEBUG", "1")
+	secret := NewSecret()
+	first := testLease(5, 6, testStart, 60)
+	for i, test := range []struct {
+		secret Secret
+		lease  Lease
+		ok     bool
+	}{
+		{secret, first, true},
+		{secret, first, false},
+		{secret, testLease(6, 7, testStart+59, 60), false},
+		{secret, testLease(4, 5, testStart-59, 60), false},
+		{secret, testLease(7, 7, testStart, 60), true},
+		{secret, testLease(4, 4, testStart, 60), true},
+		{secret, testLease(5, 6, testStart+60, 60), true},
+		{secret, testLease(5, 6, testStart-60, 60), true},
+		{NewSecret(), first, true},
+	} {
+		_, err := New(test.secret, test.lease)
+		if test.ok != (err == nil) || !test.ok && !errors.Is(err, ErrInvalidLease) {
+			t.Errorf("lease %d: %v, want one: %t", i, err, test.ok)
+		}
+	}
+	t.Setenv("RANDFLAKE_DEBUG", "")
+	if _, err := New(secret, first); err != nil {
+		t.Errorf("without RANDFLAKE_DEBUG: %v", err)
+	}
+}
+
 // A generator is small, and no processor writes to a cache line that another one's Generate uses.
 func TestMemory(t *testing.T) {
 	fixed := unsafe.Sizeof(Generator{}) + unsafe.Sizeof(state{}) + unsafe.Sizeof(cursor{}) + unsafe.Sizeof(Cipher{}) + unsafe.Sizeof(roundKeys{})
