@@ -197,7 +197,7 @@ func TestCounts(t *testing.T) {
 			status := k.Status()
 			told := map[string]float64{
 				"leases_taken_total": float64(status.Taken), "lease_failures_total": float64(status.Failed),
-				"machine_copies_total": float64(status.Copies), "ids_issued_total": float64(status.Issued),
+				"machine_copies_total": float64(status.Copies), "ids_claimed_total": float64(status.Claimed),
 				"ids_refused_total": float64(status.Refusals), "ids_exhausted_total": float64(status.Exhausted),
 				"ids_waits_total": float64(status.Waits), "lease_end_timestamp_seconds": float64(status.End.Unix()),
 				"lease_window_seconds": want["lease_window_seconds"], "lease_nodes": want["lease_nodes"],
@@ -225,20 +225,20 @@ func TestCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want["ids_issued_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
+		want["ids_claimed_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
 		want["lease_healthy"] = 0 // for the rest of the second
 		check("exhausted")
 
 		if _, err := g.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want["ids_issued_total"]++
+		want["ids_claimed_total"]++
 		want["ids_waits_total"]++
 		want["lease_healthy"] = 1
 		check("a call that waited, and was served")
 
 		g.Fill(ids)
-		want["ids_issued_total"] += float64(len(ids) - 1)
+		want["ids_claimed_total"] += float64(len(ids) - 1)
 		want["ids_exhausted_total"]++
 		want["ids_refused_total"]++
 		canceled, cancel := context.WithCancel(t.Context())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease/metrics"
@@ -29,16 +30,13 @@ type Source interface {
 	String() string
 }
 
-// A Generator makes IDs under leases: a randflake.Generator, or one of package snowflake.
+// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. KeepFor panics for another type.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
 
 	// Close closes the generator.
 	Close() (lastUsed time.Time, err error)
-
-	// Handover is for this package.
-	Handover(handover.Key) handover.Queue[randflake.Lease]
 }
 
 var _ Generator = (*randflake.Generator)(nil)
@@ -194,7 +192,7 @@ func keep[G Generator](ctx context.Context, source Source, s settings, begin fun
 		if k.generator, err = begin(lease); err != nil {
 			return nil, err
 		}
-		queue := k.generator.Handover(handover.Key{})
+		queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
 		queue.OnRefusal(k.refused)
 		return queue, nil
 	})
@@ -250,7 +248,7 @@ type Status struct {
 	// Counts since Keep.
 	Taken, Failed uint64 // leases, and attempts to take one that failed
 	Copies        uint64 // times that this machine turned out to be a copy of another one, with the leases of the original
-	Issued        uint64 // IDs made
+	Claimed       uint64 // IDs made, without the latest: those of a processor's run, or of a Snowflake's unit, count when the next one begins
 	Refusals      uint64 // calls that returned an error for want of an ID, unless their context was canceled
 	Exhausted     uint64 // refusals with randflake.ErrExhausted: too few nodes
 	Waits         uint64 // calls that had to wait for an ID, whatever came of it
@@ -262,12 +260,12 @@ func (k *Keeper[G]) Status() Status {
 	s := k.loop.status
 	k.loop.mu.Unlock()
 	s.Lease, s.Closed, s.DetectsCopies = k.generator.Lease(), k.closed.Load(), vmgen.Now().Detects()
-	queue := k.generator.Handover(handover.Key{})
+	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
 	s.Healthy = !s.Closed && queue.Ready() == nil &&
 		(s.Err == nil || s.End.Sub(k.loop.clock()) > k.loop.source.Limits().Window)
 	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
 	s.Refusals = k.refusals.Load()
-	s.Issued, s.Waits = queue.Counts()
+	s.Claimed, s.Waits = queue.Counts()
 	return s
 }
 
@@ -280,7 +278,7 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 		counter("randflake_leases_taken_total", "Leases that this process has taken.", s.Taken),
 		counter("randflake_lease_failures_total", "Failed attempts to take a lease.", s.Failed),
 		counter("randflake_machine_copies_total", "Times that the machine turned out to be a copy of another one, so that its leases were left to the original.", s.Copies),
-		counter("randflake_ids_issued_total", "IDs made.", s.Issued),
+		counter("randflake_ids_claimed_total", "IDs claimed by callers, without the latest: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins.", s.Claimed),
 		counter("randflake_ids_refused_total", "Calls that returned an error because there was no ID for them; not those that waited and were served, or were canceled.", s.Refusals),
 		counter("randflake_ids_exhausted_total", "Calls that returned an error because the leased nodes had no ID left in that second: more nodes help.", s.Exhausted),
 		counter("randflake_ids_waits_total", "Calls that had to wait for an ID, whether they got one or not.", s.Waits),

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 )
 
@@ -43,10 +44,11 @@ func (q *queue) OnRefusal(func(error, bool)) {}
 func (q *queue) Ready() error                { return nil }
 
 // It is a generator, too.
-func (q *queue) Lease() randflake.Lease                                { return randflake.Lease{} }
-func (q *queue) Counts() (issued, waited uint64)                       { return 0, 0 }
-func (q *queue) Close() (time.Time, error)                             { return time.Time{}, nil }
-func (q *queue) Handover(handover.Key) handover.Queue[randflake.Lease] { return q }
+func (q *queue) Lease() randflake.Lease           { return randflake.Lease{} }
+func (q *queue) Counts() (claimed, waited uint64) { return 0, 0 }
+func (q *queue) Close() (time.Time, error)        { return time.Time{}, nil }
+
+func init() { door.Add(func(q *queue) handover.Queue[randflake.Lease] { return q }) }
 
 func (q *queue) keep(t *testing.T, s *Space, options ...Option) (*Keeper[*queue], error) {
 	return KeepFor(t.Context(), s, func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }, append([]Option{quiet}, options...)...)

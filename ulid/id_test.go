@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
@@ -36,7 +37,7 @@ func kind() idtest.Forms[ID] {
 	}
 	for _, id := range ids {
 		text := fmt.Sprintf("%026s", new(big.Int).SetBytes(id[:]).Text(32))
-		k.IDs[strings.Map(func(r rune) rune { return rune(crockford[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)]) }, text)] = id
+		k.IDs[strings.Map(func(r rune) rune { return rune(idtext.Crockford[strings.IndexRune(idtext.Base32hex, r)]) }, text)] = id
 	}
 	return k
 }

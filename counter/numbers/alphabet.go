@@ -19,8 +19,8 @@ const digits = "0123456789"
 // alphabets are by the name that a pattern has for them.
 var alphabets = map[string]*alphabet{
 	"":           decimal,
-	"crockford":  newAlphabet("0123456789ABCDEFGHJKMNPQRSTVWXYZ"), // without I, L, O and U
-	"consonants": newAlphabet("0123456789BCDFGHJKMNPQRSTVWXYZ"),   // without A and E either
+	"crockford":  newAlphabet(idtext.Crockford),
+	"consonants": newAlphabet("0123456789BCDFGHJKMNPQRSTVWXYZ"), // without A and E either
 }
 
 var decimal = newAlphabet(digits)

@@ -252,5 +252,5 @@ func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	}
 	radix := len(f.pattern.alphabet.characters)
 	tweak := f.name + "\x00" + period
-	return ff1.New(f.settings.block(), radix, f.pattern.width, []byte(tweak))
+	return ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak))
 }

@@ -16,7 +16,7 @@ func (f *Format) checkValue() string {
 	io.WriteString(h, f.pattern.identity())
 	if block := f.settings.block; block != nil {
 		var zero [aes.BlockSize]byte
-		block().Encrypt(zero[:], zero[:])
+		block.Encrypt(zero[:], zero[:])
 		h.Write(zero[:])
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])

@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/alike"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // An Option changes a Format or a Series.
@@ -19,8 +20,8 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	period Period
 	zone   *time.Location
-	block  func() cipher.Block // of encrypted numbers, or nil. No printer looks into a function, where it would find the key
-	clock  func() time.Time    // nil for the system's
+	block  cipher.Block     // of encrypted numbers, or nil
+	clock  func() time.Time // nil for the system's
 
 	config  counter.Config
 	counter []counter.Option
@@ -66,7 +67,7 @@ func Encrypted(secret randflake.Secret) Option {
 		if err != nil {
 			return err
 		}
-		s.block = func() cipher.Block { return block }
+		s.block = hidden.Block(block)
 		return nil
 	}}
 }
