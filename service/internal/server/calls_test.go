@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -363,9 +364,13 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	for _, procedure := range procedures() {
-		for _, size := range []int{maxMessage + 1, 3 * maxBody} {
-			if a := w.call(procedure, `{"space":"`+strings.Repeat("x", size)+`"}`); a.body.Code != "invalid_argument" {
-				t.Errorf("%s with %d bytes: %d %.200s", procedure, size, a.status, a.text)
+		for _, size := range []int{maxMessage + 1, 3 * maxMessage, 1 << 20} {
+			large := `{"space":"` + strings.Repeat("x", size) + `"}`
+			for encoding, body := range map[string]string{"identity": large, "gzip": gzipped(large)} {
+				a := w.call(procedure, body, func(r *http.Request) { r.Header.Set("Content-Encoding", encoding) })
+				if a.body.Code != "invalid_argument" || !strings.Contains(a.body.Message, "want") {
+					t.Errorf("%s with %d bytes as %s: %d %.200s", procedure, size, encoding, a.status, a.text)
+				}
 			}
 		}
 	}
@@ -383,6 +388,14 @@ func TestBadInput(t *testing.T) {
 	if a := w.call("IDService/Mint", `{"space":"mint"}`, form); !strings.Contains(a.text, "want application/json") {
 		t.Errorf("a form: %d %q, want an answer that says what to send", a.status, a.text)
 	}
+}
+
+func gzipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.String()
 }
 
 // endless is a body of blanks.
