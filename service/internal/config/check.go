@@ -150,8 +150,7 @@ func (k *checker) issuer(p string, i Issuer, seen map[string]bool) {
 	seen[i.Issuer] = true
 	k.must(i.Audience != "", p+".audience", "there is none: want what tokens for this service have for aud; those for others must not do")
 	u, err := neturl.Parse(i.JWKS)
-	k.must(err == nil && u.Scheme != "http" && (i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://")),
-		p+".jwks", "want a file, or a URL that begins with https:; it can be left out if issuer is such a URL, which says where the keys are")
+	k.must(i.JWKS != "" && err == nil && u.Scheme != "http", p+".jwks", "want a file, or a URL that begins with https:, with the public keys of the issuer")
 }
 
 func (k *checker) principal(p string, who Principal, issuers, held map[string]bool) {

@@ -433,7 +433,7 @@ func (u unread) Read([]byte) (int, error) { u.Error("the body was read"); return
 // TestStrangers: callers without credentials that are known are refused before a byte of their bodies is read, learn nothing of what is
 // configured, and are answered so many times only.
 func TestStrangers(t *testing.T) {
-	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked}]\n")
+	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked, jwks: 'https://issuer.example/keys'}]\n")
 	for i, code := range []string{"unauthenticated", "resource_exhausted"} {
 		for _, procedure := range append(procedures(), "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
 			for what, token := range map[string]string{"none": "", "unknown": "x", "unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
