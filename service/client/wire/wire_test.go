@@ -88,7 +88,7 @@ func TestError(t *testing.T) {
 		if info := detail[*errdetails.ErrorInfo](sent); info.GetReason() != reason || info.GetDomain() != "randflake" || info.GetMetadata()["procedure"] != "procedure" {
 			t.Errorf("%v: described as %v, want reason %s", had, info, reason)
 		}
-		for _, k := range kinds {
+		for _, k := range codings {
 			if k.err != tt.err && k.reason != "" && errors.Is(got, k.err) {
 				t.Errorf("%v: received as %v, too", had, k.err)
 			}
