@@ -47,8 +47,14 @@ func (c *Counters) Statuses() map[string]counter.Status {
 	all := map[string]counter.Status{}
 	for name, handle := range c.handles {
 		by, _ := c.of.Counter(name)
-		sum, h := all[by.Name], handle.Status()
-		all[by.Name] = counter.Status{Taken: sum.Taken + h.Taken, Issued: sum.Issued + h.Issued, Held: sum.Held + h.Held, Err: cmp.Or(sum.Err, h.Err)}
+		sum := all[by.Name]
+		one := handle.Status()
+		all[by.Name] = counter.Status{
+			Taken:  sum.Taken + one.Taken,
+			Issued: sum.Issued + one.Issued,
+			Held:   sum.Held + one.Held,
+			Err:    cmp.Or(sum.Err, one.Err),
+		}
 	}
 	return all
 }
@@ -60,21 +66,31 @@ func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err 
 		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has", lease.ErrNoCounter, name, c.of.Name)
 	}
 	present, err = found.PeriodAt(time.Now())
-	start, step, end := cmp.Or(found.Start, 1), cmp.Or(found.Step, 1), cmp.Or(found.End, math.MaxInt64)
-	as = lease.Counter{Name: name, Next: start, Start: start, Step: step, End: end, Periods: present.Of, Check: found.Check}
+	as = lease.Counter{
+		Name:    name,
+		Start:   cmp.Or(found.Start, 1),
+		Step:    cmp.Or(found.Step, 1),
+		End:     cmp.Or(found.End, math.MaxInt64),
+		Periods: present.Of,
+		Check:   found.Check,
+	}
+	as.Next = as.Start
 	return as, present, err
 }
 
 // Take takes numbers of a counter, which it makes if need be, and says of which period they are.
 func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, period string, err error) {
 	as, present, err := c.As(name)
-	if _, checked := c.checked.Load(name); !checked && err == nil {
-		_, err = counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
-	}
 	if err != nil {
 		return run, "", err
 	}
-	c.checked.Store(name, true)
+	if _, checked := c.checked.Load(name); !checked {
+		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
+		if err != nil {
+			return run, "", err
+		}
+		c.checked.Store(name, true)
+	}
 	run, err = c.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		c.checked.Delete(name) // it was lost
@@ -90,7 +106,7 @@ func options(as lease.Counter, present lease.Period) []counter.Option {
 // openTime is how long opening a counter may take.
 const openTime = 10 * time.Second
 
-// Handle returns the handle on the present period of a counter, which it makes if need be. Who comes while it is being opened shares it.
+// Handle returns the handle on the present period of a counter, which it makes if need be. Callers share one that is being opened.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	as, present, err := c.As(name)
 	if err != nil {
@@ -122,9 +138,14 @@ func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error)
 	h := &Handle{opened, present.Key}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.handles[as.Name]; c.closed || other != nil && other.Period == h.Period {
+	other := c.handles[as.Name]
+	if other != nil && other.Period == h.Period {
 		h.Close()
-		return cmp.Or(other, h), nil
+		return other, nil
+	}
+	if c.closed {
+		h.Close()
+		return h, nil
 	}
 	c.handles[as.Name] = h
 	return h, nil

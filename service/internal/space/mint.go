@@ -21,28 +21,44 @@ var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ul
 
 // mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
 func (s *Space) mint(ctx context.Context, state *State) error {
-	layout, err := s.Layout()
-	leases, logger := taking{state.Store, s}, lease.WithLogger(s.options.Logger.With("space", s.Name))
-	switch {
-	case err != nil:
-	case s.Kind == "ulid":
-		generator, failed := ulid.New()
-		state.Minter, err = minter(nil, func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }, 26, nil), failed
-	case layout != nil:
-		keeper, failed := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
-		if err = failed; err == nil {
-			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator().FillWait, 20, func(id snowflake.ID) int64 { return int64(id) })
-		}
-	case s.Cipher != nil:
-		keeper, failed := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
-		if err = failed; err == nil {
-			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator().FillWait, 13, func(id randflake.ID) int64 { return int64(id) })
-		}
-	}
+	err := s.setMinter(ctx, state)
 	if err != nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return err
+}
+
+func (s *Space) setMinter(ctx context.Context, state *State) error {
+	layout, err := s.Layout()
+	if err != nil {
+		return err
+	}
+	leases := taking{state.Store, s}
+	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
+	switch {
+	case s.Kind == "ulid":
+		generator, err := ulid.New()
+		if err != nil {
+			return err
+		}
+		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
+		state.Minter = minter(nil, fill, 26, nil)
+	case layout != nil:
+		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
+		if err != nil {
+			return err
+		}
+		state.Own = keeper
+		state.Minter = minter(keeper, keeper.Generator().FillWait, 20, func(id snowflake.ID) int64 { return int64(id) })
+	case s.Cipher != nil:
+		keeper, err := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
+		if err != nil {
+			return err
+		}
+		state.Own = keeper
+		state.Minter = minter(keeper, keeper.Generator().FillWait, 13, func(id randflake.ID) int64 { return int64(id) })
+	}
+	return nil
 }
 
 // explain adds to the error of a generator why it has no lease, and what a caller can do.
@@ -70,8 +86,8 @@ func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randf
 	return leases, err
 }
 
-// minter returns the Minter of a generator, which has a keeper or nil, and whose IDs, made by fill, have texts of a width, or of less. number is
-// nil for IDs of more than 64 bits.
+// minter returns the Minter of a generator, whose IDs fill makes. keeper is nil where the generator needs no leases, width is the most
+// that a text of an ID has, and number is nil for IDs of more than 64 bits.
 func minter[ID interface {
 	AppendText([]byte) ([]byte, error)
 }](keeper Keeper, fill func(context.Context, []ID) (int, error), width int, number func(ID) int64) Minter {
@@ -80,7 +96,8 @@ func minter[ID interface {
 			return nil, nil, ErrNoNumber
 		}
 		ids := make([]ID, n)
-		if n, err = fill(ctx, ids); err != nil && keeper != nil {
+		n, err = fill(ctx, ids)
+		if err != nil && keeper != nil {
 			err = explain(err, keeper.Status())
 		}
 		if !asText {
@@ -91,7 +108,8 @@ func minter[ID interface {
 			return nil, numbers, err
 		}
 		// All texts share memory, which nobody writes to again: one allocation for each would be half of the cost.
-		texts, all := make([]string, n), make([]byte, 0, n*width)
+		texts = make([]string, n)
+		all := make([]byte, 0, n*width)
 		for i, id := range ids[:n] {
 			begin := len(all)
 			all, _ = id.AppendText(all) // never fails
