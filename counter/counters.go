@@ -81,8 +81,16 @@ func On(space *lease.Space) *Counters { return From(space) }
 // From returns the counters of a source.
 func From(source Source) *Counters { return &Counters{Source: source} }
 
+// check panics unless From made s, of a source.
+func (s *Counters) check() {
+	if s == nil || s.Source == nil {
+		panic("counter: no Counters, or zero ones: make some with On or From")
+	}
+}
+
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (s *Counters) Create(ctx context.Context, name string, config Config) error {
+	s.check()
 	return s.CreateCounter(ctx, config.record(name))
 }
 
@@ -130,6 +138,7 @@ func WithLogger(l *slog.Logger) Option {
 }
 
 func (s *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
+	s.check()
 	set = settings{least: 10, most: 1e9, logger: slog.Default()}
 	for i, option := range options {
 		if option.set == nil {
@@ -180,6 +189,7 @@ func (c *Counter) Status() Status {
 
 // Status returns a snapshot, in which Held is 0. It never waits for the space.
 func (s *Strict) Status() Status {
+	s.check()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Status{Taken: s.taken, Issued: s.issued, Err: s.why}

@@ -402,6 +402,24 @@ func TestNoCounter(t *testing.T) {
 			func() { (*Counter)(nil).Close() },
 			func() { (*Counter)(nil).Status() },
 		},
+		"counter: no Strict, or the zero one: make one with OpenStrict": {
+			func() { new(Strict).Next(t.Context()) },
+			func() { new(Strict).Fill(t.Context(), nil) },
+			func() { new(Strict).Close() },
+			func() { new(Strict).Status() },
+			func() { (*Strict)(nil).Next(t.Context()) },
+			func() { (*Strict)(nil).Fill(t.Context(), nil) },
+			func() { (*Strict)(nil).Close() },
+			func() { (*Strict)(nil).Status() },
+		},
+		"counter: no Counters, or zero ones: make some with On or From": {
+			func() { new(Counters).Open(t.Context(), "orders") },
+			func() { new(Counters).OpenStrict(t.Context(), "orders") },
+			func() { new(Counters).Create(t.Context(), "orders", Config{}) },
+			func() { (*Counters)(nil).Open(t.Context(), "orders") },
+			func() { (*Counters)(nil).OpenStrict(t.Context(), "orders") },
+			func() { (*Counters)(nil).Create(t.Context(), "orders", Config{}) },
+		},
 	} {
 		for i, call := range calls {
 			func() {
