@@ -48,11 +48,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return response, nil
 		}
-		place := "" // of the data
-		if c.state.Store != nil {
-			place = c.state.Store.String()
-		}
-		sent, whole := wire.Error(err, place)
+		sent, whole := wire.Error(err, c.state.Store.String())
 		hungUp := caller.Err() != nil // or has waited for as long as it wanted
 		if !whole && !hungUp && s.usage.Call(c.principal, "*failures", 10, 100) {
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.principal, "request", c.request, "error", err)
@@ -91,9 +87,6 @@ func (s *Server) authorize(c *call, procedure string, message any) error {
 	state, err := c.in.State()
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
-	}
-	if needsStore := verb != "mint" && verb != "inspect"; needsStore && state.Store == nil {
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
 	}
 	c.state = state
 	return nil

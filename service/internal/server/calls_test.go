@@ -24,7 +24,6 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 // TestMint: IDs are those of the space, in each form, all different, and open to what they are.
@@ -40,10 +39,6 @@ func TestMint(t *testing.T) {
 			id, err := snowflake.Parse(text)
 			f, _ := snowflake.Twitter().Inspect(id)
 			return f.Time, err
-		},
-		"ulid": func(text string) (time.Time, error) {
-			id, err := ulid.Parse(text)
-			return ulid.Inspect(id).Time, err
 		},
 	} {
 		ids := w.call("IDService/Mint", `{"space":"`+space+`","count":3}`).body.IDs
@@ -90,12 +85,10 @@ func TestInspect(t *testing.T) {
 	for _, tt := range []struct{ space, id, want string }{
 		{"sorted", `"number":"1541815603606036485"`, "2022-06-28T16:07:40.105Z node 378 sequence 5"},
 		{"sorted", `"text":"1541815603606036485"`, "2022-06-28T16:07:40.105Z node 378 sequence 5"},
-		{"ulid", `"text":"01ARZ3NDEKTSV4RRFFQ69G5FAV"`, "2016-07-30T23:54:10.259Z node 0 sequence 0"},
 		{"mint", `"number":"7"`, fields(7)},
 		{"mint", `"number":"-7"`, fields(-7)},
 		{"mint", `"text":"` + randflake.ID(-7).String() + `"`, fields(-7)},
 		{"sorted", `"number":"-1"`, "invalid_argument"},
-		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, "the ID is of the year 10889"},
 	} {
 		a := w.call("IDService/Inspect", `{"space":"`+tt.space+`",`+tt.id+`}`)
 		got := fmt.Sprintf("%s node %d sequence %d", a.body.Time, a.body.Node, cmp.Or(a.body.Sequence, 0))
@@ -261,7 +254,7 @@ func TestLimits(t *testing.T) {
 		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
-		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
+		{"slow", "IDService/Mint", `{"space":"wide"}`, "permission_denied"},
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
@@ -287,7 +280,7 @@ func TestLimits(t *testing.T) {
 	}()
 	slowed := false
 	for range 2 * int(config.DefaultRate) {
-		slowed = slowed || w.call("IDService/Mint", `{"space":"ulid"}`, as("slow")).body.Code == "resource_exhausted"
+		slowed = slowed || w.call("IDService/Mint", `{"space":"wide"}`, as("slow")).body.Code == "resource_exhausted"
 	}
 	if !slowed {
 		t.Error("denied calls count against no rate")
@@ -309,7 +302,7 @@ func TestNoRoom(t *testing.T) {
 			all = append(all, done)
 		}
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
-		many := `{"space":"ulid","count":1000}`
+		many := `{"space":"wide","count":1000}`
 		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
 			t.Errorf("there is no room: %d %s", a.status, a.text)
 		}
@@ -339,7 +332,6 @@ func TestBadInput(t *testing.T) {
 		{"LeaseService/Take", `{"space":"none","window":1}`, ""}, // which is nobody else's either
 		{"LeaseService/Take", `{"space":"none","window":1000000000}`, "unavailable"},
 		{"LeaseService/Take", `{"space":"none","window":1,"nodes":200000}`, "invalid_argument"},
-		{"LeaseService/Take", `{"space":"ulid"}`, "failed_precondition"},
 		{"LeaseService/Take", `{"space":"other"}`, "not_found"},
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
@@ -347,12 +339,9 @@ func TestBadInput(t *testing.T) {
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
-		{"IDService/Mint", `{"space":"ulid","form":"FORM_NUMBER"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint","text":"not an ID"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"sorted","text":"x"}`, "invalid_argument"},
-		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument"},
-		{"IDService/Inspect", `{"space":"ulid","number":"1"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition"},
 		{"CounterService/Next", `{"space":"none","counter":"orders","count":65537}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
@@ -785,7 +774,7 @@ func TestChangedFiles(t *testing.T) {
 	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
 		before := w.setup.Load().spaces
 		write(tt.file, tt.text)
-		if err := w.Configure(c, w.files); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["ulid"] != before["ulid"] {
+		if err := w.Configure(c, w.files); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
 			t.Errorf("%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
 		}
 		os.Remove(tt.file)

@@ -13,7 +13,6 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
@@ -53,9 +52,6 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 	if err != nil {
 		return nil, err
 	}
-	if answer.Time.CheckValid() != nil {
-		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
-	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
 	if id == "" {
@@ -68,23 +64,16 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 // open returns what an ID of a space holds.
 func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
 	layout, err := in.Layout()
-	_, isNumber := m.Id.(*api.InspectRequest_Number)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case m.Id == nil:
+	}
+	if m.Id == nil {
 		return nil, invalid("no ID: want text, or number")
-	case in.Kind == "ulid" && isNumber:
-		return nil, space.ErrNoNumber
-	case in.Kind == "ulid":
-		id, err := ulid.Parse(m.GetText())
-		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
-	case layout != nil:
-		id := snowflake.ID(m.GetNumber())
-		if !isNumber {
-			if id, err = snowflake.Parse(m.GetText()); err != nil {
-				return nil, err
-			}
+	}
+	if layout != nil {
+		id, err := readID(m, snowflake.Parse)
+		if err != nil {
+			return nil, err
 		}
 		f, err := layout.Inspect(id)
 		if err != nil {
@@ -95,14 +84,20 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	if in.Cipher == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
 	}
-	id := randflake.ID(m.GetNumber())
-	if !isNumber {
-		if id, err = randflake.Parse(m.GetText()); err != nil {
-			return nil, err
-		}
+	id, err := readID(m, randflake.Parse)
+	if err != nil {
+		return nil, err
 	}
 	f := in.Cipher.Inspect(id)
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
+}
+
+// readID returns the ID of a request, which is a number or a text to parse.
+func readID[ID ~int64 | ~uint64](m *api.InspectRequest, parse func(string) (ID, error)) (ID, error) {
+	if number, ok := m.Id.(*api.InspectRequest_Number); ok {
+		return ID(number.Number), nil
+	}
+	return parse(m.GetText())
 }
 
 // worker returns the static parts of an ID as one number, the first one highest.

@@ -112,10 +112,8 @@ func (s *Server) gauges() []metrics.Metric {
 			if state.Own != nil {
 				of = append(of, state.Own.Metrics()...)
 			}
-			if state.Counters != nil {
-				for counter, status := range state.Counters.Statuses() {
-					of = append(of, status.Metrics(counter)...)
-				}
+			for counter, status := range state.Counters.Statuses() {
+				of = append(of, status.Metrics(counter)...)
 			}
 		}
 		all = append(all, metrics.With(map[string]string{"space": name}, metrics.Func(func() []metrics.Metric { return of })).Metrics()...)

@@ -9,20 +9,16 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 // A Minter makes n IDs, as text or as integers. If ctx ends first, there are fewer, and an error. It is safe for
 // concurrent use.
 type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
 
-// ErrNoNumber says that an ID has more than 64 bits.
-var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
-
 // mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
 func (s *Space) mint(ctx context.Context, state *State) error {
 	err := s.setMinter(ctx, state)
-	if err != nil && state.Store != nil {
+	if err != nil {
 		state.Store.Close()
 	}
 	return err
@@ -36,27 +32,20 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 	leases := taking{state.Store, s}
 	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
 	switch {
-	case s.Kind == "ulid":
-		generator, err := ulid.New()
-		if err != nil {
-			return err
-		}
-		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-		state.Minter = minter(nil, fill, 26, nil)
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(keeper, keeper.Generator().FillWait, 20, func(id snowflake.ID) int64 { return int64(id) })
+		state.Minter = minter(keeper, keeper.Generator().FillWait, 20)
 	case s.Cipher != nil:
 		keeper, err := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(keeper, keeper.Generator().FillWait, 13, func(id randflake.ID) int64 { return int64(id) })
+		state.Minter = minter(keeper, keeper.Generator().FillWait, 13)
 	}
 	return nil
 }
@@ -86,24 +75,21 @@ func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randf
 	return leases, err
 }
 
-// minter returns the Minter of a generator, whose IDs fill makes. keeper is nil where the generator needs no leases, width is the most
-// that a text of an ID has, and number is nil for IDs of more than 64 bits.
+// minter returns the Minter of a keeper, in whose generator fill makes IDs. The text of an ID has at most width bytes.
 func minter[ID interface {
+	~int64 | ~uint64
 	AppendText([]byte) ([]byte, error)
-}](keeper Keeper, fill func(context.Context, []ID) (int, error), width int, number func(ID) int64) Minter {
+}](keeper Keeper, fill func(context.Context, []ID) (int, error), width int) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
-		if !asText && number == nil {
-			return nil, nil, ErrNoNumber
-		}
 		ids := make([]ID, n)
 		n, err = fill(ctx, ids)
-		if err != nil && keeper != nil {
+		if err != nil {
 			err = explain(err, keeper.Status())
 		}
 		if !asText {
 			numbers = make([]int64, n)
 			for i, id := range ids[:n] {
-				numbers[i] = number(id)
+				numbers[i] = int64(id)
 			}
 			return nil, numbers, err
 		}
