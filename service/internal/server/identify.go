@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -73,9 +72,6 @@ func (s *Server) identified(w http.ResponseWriter, r *http.Request) (*call, erro
 	}
 	if c.unknown == nil {
 		return c, nil
-	}
-	if !s.strangers.Allow() {
-		return c, connect.NewError(connect.CodeResourceExhausted, errors.New("too many calls without credentials that are known: try again"))
 	}
 	s.deny(c.caller, "", "procedure", r.URL.Path, "why", access.Why(c.unknown))
 	return c, connect.NewError(connect.CodeUnauthenticated, c.unknown)

@@ -63,11 +63,6 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s for %s after many calls: %d %s", path, who, a.status, a.text)
 		}
 	}
-	w.strangers.SetBurst(0)
-	w.strangers.SetLimit(0)
-	if a := w.send(http.MethodGet, "/", "", as("nobody")); a.status != http.StatusTooManyRequests {
-		t.Errorf("too many strangers: %d %s", a.status, a.text)
-	}
 	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) {
 		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
 	}

@@ -16,7 +16,6 @@ import (
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
-	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
@@ -27,11 +26,10 @@ import (
 
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
-	open      space.Opener
-	audit     *auditLog
-	logger    *slog.Logger
-	usage     *access.Usage
-	strangers *rate.Limiter // answers to those who are not known
+	open   space.Opener
+	audit  *auditLog
+	logger *slog.Logger
+	usage  *access.Usage
 
 	Metrics *Metrics
 
@@ -65,12 +63,7 @@ func (f Files) Close() {
 
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{
-		open:      open,
-		logger:    logger,
-		usage:     access.NewUsage(),
-		strangers: rate.NewLimiter(100, 500),
-	}
+	s := &Server{open: open, logger: logger, usage: access.NewUsage()}
 	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
 	s.Metrics = newMetrics(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
