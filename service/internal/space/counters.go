@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
@@ -17,36 +18,42 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
+// maxHandles is how many counters are known at a time, as callers may make up names of a pattern. The one that was not used for
+// longest is forgotten, with the numbers in its run.
+const maxHandles = 4096
+
 // Counters are the counters of a space, with a handle on each one of which Next was asked. They are safe for concurrent use.
 type Counters struct {
 	counter.Source
 	of      config.Space
 	logger  *slog.Logger
 	opening singleflight.Group
-	checked sync.Map // names of counters that are as the configuration has them
+	checked *lru.Cache[string, struct{}] // names of counters that are as the configuration has them
 
-	mu      sync.Mutex
-	handles map[string]*Handle
-	closed  bool
+	handles *lru.Cache[string, *Handle]
+
+	mu     sync.Mutex // held while a handle is added, and by Close
+	closed bool
 }
 
 // A Handle is of one period, by its key, if the counter has periods.
 type Handle struct {
 	*counter.Counter
+	name   string
 	Period string
 }
 
 func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
-	return &Counters{Source: source, of: of, logger: logger, handles: map[string]*Handle{}}
+	checked, _ := lru.New[string, struct{}](maxHandles) // fails for sizes below 1
+	handles, _ := lru.New[string, *Handle](maxHandles)
+	return &Counters{Source: source, of: of, logger: logger, checked: checked, handles: handles}
 }
 
 // Statuses returns the sums of the statuses of all handles that are one counter, or one pattern, of the configuration.
 func (c *Counters) Statuses() map[string]counter.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	all := map[string]counter.Status{}
-	for name, handle := range c.handles {
-		by, _ := c.of.Counter(name)
+	for _, handle := range c.handles.Values() {
+		by, _ := c.of.Counter(handle.name)
 		sum := all[by.Name]
 		one := handle.Status()
 		all[by.Name] = counter.Status{
@@ -84,16 +91,16 @@ func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Ru
 	if err != nil {
 		return run, "", err
 	}
-	if _, checked := c.checked.Load(name); !checked {
+	if _, checked := c.checked.Get(name); !checked {
 		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
 		if err != nil {
 			return run, "", err
 		}
-		c.checked.Store(name, true)
+		c.checked.Add(name, struct{}{})
 	}
 	run, err = c.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		c.checked.Delete(name) // it was lost
+		c.checked.Remove(name) // it was lost
 	}
 	return run, present.Key, err
 }
@@ -112,9 +119,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	h := c.handles[name]
-	c.mu.Unlock()
+	h, _ := c.handles.Get(name)
 	if h != nil && h.Period == present.Key {
 		return h, nil
 	}
@@ -135,10 +140,10 @@ func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{opened, present.Key}
+	h := &Handle{opened, as.Name, present.Key}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	other := c.handles[as.Name]
+	other, _ := c.handles.Get(as.Name)
 	if other != nil && other.Period == h.Period {
 		h.Close()
 		return other, nil
@@ -147,7 +152,7 @@ func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error)
 		h.Close()
 		return h, nil
 	}
-	c.handles[as.Name] = h
+	c.handles.Add(as.Name, h)
 	return h, nil
 }
 
@@ -156,7 +161,7 @@ func (c *Counters) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for _, h := range c.handles {
+	for _, h := range c.handles.Values() {
 		h.Close()
 	}
 }

@@ -619,6 +619,38 @@ func TestOpening(t *testing.T) {
 	})
 }
 
+// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was forgotten goes on.
+func TestManyCounters(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		all := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "*"}).open(t).Counters
+		use := func(name string) (next, taken int64) {
+			h, err := all.Handle(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, err = h.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, _, err := all.Take(t.Context(), name, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return next, run.First
+		}
+		next, taken := use("first")
+		for i := range maxHandles + 10 {
+			use(fmt.Sprint("n", i))
+		}
+		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.checked.Len() > maxHandles {
+			t.Errorf("%d handles, and %d checked: want %d", all.handles.Len(), all.checked.Len(), maxHandles)
+		}
+		if later, more := use("first"); later <= max(next, taken) || more <= later {
+			t.Errorf("%d and %d after %d and %d", later, more, next, taken)
+		}
+	})
+}
+
 // TestTry: a store that is not there, for another secret, or of another kind is told of, and nothing is taken.
 func TestTry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
