@@ -63,6 +63,11 @@ func (b body) Close() error {
 	return nil
 }
 
+// signing runs a test of an issuer whose keys are at a URL.
+func signing(t *testing.T, run func(t *testing.T, s *signer)) {
+	synctest.Test(t, func(t *testing.T) { run(t, newSigner(t, keysURL)) })
+}
+
 func newSigner(t *testing.T, jwks string) *signer {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -217,8 +222,7 @@ func (s *signer) hangUp() {
 
 // TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are. The log says what is wrong.
 func TestServiceAccounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		other := newSigner(t, keysURL)
 		third := newSigner(t, keysURL)
 		s.served = slices.Concat(third.served, s.served, third.served) // of one name
@@ -336,8 +340,7 @@ const keysURL = "https://keys.example/set"
 // TestMadeUpKey: a call that names a made-up key and hangs up keeps no good token out, delays none, keeps no withdrawn key in use, and
 // causes one fetch a minute at most.
 func TestMadeUpKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		s.delay = 3 * time.Second
 		s.hangUp()
 		s.good() // waits for the fetch
@@ -391,8 +394,7 @@ func TestCrowd(t *testing.T) {
 
 // TestSlowIssuer: an issuer is waited for, but no longer than five seconds.
 func TestSlowIssuer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		s.delay = 4 * time.Second
 		s.good()
 		time.Sleep(2 * time.Hour)
@@ -407,8 +409,7 @@ func TestSlowIssuer(t *testing.T) {
 
 // TestKeysAge: known keys are used while the issuer is away, for an hour; and once it is there again, its tokens are good.
 func TestKeysAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		s.good()
 		s.serve()
 		before := s.fetches()
@@ -441,8 +442,7 @@ func TestKeysAge(t *testing.T) {
 
 // TestKeysNeverHad: without any keys, there is a fetch a second.
 func TestKeysNeverHad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		s.serve()
 		for range 300 {
 			s.hangUp()
@@ -459,8 +459,7 @@ func TestKeysNeverHad(t *testing.T) {
 
 // TestUnusableKeys: an answer that has no keys replaces none, and the log says what is wrong with it.
 func TestUnusableKeys(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		keys := s.text(s.served)
 		for _, tt := range []struct{ says, why string }{
 			{"<html>all is well</html>", "invalid character"},
@@ -488,40 +487,28 @@ func TestUnusableKeys(t *testing.T) {
 	})
 }
 
-// TestNewKey: the first token with a new key is good, within the ten minutes in which the keys from before are.
-func TestNewKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
-		s.good()
-		s.serve("one", "two")
-		time.Sleep(2 * time.Minute)
-		if err := s.call(t.Context(), "two"); err != nil {
-			t.Errorf("a new key: %v", err)
-		}
-	})
-}
-
-// TestKeysOfReload: a reload keeps the keys of an issuer that has not changed; only keys for signatures count.
+// TestKeysOfReload: a reload keeps the keys of an issuer that has not changed; only keys for signatures count; the first token with a new
+// key is good; and no redirect leads to other keys.
 func TestKeysOfReload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+	signing(t, func(t *testing.T, s *signer) {
 		s.serve("one sig", "three enc")
 		s.good()
 		s.bad("a key for encryption", "three")
 		s.serve()
 		s.reload()
 		s.good()
+		s.serve("one", "two")
+		time.Sleep(2 * time.Minute)
+		if err := s.call(t.Context(), "two"); err != nil {
+			t.Errorf("a new key: %v", err)
+		}
+		s.serve()
 		s.config.Issuers[0].JWKS += "/2"
 		s.reload()
 		s.bad("the key of another set", "one")
-	})
-}
-
-// TestRedirect: no redirect leads to other keys.
-func TestRedirect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSigner(t, keysURL)
+		s.serve("one")
 		s.moved = "http://keys.example/set"
+		time.Sleep(2 * time.Minute)
 		s.bad("keys from a URL that is not https", "one")
 	})
 }
