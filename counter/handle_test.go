@@ -394,20 +394,45 @@ func TestStuck(t *testing.T) {
 
 // What nobody made says so.
 func TestNoCounter(t *testing.T) {
-	const want = "counter: no Counter, or the zero one: make one with Open"
-	for _, c := range []*Counter{nil, new(Counter)} {
-		for name, call := range map[string]func(){
-			"Next":     func() { c.Next() },
-			"Fill":     func() { c.Fill(make([]int64, 1)) },
-			"Wait":     func() { c.Wait(t.Context()) },
-			"FillWait": func() { c.FillWait(t.Context(), make([]int64, 1)) },
-			"Close":    func() { c.Close() },
-			"Status":   func() { c.Status() },
-		} {
+	for want, calls := range map[string][]func(){
+		"counter: no Counter, or the zero one: make one with Open": {
+			func() { new(Counter).Next() },
+			func() { new(Counter).Fill(make([]int64, 1)) },
+			func() { new(Counter).Wait(t.Context()) },
+			func() { new(Counter).FillWait(t.Context(), make([]int64, 1)) },
+			func() { new(Counter).Close() },
+			func() { new(Counter).Status() },
+			func() { (*Counter)(nil).Next() },
+			func() { (*Counter)(nil).Fill(make([]int64, 1)) },
+			func() { (*Counter)(nil).Wait(t.Context()) },
+			func() { (*Counter)(nil).FillWait(t.Context(), make([]int64, 1)) },
+			func() { (*Counter)(nil).Close() },
+			func() { (*Counter)(nil).Status() },
+		},
+		"counter: no Strict, or the zero one: make one with OpenStrict": {
+			func() { new(Strict).Next(t.Context()) },
+			func() { new(Strict).Fill(t.Context(), nil) },
+			func() { new(Strict).Close() },
+			func() { new(Strict).Status() },
+			func() { (*Strict)(nil).Next(t.Context()) },
+			func() { (*Strict)(nil).Fill(t.Context(), nil) },
+			func() { (*Strict)(nil).Close() },
+			func() { (*Strict)(nil).Status() },
+		},
+		"counter: no Counters, or zero ones: make some with On or From": {
+			func() { new(Counters).Open(t.Context(), "orders") },
+			func() { new(Counters).OpenStrict(t.Context(), "orders") },
+			func() { new(Counters).Create(t.Context(), "orders", Config{}) },
+			func() { (*Counters)(nil).Open(t.Context(), "orders") },
+			func() { (*Counters)(nil).OpenStrict(t.Context(), "orders") },
+			func() { (*Counters)(nil).Create(t.Context(), "orders", Config{}) },
+		},
+	} {
+		for i, call := range calls {
 			func() {
 				defer func() {
 					if said := recover(); said != want {
-						t.Errorf("%s of %p panics with %v, want %q", name, c, said, want)
+						t.Errorf("call %d panics with %v, want %q", i, said, want)
 					}
 				}()
 				call()
