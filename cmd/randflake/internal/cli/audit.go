@@ -74,8 +74,12 @@ type audit struct {
 	decode  decoder
 }
 
+// longestRow is that of CSV, in bytes, in which columns behind the first can be long.
+const longestRow = 1 << 30
+
 func (a *audit) read() error {
 	lines := bufio.NewScanner(a.stdin)
+	lines.Buffer(nil, longestRow)
 	var texts []string
 	for lines.Scan() {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
@@ -84,7 +88,10 @@ func (a *audit) read() error {
 		}
 		texts = append(texts, trimmed(text))
 	}
-	a.parseAll(texts)
+	if !a.parseAll(texts) && !a.text { // digits alone are numbers, as of an auto-increment
+		a.decimal = true
+		a.parseAll(texts)
+	}
 	for i, text := range texts {
 		var id ulid.ID
 		switch {

@@ -33,6 +33,13 @@ func twitterIDs(n int) (texts []string) {
 	return texts
 }
 
+func numbersFrom(first, n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprint(first+i))
+	}
+	return texts
+}
+
 func ulidTexts(n int) (texts []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
@@ -98,6 +105,8 @@ func TestAudit(t *testing.T) {
 		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
 		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none"}, []string{"workers"}},
 		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
+		"auto-increment":        {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"}, []string{"workers", "made"}},
+		"Unix milliseconds":     {numbersFrom(1735689600000, 1000), nil, []int{7}, []string{"IDs      1001, and 0 lines"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, says := plant(tt.texts, tt.doubles...)
@@ -132,6 +141,7 @@ func TestAuditReads(t *testing.T) {
 		says  []string
 	}{
 		"CSV":         {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"long rows":   {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
 		"other lines": {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
 		"typed":       {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
 		"UUIDs":       {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
