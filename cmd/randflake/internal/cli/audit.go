@@ -83,10 +83,11 @@ func (a *audit) read() error {
 	var texts []string
 	for lines.Scan() {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
-		if len(texts) == 0 && !strings.ContainsAny(text, "0123456789") {
-			text = "" // the title of the column
+		text = trimmed(text)
+		if len(texts) == 0 && isTitle(text) || strings.EqualFold(text, "null") {
+			text = ""
 		}
-		texts = append(texts, trimmed(text))
+		texts = append(texts, text)
 	}
 	if !a.parseAll(texts) && !a.text { // digits alone are numbers, as of an auto-increment
 		a.decimal = true
@@ -112,6 +113,13 @@ func (a *audit) read() error {
 		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
 	}
 	return lines.Err()
+}
+
+// isTitle reports whether text is the title of a column. IDs without digits are longer than words, and rare.
+func isTitle(text string) bool {
+	word := text[len(prefixOf(text)):]
+	_, err := randflake.Parse(word)
+	return !strings.ContainsAny(text, "0123456789") && (err != nil || len(word) < 12)
 }
 
 // choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.

@@ -140,13 +140,16 @@ func TestAuditReads(t *testing.T) {
 		input string
 		says  []string
 	}{
-		"CSV":         {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
-		"long rows":   {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
-		"other lines": {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
-		"typed":       {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
-		"UUIDs":       {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
-		"a rollback":  {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
-		"a gap":       {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+		"CSV":          {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"long rows":    {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
+		"other lines":  {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
+		"NULL":         {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
+		"a long title": {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
+		"no digits":    {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
+		"typed":        {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
+		"UUIDs":        {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
+		"a rollback":   {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
+		"a gap":        {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {
