@@ -36,6 +36,9 @@ func Of[S Space[T], T Inner](inner T) ID[S, T] { return ID[S, T]{hidden: hide(ra
 // Inner returns the inner value, which is not encrypted.
 func (id ID[S, T]) Inner() T { return T(reveal(id.hidden)) }
 
+// IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a struct without exported fields for empty.
+func (id ID[S, T]) IsZero() bool { return id.hidden == 0 }
+
 // mask returns the masked form.
 func (id ID[S, T]) mask() (randflake.Typed[S], error) {
 	masked, err := maskerOf[S]().Mask(id.Inner())

@@ -39,6 +39,9 @@ func (id UUID[S, T]) Inner() (inner T) {
 	return inner
 }
 
+// IsZero reports whether the inner UUID is zero, as the one of an ID.
+func (id UUID[S, T]) IsZero() bool { return id == UUID[S, T]{} }
+
 // ParseUUID opens the text of a masked UUID, in either case. The error wraps ErrInvalidID, or is one of UUIDMasker.Open.
 func ParseUUID[S UUIDSpace[T], T ~[16]byte](text string) (id UUID[S, T], err error) {
 	err = id.UnmarshalText([]byte(text))
