@@ -304,6 +304,13 @@ func TestGORMCallback(t *testing.T) {
 		t.Errorf("keys that there were are %v, %v and %v", one.Lines[1].ID, one.Lines[1].LabelID, many[1].ID)
 	}
 
+	row := map[string]any{}
+	for _, rows := range []any{row, &row, []map[string]any{row}} {
+		if err := db.Model(&Invoice{}).Create(rows).Error; err == nil || !strings.Contains(err.Error(), "want a struct") {
+			t.Errorf("a %T is created without a key: %v", rows, err)
+		}
+	}
+
 	seen := map[randflake.ID]bool{}
 	for _, invoice := range append(many, &one) {
 		var got Invoice
