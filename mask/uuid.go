@@ -95,7 +95,7 @@ func (id *UUID[S, T]) Bind(text string) error { return id.UnmarshalText([]byte(t
 func (id *UUID[S, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
 // Value returns the text of the inner UUID for the database. For another version than 7 the error wraps ErrInvalidID. For a BINARY(16)
-// pass what Inner returns.
+// pass the 16 bytes of what Inner returns, as by inner[:], since most types of UUIDs are texts to a database.
 func (id UUID[S, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	return ulid.FormatUUID(ulid.ID(inner)), checkVersion(inner, 7)
