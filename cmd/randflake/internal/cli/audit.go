@@ -94,16 +94,11 @@ func (a *audit) read() error {
 		a.parseAll(texts)
 	}
 	for i, text := range texts {
-		var id ulid.ID
-		switch {
-		case a.all[i].err == nil:
-			binary.BigEndian.PutUint64(id[8:], uint64(a.all[i].id))
-		case id.Scan(text) == nil:
-			a.wide = true
-		case text != "":
-			a.odd++
-			fallthrough
-		default:
+		id, ok := a.idOf(text, a.all[i])
+		if !ok {
+			if text != "" {
+				a.odd++
+			}
 			continue
 		}
 		a.entries = append(a.entries, entry{id, text, i + 1})
@@ -113,6 +108,23 @@ func (a *audit) read() error {
 		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
 	}
 	return lines.Err()
+}
+
+// idOf returns the ID in a text, which is p as that of a Randflake.
+func (a *audit) idOf(text string, p parsed) (id ulid.ID, ok bool) {
+	if p.err == nil {
+		binary.BigEndian.PutUint64(id[8:], uint64(p.id))
+		return id, true
+	}
+	if tsid, ok := tsidOf(text); ok {
+		binary.BigEndian.PutUint64(id[8:], uint64(tsid))
+		return id, true
+	}
+	if id, ok = uuidOf(text); !ok {
+		ok = id.Scan(text) == nil
+	}
+	a.wide = a.wide || ok
+	return id, ok
 }
 
 // isTitle reports whether text is the title of a column. IDs without digits are longer than words, and rare.

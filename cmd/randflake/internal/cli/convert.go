@@ -89,7 +89,7 @@ func (p *parser) parseAll(texts []string) bool {
 	}
 	known := true
 	for i, text := range texts {
-		if p.all[i].err != nil { // now that the others are known
+		if p.all[i].err != nil && isAmbiguous(text) { // now that the others are known
 			p.all[i] = p.parse(text)
 			known = known && p.formOf(text) != ""
 		}
