@@ -28,7 +28,8 @@ func (t *tool) auditCommand() *cobra.Command {
 		Long: `Say what IDs tell, which are lines of standard input or the first column of CSV:
 which come twice, when and by which workers they were made, how many there are
 at least, and the rate. Without --layout it is the one with the newest times that
-are not in the future. The exit status is 1 if an ID comes twice.`,
+are not in the future, of those that have not ended. The exit status is 1 if an
+ID comes twice.`,
 		Example: "  psql -Atc 'SELECT id FROM orders' | randflake audit",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -149,6 +150,9 @@ func (a *audit) choose() {
 		a.try(kindSnowflake+" "+a.layout.Name(), a.layout.Epoch(), decoderOf(a.layout))
 	case a.cipher == nil || !a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake):
 		for _, l := range snowflake.Presets() {
+			if l.Expires().Before(a.now()) {
+				continue // all positive numbers are of its past, random ones too
+			}
 			a.try(kindSnowflake+" "+l.Name(), l.Epoch(), decoderOf(l))
 		}
 	}

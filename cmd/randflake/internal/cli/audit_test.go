@@ -40,6 +40,15 @@ func numbersFrom(first, n int) (texts []string) {
 	return texts
 }
 
+// randomNumbers are those of math/rand's Int63, as others have them for keys.
+func randomNumbers(n int) (texts []string) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range n {
+		texts = append(texts, fmt.Sprint(random.Int64()))
+	}
+	return texts
+}
+
 func ulidTexts(n int) (texts []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
@@ -106,6 +115,8 @@ func TestAudit(t *testing.T) {
 		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none"}, []string{"workers"}},
 		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
 		"auto-increment":        {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"}, []string{"workers", "made"}},
+		"random numbers":        {randomNumbers(1000), nil, []int{5}, []string{"kind     none"}, []string{"workers", "made"}},
+		"an ended layout":       {[]string{"6602306127036981888"}, []string{"--layout", "baidu"}, nil, []string{"snowflake baidu"}, nil},
 		"Unix milliseconds":     {numbersFrom(1735689600000, 1000), nil, []int{7}, []string{"IDs      1001, and 0 lines"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
