@@ -111,6 +111,10 @@ func (p *parser) parse(text string) (r parsed) {
 		if p.from == "auto" {
 			text = lowered(text)
 		}
+		if p.from == "auto" && text == "null" { // as databases and jq write it
+			r.err = fmt.Errorf("%w: null: it is the text of %d with --from text", randflake.ErrInvalidID, randflake.MustParse(text))
+			return r
+		}
 		r.prefix = prefixOf(text)
 		r.id, r.err = randflake.Parse(text[len(r.prefix):])
 		p.text = p.text || r.err == nil && !isDecimal(text)
