@@ -206,8 +206,11 @@ func TestMoved(t *testing.T) {
 	}
 	for text, id := range texts {
 		if id > 1000 || id < 0 {
-			_, err = db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
+			result, err := db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
 			must(t, err)
+			if last, err := result.LastInsertId(); last != 0 || err != nil {
+				t.Errorf("LastInsertId is %d, %v, want 0", last, err)
+			}
 		}
 		must(t, renameOrder(t.Context(), db, text, text))
 		if rows := changed(text); !slices.Equal(rows, []randflake.ID{id}) {
