@@ -36,6 +36,9 @@ func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T]{hidden: hide(ran
 // Inner returns the inner value, which is not encrypted.
 func (id ID[K, T]) Inner() T { return T(reveal(id.hidden)) }
 
+// IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a struct without exported fields for empty.
+func (id ID[S, T]) IsZero() bool { return id.hidden == 0 }
+
 // mask returns the masked form.
 func (id ID[K, T]) mask() (randflake.Typed[K], error) {
 	masked, err := maskerOf[K]().Mask(id.Inner())

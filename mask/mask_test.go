@@ -147,6 +147,8 @@ func TestComparable(t *testing.T) {
 	switch {
 	case a != Of[orders](sortable(1)), a == b, orderID{} != Of[orders](sortable(0)):
 		t.Error("IDs are not equal where their inner values are")
+	case a.IsZero(), !orderID{}.IsZero(), !Of[orders](sortable(0)).IsZero(), OfUUID[sessions](uuid{15: 1}).IsZero(), !UUID[sessions, uuid]{}.IsZero():
+		t.Error("IsZero is of other IDs than zero")
 	case a.Inner() != 1:
 		t.Errorf("the inner value is %d, want 1", a.Inner())
 	case reflect.TypeOf(a).Size() != 8:

@@ -37,6 +37,9 @@ func (id UUID[K, T]) Inner() (inner T) {
 	return inner
 }
 
+// IsZero reports whether the inner UUID is zero, as the one of an ID.
+func (id UUID[K, T]) IsZero() bool { return id == UUID[K, T]{} }
+
 func uuidMaskerOf[K UUIDKind[T], T ~[16]byte]() *UUIDMasker[T] {
 	var kind K
 	if any(kind) == nil { // K is an interface
@@ -98,7 +101,7 @@ func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(t
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
 // Value returns the text of the inner UUID for the database. For another version than 7 the error wraps ErrInvalidID. For a BINARY(16)
-// pass what Inner returns.
+// pass the 16 bytes of what Inner returns, as by inner[:], since most types of UUIDs are texts to a database.
 func (id UUID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	return ulid.FormatUUID(ulid.ID(inner)), checkVersion(inner, 7)

@@ -69,8 +69,9 @@ func Forever(worker uint32) randflake.Lease {
 	}
 }
 
-// New returns a generator that makes IDs of a layout under a lease of one node. The node is the worker number, which
-// fills the static parts that are not pinned. The generator uses the units of time that begin in the lease. The
+// New returns a generator that makes IDs of a layout under a lease of one node: make one for the whole process and keep it, as
+// generators that are made for each request begin again and repeat each other's IDs, without an error. The node is the worker
+// number, which fills the static parts that are not pinned. The generator uses the units of time that begin in the lease. The
 // caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
 // with this one. Package lease ensures that, and so does [Keep].
 //

@@ -292,6 +292,18 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+// TestNull: what databases and jq write where there is no ID is none, though it is the text of one.
+func TestNull(t *testing.T) {
+	isolate(t)
+	for _, text := range []string{"null", "NULL"} {
+		wantFailure(t, call(t, text+"\n", "convert"), exitFailed, "line 1: ", "null", "--from text")
+		wantFailure(t, call(t, "", "inspect", text), exitFailed, "null", "--from text")
+	}
+	if got := succeed(t, "", "convert", "--from", "text", "--to", "int", "null"); got != "785077\n" { // int("null", 32) in Python
+		t.Errorf("as a text null is %q", got)
+	}
+}
+
 // TestConvertBoundsLines: a line without end is refused, and the others are answered.
 func TestConvertBoundsLines(t *testing.T) {
 	for _, filling := range []string{" ", "0"} {
