@@ -343,7 +343,7 @@ func configure(query url.Values, secure bool) (c clientv3.Config, prefix string,
 		}
 	}
 	for name := range query {
-		return c, "", fmt.Errorf("unknown parameter %q: want prefix, dial-timeout or, with etcds://, ca, cert, key", name)
+		return c, "", storeurl.Unknown(name, "prefix, dial-timeout or, with etcds://, ca, cert, key")
 	}
 	return c, prefix, nil
 }

@@ -84,7 +84,7 @@ func parse(raw string) (namespace, name, kubeconfig string, err error) {
 	}
 	kubeconfig = storeurl.Take(query, "kubeconfig")
 	for name := range query {
-		return "", "", "", fmt.Errorf("kubernetes: URL: unknown parameter %q: want kubeconfig", name)
+		return "", "", "", fmt.Errorf("kubernetes: URL: %w", storeurl.Unknown(name, "kubeconfig"))
 	}
 	return parts[1], parts[2], kubeconfig, nil
 }

@@ -333,6 +333,7 @@ func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"host=db user=app password=" + password, "want postgres://"},
 		{"postgres://app:" + password + "@db/x?shcema=leases", `unknown parameter "shcema"`},
+		{"postgres://app:" + password + "@db/x?space=orders", "say lease.Config{Name: ...}"},
 		{"postgres://app:" + password + "@db/x?schema=a$b", `schema "a$b"`},
 		{"postgres://app:" + password + "@db/x?promotion=lost", "want promotion=kept"},
 		{"postgres://app:" + password + "@db/x?password=%ZZ" + password, "encoded"},

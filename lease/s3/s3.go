@@ -102,7 +102,7 @@ func parse(raw string) (p place, err error) {
 		return p, errors.New("s3: URL: endpoint: want http://HOST:PORT or https://HOST:PORT")
 	}
 	for name := range query {
-		return p, fmt.Errorf("s3: URL: unknown parameter %q: want region or endpoint", name)
+		return p, fmt.Errorf("s3: URL: %w", storeurl.Unknown(name, "region or endpoint"))
 	}
 	return p, nil
 }

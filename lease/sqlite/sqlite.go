@@ -81,7 +81,7 @@ func Connect(_ context.Context, text string) (*Engine, error) {
 		return nil, errors.New("sqlite: URL: want sqlite:FILE, such as sqlite:/var/lib/app/app.db, with special characters encoded")
 	}
 	for name := range query {
-		return nil, fmt.Errorf("sqlite: URL: unknown parameter %q: want none but space", name)
+		return nil, fmt.Errorf("sqlite: URL: %w", storeurl.Unknown(name, "none"))
 	}
 	return New(path)
 }
