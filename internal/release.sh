@@ -23,6 +23,7 @@ sed -i "s/^## Unreleased\$/&\n\n## $version, $(date -u +%F)/" CHANGELOG.md
 # The clients and the chart.
 number=${version#v}
 sed -i -E "s/^(version|appVersion): .*/\1: $number/" service/deploy/chart/Chart.yaml
+sed -i -E "s#(kubernetes.io/version: \").*\"#\1$number\"#; s#(chart: randflaked-).*#\1$number#" service/deploy/chart/ci/*.golden
 cd service/clients
 sed -i "s/^version = .*/version = \"$number\"/" python/pyproject.toml
 sed -i "0,/\"version\":/s/\"version\": .*/\"version\": \"$number\",/" typescript/package.json
