@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -355,6 +356,44 @@ func TestOpen(t *testing.T) {
 		}
 		if _, err := s.Info(t.Context()); change.use != ErrFull && !errors.Is(err, change.use) {
 			t.Errorf("%s: info: %v, want %v", change.new, err, change.use)
+		}
+	}
+}
+
+// TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
+func TestEntriesOfFirstRelease(t *testing.T) {
+	for _, meta := range []string{
+		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
+	} {
+		data := newMemory()
+		data.data = map[string]string{
+			"s/meta":   meta,
+			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
+			"s/c/c":    `{"format":2,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+		}
+		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CheckSecret([8]byte{1}); err != nil {
+			t.Error(err)
+		}
+		lease, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 2)
+		if err != nil || lease.FirstNode != 3 {
+			t.Errorf("%v, %v, want the nodes after 2", lease, err)
+		}
+		numbers, err := s.TakeNumbers(t.Context(), "c", Period{}, 2)
+		if err != nil || numbers.First != 7 {
+			t.Errorf("%v, %v, want the numbers from 7 on", numbers, err)
+		}
+		want := map[string]string{
+			"s/meta":   meta,
+			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
+			"s/c/c":    `{"format":2,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+		}
+		if !maps.Equal(data.data, want) {
+			t.Errorf("%q, want %q", data.data, want)
 		}
 	}
 }

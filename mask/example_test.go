@@ -97,13 +97,14 @@ func ExampleUUID() {
 
 // Two tenants of one process have orders, each under a key of its own.
 func ExampleMasker() {
-	for _, secret := range []string{"00000000000000000000000000000001", "00000000000000000000000000000002"} {
-		tenant := &mask.Masker[key]{Cipher: cipherOf(secret)}
+	master := secretOf("dffd6021000000000000000000000000") // one of randflake.NewSecret
+	for _, name := range []string{"tenants/ada", "tenants/bob"} {
+		tenant := &mask.Masker[key]{Cipher: randflake.NewCipher(master.Derive(name, 1))}
 		masked, _ := tenant.Mask(7)
 		inner, err := tenant.Open(masked)
 		fmt.Println(masked, inner, err)
 	}
 	// Output:
-	// ae17h782odp7r 7 <nil>
-	// 5h9a8nb6l03pg 7 <nil>
+	// 1etmmjirq47li 7 <nil>
+	// 5ag6bf21l8brn 7 <nil>
 }

@@ -313,6 +313,7 @@ func TestErrors(t *testing.T) {
 		Wrong: map[string]string{
 			"host=db user=app password=" + password:  "want postgres://",
 			app + "?shcema=leases":                   `unknown parameter "shcema"`,
+			app + "?space=orders":                    "say lease.Config{Name: ...}",
 			app + "?schema=a$b":                      `schema "a$b"`,
 			app + "?promotion=lost":                  "want promotion=kept",
 			app + "?password=%ZZ" + password:         "encoded",

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -724,11 +725,22 @@ func TestLikeliest(t *testing.T) {
 	}
 }
 
-// TestLayouts: each preset has a place in the table of the common ones.
+// TestLayouts: each preset has a place in the table of the common ones, in the help, and on the page of layouts.
 func TestLayouts(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/layouts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`[a-z0-9]+`).FindAllString(kindsHelp, -1)
 	for _, layout := range snowflake.Presets() {
 		if !slices.Contains(layouts, layout.Name()) {
 			t.Errorf("%s is missing", layout.Name())
+		}
+		if !slices.Contains(named, layout.Name()) {
+			t.Errorf("randflake help kinds has no %s", layout.Name())
+		}
+		if !strings.Contains(string(page), "\n| "+layout.Name()+" |") {
+			t.Errorf("docs/layouts.md has no row of %s", layout.Name())
 		}
 	}
 }
