@@ -356,7 +356,7 @@ func TestYear(t *testing.T) {
 		}
 	}
 	for _, m := range c.members {
-		if n := len(m.loop.asked); n > 7 { // the present window, five ahead, and one that has just ended
+		if n := len(m.loop.plan.asked); n > 7 { // the present window, five ahead, and one that has just ended
 			t.Errorf("a keeper remembers %d windows", n)
 		}
 	}

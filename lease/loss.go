@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -17,7 +16,8 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.setFloor(ctx, now.id(), why); !errors.Is(err, errAgain) {
+		done, err := s.setFloor(ctx, now.id(), why)
+		if done || err != nil {
 			return err
 		}
 	}
@@ -49,10 +49,7 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	}
 	s.mu.Unlock()
 
-	err := s.setFloor(ctx, seen.id(), why)
-	if errors.Is(err, errAgain) {
-		return nil
-	}
+	_, err := s.setFloor(ctx, seen.id(), why) // if it is not done, the next answer says whether it has to be
 	return err
 }
 
@@ -64,15 +61,14 @@ func (s *snapshot) id() string {
 	return s.meta.ID
 }
 
-// setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then errAgain says to look
-// again whether there is a loss.
-func (s *Space) setFloor(ctx context.Context, id, why string) error {
+// setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then it is not done.
+func (s *Space) setFloor(ctx context.Context, id, why string) (done bool, err error) {
 	now, err := s.read(ctx, leases)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if now.id() != id {
-		return errAgain
+		return false, nil
 	}
 	before := now.known.meta
 	m := *cmp.Or(now.meta, before)
@@ -84,7 +80,7 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	}
 	if err := now.clockError(&m); err != nil {
 		s.leavePending(ctx, now, m)
-		return fmt.Errorf("%w: %s: %s", err, s, why)
+		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
 	m.Losses = max(m.Losses, before.Losses) + 1
@@ -95,19 +91,12 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	if m.Reserve > 0 {
 		taken, err := decodeNumbers(now.value)
 		if err != nil {
-			return err
+			return false, err
 		}
 		now.openReserve(&m, taken)
 		numbers = taken.encode()
 	}
-	done, err := s.putMeta(ctx, now, &m, numbers)
-	if err != nil {
-		return err
-	}
-	if !done {
-		return errAgain
-	}
-	return nil
+	return s.putMeta(ctx, now, &m, numbers)
 }
 
 // openReserve sets the tick of a loss, and makes the numbers of windows below the floor go on in the slice of that tick.

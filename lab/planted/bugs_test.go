@@ -372,7 +372,7 @@ var bugs = []bug{
 	{
 		name:  "windows of the original taken for own ones",
 		file:  "lease/loop.go",
-		right: "	clear(l.asked)\n",
+		right: "	clear(l.plan.asked)\n",
 		wrong: "",
 		test:  copies, schedules: 1000,
 	},
@@ -386,13 +386,13 @@ var bugs = []bug{
 	{
 		name:  "a call that hangs for as long as it likes",
 		file:  "lease/loop.go",
-		right: "context.WithTimeout(ctx, l.pressed(longest, limit))",
+		right: "context.WithTimeout(ctx, limit)",
 		wrong: "context.WithTimeout(ctx, time.Hour)",
 		test:  "^TestKeeperOutlives$",
 	},
 	{
 		name:  "no window further ahead",
-		file:  "lease/loop.go",
+		file:  "lease/plan.go",
 		right: "		return windows + 2, 2\n",
 		wrong: "		return 1, 1\n",
 		test:  "^TestKeeperOutlives$",
