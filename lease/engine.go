@@ -1,5 +1,3 @@
-// Package lease leases node numbers for seconds of time: a lease is a range of nodes, taken by raising a counter. The same
-// operation takes numbers of counters. See the proof in space.go.
 package lease
 
 import (
