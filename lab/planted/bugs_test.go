@@ -386,8 +386,8 @@ var bugs = []bug{
 	{
 		name:  "a call that hangs for as long as it likes",
 		file:  "lease/loop.go",
-		right: "context.WithTimeout(ctx, limit)",
-		wrong: "context.WithTimeout(ctx, time.Hour)",
+		right: "		limit = urgentTry\n",
+		wrong: "		limit = time.Hour\n",
 		test:  "^TestKeeperOutlives$",
 	},
 	{
