@@ -24,7 +24,8 @@ type wentBack func(was, is []byte) bool
 // If the ID changed, another process has noted a loss. That is fine if its floor is above every window that this handle saw taken.
 func (s *snapshot) loss() string {
 	before, m := s.known.meta, s.meta
-	least, found := s.known.position, s.value
+	least := s.known.position
+	found := s.value
 	if s.Swapped { // perhaps on an older copy, which it has brought to what is known
 		least++
 		found = s.replaced
@@ -69,8 +70,8 @@ func (s *snapshot) older(seen, found []byte) bool {
 	return s.record.wentBack(seen, found)
 }
 
-// learnMark remembers that the space is retired, so that it still is if this handle makes it anew, as its data are gone.
-func (s *Space) learnMark(retired *meta) {
+// rememberRetired remembers that the space is retired, so that it still is if this handle makes it anew, as its data are gone.
+func (s *Space) rememberRetired(retired *meta) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := *s.known.meta
@@ -98,7 +99,8 @@ func (s *Space) learn(after *snapshot) {
 
 	name := after.record.name
 	last := now.values[name]
-	if unchanged := bytes.Equal(last, after.last); unchanged || !after.older(last, after.value) {
+	unchanged := bytes.Equal(last, after.last) // since before the swap
+	if unchanged || !after.older(last, after.value) {
 		now.values[name] = after.value
 	}
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
-	"time"
 )
 
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same lineage. From
@@ -21,14 +20,6 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 			return err
 		}
 	}
-}
-
-// later returns the later of the process's time after the answer and the server's.
-func (s *snapshot) later() time.Time {
-	if s.Time.After(s.to) {
-		return s.Time
-	}
-	return s.to
 }
 
 // floor returns the first window that the main nodes may be leased for after a loss: after every window that a clock that is
@@ -51,14 +42,6 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 
 	_, err := s.setFloor(ctx, seen.id(), why) // if it is not done, the next answer says whether it has to be
 	return err
-}
-
-// id returns the ID of the space, or "" if there is none.
-func (s *snapshot) id() string {
-	if s.meta == nil {
-		return ""
-	}
-	return s.meta.ID
 }
 
 // setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then it is not done.

@@ -63,23 +63,26 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	if err != nil {
 		return "", err
 	}
-	if now.meta == nil && now.value == nil {
-		return s.newWord(ctx, now, old)
-	}
 	word, _, _ = strings.Cut(string(now.value), " ")
-	if now.meta != nil {
+	switch {
+	case now.meta == nil && now.value == nil:
+		return s.newWord(ctx, now, old)
+	case now.meta == nil && string(now.value) == word+announced(now, old):
+		return word, nil // an earlier call was stopped
+	case now.meta != nil:
 		word = now.meta.From
-	} else if string(now.value) == word+announced(now, old) {
-		return word, nil
 	}
+
 	before, err := old.read(ctx, leases)
 	if err != nil {
 		return "", err
 	}
-	if before.meta == nil || before.meta.Retired == "" || before.meta.Retired != word {
+	tied := before.meta != nil && word != "" && before.meta.Retired == word
+	if !tied {
 		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store", ErrExists, s, old)
 	}
-	if now.meta == nil && !strings.HasPrefix(string(now.value), word+" "+now.Lineage+" ") {
+	sameData := strings.HasPrefix(string(now.value), word+" "+now.Lineage+" ")
+	if now.meta == nil && !sameData {
 		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
 	}
 	return word, nil
@@ -112,13 +115,10 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 		if now.meta == nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		if loss := now.loss(); loss != "" {
-			if err := s.noteLoss(ctx, now, loss); err != nil {
-				return nil, err
-			}
-			continue
+		now, err = s.withoutLoss(ctx, now)
+		if err != nil {
+			return nil, err
 		}
-
 		m := *now.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
 			return now, nil

@@ -35,14 +35,14 @@ var bugs = []bug{
 	},
 	{
 		name:  "a floor by the process's clock alone",
-		file:  "lease/loss.go",
+		file:  "lease/snapshot.go",
 		right: "if s.Time.After(s.to) {",
 		wrong: "if false {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a floor by the clock before the call",
-		file:  "lease/loss.go",
+		file:  "lease/snapshot.go",
 		right: "	return s.to\n",
 		wrong: "	return s.from\n",
 		test:  losses, schedules: 4000,
@@ -175,7 +175,7 @@ var bugs = []bug{
 	// A take.
 	{
 		name: "a swap that does not expect meta",
-		file: "lease/update.go",
+		file: "lease/snapshot.go",
 		right: `	after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
 		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
@@ -188,7 +188,7 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "			return afterLosing(try, err)\n		}\n		if after.Swapped {",
+		right: "			return markBusy(try, err)\n		}\n		if after.Swapped {",
 		wrong: "			return nil\n		}\n		if after.Swapped {",
 		test:  losses, schedules: 1000,
 	},
@@ -245,7 +245,7 @@ var bugs = []bug{
 	// The reserve.
 	{
 		name:  "a floor and a tick by the slower clock",
-		file:  "lease/loss.go",
+		file:  "lease/snapshot.go",
 		right: "if s.Time.After(s.to) {",
 		wrong: "if !s.Time.IsZero() && s.Time.Before(s.to) {",
 		test:  losses, schedules: 4000,
