@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A Counter is one number that only grows, taken in the same way as nodes. Where it has periods, each later one begins at Start.
+// A Counter is one number that only grows, taken in the same way as nodes. Where it has periods, each later one
+// begins at Start.
 //
 // The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May 2027:
 //
@@ -17,10 +18,10 @@ import (
 //		"period":"2027-05", "begin":1809129600,                       the period that next is of
 //		"id":"QZ5TW..."}}                                             the losses that it knows of
 //
-// Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June the period. Numbers carry no time, so
-// no floor helps after a loss of data: then the space has another ID than the counter, which grants nothing until a person sets it,
-// unless it goes on to a period that is later than all that was lost. A period that may have begun before the loss goes on where the
-// counter was set.
+// Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June the period.
+// Numbers carry no time, so no floor helps after a loss of data: then the space has another ID than the
+// counter, which grants nothing until a person sets it, unless it goes on to a period that is later than all
+// that was lost. A period that may have begun before the loss goes on where the counter was set.
 type Counter struct {
 	Name string `json:"-"`
 	Next int64  `json:"next"` // that nobody has taken; beyond End, or -1, if there is none
@@ -62,8 +63,8 @@ func (c Counter) shape() string {
 // A Run is a run of numbers that a process has taken: First, First+Step and so on, N of them.
 type Run struct{ First, N, Step int64 }
 
-// A Period is a part of time in which the numbers of a counter begin at its start. The zero Period is all of time, for a counter
-// without periods.
+// A Period is a part of time in which the numbers of a counter begin at its start. The zero Period is all of
+// time, for a counter without periods.
 type Period struct {
 	Of    string    // what the counter's periods are, such as "day in UTC"
 	Key   string    // its name, such as 2026-11-22
@@ -97,7 +98,8 @@ func (c *Counter) begin() int64 {
 	return c.Begin
 }
 
-// A counterEntry is how a counter is kept. A program that knows another format refuses it: it would drop what it does not know.
+// A counterEntry is how a counter is kept. A program that knows another format refuses it: it would drop what
+// it does not know.
 type counterEntry struct {
 	Format  int     `json:"format"`
 	Counter Counter `json:"counter"`
@@ -126,7 +128,8 @@ func decodeCounter(name string, value []byte, id string) (c Counter, err error) 
 
 func counterRecord(name string) record { return record{counterPrefix + name, counterWentBack} }
 
-// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it was. A Next of -1 is beyond all.
+// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it was. A Next
+// of -1 is beyond all.
 func counterWentBack(was, is []byte) bool {
 	before, err := decodeCounter("", was, "")
 	after, wrong := decodeCounter("", is, "")

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// A space has many counters. Each call below reads or changes the record of one of them, as update does with any record.
+// A space has many counters. Each call below reads or changes the record of one of them, as update does with
+// any record.
 
-// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by default, its Periods and its
-// Check. It returns ErrExists if there is one. In a space that has lost data, or was created for IDs that were in use, the counter
-// waits until it is set.
+// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by default, its
+// Periods and its Check. It returns ErrExists if there is one. In a space that has lost data, or was created
+// for IDs that were in use, the counter waits until it is set.
 func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	c.Step = cmp.Or(c.Step, 1)
 	c.End = cmp.Or(c.End, math.MaxInt64)
@@ -23,7 +24,8 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 			ErrInvalid, c.Name, c.Start, c.Step, c.End)
 	}
 	if max(len(c.Periods), len(c.Check)) > longestShape {
-		return fmt.Errorf("%w: counter %s: periods %.100q, check value %.100q: want at most %d bytes", ErrInvalid, c.Name, c.Periods, c.Check, longestShape)
+		return fmt.Errorf("%w: counter %s: periods %.100q, check value %.100q: want at most %d bytes",
+			ErrInvalid, c.Name, c.Periods, c.Check, longestShape)
 	}
 	return s.updateCounter(ctx, c.Name, func(at *snapshot, found *Counter) error {
 		if found.Step > 0 {
@@ -45,10 +47,10 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	})
 }
 
-// TakeNumbers takes up to n numbers of a counter, for ever: fewer where there are no more, and at least one. It returns ErrNoCounter,
-// ErrMismatch where the counter has other periods, ErrEnd where none is left, ErrCounter where data were lost since it was set, and
-// ErrClock where the period is over, as another clock has begun a later one, or has not begun. After ErrUnknown the numbers may have
-// been taken.
+// TakeNumbers takes up to n numbers of a counter, for ever: fewer where there are no more, and at least one. It
+// returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where none is left, ErrCounter
+// where data were lost since it was set, and ErrClock where the period is over, as another clock has begun a
+// later one, or has not begun. After ErrUnknown the numbers may have been taken.
 func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
@@ -107,26 +109,28 @@ func (s *Space) enter(at *snapshot, c *Counter, period Period) error {
 // mayBegin returns why the counter can't go on to another period, or nil.
 func (s *Space) mayBegin(at *snapshot, c *Counter, period Period) error {
 	if period.Begin.Unix() <= c.begin() {
-		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s", ErrClock, c.Name, s, c.Period, period.Key)
+		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
+			ErrClock, c.Name, s, c.Period, period.Key)
 	}
 	if err := at.clockError(at.meta); err != nil {
 		return err
 	}
 	if period.Begin.Sub(at.to) > at.meta.MaxSkew {
-		return fmt.Errorf("%w: counter %s of %s: %s begins at %s", ErrClock, c.Name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: counter %s of %s: %s begins at %s",
+			ErrClock, c.Name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// isNew reports whether no number of a period can have been taken before the last loss. Numbers may be taken MaxSkew before the
-// period begins.
+// isNew reports whether no number of a period can have been taken before the last loss. Numbers may be taken
+// MaxSkew before the period begins.
 func (m *meta) isNew(period Period) bool {
 	return m.Low == 0 || !period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))
 }
 
-// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were taken. Where they began
-// anew with each period, a period that may have begun before the loss goes on at next too. It never lowers one. If data are found
-// to be lost just then, the counter is not set: look at it again.
+// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were
+// taken. Where they began anew with each period, a period that may have begun before the loss goes on at next
+// too. It never lowers one. If data are found to be lost just then, the counter is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {
@@ -137,11 +141,13 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		case at.id() != before.id():
-			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken", ErrCounter, name, s)
+			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken",
+				ErrCounter, name, s)
 		case c.isUsedUp():
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case next < c.Next || !c.has(next):
-			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d", ErrInvalid, name, next, c.Next, c.Step, c.End)
+			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d",
+				ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
 		c.Next = next
 		c.ID = at.id()
@@ -196,7 +202,8 @@ var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
 // checkCounterName keeps the names of entries within what engines take.
 func checkCounterName(name string) error {
 	if len(name) > longestCounter || !counterName.MatchString(name) {
-		return fmt.Errorf("%w: counter %.100q: want a name of 1 to %d of a-z, 0-9 and / - _ . that begins and ends with a letter or digit", ErrInvalid, name, longestCounter)
+		return fmt.Errorf("%w: counter %.100q: want a name of 1 to %d of a-z, 0-9 and / - _ . that begins and ends with a letter or digit",
+			ErrInvalid, name, longestCounter)
 	}
 	return nil
 }

@@ -39,9 +39,9 @@ type Generator interface {
 
 var _ Generator = (*randflake.Generator)(nil)
 
-// A Keeper keeps a generator in leases. It takes those of the present window and the next one at once, and once it has lived a
-// window, some ahead, at a random moment of each window. It never renews one and never gives one back. It is safe for
-// concurrent use.
+// A Keeper keeps a generator in leases. It takes those of the present window and the next one at once, and once
+// it has lived a window, some ahead, at a random moment of each window. It never renews one and never gives one
+// back. It is safe for concurrent use.
 type Keeper[G Generator] struct {
 	generator G
 	loop      *loop
@@ -51,13 +51,13 @@ type Keeper[G Generator] struct {
 	refusals, exhausted atomic.Uint64
 }
 
-// Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All generators with one secret
-// must have their leases from one space.
+// Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All generators
+// with one secret must have their leases from one space.
 //
-// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait says otherwise: ErrFull if all
-// nodes of this window and the next one are taken, ErrLoss after a loss of data. If only the next window could be leased, the
-// generator returns randflake.ErrLeaseNotStarted until it begins. The keeper has a goroutine until Close. It does not close the
-// source.
+// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait says
+// otherwise: ErrFull if all nodes of this window and the next one are taken, ErrLoss after a loss of data. If
+// only the next window could be leased, the generator returns randflake.ErrLeaseNotStarted until it begins. The
+// keeper has a goroutine until Close. It does not close the source.
 func Keep(ctx context.Context, source Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
 	s, err := newSettings(options)
 	if err != nil {
@@ -79,8 +79,8 @@ func Keep(ctx context.Context, source Source, secret randflake.Secret, options .
 	})
 }
 
-// KeepFor is Keep for other kinds of generators: begin makes one with the first lease. If WithClock is given, the generator must
-// use that clock too.
+// KeepFor is Keep for other kinds of generators: begin makes one with the first lease. If WithClock is given,
+// the generator must use that clock too.
 func KeepFor[G Generator](ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option) (*Keeper[G], error) {
 	s, err := newSettings(options)
 	if err != nil {
@@ -114,8 +114,8 @@ func keep[G Generator](ctx context.Context, source Source, s settings, begin fun
 // Generator returns the generator, which stays the same. It makes IDs without the keeper.
 func (k *Keeper[G]) Generator() G { return k.generator }
 
-// Close closes the generator and ends the keeper. What it has leased is nobody else's until the windows end. It always returns
-// nil.
+// Close closes the generator and ends the keeper. What it has leased is nobody else's until the windows end. It
+// always returns nil.
 func (k *Keeper[G]) Close() error {
 	if !k.closed.Swap(true) {
 		k.generator.Close()
@@ -125,8 +125,8 @@ func (k *Keeper[G]) Close() error {
 	return nil
 }
 
-// refused counts a refusal of the generator, and wakes the keeper if more leases would help. A caller that goes on waiting is not
-// counted.
+// refused counts a refusal of the generator, and wakes the keeper if more leases would help. A caller that goes
+// on waiting is not counted.
 func (k *Keeper[G]) refused(err error, waiting bool) {
 	exhausted := errors.Is(err, randflake.ErrExhausted)
 	if !waiting {

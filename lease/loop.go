@@ -13,7 +13,8 @@ import (
 	"github.com/randflake/randflake/internal/handover"
 )
 
-// A loop is the goroutine of a keeper: it takes the leases of its plan, gives them to the generator, and tells the log how it fares.
+// A loop is the goroutine of a keeper: it takes the leases of its plan, gives them to the generator, and tells
+// the log how it fares.
 type loop struct {
 	source Source
 	queue  handover.Queue[randflake.Lease] // the generator's
@@ -33,8 +34,8 @@ type loop struct {
 	status Status
 }
 
-// How long a try may take, and a pause between two tries that fail. If IDs end within enough, or have ended, both are urgent: then the
-// next try begins within five seconds.
+// How long a try may take, and a pause between two tries that fail. If IDs end within enough, or have ended,
+// both are urgent: then the next try begins within five seconds.
 const (
 	shortestPause = time.Second
 	longestPause  = 30 * time.Second
@@ -57,8 +58,8 @@ func newLoop(source Source, s settings) *loop {
 	}
 }
 
-// first takes the first leases, of the present window and the next one. It fails if there is neither, unless that changes within the
-// time of WithWait. It doesn't count as waiting that others are faster.
+// first takes the first leases, of the present window and the next one. It fails if there is neither, unless
+// that changes within the time of WithWait. It doesn't count as waiting that others are faster.
 func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.waits)
 	for {
@@ -73,7 +74,8 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 		case errors.Is(err, errBusy) && ctx.Err() == nil:
 			l.logger.Info("randflake: waiting for the first lease", "error", err, "space", l.source.String(), "label", l.label)
 		case errors.As(err, &wait) && !wait.Until.After(deadline):
-			l.logger.Warn("randflake: waiting for the first lease", "until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
+			l.logger.Warn("randflake: waiting for the first lease",
+				"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
 			pause := max(wait.Until.Sub(l.clock()), 0) + rand.N(shortestPause)
 			if sleep(ctx, pause) != nil {
 				return nil, err
@@ -117,7 +119,8 @@ func (l *loop) run(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// wait returns after the pause, or when a caller was refused. Callers who are refused all the time cause a try a second.
+// wait returns after the pause, or when a caller was refused. Callers who are refused all the time cause a try
+// a second.
 func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	least := min(pause, shortestPause)
 	if sleep(ctx, least) != nil {
@@ -158,8 +161,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration, err error) {
 	return min(pause, left), why
 }
 
-// fill takes leases for the windows that are wanted, the present one first. err says that a take failed. missing says why a window has
-// no lease though takes work.
+// fill takes leases for the windows that are wanted, the present one first. err says that a take failed.
+// missing says why a window has no lease though takes work.
 func (l *loop) fill(ctx context.Context) (missing, err error) {
 	now := l.clock()
 	l.plan.forgetPast(now)
@@ -245,7 +248,8 @@ func (l *loop) add(lease randflake.Lease) {
 func (l *loop) leased(lease randflake.Lease) {
 	l.plan.asked[l.plan.limits.WindowOf(lease.Start)] = outcome{}
 	l.change(func(s *Status) { s.Taken++ })
-	l.logger.Info("randflake: leased", "first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
+	l.logger.Info("randflake: leased",
+		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
 }
 
 // drop gives up what was leased before this machine became a copy of another one: it is the original's.
@@ -270,12 +274,14 @@ func (l *loop) report(now time.Time, why error) {
 		if !l.end.IsZero() && l.end.Before(now) {
 			l.stopped = l.end
 		}
-		l.logger.Error("randflake: no lease: no ID can be made", "since", l.stopped, "error", why, "space", l.source.String(), "label", l.label)
+		l.logger.Error("randflake: no lease: no ID can be made",
+			"since", l.stopped, "error", why, "space", l.source.String(), "label", l.label)
 	case left && !l.stopped.IsZero():
 		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(l.stopped), "label", l.label)
 		l.stopped = time.Time{}
 	case left && why != nil && !l.failing:
-		l.logger.Warn("randflake: no further leases: IDs last until these end", "until", end, "error", why, "space", l.source.String(), "label", l.label)
+		l.logger.Warn("randflake: no further leases: IDs last until these end",
+			"until", end, "error", why, "space", l.source.String(), "label", l.label)
 	}
 	l.failing = why != nil
 	if left {

@@ -11,8 +11,8 @@ import (
 
 // A Status is a snapshot of a keeper.
 type Status struct {
-	// Healthy says that an ID can be made now, and that the last attempt to take what is wanted succeeded or leases are left
-	// for longer than a window. It turns false while there is still time to act.
+	// Healthy says that an ID can be made now, and that the last attempt to take what is wanted succeeded or
+	// leases are left for longer than a window. It turns false while there is still time to act.
 	Healthy bool
 
 	Lease   randflake.Lease // in force

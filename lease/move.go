@@ -8,29 +8,30 @@ import (
 	"strings"
 )
 
-// moving is the entry of a space that is about to take the place of another one: the word that ties the two, the lineage of the data,
-// and the other's name.
+// moving is the entry of a space that is about to take the place of another one: the word that ties the two,
+// the lineage of the data, and the other's name.
 //
-// It is there before the old space is retired, for that word alone. So no other place can take that of the old space as well, nor
-// can this one once more if its data are lost: then the entry is gone too, or its lineage is another.
+// It is there before the old space is retired, for that word alone. So no other place can take that of the old
+// space as well, nor can this one once more if its data are lost: then the entry is gone too, or its lineage is
+// another.
 var moving = record{name: "move"}
 
 // announced returns what the entry of a move has after the word.
 func announced(now *snapshot, old *Space) string { return " " + now.Lineage + " " + old.String() }
 
-// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were granted stay in
-// force. Only an older copy of the data would undo it.
+// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were
+// granted stay in force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
 	_, err := s.retire(ctx, "", "")
 	return err
 }
 
-// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value and the counters of
-// the old one. Of config it takes the name and the clock. With a reserve, leases begin as soon as after a loss of data. Move can
-// be called again with the same arguments, wherever it stopped.
+// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value and
+// the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as soon
+// as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
 //
-// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another space. Processes go on
-// under the leases that they have: start them with the new space before those end.
+// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another
+// space. Processes go on under the leases that they have: start them with the new space before those end.
 func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space, error) {
 	s, err := newSpace(engine, config)
 	if err != nil {
@@ -50,8 +51,8 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	return s, nil
 }
 
-// announce returns the word that ties the old space to this one. It fails before anything is retired if the name is taken, even by
-// the old space itself. It takes ten seconds at most.
+// announce returns the word that ties the old space to this one. It fails before anything is retired if the
+// name is taken, even by the old space itself. It takes ten seconds at most.
 func (s *Space) announce(ctx context.Context, old *Space) (word string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -94,7 +95,7 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 		return "", err
 	}
 	word = cryptorand.Text()
-	after, err := s.swap(ctx, now, Entry{moving.name, []byte(word + announced(now, old))})
+	after, err := s.swap(ctx, now, nil, []byte(word+announced(now, old)))
 	if err != nil {
 		return "", err
 	}
@@ -104,8 +105,8 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 	return word, nil
 }
 
-// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the space that takes its
-// place, or empty.
+// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the
+// space that takes its place, or empty.
 func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
 	for {
 		now, err := s.read(ctx, leases)
@@ -137,7 +138,8 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 	}
 }
 
-// follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can use the space before.
+// follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can
+// use the space before.
 func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	now, err := s.read(ctx, leases)
 	if err != nil {
@@ -183,7 +185,8 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	return nil
 }
 
-// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their names.
+// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their
+// names.
 func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	after := ""
 	for {
@@ -201,8 +204,8 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	}
 }
 
-// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person after a loss, it waits
-// here too.
+// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person
+// after a loss, it waits here too.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
 	now, err := old.read(ctx, counterRecord(name))
 	if err != nil {
@@ -224,7 +227,7 @@ func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) er
 		return err
 	}
 	nothing := &snapshot{record: counterRecord(name)}
-	if _, err := s.swap(ctx, nothing, Entry{nothing.name, value}); err != nil {
+	if _, err := s.swap(ctx, nothing, nil, value); err != nil {
 		return fmt.Errorf("counter %s: %w", name, err)
 	}
 	return nil

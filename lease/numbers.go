@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// numbers says for each window how many of its nodes are taken, or more, in at most maxSteps steps. A step holds until the next one
-// begins. The first one begins at window 0, and the last one has the windows that nobody took.
+// numbers says for each window how many of its nodes are taken, or more, in at most maxSteps steps. A step
+// holds until the next one begins. The first one begins at window 0, and the last one has the windows that
+// nobody took.
 //
 // Five nodes of window 7 are taken, then two of window 8, then one more of window 7:
 //
@@ -19,8 +20,8 @@ import (
 //	put(8, 2)    0:0  7:5  8:2  9:0
 //	put(7, 6)    0:0  7:6  8:2  9:0
 //
-// If that is one step too many, two neighbours are merged, and the higher number counts. This wastes four nodes of window 8, and
-// never gives one twice:
+// If that is one step too many, two neighbours are merged, and the higher number counts. This wastes four nodes
+// of window 8, and never gives one twice:
 //
 //	merged       0:0  7:6  9:0
 //
@@ -36,7 +37,8 @@ type step struct {
 	Take int64  // the newest one here, of all that are counted
 }
 
-// maxSteps bounds the entry to two kilobytes. It leaves room for the windows ahead and those before, each with a number.
+// maxSteps bounds the entry to two kilobytes. It leaves room for the windows ahead and those before, each with
+// a number.
 const maxSteps = 64
 
 // encode returns the fields in order, with blanks between.
@@ -96,8 +98,8 @@ func (n *numbers) index(window int64) int {
 	return i
 }
 
-// put sets the number of one window, and merges steps where there are more than most, but never across the floor: below it are
-// nodes of the reserve.
+// put sets the number of one window, and merges steps where there are more than most, but never across the
+// floor: below it are nodes of the reserve.
 func (n *numbers) put(window int64, next uint32, most int, floor int64) {
 	n.Takes++
 	n.split(window + 1)
@@ -132,8 +134,9 @@ func (n *numbers) merge(i int) {
 	n.Steps = slices.Delete(n.Steps, i+1, i+2)
 }
 
-// cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes. That half of the
-// steps which was used last is spared, wherever it is, for nobody knows whose clock is right. The last step is never merged.
+// cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes.
+// That half of the steps which was used last is spared, wherever it is, for nobody knows whose clock is right.
+// The last step is never merged.
 func (n *numbers) cheapest(floor int64) (best int) {
 	var takes []int64
 	for _, step := range n.Steps {

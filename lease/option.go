@@ -37,8 +37,9 @@ func WithNodes(n int) Option {
 	}}
 }
 
-// WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow. It starts after the
-// first window. The default is 3 minutes. Where the space has a reserve, the leases always outlive a loss of data.
+// WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow. It
+// starts after the first window. The default is 3 minutes. Where the space has a reserve, the leases always
+// outlive a loss of data.
 func WithOutage(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.outage = max(d, 0)
@@ -46,8 +47,9 @@ func WithOutage(d time.Duration) Option {
 	}}
 }
 
-// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends if all of its
-// nodes are taken, or until leases are granted again after a loss of data. The log says until when. By default Keep doesn't wait.
+// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends
+// if all of its nodes are taken, or until leases are granted again after a loss of data. The log says until
+// when. By default Keep doesn't wait.
 func WithWait(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.waits = d
@@ -55,8 +57,8 @@ func WithWait(d time.Duration) Option {
 	}}
 }
 
-// WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its nodes, seconds and label, and
-// one when no more IDs can be made, or they go on. For no log use slog.DiscardHandler.
+// WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its nodes,
+// seconds and label, and one when no more IDs can be made, or they go on. For no log use slog.DiscardHandler.
 func WithLogger(l *slog.Logger) Option {
 	return Option{func(s *settings) error {
 		if l == nil {
@@ -75,8 +77,8 @@ func WithLabel(label string) Option {
 	}}
 }
 
-// WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests and simulations.
-// The keeper's timers are not affected. now must be safe for concurrent use.
+// WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests
+// and simulations. The keeper's timers are not affected. now must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {

@@ -8,8 +8,9 @@ import (
 
 // A plan says which windows a keeper asks for, and when. It is arithmetic alone: it calls nobody.
 //
-// A keeper begins with the present window and the next one. When it has lived a window it takes as many as the outage needs, and from
-// then on two windows every second window. With windows of a minute and an outage of three minutes:
+// A keeper begins with the present window and the next one. When it has lived a window it takes as many as the
+// outage needs, and from then on two windows every second window. With windows of a minute and an outage of
+// three minutes:
 //
 //	in window   it leases
 //	100         100 101
@@ -24,8 +25,8 @@ type plan struct {
 	asked   map[int64]outcome // by window
 }
 
-// An outcome is what came of asking for a window. It is leased if err is nil. Otherwise it is asked for again at retry, or never if
-// that is zero.
+// An outcome is what came of asking for a window. It is leased if err is nil. Otherwise it is asked for again
+// at retry, or never if that is zero.
 type outcome struct {
 	err   error
 	retry time.Time
@@ -47,8 +48,8 @@ func (p *plan) forgetPast(now time.Time) {
 	maps.DeleteFunc(p.asked, func(window int64, _ outcome) bool { return window < present })
 }
 
-// depth returns how many windows after the present one are wanted, and how many are taken at once: two if the limits allow it. A
-// process that crashes in its first window, again and again, takes one.
+// depth returns how many windows after the present one are wanted, and how many are taken at once: two if the
+// limits allow it. A process that crashes in its first window, again and again, takes one.
 func (p *plan) depth(now time.Time) (ahead, together int64) {
 	if now.Sub(p.started) < p.limits.Window {
 		return 1, 1
@@ -90,8 +91,8 @@ func (p *plan) isWanted(window int64, now time.Time) bool {
 
 func (o outcome) isDue(now time.Time) bool { return !o.retry.IsZero() && !now.Before(o.retry) }
 
-// refused notes why windows that were asked for are not leased, and until when it makes no sense to ask again. Processes that have
-// leases for some time ask later than those that have none.
+// refused notes why windows that were asked for are not leased, and until when it makes no sense to ask again.
+// Processes that have leases for some time ask later than those that have none.
 func (p *plan) refused(from, to int64, now time.Time, wait *WaitError) {
 	spread := shortestPause
 	if p.left(now) > 4*longestPause {
@@ -138,7 +139,8 @@ func (p *plan) end(now time.Time) time.Time {
 // left returns for how long there are leases.
 func (p *plan) left(now time.Time) time.Duration { return p.end(now).Sub(now) }
 
-// deadline returns when something must be done at last: when the leases end, or where there is none when the next window begins.
+// deadline returns when something must be done at last: when the leases end, or where there is none when the
+// next window begins.
 func (p *plan) deadline(now time.Time) time.Time {
 	end := p.end(now)
 	if end.After(now) {
@@ -162,7 +164,8 @@ func (p *plan) next(now time.Time) time.Time {
 	return next
 }
 
-// due returns a moment of the window in which the next ones are taken. It is random, so that processes don't call at once.
+// due returns a moment of the window in which the next ones are taken. It is random, so that processes don't
+// call at once.
 func (p *plan) due(now time.Time) time.Time {
 	ahead, together := p.depth(now)
 	last := p.limits.WindowOf(p.end(now)) - 1

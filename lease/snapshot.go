@@ -10,7 +10,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A snapshot is what an answer of the engine shows of the space and one of its records, with the evidence and the clocks.
+// A snapshot is what an answer of the engine shows of the space and one of its records, with the evidence and
+// the clocks.
 type snapshot struct {
 	Answer
 	record
@@ -44,13 +45,21 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return now, now.decode(s)
 }
 
-// swap puts entries of the space, meta or the record or both, if both are as in before, and returns what is there then.
-func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
+// swap puts meta and the value of the record, each unless it is nil, if both are as in before, and returns what
+// is there then.
+func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
-	entries := []Entry{{s.entry(metaEntry), before.raw}, {s.entry(before.name), before.value}}
-	expect := slices.Clone(entries)
-	for i := range put {
-		put[i].Name = s.entry(put[i].Name)
+	expect := []Entry{
+		{s.entry(metaEntry), before.raw},
+		{s.entry(before.name), before.value},
+	}
+	changed := slices.Clone(expect)
+	var put []Entry
+	for i, value := range [][]byte{meta, value} {
+		if value != nil {
+			changed[i].Value = value
+			put = append(put, changed[i])
+		}
 	}
 	var err error
 	after.Answer, err = s.engine.Swap(ctx, expect, put)
@@ -59,21 +68,9 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 	}
 	if after.Swapped {
 		after.replaced = before.value
-		after.Entries = replaced(entries, put)
+		after.Entries = changed
 	}
 	return after, after.decode(s)
-}
-
-// replaced returns entries with the values of those that were put.
-func replaced(entries, put []Entry) []Entry {
-	for i := range entries {
-		for _, p := range put {
-			if p.Name == entries[i].Name {
-				entries[i].Value = p.Value
-			}
-		}
-	}
-	return entries
 }
 
 // newSnapshot begins one, with the time before the call, and what is known by then.
@@ -103,7 +100,8 @@ func (s *snapshot) decode(space *Space) error {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, space, err)
 	}
 	s.meta = m
-	if before != nil && (before.Limits != m.Limits || before.Check != m.Check) { // its windows may be others
+	same := before == nil || before.Limits == m.Limits && before.Check == m.Check
+	if !same { // its windows may be others
 		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again", ErrNoSpace, space)
 	}
 	return nil
@@ -117,7 +115,8 @@ func (s *snapshot) clockError(m *meta) error {
 	if s.Time.IsZero() {
 		return nil
 	}
-	behind, ahead := s.from.Sub(s.Time), s.Time.Sub(s.to)
+	behind := s.from.Sub(s.Time)
+	ahead := s.Time.Sub(s.to)
 	if behind > m.MaxSkew || ahead > m.MaxSkew {
 		return fmt.Errorf("%w: the server's is %v ahead of this machine's: want at most %v between them: set the wrong one right",
 			ErrClock, (-behind).Round(time.Second), m.MaxSkew)

@@ -27,7 +27,8 @@ type Space struct {
 // openTimeout bounds Open and Create, as some engines wait for their server for as long as they may.
 const openTimeout = 10 * time.Second
 
-// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes ten seconds at most.
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes ten seconds
+// at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -46,7 +47,8 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes ten seconds at most.
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes ten seconds
+// at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -185,7 +187,8 @@ func (s *Space) meta() *meta {
 
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
-// failed says where a call failed that changes nothing, and that the store does not answer, unless there is another reason.
+// failed says where a call failed that changes nothing, and that the store does not answer, unless there is
+// another reason.
 func (s *Space) failed(what string, err error) error {
 	for _, why := range []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled} {
 		if errors.Is(err, why) {
@@ -195,7 +198,8 @@ func (s *Space) failed(what string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", ErrStore, what, s, err)
 }
 
-// notSwapped says where a swap failed, and that its outcome is unknown, unless the engine knows that nothing was changed.
+// notSwapped says where a swap failed, and that its outcome is unknown, unless the engine knows that nothing
+// was changed.
 func (s *Space) notSwapped(err error) error {
 	if errors.Is(err, ErrStore) {
 		return s.failed("swap", err)

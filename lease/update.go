@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases and counters change in no
-// other way. decide returns the new value for what it is shown.
+// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases and
+// counters change in no other way. decide returns the new value for what it is shown.
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
 	now, err := s.read(ctx, r)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			return err
 		}
 		begun := time.Now()
-		after, err := s.swap(ctx, now, Entry{r.name, value})
+		after, err := s.swap(ctx, now, nil, value)
 		if err != nil {
 			return markBusy(try, err)
 		}
