@@ -35,10 +35,10 @@ EMULATED   = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 
 # test is what a contributor runs, check the same code elsewhere and under faults. REQUIRED names tests that must not be skipped.
 IN_test  = ordinary explore race clients
-IN_check = prove planted chaos-short race-all deploy $(EMULATED) $(CPUS) browser elsewise i386
-IN_lint  = fmt vet staticcheck imports tidy generate words budget
+IN_check = prove planted chaos-short race-all deploy rehearsal $(EMULATED) $(CPUS) browser elsewise i386
+IN_lint  = fmt vet staticcheck imports tidy generate words workflows budget
 
-.PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages gotestsum
+.PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages node helm gotestsum
 
 all: test check lint
 lint: $(IN_lint)
@@ -53,20 +53,23 @@ gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0
 servers tools languages:
 	@internal/install.sh $@
+node: languages
+	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
+helm:
+	GOWORK=off GOBIN=$(CURDIR)/bin $(GO) install helm.sh/helm/v3/cmd/helm@v3.20.2
 
 # Every package as users build it, on real servers, which the tests start on free ports and in temporary directories.
 ordinary: gotestsum servers
 	$(TEST) -p 3 $(EVERYTHING)
-	$(LAB) $(TEST) ./decoders ./etcd ./s3 ./upstream
+	$(LAB) $(TEST) ./decoders ./etcd ./s3 ./upgrade ./upstream
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.
 explore: gotestsum
 	$(TEST) -run '^TestExplore$$' -timeout 0 ./lease -explore $(EXPLORE)
 
-# The service's clients in other languages: their own tests, and one suite for all.
-clients: gotestsum languages
-	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
+# The service's clients in other languages: their own tests, and one suite for all, as packages in empty projects.
+clients: gotestsum node
 	cd service/clients/python && python3 -m unittest -q tests.test_client
 	cd service/clients/typescript && $(NPM_CI) && npm run build && npm test
 	cd service/clients/java && javac --release 17 -d build/classes $$(find src -name '*.java') && \
@@ -108,9 +111,13 @@ emulated-arm64:   PACKAGES = $(filter-out .,$(PORTABLE))
 emulated-arm64:   QEMU = aarch64
 
 # What runs randflaked: the chart as Kubernetes gets it, systemd's unit, when each alert fires and when it does not.
-deploy: tools
-	service/deploy/check.sh
+deploy: tools helm
+	HELM=$(CURDIR)/bin/helm service/deploy/check.sh
 	@mkdir -p $(LOGS) && echo "deploy: unit, alerts, dashboards and chart are right" >$(LOGS)/$@.note
+# A release of HEAD, as its users will meet it.
+rehearsal: servers node helm
+	HELM=$(CURDIR)/bin/helm internal/rehearsal.sh
+	@mkdir -p $(LOGS) && echo "rehearsal: what the pages say works from empty caches" >$(LOGS)/$@.note
 browser: gotestsum tools
 	$(LAB) $(TEST) ./browser
 # Real processes, real stores, real faults: each fault once on its engines; or until a thousand million IDs are made, after the
@@ -138,6 +145,8 @@ tidy:
 	@set -e; for module in $$(git ls-files go.mod '*/go.mod'); do internal/tools/tidy.sh $$(dirname $$module); done
 words:
 	@git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.java' ':!*.json' ':!*.svg' ':!*.sum'; test $$? -eq 1
+workflows:
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 budget:
 	@internal/count.sh -check
 # The opcodes that Go's assembler does not know must be those of the instructions beside them.

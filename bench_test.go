@@ -88,6 +88,19 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
+// BenchmarkWait is Wait where no call has to: it is to cost what Generate does, and a check for waiting callers.
+func BenchmarkWait(b *testing.B) {
+	g := benchGenerator(b)
+	ctx := b.Context()
+	for b.Loop() {
+		id, err := g.Wait(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sinkID = id
+	}
+}
+
 // BenchmarkFill64 is a loop that takes IDs one by one from an array that Fill fills.
 func BenchmarkFill64(b *testing.B) {
 	g := benchGenerator(b)
@@ -118,7 +131,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	inBulk(b, batchSize, func(n int) {
 		second := coarse.Seconds.Now()
 		s := st.shards.pin()
-		s.second, s.word = second, batchSize
+		s.second, s.left = second, batchSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

@@ -9,24 +9,27 @@ package randflake
 // From about fewBlocks blocks on, a padded kernel is faster than plain Go.
 const fewBlocks = 4
 
-type direction bool
-
 // hasAssembly tells tests which backends there must be.
 const hasAssembly = true
 
-const encrypting, decrypting direction = false, true
+type direction int
+
+const (
+	encrypting direction = iota
+	decrypting
+)
 
 // encryptBlocks encrypts src into dst, of the same length. Where they overlap they are the same slice.
-func encryptBlocks(keys *roundKeys, dst, src []uint64) { encrypting.blocks(keys, dst, src) }
+func encryptBlocks(keys *roundKeys, dst, src []uint64) { cryptBlocks(encrypting, keys, dst, src) }
 
 // decryptBlocks is the inverse of encryptBlocks.
-func decryptBlocks(keys *roundKeys, dst, src []uint64) { decrypting.blocks(keys, dst, src) }
+func decryptBlocks(keys *roundKeys, dst, src []uint64) { cryptBlocks(decrypting, keys, dst, src) }
 
-func (d direction) blocks(keys *roundKeys, dst, src []uint64) {
+func cryptBlocks(d direction, keys *roundKeys, dst, src []uint64) {
 	narrowest := 0
 	for _, width := range active.widths() {
 		for len(src) >= width {
-			d.kernel(keys, dst[:width], src[:width])
+			kernel(d, keys, dst[:width], src[:width])
 			dst, src = dst[width:], src[width:]
 		}
 		narrowest = width
@@ -36,7 +39,7 @@ func (d direction) blocks(keys *roundKeys, dst, src []uint64) {
 		var buf [64]uint64
 		padded := buf[:narrowest]
 		copy(padded, src)
-		d.kernel(keys, padded, padded)
+		kernel(d, keys, padded, padded)
 		copy(dst, padded)
 	case d == encrypting:
 		encryptBlocksGeneric(keys, dst, src)
@@ -53,7 +56,7 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 				runKernel(keys, dst[:width], first)
 			} else {
 				count(dst[:width], first)
-				encrypting.kernel(keys, dst[:width], dst[:width])
+				kernel(encrypting, keys, dst[:width], dst[:width])
 			}
 			dst, first = dst[width:], first+uint64(width)
 		}

@@ -160,6 +160,22 @@ func ExampleID_Scan() {
 	// 10
 }
 
+// Rows that have keys of their own show IDs, and IDs lead to the rows.
+func ExampleCipher_EncryptSlice() {
+	secret := must(randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5"))
+	cipher := randflake.NewCipher(secret)
+	rows := []randflake.Raw{1, 2, 3}
+	ids := make([]randflake.ID, len(rows))
+	cipher.EncryptSlice(ids, rows)
+	fmt.Println(ids)
+
+	cipher.DecryptSlice(rows, ids)
+	fmt.Println(int64(rows[0]), int64(rows[1]), int64(rows[2]))
+	// Output:
+	// [2ljc7jtu105l6 8cf2lg4tbd911 a83127efu1o8]
+	// 1 2 3
+}
+
 func ExampleCipher_Inspect() {
 	secret := must(randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5"))
 	fields := randflake.NewCipher(secret).Inspect(4594531474933654033)
@@ -185,7 +201,7 @@ func ExampleSecret_Derive() {
 	master := must(randflake.ParseSecret("000102030405060708090a0b0c0d0e0f"))
 	orders := master.Derive("orders", 1)
 	users := master.Derive("users", 1)
-	fmt.Println(orders.Equal(users))
+	fmt.Println(orders == users)
 	// Output: false
 }
 

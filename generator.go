@@ -1,13 +1,13 @@
 package randflake
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -28,14 +28,12 @@ type Generator struct {
 	line    *queue.Queue      // of callers that wait; served, without mu, when the state was replaced
 
 	mu       sync.Mutex // held while the state is replaced
-	next     []Lease    // that were handed over
-	lastUsed int64      // the newest second of leases that are over, or 0
-	past     uint64     // IDs handed out from shards of earlier states
-	reported uint64     // what issued returned at most
+	next     handover.Pending[Lease]
+	lastUsed int64 // the newest second of leases that are over, or 0
 
-	_      [64]byte      // Fill writes to what follows, and Generate reads what is above
-	filled atomic.Uint64 // IDs that Fill handed out
-	waited atomic.Uint64 // calls that had to wait
+	_       [64]byte      // Fill writes to what follows, and Generate reads what is above
+	claimed atomic.Uint64 // IDs handed out; those of a shard's run count when it claims the next one
+	waited  atomic.Uint64 // calls that had to wait
 }
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
@@ -51,35 +49,16 @@ type state struct {
 	cursor    *cursor
 	cipher    *Cipher
 	runLength uint64
-	share     uint64 // see cursor.claim
+	share     uint64         // see cursor.claim
+	claimed   *atomic.Uint64 // the generator's count
 }
 
-// An Option changes how New makes a generator.
-type Option struct{ set func(*Generator) error }
-
-// WithClock makes the generator ask now for the time, on every call, instead of the system clock. It is meant for tests
-// and simulations. Whenever the second changes, forward or back, processors drop the rest of the runs that they have
-// claimed, each a small part of a second's IDs.
-func WithClock(now func() time.Time) Option {
-	return Option{func(g *Generator) error {
-		if now == nil {
-			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
-		}
-		g.now = now
-		return nil
-	}}
-}
-
-// Strict hands out raw values in increasing order under each lease, whichever goroutine asks: by second, within a
-// second by node, and for a node by sequence. So a test with WithClock gets the same IDs in each run. All goroutines
-// then share the cursor, and an ID costs a few times as much.
-func Strict() Option {
-	return Option{func(g *Generator) error { g.strict = true; return nil }}
-}
-
-// New returns a generator that makes IDs under a lease: make one for the whole process and keep it, as generators that are made for
-// each request, or call, begin again and repeat each other's IDs, without an error. The caller must make sure that no other
-// generator with the same secret ever has a lease that shares both a node and a second with this one; package lease does that.
+// New returns a generator that makes IDs under a lease: make one for the whole process and keep it. Generators that are made for
+// each request, or call, begin again and repeat each other's IDs, without an error; if the environment variable RANDFLAKE_DEBUG
+// is set, New refuses the second one.
+//
+// The caller must make sure that no other generator with the same secret ever has a lease that shares both a node and a second
+// with this one; package lease does that.
 // The errors wrap ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
@@ -97,6 +76,9 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
+	if err := checkEarlier(secret, lease); err != nil {
+		return nil, err
+	}
 	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
 	return g, nil
 }
@@ -111,6 +93,7 @@ func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, machine
 		cipher:    g.cipher,
 		runLength: runLength(lease.nodes(), shards.count()),
 		share:     2 * uint64(shards.count()),
+		claimed:   &g.claimed,
 	}
 	if g.now == nil && !g.strict {
 		st.hot = shards
@@ -131,9 +114,9 @@ func (g *Generator) Generate() (ID, error) {
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
 		if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
-			word := s.word - 1
-			if i := uint8(word); i < batchSize {
-				s.word = word
+			i := s.left - 1
+			if i < batchSize {
+				s.left = i
 				id := s.ids[i]
 				st.hot.unpin(s)
 				return ID(id), nil
@@ -142,7 +125,7 @@ func (g *Generator) Generate() (ID, error) {
 	}
 	st.hot.unpin(s)
 	id, err := g.generate()
-	return id, g.told(err)
+	return id, g.report(err)
 }
 
 // load returns the state.
@@ -194,11 +177,11 @@ func (g *Generator) generate() (ID, error) {
 			g.grow(st)
 		case fresh && err != nil && !g.outdated(st, err):
 			if err = g.follow(st, now, err); err != nil {
-				return 0, public(err)
+				return 0, forCallers(err)
 			}
 		}
 		st = g.load()
-		now, fresh = g.read(), true
+		now, fresh = g.readClock(), true
 	}
 }
 
@@ -216,7 +199,7 @@ func (g *Generator) outdated(st *state, err error) bool {
 // n IDs are good all the same. For many IDs at once it is much faster than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
-	return n, g.told(err)
+	return n, g.report(err)
 }
 
 // fill is Fill, but does not report a refusal.
@@ -227,7 +210,6 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		if machine.Stale() {
 			n, err = 0, errCopied
 		}
-		g.filled.Add(uint64(n))
 	}()
 	now, fresh := g.second()
 	for n < len(dst) {
@@ -239,109 +221,20 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		case err == nil:
 			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
+			g.claimed.Add(taken)
 			if n < len(dst) {
 				now, fresh = g.second()
 			}
 			continue
 		case fresh && !g.outdated(st, err):
 			if err = g.follow(st, now, err); err != nil {
-				return n, public(err)
+				return n, forCallers(err)
 			}
 		}
 		st = g.load()
-		now, fresh = g.read(), true
+		now, fresh = g.readClock(), true
 	}
 	return n, nil
-}
-
-// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
-// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once. If
-// ctx ends first, the error wraps both the cause of that and the reason for the wait. Close wakes it, and so does package
-// lease with another lease.
-//
-// Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
-// waiting caller would have got.
-func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	st := g.load()
-	if g.line.Empty() {
-		s := st.hot.pin()
-		if s != nil {
-			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
-				word := s.word - 1
-				if i := uint8(word); i < batchSize {
-					s.word = word
-					id := s.ids[i]
-					st.hot.unpin(s)
-					return ID(id), nil
-				}
-			}
-		}
-		st.hot.unpin(s)
-		if id, err := g.generate(); g.pause(err) == 0 {
-			return id, g.told(err)
-		}
-	}
-	var id [1]ID
-	if _, err := g.FillWait(ctx, id[:]); err != nil { // which looks for a copy once more: others serve those who wait
-		return 0, err
-	}
-	return id[0], nil
-}
-
-// FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
-// first n IDs are good all the same.
-func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	machine := g.load().machine
-	defer func() {
-		if machine.Stale() {
-			n, err = 0, errCopied
-		}
-	}()
-	if g.line.Empty() {
-		if n, err = g.fill(dst); g.pause(err) == 0 {
-			return n, g.told(err)
-		}
-	}
-	m, err := g.fillInTurn(ctx, dst[n:])
-	return n + m, err
-}
-
-// fillInTurn is FillWait for a caller that has to queue.
-func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
-	g.waited.Add(1)
-	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
-		made, err := g.fill(dst[n:])
-		n += made
-		if pause = g.pause(err); pause > 0 && g.refused != nil {
-			g.refused(err, true)
-		}
-		return pause, err
-	})
-	if ctx.Err() == context.Canceled {
-		return n, err // the caller gave up
-	}
-	return n, g.told(err)
-}
-
-// pause returns how long to wait before it helps to try again after err, or 0 when it does not.
-func (g *Generator) pause(err error) time.Duration {
-	switch err {
-	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
-		return coarse.UntilNext(g.time(), time.Second)
-	}
-	return 0
-}
-
-// issued returns how many IDs the generator has handed out since New. It never goes down. It is exact
-// while no goroutine is making IDs; otherwise it may miss IDs that are being handed out at that moment. If the lease is
-// replaced or frozen, the generator closed or GOMAXPROCS raised at that moment, those IDs may never be counted: at most
-// one for each goroutine in a call of Generate.
-func (g *Generator) issued() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := g.filled.Load() + g.past + g.load().shards.issued()
-	g.reported += uint64(max(int64(n-g.reported), 0)) // n may miss what was moving
-	return g.reported
 }
 
 // Lease returns the lease in force; after Close, the last one.
@@ -373,8 +266,9 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		err = ErrClosed
 	} else {
-		g.retire(st, &state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
-		if g.end(st); st.machine.Stale() {
+		g.state.Store(&state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
+		g.end(st)
+		if st.machine.Stale() {
 			err = errCopied
 		}
 	}
@@ -391,15 +285,8 @@ func (g *Generator) grow(st *state) {
 	if g.load() == st {
 		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.machine)
 		grown.dropped = st.dropped
-		g.retire(st, grown)
+		g.state.Store(grown)
 	}
-}
-
-// retire replaces the state old by one with other shards, and then counts what the old shards handed out: by then, only
-// calls that had already loaded old can still take an ID from them.
-func (g *Generator) retire(old, by *state) {
-	g.state.Store(by)
-	g.past += old.shards.issued()
 }
 
 // replaced waits for the call that froze the cursor of st, and reports whether it replaced st.
@@ -414,11 +301,11 @@ func (g *Generator) second() (second int64, fresh bool) {
 	if g.now == nil {
 		return coarse.Seconds.Now(), false
 	}
-	return g.read(), true
+	return g.readClock(), true
 }
 
-// read reads the clock.
-func (g *Generator) read() int64 {
+// readClock reads the clock.
+func (g *Generator) readClock() int64 {
 	if g.now == nil {
 		return coarse.Seconds.Read()
 	}
@@ -433,16 +320,16 @@ func (g *Generator) time() time.Time {
 	return g.now()
 }
 
-// told returns err, after reporting it to the keeper if it is not nil.
-func (g *Generator) told(err error) error {
+// report returns err, after telling the keeper of it if it is not nil.
+func (g *Generator) report(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)
 	}
 	return err
 }
 
-// public returns err as callers get it.
-func public(err error) error {
+// forCallers returns err as callers get it.
+func forCallers(err error) error {
 	if err == errFrozen {
 		return ErrExhausted // all 2^64 values are used up
 	}

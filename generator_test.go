@@ -58,7 +58,7 @@ func newFakeClock(second int64) *fakeClock {
 func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 
 // leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return g.Handover(handover.Key{}) }
+func leasesOf(g *Generator) handover.Queue[Lease] { return (*leases)(g) }
 
 // makers are all ways to one ID, as raw values.
 func makers(g *Generator) map[string]func() (Raw, error) {
@@ -206,8 +206,8 @@ func TestWholeSeconds(t *testing.T) {
 					t.Errorf("%s, %s: a second after the end: %v", tt.name, how, err)
 				}
 			}
-			if last, err := g.Close(); last.Unix() != tt.begin+2 || err != nil || g.issued() != 3*uint64(capacity) {
-				t.Errorf("%s, %s: Close = %v, %v, issued %d", tt.name, how, last, err, g.issued())
+			if last, err := g.Close(); last.Unix() != tt.begin+2 || err != nil {
+				t.Errorf("%s, %s: Close = %v, %v", tt.name, how, last, err)
 			}
 		}
 	}
@@ -281,7 +281,7 @@ func TestLeasesAndClock(t *testing.T) {
 					}
 					l.allow(lease)
 				}
-				issued, ready := g.issued(), leasesOf(g).Ready()
+				claimed, ready := g.claimed.Load(), leasesOf(g).Ready()
 				if ready != step.err {
 					t.Errorf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, ready, step.err)
 				}
@@ -294,11 +294,11 @@ func TestLeasesAndClock(t *testing.T) {
 				}
 				if err == nil {
 					l.add(raw)
-					issued++
+					claimed++
 					newest = max(newest, step.made)
 				}
-				if g.issued() != issued {
-					t.Errorf("%s, step %d: Issued() = %d, want %d", how, i, g.issued(), issued)
+				if n := g.claimed.Load(); n != claimed {
+					t.Errorf("%s, step %d: %d claimed, want %d", how, i, n, claimed)
 				}
 				if t.Failed() {
 					return
@@ -418,8 +418,8 @@ func TestClose(t *testing.T) {
 				t.Errorf("%s after Close: %v, %v", name, raw.Fields(), err)
 			}
 		}
-		if g.Lease() != lease || g.issued() != uint64(len(seconds)) {
-			t.Errorf("after Close: Lease() = %v, Issued() = %d", g.Lease(), g.issued())
+		if g.Lease() != lease {
+			t.Errorf("after Close: Lease() = %v", g.Lease())
 		}
 	}
 }
@@ -536,40 +536,33 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// Each ID counts at once, the first one too; what is dropped of a batch does not; and nothing is lost when the state changes
-// while no ID is being made.
-func TestIssued(t *testing.T) {
+// The first ID of a run counts at once, and the others when the next run is claimed; so do those of another way.
+func TestClaimed(t *testing.T) {
 	onOneProcessor(t)
-	clock := newFakeClock(time.Now().Unix())
-	for _, options := range [][]Option{nil, {WithClock(clock.now)}, {Strict()}} {
-		g := newGenerator(t, systemLease(0, 0), options...)
-		ways := makers(g)
-		var made uint64
-		for i := range uint32(100) {
-			for range batchSize/2 + i {
-				for how, make := range ways {
-					if _, err := make(); err != nil {
-						t.Fatal(how, err)
-					}
-					if made++; g.issued() != made {
-						t.Fatalf("%s: Issued() = %d after %d IDs", how, g.issued(), made)
-					}
-				}
-			}
-			var err error
-			switch i % 3 {
-			case 0:
-				leasesOf(g).Drop()
-				err = leasesOf(g).Add(systemLease(i+1, i+1))
-			case 1:
-				g.grow(g.state.Load())
-			case 2:
-				clock.second.Add(1)
-			}
-			if n := g.issued(); err != nil || n != made {
-				t.Fatalf("Issued() = %d after %d IDs, %v", n, made, err)
+	clock := newFakeClock(testStart)
+	g := newGenerator(t, testLease(1, 1, testStart, 100), WithClock(clock.now))
+	made := uint64(0)
+	for i := range uint64(60) {
+		if _, err := g.Generate(); err != nil {
+			t.Fatal(err)
+		}
+		made++
+		if n := g.claimed.Load(); n != made {
+			t.Fatalf("%d claimed after %d IDs, of which one was in second %d", n, made, i)
+		}
+		for range i * batchSize / 2 { // to less than a run
+			if _, err := g.Generate(); err != nil {
+				t.Fatal(err)
 			}
 		}
+		if n, err := g.Fill(make([]ID, i)); uint64(n) != i || err != nil {
+			t.Fatal(n, err)
+		}
+		if n := g.claimed.Load(); n != made+i {
+			t.Fatalf("%d claimed after %d IDs, and %d of Fill", n, made, i)
+		}
+		made += i*batchSize/2 + i
+		clock.second.Add(1)
 	}
 }
 
@@ -599,8 +592,8 @@ func TestGrowComesTooLate(t *testing.T) {
 		if replaced == st || g.state.Load() != replaced {
 			t.Errorf("%s was undone", name)
 		}
-		if n := g.issued(); n != 1 {
-			t.Errorf("%s: issued %d, want 1", name, n)
+		if n := g.claimed.Load(); n != 1 {
+			t.Errorf("%s: %d claimed, want 1", name, n)
 		}
 	}
 
@@ -788,7 +781,6 @@ func TestNoAllocation(t *testing.T) {
 		"Fill":          func() { g.Fill(ids) },
 		"Wait":          func() { g.Wait(ctx) },
 		"FillWait":      func() { g.FillWait(ctx, ids) },
-		"issued":        func() { g.issued() },
 		"Encrypt":       func() { values[0] = encrypt(c, values[0]) },
 		"Decrypt":       func() { values[0] = decrypt(c, values[0]) },
 		"EncryptSlice":  func() { encryptSlice(c, values, values) },
@@ -807,6 +799,37 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// With RANDFLAKE_DEBUG, New refuses a lease that shares a node and a second with an earlier one, under the same secret alone.
+func TestSecondGenerator(t *testing.T) {
+	t.Setenv("RANDFLAKE_DEBUG", "1")
+	secret := NewSecret()
+	first := testLease(5, 6, testStart, 60)
+	for i, test := range []struct {
+		secret Secret
+		lease  Lease
+		ok     bool
+	}{
+		{secret, first, true},
+		{secret, first, false},
+		{secret, testLease(6, 7, testStart+59, 60), false},
+		{secret, testLease(4, 5, testStart-59, 60), false},
+		{secret, testLease(7, 7, testStart, 60), true},
+		{secret, testLease(4, 4, testStart, 60), true},
+		{secret, testLease(5, 6, testStart+60, 60), true},
+		{secret, testLease(5, 6, testStart-60, 60), true},
+		{NewSecret(), first, true},
+	} {
+		_, err := New(test.secret, test.lease)
+		if test.ok != (err == nil) || !test.ok && !errors.Is(err, ErrInvalidLease) {
+			t.Errorf("lease %d: %v, want one: %t", i, err, test.ok)
+		}
+	}
+	t.Setenv("RANDFLAKE_DEBUG", "")
+	if _, err := New(secret, first); err != nil {
+		t.Errorf("without RANDFLAKE_DEBUG: %v", err)
+	}
+}
+
 // A generator is small, and no processor writes to a cache line that another one's Generate uses.
 func TestMemory(t *testing.T) {
 	fixed := unsafe.Sizeof(Generator{}) + unsafe.Sizeof(state{}) + unsafe.Sizeof(cursor{}) + unsafe.Sizeof(Cipher{}) + unsafe.Sizeof(roundKeys{})
@@ -816,8 +839,8 @@ func TestMemory(t *testing.T) {
 	const line = 64
 	var s shard
 	var g Generator
-	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.run) - unsafe.Sizeof(s.run)
-	if gap := unsafe.Offsetof(g.filled) - unsafe.Offsetof(g.state); after < line || gap < line {
+	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.start) - unsafe.Sizeof(s.start)
+	if gap := unsafe.Offsetof(g.claimed) - unsafe.Offsetof(g.state); after < line || gap < line {
 		t.Errorf("%d bytes after what a shard uses, and Fill's count %d bytes from what Generate reads, want %d", after, gap, line)
 	}
 }

@@ -51,8 +51,8 @@ func (kindBad) IDPrefix() string   { return badPrefix }
 var badPrefix string
 
 // kindOf is of integers whose texts begin with a prefix.
-func kindOf[T ~int64](prefix string, parse func(string) (T, error), ids ...ID) idtest.Kind[T] {
-	k := idtest.Kind[T]{
+func kindOf[T ~int64](prefix string, parse func(string) (T, error), ids ...ID) idtest.Forms[T] {
+	k := idtest.Forms[T]{
 		IDs: map[string]T{}, Parse: parse, Invalid: ErrInvalidID,
 		Column: func(id T) driver.Value { return int64(id) },
 		Sources: func(id T) []any { // the forms in which drivers give an integer of 64 bits
@@ -77,7 +77,7 @@ func kindOf[T ~int64](prefix string, parse func(string) (T, error), ids ...ID) i
 	return k
 }
 
-func plainKind(ids ...ID) idtest.Kind[ID] {
+func plainKind(ids ...ID) idtest.Forms[ID] {
 	k := kindOf("", Parse, ids...)
 	k.Must = MustParse
 	integers := k.Sources
@@ -87,7 +87,7 @@ func plainKind(ids ...ID) idtest.Kind[ID] {
 	return k
 }
 
-func typedKind[K Kind](prefix string, ids ...ID) idtest.Kind[Typed[K]] {
+func typedKind[K Kind](prefix string, ids ...ID) idtest.Forms[Typed[K]] {
 	k := kindOf(prefix, ParseTyped[K], ids...)
 	for _, text := range []string{"", "10", "ord", "ord10", "ord_10", "ord_line2_10"} {
 		if prefix != "" && !strings.HasPrefix(text, prefix) {

@@ -2,9 +2,9 @@ package randflake
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -46,15 +46,17 @@ func (l Lease) check() error {
 // nodes returns how many nodes l covers.
 func (l Lease) nodes() uint64 { return uint64(l.LastNode) - uint64(l.FirstNode) + 1 }
 
-// Handover is for package lease, whose keepers hand over the leases that follow the first one.
-func (g *Generator) Handover(handover.Key) handover.Queue[Lease] { return (*leases)(g) }
+// Keepers of package lease hand over the leases that follow the first one.
+func init() {
+	door.Add(func(g *Generator) handover.Queue[Lease] { return (*leases)(g) })
+}
 
 // leases are a generator as its keeper sees it.
 type leases Generator
 
 func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+func (l *leases) Counts() (claimed, waited uint64) { return l.claimed.Load(), l.waited.Load() }
 
 func (l *leases) Add(lease Lease) error {
 	if err := lease.check(); err != nil {
@@ -67,12 +69,17 @@ func (l *leases) Add(lease Lease) error {
 	if g.load().closed {
 		return ErrClosed
 	}
-	g.next = append(g.next, lease)
+	g.pend(lease)
 	return nil
 }
 
-// follow goes on to a lease that was handed over if the one in force, which refused with err at second now, has ended or not
-// started. It returns nil if another one is in force, and otherwise what callers get.
+// pend keeps a lease for its time.
+func (g *Generator) pend(lease Lease) {
+	g.next.Add(lease.Start.Unix(), lease.End.Unix(), lease)
+}
+
+// follow switches to the next lease if that of st, which refused with err at second now, has ended or not begun. nil
+// means: try again, as another lease is in force. Otherwise it returns what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	if st.dropped {
 		err = ErrLeaseEnded // whatever the clock says
@@ -87,24 +94,23 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if g.load() != st {
 		return nil
 	}
-	i := slices.IndexFunc(g.next, func(l Lease) bool { return l.Start.Unix() <= now && now < l.End.Unix() })
-	if i < 0 {
-		if err == ErrLeaseEnded && slices.ContainsFunc(g.next, func(l Lease) bool { return l.Start.Unix() > now }) {
+	lease, ok := g.next.Take(now)
+	if !ok {
+		_, later := g.next.Next(now)
+		if later && err == ErrLeaseEnded {
 			return ErrLeaseNotStarted
 		}
-		return err // and all leases stay, as the clock may be wrong
+		return err
 	}
-	lease := g.next[i]
-	g.next = slices.Delete(g.next, i, i+1)
 	if !g.end(st) {
-		g.next = append(g.next, st.lease) // unused
+		g.pend(st.lease)
 	}
-	g.next = slices.DeleteFunc(g.next, func(l Lease) bool { return l.End.Unix() <= now })
-	g.retire(st, g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
 	return nil
 }
 
-// end freezes the cursor of st, and reports whether the lease can't be used any more: it was used, or dropped.
+// end freezes st's cursor. It reports whether the lease is used up, because it was used at all or dropped; an unused one
+// can still be put in force.
 func (g *Generator) end(st *state) (used bool) {
 	if st.dropped {
 		return true
@@ -116,14 +122,14 @@ func (g *Generator) end(st *state) (used bool) {
 	return used
 }
 
-// Drop also makes a copied machine's generator go on: it refuses by itself while its leases are the original's, where Linux has
-// a VMClock device (/dev/vmclock0, readable for this process).
+// Drop ends all leases at once. After a copy of the machine the generator then works with new ones; until then it refuses
+// by itself, where Linux has a VMClock device (/dev/vmclock0, readable for this process).
 func (l *leases) Drop() {
 	g := (*Generator)(l)
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.next = nil
+	g.next.Clear()
 	st := g.load()
 	if st.closed {
 		return
@@ -131,7 +137,7 @@ func (l *leases) Drop() {
 	g.end(st)
 	over := g.newState(st.lease, st.cursor, newShards(processors()), vmgen.Now())
 	over.dropped = true
-	g.retire(st, over)
+	g.state.Store(over)
 }
 
 func (l *leases) Ready() error {
@@ -141,7 +147,7 @@ func (l *leases) Ready() error {
 		if st.closed {
 			return ErrClosed
 		}
-		now := g.read()
+		now := g.readClock()
 		_, _, err := st.bounds.plan(st.cursor.next.Load(), now)
 		switch {
 		case st.machine.Stale():
@@ -151,7 +157,7 @@ func (l *leases) Ready() error {
 		case g.outdated(st, err):
 		default:
 			if err = g.follow(st, now, err); err != nil {
-				return public(err)
+				return forCallers(err)
 			}
 		}
 	}

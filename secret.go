@@ -1,8 +1,6 @@
 package randflake
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
@@ -14,9 +12,9 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 
-	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/door"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // A Secret is the 128-bit key of one ID space. It opens every ID of that space and predicts the next ones. Two secrets
@@ -32,15 +30,10 @@ import (
 // and the methods CheckValue, Derive and Hex, which return no error, panic with one. 16 zero bytes are not a valid
 // secret.
 //
-// Secrets may be compared with ==.
-type Secret struct {
-	hidden string // hiddenPrefix and the 16 bytes, encrypted, in hexadecimal: text that can't be taken for the secret
-}
+// Secrets may be compared with ==, which compares their encrypted forms.
+type Secret struct{ key hidden.Key }
 
-const (
-	redacted     = "[redacted]"
-	hiddenPrefix = "hidden:"
-)
+const redacted = "[redacted]"
 
 var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new", ErrInvalidSecret)
 
@@ -50,7 +43,7 @@ var errSecretText = errors.New("randflake: a secret is not encoded: leave it out
 func NewSecret() Secret {
 	var key [16]byte
 	rand.Read(key[:]) // never fails, by its contract
-	return hide(key)
+	return secretOf(key)
 }
 
 // SecretFromBytes returns the secret with the given 16 bytes, which it copies. For another length, or 16 zero bytes,
@@ -62,7 +55,7 @@ func SecretFromBytes(b []byte) (Secret, error) {
 	if [16]byte(b) == [16]byte{} {
 		return Secret{}, errZeroSecret
 	}
-	return hide([16]byte(b)), nil
+	return secretOf([16]byte(b)), nil
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
@@ -92,44 +85,19 @@ func ParseSecret(text string) (Secret, error) {
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.
-func (s Secret) IsZero() bool { return s.hidden == "" }
+func (s Secret) IsZero() bool { return s == Secret{} }
 
-// Equal reports whether two secrets are the same. Its time depends on their encrypted form alone.
-func (s Secret) Equal(other Secret) bool { return s == other }
+// The packages under compat take any key, 16 zero bytes included.
+func init() { door.Add(secretOf) }
 
-// hidingCipher encrypts secrets under a key of the process. One block of AES is a permutation of the 16 bytes: two secrets
-// are the same when their encrypted forms are, and otherwise these have nothing in common.
-var hidingCipher = sync.OnceValue(func() cipher.Block {
-	var key [16]byte
-	rand.Read(key[:])
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic(err) // not with 16 bytes
-	}
-	return block
-})
-
-// hide returns the secret with any key, 16 zero bytes included.
-func hide(key [16]byte) Secret {
-	var hidden [16]byte
-	hidingCipher().Encrypt(hidden[:], key[:])
-	return Secret{hiddenPrefix + hex.EncodeToString(hidden[:])}
-}
-
-// For the packages under compat, which take any key.
-func init() { anykey.Secret = func(key [16]byte) any { return hide(key) } }
+func secretOf(key [16]byte) Secret { return Secret{hidden.KeyOf(key)} }
 
 // bytes returns the key. It panics on the zero Secret.
 func (s Secret) bytes() *[16]byte {
 	if s.IsZero() {
 		panic(errZeroSecret)
 	}
-	key, err := hex.DecodeString(strings.TrimPrefix(s.hidden, hiddenPrefix))
-	if err != nil {
-		panic(err) // not of what hide wrote
-	}
-	hidingCipher().Decrypt(key, key)
-	return (*[16]byte)(key)
+	return s.key.Bytes()
 }
 
 // Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869) without salt, whose
@@ -142,7 +110,7 @@ func (s Secret) Derive(space string, version uint32) Secret {
 	if err != nil {
 		panic(err) // not with this hash and length
 	}
-	return hide([16]byte(derived))
+	return secretOf([16]byte(derived))
 }
 
 // CheckValue returns the key check value of the secret, by which two programs can compare their secrets without

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/bits"
 	"unsafe"
+
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one secret, with its round
@@ -13,19 +15,19 @@ import (
 // A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that does not call Format, such as
 // one of unexported fields, shows an address.
 type Cipher struct {
-	schedule unsafe.Pointer // to roundKeys: no printer follows it, as reflection does not tell what is there
+	schedule hidden.Pointer[roundKeys]
 }
 
 // NewCipher returns the cipher of a secret. It panics when the secret is unset.
 func NewCipher(secret Secret) *Cipher { return newCipher(secret.bytes()) }
 
-func newCipher(key *[16]byte) *Cipher { return &Cipher{schedule: unsafe.Pointer(expandKey(key))} }
+func newCipher(key *[16]byte) *Cipher { return &Cipher{hidden.To(expandKey(key))} }
 
 func (c *Cipher) keys() *roundKeys {
-	if c == nil || c.schedule == nil {
+	if c == nil || c.schedule.Get() == nil {
 		panic("randflake: no Cipher, or the zero one: make one with NewCipher")
 	}
-	return (*roundKeys)(c.schedule)
+	return c.schedule.Get()
 }
 
 // Encrypt returns the ID of a raw value. The block is the value's 8 little-endian bytes.
@@ -38,7 +40,12 @@ func (c *Cipher) Decrypt(id ID) Raw {
 	return Raw(decryptBlock(c.keys(), uint64(id)))
 }
 
-// DecryptSlice is Decrypt of each ID in ids, into the raw values of dst, and much faster for many. It panics if dst is shorter.
+// EncryptSlice is Encrypt of each raw value, into the IDs of dst, and much faster for many. It panics if dst is shorter.
+func (c *Cipher) EncryptSlice(dst []ID, raws []Raw) {
+	encryptBlocks(c.keys(), asUint64(dst[:len(raws):len(dst)]), asUint64(raws))
+}
+
+// DecryptSlice is Decrypt of each ID, into the raw values of dst, and much faster for many. It panics if dst is shorter.
 func (c *Cipher) DecryptSlice(dst []Raw, ids []ID) {
 	decryptBlocks(c.keys(), asUint64(dst[:len(ids):len(dst)]), asUint64(ids))
 }

@@ -46,8 +46,9 @@ func supported() []backend {
 }
 
 // kernel encrypts or decrypts src into dst, both of a width of the active backend.
-func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
-	switch width := len(dst); {
+func kernel(d direction, keys *roundKeys, dst, src []uint64) {
+	width := len(dst)
+	switch {
 	case width == 128 && d == encrypting:
 		encrypt128AVX512(keys, (*[128]uint64)(dst), (*[128]uint64)(src))
 	case width == 128:
@@ -65,10 +66,10 @@ func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
 
 // runKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
 func runKernel(keys *roundKeys, dst []uint64, first uint64) {
-	switch width := len(dst); {
-	case width == 128:
+	switch len(dst) {
+	case 128:
 		run128AVX512(keys, (*[128]uint64)(dst), first)
-	case width == 64:
+	case 64:
 		run64AVX512(keys, (*[64]uint64)(dst), first)
 	default:
 		run32AVX2(keys, (*[32]uint64)(dst), first)

@@ -35,9 +35,11 @@ func supported() []backend {
 }
 
 // kernel encrypts or decrypts src into dst, both of 32 blocks.
-func (d direction) kernel(keys *roundKeys, dst, src []uint64) {
-	to, from := (*[32]uint64)(dst), (*[32]uint64)(src)
-	switch sve := active == backendSVE2; {
+func kernel(d direction, keys *roundKeys, dst, src []uint64) {
+	to := (*[32]uint64)(dst)
+	from := (*[32]uint64)(src)
+	sve := active == backendSVE2
+	switch {
 	case sve && d == encrypting:
 		encrypt32SVE2(keys, to, from)
 	case sve:

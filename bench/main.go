@@ -1,8 +1,7 @@
 // Bench compares what an ID costs with what people use instead, on the machine at hand. It takes three minutes on two
 // processors; nothing else should run meanwhile.
 //
-//	go run .              prints tables in Markdown
-//	go run . -plot DIR    writes pictures into DIR too
+//	go run .    prints tables in Markdown
 package main
 
 import (
@@ -34,7 +33,6 @@ type result struct {
 
 func main() {
 	log.SetFlags(0)
-	pictures := flag.String("plot", "", "write pictures into this `directory`")
 	rounds := flag.Int("rounds", 5, "how often costs are measured")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 1 {
@@ -43,16 +41,16 @@ func main() {
 	}
 	r := measure(*rounds, 100*time.Millisecond, time.Second, 1<<22)
 	fmt.Print(r.tables())
-	if *pictures != "" {
-		if err := r.plot(*pictures); err != nil {
-			log.Fatal(err)
-		}
-	}
 }
 
-// measure draws for a slice in each round, times calls of each peer for so long, and counts so many IDs.
+// measure times each load for a slice in every round, then single calls of each peer for as long as calls says, and counts a number
+// of IDs of those that are counted.
 func measure(rounds int, slice, calls time.Duration, ids int) result {
-	r := result{runtime.GOMAXPROCS(0), nil, make(map[string]latency), make(map[string]spread)}
+	r := result{
+		processors: runtime.GOMAXPROCS(0),
+		latencies:  make(map[string]latency),
+		spreads:    make(map[string]spread),
+	}
 	var loads []load
 	for _, p := range peers() {
 		loads = append(loads, load{p.name, 1, 1})
@@ -80,7 +78,8 @@ func measure(rounds int, slice, calls time.Duration, ids int) result {
 // goroutines returns 1, 2, 4 and so on, to four times the processors and 16 at least, and the processors.
 func (r result) goroutines() (list []int) {
 	for n := 1; n <= max(16, 4*r.processors); n *= 2 {
-		if list = append(list, n); n < r.processors && 2*n > r.processors {
+		list = append(list, n)
+		if n < r.processors && 2*n > r.processors {
 			list = append(list, r.processors)
 		}
 	}

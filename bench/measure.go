@@ -29,7 +29,11 @@ type cost struct {
 // costs measures all loads round after round, in a new order each time, so that whatever changes about the machine
 // affects all of them alike. It returns medians.
 func costs(loads []load, rounds int, slice time.Duration) map[load]cost {
-	found := make(map[load][3][]float64)
+	type samples struct{ ns, ratio, allocs []float64 }
+	found := make(map[load]*samples)
+	for _, l := range loads {
+		found[l] = new(samples)
+	}
 	for range rounds {
 		round := make(map[load]cost)
 		for _, i := range rand.Perm(len(loads)) {
@@ -38,12 +42,14 @@ func costs(loads []load, rounds int, slice time.Duration) map[load]cost {
 		for l, c := range round {
 			unit := round[load{yardstick, l.processors, l.goroutines}].ns
 			f := found[l]
-			found[l] = [3][]float64{append(f[0], c.ns), append(f[1], c.ns/unit), append(f[2], c.allocs)}
+			f.ns = append(f.ns, c.ns)
+			f.ratio = append(f.ratio, c.ns/unit)
+			f.allocs = append(f.allocs, c.allocs)
 		}
 	}
 	medians := make(map[load]cost)
 	for l, f := range found {
-		medians[l] = cost{median(f[0]), median(f[1]), median(f[2])}
+		medians[l] = cost{median(f.ns), median(f.ratio), median(f.allocs)}
 	}
 	return medians
 }
@@ -95,7 +101,10 @@ func measured(l load, slice time.Duration) cost {
 	for _, n := range counts {
 		ids += n
 	}
-	return cost{ns: float64(took) / float64(ids), allocs: float64(after.Mallocs-before.Mallocs) / float64(ids)}
+	return cost{
+		ns:     float64(took) / float64(ids),
+		allocs: float64(after.Mallocs-before.Mallocs) / float64(ids),
+	}
 }
 
 func call(p peer, f next, times int) {
@@ -112,7 +121,8 @@ func chunkOf(p peer, f next) int {
 	chunk := 16
 	for !p.waits {
 		start := time.Now()
-		if call(p, f, chunk); time.Since(start) > 100*time.Microsecond {
+		call(p, f, chunk)
+		if time.Since(start) > 100*time.Microsecond {
 			break
 		}
 		chunk *= 2

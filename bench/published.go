@@ -34,8 +34,10 @@ type published1 struct {
 func (p *published1) raw() (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := time.Now().Unix(); now > p.second {
-		p.second, p.count = now, 0
+	now := time.Now().Unix()
+	if now > p.second {
+		p.second = now
+		p.count = 0
 	}
 	if p.count == publishedPerSecond {
 		return 0, errPublishedExhausted
@@ -56,7 +58,8 @@ func (p *published2) raw() (uint64, error) {
 	for {
 		state := p.state.Load() // before the clock is read: a reading that is late fails to swap
 		now := time.Now().Unix()
-		second, count := p.start+int64(state>>countBits), state&(1<<countBits-1)
+		second := p.start + int64(state>>countBits)
+		count := state & (1<<countBits - 1)
 		switch {
 		case now < second:
 			return 0, errPublishedBackward
@@ -76,7 +79,8 @@ func openPublished(open func() (raw func() (uint64, error))) func() maker {
 	return func() maker {
 		var key [16]byte
 		rand.Read(key[:])
-		cipher, raw := newSparx(key), open()
+		cipher := newSparx(key)
+		raw := open()
 		return shared(func() (high, low uint64, err error) {
 			value, err := raw()
 			return 0, cipher.encrypt(value), err

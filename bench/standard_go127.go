@@ -6,9 +6,16 @@ import "uuid"
 
 func init() {
 	standard = []peer{
-		{name: "UUID v4 standard", call: "uuid, NewV4", bits: 128, unpredictable: "yes", sortable: "no",
-			open: each(func() (high, low uint64, err error) { return ends(uuid.NewV4(), nil) })},
-		{name: "UUID v7 standard", call: "uuid, NewV7", bits: 128, unpredictable: timeShows, sortable: "yes", perSecond: 4096e3,
-			open: each(func() (high, low uint64, err error) { return ends(uuid.NewV7(), nil) })},
+		{
+			name: "UUID v4 standard", call: "uuid, NewV4",
+			bits: 128, unpredictable: "yes", sortable: "no",
+			open: each(ends(infallible(uuid.NewV4))),
+		},
+		{
+			name: "UUID v7 standard", call: "uuid, NewV7",
+			bits: 128, unpredictable: timeShows, sortable: "yes",
+			perSecond: 4096e3,
+			open:      each(ends(infallible(uuid.NewV7))),
+		},
 	}
 }

@@ -57,9 +57,19 @@ func (r result) on(p peer) (one, all cost) {
 func (r result) featured() [][]string {
 	rows := [][]string{{"source", "bits", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "unpredictable", "sortable"}}
 	for _, p := range peers() {
-		if one, all := r.on(p); p.featured {
-			rows = append(rows, []string{p.name, size(p), limited(p, one.ns), number(one.ratio), limited(p, all.ns), p.unpredictable, p.sortable})
+		if !p.featured {
+			continue
 		}
+		one, all := r.on(p)
+		rows = append(rows, []string{
+			p.name,
+			size(p),
+			limited(p, one.ns),
+			number(one.ratio),
+			limited(p, all.ns),
+			p.unpredictable,
+			p.sortable,
+		})
 	}
 	return rows
 }
@@ -73,8 +83,19 @@ func (r result) all() [][]string {
 			limit = fmt.Sprintf("%.0f", p.perSecond)
 		}
 		one, all := r.on(p)
-		rows = append(rows, []string{p.name, size(p), fmt.Sprintf("%.0f", one.allocs), limited(p, one.ns), number(one.ratio), limited(p, all.ns), number(all.ratio),
-			limit, p.unpredictable, p.sortable, p.call})
+		rows = append(rows, []string{
+			p.name,
+			size(p),
+			fmt.Sprintf("%.0f", one.allocs),
+			limited(p, one.ns),
+			number(one.ratio),
+			limited(p, all.ns),
+			number(all.ratio),
+			limit,
+			p.unpredictable,
+			p.sortable,
+			p.call,
+		})
 	}
 	return rows
 }
@@ -119,7 +140,8 @@ func (r result) uniformity() [][]string {
 // limited returns a cost, and says if the limit was measured.
 func limited(p peer, ns float64) string {
 	if p.perSecond > 0 {
-		switch used := 1e9 / p.perSecond / ns; {
+		used := 1e9 / p.perSecond / ns
+		switch {
 		case used > 1.03:
 			return number(ns) + " (beyond its limit)"
 		case used > 0.95 || p.waits:

@@ -57,23 +57,23 @@ func newFirst(node, begin, last int64, secret []byte, clock func() int64) (versi
 	return first{g}, err
 }
 
-func (g first) inspect(id int64) (second, node, sequence int64) {
-	second, node, sequence, _ = g.Inspect(id)
+func (f first) inspect(id int64) (second, node, sequence int64) {
+	second, node, sequence, _ = f.Inspect(id)
 	return second, node, sequence
 }
 
-func (g first) open(text string) string { return fmt.Sprint(g.InspectString(text)) }
+func (f first) open(text string) string { return fmt.Sprint(f.InspectString(text)) }
 
-func (g first) extend(node, begin, last int64) error {
-	if node != g.lease().NodeID || !g.UpdateLease(begin, last) {
+func (f first) extend(node, begin, last int64) error {
+	if node != f.lease().NodeID || !f.UpdateLease(begin, last) {
 		return v1.ErrInvalidLease
 	}
 	return nil
 }
 
-func (g first) lease() v1.LeaseInfo               { return g.GetLeaseInfo() }
-func (g first) encode(id int64) string            { return v1.EncodeString(id) }
-func (g first) decode(text string) (int64, error) { return v1.DecodeString(text) }
+func (f first) lease() v1.LeaseInfo               { return f.GetLeaseInfo() }
+func (f first) encode(id int64) string            { return v1.EncodeString(id) }
+func (f first) decode(text string) (int64, error) { return v1.DecodeString(text) }
 
 // second is v2.1.
 type second struct{ *v2.Generator }
@@ -98,27 +98,27 @@ func leaseOf(node, begin, last int64) v2.Lease {
 	}
 }
 
-func (g second) inspect(id int64) (second, node, sequence int64) {
-	p := g.Inspect(id)
+func (s second) inspect(id int64) (second, node, sequence int64) {
+	p := s.Inspect(id)
 	return int64(p.Timestamp), int64(p.NodeID), int64(p.Sequence)
 }
 
-func (g second) open(text string) string {
-	p, err := g.InspectString(text)
+func (s second) open(text string) string {
+	p, err := s.InspectString(text)
 	return fmt.Sprint(int64(p.Timestamp), p.NodeID, p.Sequence, " ", err)
 }
 
-func (g second) extend(node, begin, last int64) error {
-	return g.ExtendLease(leaseOf(node, begin, last))
+func (s second) extend(node, begin, last int64) error {
+	return s.ExtendLease(leaseOf(node, begin, last))
 }
 
-func (g second) lease() v1.LeaseInfo {
-	lease := g.Lease()
+func (s second) lease() v1.LeaseInfo {
+	lease := s.Lease()
 	return v1.LeaseInfo{NodeID: int64(lease.NodeID), LeaseStart: int64(lease.Start), LeaseEnd: int64(lease.EndExclusive) - 1}
 }
 
-func (g second) encode(id int64) string            { return v2.EncodeString(id) }
-func (g second) decode(text string) (int64, error) { return v2.DecodeString(text) }
+func (s second) encode(id int64) string            { return v2.EncodeString(id) }
+func (s second) decode(text string) (int64, error) { return v2.DecodeString(text) }
 
 // The errors of the two versions, which have nearly the same names. v2 has no end of all time.
 type errs [2]error
@@ -172,7 +172,8 @@ func TestNew(t *testing.T) {
 		early    = epoch - 1
 		late     = maximum + 1
 	)
-	short, long := secret[:15], append(slices.Clone(secret), 0)
+	short := secret[:15]
+	long := append(slices.Clone(secret), 0)
 	for _, tt := range []struct {
 		node, first, last int64
 		secret            []byte
@@ -265,7 +266,8 @@ func TestClock(t *testing.T) {
 			{102, 102, capacity + 1, both(capacity, 102, used)},
 		}
 		for v := range versions {
-			now, calls := first, 0
+			now := first
+			calls := 0
 			g := newVersion(t, v, first, first+100, func() int64 {
 				calls++
 				return now
@@ -273,9 +275,11 @@ func TestClock(t *testing.T) {
 			l := newLedger(t, g)
 			for i, step := range steps {
 				where := fmt.Sprintf("v%d, from %d, step %d", v+1, first, i)
-				want, ids := step.want[v], make([]int64, step.n)
+				want := step.want[v]
+				ids := make([]int64, step.n)
 				g.extend(node, first, first+step.last)
-				now, calls = first+step.now, 0
+				now = first + step.now
+				calls = 0
 
 				n, err := l.Take(ids, idtest.One(g.Generate))
 				if n != want.n || err != want.err[v] {
@@ -312,9 +316,11 @@ func TestCopiedMachine(t *testing.T) {
 		undo := vmgen.Pretend(&machine)
 		defer undo()
 
-		now, calls := int64(start), 0
+		now := int64(start)
+		calls := 0
 		clock := func() int64 {
-			if calls++; calls > 1000 {
+			calls++
+			if calls > 1000 {
 				t.Fatalf("v%d: Generate reads the clock again and again", v+1)
 			}
 			return now
@@ -466,7 +472,9 @@ func TestSystemClock(t *testing.T) {
 
 // The zero generators make nothing.
 func TestZero(t *testing.T) {
-	one, two, text := new(v1.Generator), new(v2.Generator), fmt.Sprint
+	one := new(v1.Generator)
+	two := new(v2.Generator)
+	text := fmt.Sprint
 	for _, tt := range []struct{ got, want string }{
 		{text(one.Generate()), text(0, lease[0])},
 		{text(one.GenerateString()), text("", lease[0])},
@@ -575,8 +583,11 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		loose, looseErr := v1.DecodeString(text)
 		strict, strictErr := v2.DecodeString(text)
-		if looseErr != nil && (looseErr != badID[0] || loose != 0) || strictErr != nil && (strictErr != badID[1] || strict != 0) {
-			t.Fatalf("%q is %d, %v in v1, %d, %v in v2", text, loose, looseErr, strict, strictErr)
+		if looseErr != nil && (looseErr != badID[0] || loose != 0) {
+			t.Fatalf("%q is %d, %v in v1", text, loose, looseErr)
+		}
+		if strictErr != nil && (strictErr != badID[1] || strict != 0) {
+			t.Fatalf("%q is %d, %v in v2", text, strict, strictErr)
 		}
 		if strictErr == nil && (loose != strict || looseErr != nil || v2.EncodeString(strict) != text) {
 			t.Fatalf("%q is %d in v2, and %d, %v in v1", text, strict, loose, looseErr)
@@ -603,15 +614,25 @@ func FuzzInspect(f *testing.F) {
 	for _, id := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64, 4594531474933654033} {
 		f.Add(id)
 	}
-	one, two := newVersion(f, 0, start, start, nil), newVersion(f, 1, start, start, nil)
+	one := newVersion(f, 0, start, start, nil)
+	two := newVersion(f, 1, start, start, nil)
 	f.Fuzz(func(t *testing.T, id int64) {
 		second, node, sequence := one.inspect(id)
-		if second < epoch || second > maximum || node < 0 || node > v1.RANDFLAKE_MAX_NODE || sequence < 0 || sequence >= capacity {
-			t.Errorf("%d opens to %d, %d, %d, which is outside of the format", id, second, node, sequence)
+		switch {
+		case second < epoch || second > maximum:
+			t.Errorf("%d opens to second %d, which is outside of the format", id, second)
+		case node < 0 || node > v1.RANDFLAKE_MAX_NODE:
+			t.Errorf("%d opens to node %d, which is outside of the format", id, node)
+		case sequence < 0 || sequence >= capacity:
+			t.Errorf("%d opens to sequence %d, which is outside of the format", id, sequence)
 		}
 		text := one.encode(id)
-		if two.encode(id) != text || one.open(text) != fmt.Sprint(second, node, sequence, " ", nil) || two.open(text) != one.open(text) {
-			t.Errorf("%d is %s, %s and opens to %s, %s", id, text, two.encode(id), one.open(text), two.open(text))
+		if same := two.encode(id); same != text {
+			t.Errorf("%d is %s in v1, and %s in v2", id, text, same)
+		}
+		opened := fmt.Sprint(second, node, sequence, " ", nil)
+		if one.open(text) != opened || two.open(text) != opened {
+			t.Errorf("%s opens to %s in v1, and %s in v2, want %s", text, one.open(text), two.open(text), opened)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -65,7 +65,8 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and each second has all
 	// its 131,072 IDs. Without these two options Generate would be several times faster, but making all IDs of a node's
 	// second takes only milliseconds anyway.
-	inner, err := root.New(anykey.Secret([16]byte(secret)).(root.Secret), lease, root.WithClock(g.now), root.Strict())
+	key := door.Open[root.Secret]([16]byte(secret))
+	inner, err := root.New(key, lease, root.WithClock(g.now), root.Strict())
 	if err != nil {
 		return nil, err
 	}
@@ -164,9 +165,13 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if leaseStart != g.lease.LeaseStart {
 		return false
 	}
-	node := uint32(g.lease.NodeID)
-	added := root.Lease{FirstNode: node, LastNode: node, Start: endAfter(g.lease.LeaseEnd), End: endAfter(leaseEnd)}
-	if g.inner.Handover(handover.Key{}).Add(added) != nil { // not later, or too late
+	added := root.Lease{
+		FirstNode: uint32(g.lease.NodeID),
+		LastNode:  uint32(g.lease.NodeID),
+		Start:     endAfter(g.lease.LeaseEnd),
+		End:       endAfter(leaseEnd),
+	}
+	if door.Open[handover.Queue[root.Lease]](g.inner).Add(added) != nil { // not later, or too late
 		return false
 	}
 	g.lease.LeaseEnd = leaseEnd

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -65,7 +64,8 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 // TestEverybody has many callers take numbers from several handles, of both kinds, by all ways, and some handles closed. In one
 // handle numbers grow.
 func TestEverybody(t *testing.T) {
-	data, everybody := leasetest.NewMemory(), ledger{}
+	data := leasetest.NewMemory()
+	everybody := ledger{}
 	space := newSpace(t, data, nil)
 	var all sync.WaitGroup
 	for h := range 4 {
@@ -76,7 +76,8 @@ func TestEverybody(t *testing.T) {
 		must(t, err)
 		for g := range 4 {
 			all.Go(func() {
-				last, before := int64(0), int64(0)
+				last := int64(0)
+				before := int64(0)
 				for i := range 500 {
 					dst := make([]int64, 1+i%3)
 					n, err := c.FillWait(t.Context(), dst)
@@ -86,7 +87,8 @@ func TestEverybody(t *testing.T) {
 					if n > 0 && (dst[0] <= last || !slices.IsSorted(dst[:n])) {
 						t.Errorf("%v after %d", dst[:n], last)
 					}
-					if everybody.add(t, dst[:n]...); n > 0 {
+					everybody.add(t, dst[:n]...)
+					if n > 0 {
 						last = dst[n-1]
 					}
 					if i%50 == 0 {
@@ -236,7 +238,7 @@ func TestMetrics(t *testing.T) {
 		held float64
 	}{
 		{c, 10},
-		{&Strict{name: "orders", taken: 30, issued: 20, why: errAway}, 0},
+		{&Strict{name: "orders", counters: From(nil), taken: 30, issued: 20, why: errAway}, 0},
 	} {
 		want := map[string]float64{
 			"randflake_counter_taken_total":  30,
@@ -291,52 +293,6 @@ func TestCreatedAtOnce(t *testing.T) {
 
 var errAway = errors.New("no connection")
 
-// TestAway: without the space a handle gives the numbers that it has, and goes on by itself when the space is back. A call whose
-// answer was lost costs numbers.
-func TestAway(t *testing.T) {
-	var mu sync.Mutex
-	away := false
-	set := func(to bool) { mu.Lock(); away = to; mu.Unlock() }
-	data, everybody := leasetest.NewMemory(), ledger{}
-	space := newSpace(t, data, func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
-		answer, err := c.On(ctx, engine)
-		mu.Lock()
-		defer mu.Unlock()
-		if away {
-			return lease.Answer{}, errAway
-		}
-		return answer, err
-	})
-	c, err := On(space).Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
-	must(t, err)
-	for range 3 {
-		set(true)
-		n := 0
-		for ; ; n++ {
-			number, err := c.Next()
-			if errors.Is(err, errAway) && errors.Is(err, ErrPending) {
-				break
-			} else if err != nil && !errors.Is(err, ErrPending) {
-				t.Fatal(err)
-			} else if err == nil {
-				everybody.add(t, number)
-			}
-		}
-		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if _, err := c.Wait(soon); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrPending) {
-			t.Error(err)
-		}
-		cancel()
-		set(false)
-		number, err := c.Wait(t.Context())
-		must(t, err)
-		everybody.add(t, number)
-		if err := c.Status().Err; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestLoss: a counter refuses after a loss, says what it knows, and goes on where it is set.
 func TestLoss(t *testing.T) {
 	data := leasetest.NewMemory()
@@ -379,26 +335,6 @@ func TestPace(t *testing.T) {
 			t.Errorf("a run at %v a second after one of %d: %d, want %d", tt.pace, tt.last, n, tt.want)
 		}
 	}
-}
-
-// TestAhead: the next run is fetched when half of the present one is given, and not before.
-func TestAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))) // leases refuse the clock that a bubble begins with
-		c, err := On(newSpace(t, leasetest.NewMemory(), nil)).Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
-		must(t, err)
-		defer c.Close()
-		for i := range 6 {
-			if synctest.Wait(); c.Status().Held != 10-uint64(i) {
-				t.Errorf("%d numbers left after %d", c.Status().Held, i)
-			}
-			_, err := c.Next()
-			must(t, err)
-		}
-		if synctest.Wait(); c.Status().Held != 14 {
-			t.Errorf("%d numbers left, want those of the next run too", c.Status().Held)
-		}
-	})
 }
 
 // BenchmarkNext is to cost a few nanoseconds.

@@ -5,14 +5,19 @@
 // handles, and a crash loses a run or two but repeats no number. A Strict counter takes each number from the space, so numbers grow
 // in the order of calls over all processes. Package gapless makes numbers without gaps, and package numbers prints them.
 //
-//	counters := counter.On(space)
-//	orders, err := counters.Open(ctx, "orders", counter.OrCreate(counter.Config{}))
-//	n, err := orders.Wait(ctx)
+//	engine, err := file.New("store") // on several machines another engine
+//	space, err := lease.Open(ctx, engine, lease.Config{})
+//	defer space.Close()
+//	orders, err := counter.On(space).Open(ctx, "orders", counter.OrCreate(counter.Config{}))
+//	defer orders.Close()
+//	n, err := orders.Wait(ctx) // 1, 2, 3
+//
+// The command randflake store init --new --store store makes the space, or [lease.Create] does.
 //
 // # When the store loses data
 //
 // Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data a counter returns
-// lease.ErrCounter until an operator says where it goes on: Counters.Set, or randflake counter set. Processes use up the runs that
+// lease.ErrCounter until an operator says where it goes on: Counters.SetCounter, or randflake counter set. Processes use up the runs that
 // they have.
 //
 // A clone of a running virtual machine has the runs of its twin, and repeats their unused numbers.
@@ -27,7 +32,6 @@ import (
 	"math"
 
 	"github.com/randflake/randflake/lease"
-	"github.com/randflake/randflake/lease/metrics"
 )
 
 // A Source has counters: those of a space, or of a service in front of one. Its errors are those of a space.
@@ -67,7 +71,13 @@ type Config struct {
 }
 
 func (c Config) record(name string) lease.Counter {
-	return lease.Counter{Name: name, Start: cmp.Or(c.Start, 1), Step: cmp.Or(c.Step, 1), End: cmp.Or(c.End, math.MaxInt64), Check: c.Check}
+	return lease.Counter{
+		Name:  name,
+		Start: cmp.Or(c.Start, 1),
+		Step:  cmp.Or(c.Step, 1),
+		End:   cmp.Or(c.End, math.MaxInt64),
+		Check: c.Check,
+	}
 }
 
 // Counters are the counters of a source.
@@ -81,55 +91,22 @@ func On(space *lease.Space) *Counters { return From(space) }
 // From returns the counters of a source.
 func From(source Source) *Counters { return &Counters{Source: source} }
 
+// check panics unless From made cs, of a source.
+func (cs *Counters) check() {
+	if cs == nil || cs.Source == nil {
+		panic("counter: no Counters, or zero ones: make some with On or From")
+	}
+}
+
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
-func (s *Counters) Create(ctx context.Context, name string, config Config) error {
-	return s.CreateCounter(ctx, config.record(name))
+func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
+	cs.check()
+	return cs.CreateCounter(ctx, config.record(name))
 }
 
-// An Option changes a handle.
-type Option struct{ set func(*settings) error }
-
-type settings struct {
-	create      *Config
-	period      lease.Period
-	least, most int64
-	logger      *slog.Logger
-}
-
-// OrCreate makes Open create the counter if there is none, with the periods of OfPeriod. If there is one with another Config, Open
-// returns ErrMismatch.
-func OrCreate(config Config) Option {
-	return Option{func(s *settings) error { s.create = &config; return nil }}
-}
-
-// OfPeriod makes a handle take the numbers of a period alone, which begin at the start. A later period ends it: see lease.Period. Open
-// returns ErrMismatch if the counter has other periods, or none.
-func OfPeriod(period lease.Period) Option {
-	return Option{func(s *settings) error { s.period = period; return nil }}
-}
-
-// WithRunLength bounds how many numbers a run has, by default 10 to 1,000,000,000. Small runs make smaller gaps, but last for
-// shorter outages.
-func WithRunLength(least, most int64) Option {
-	return Option{func(s *settings) error {
-		if s.least, s.most = least, most; least < 1 || most < least || most > 1e9 {
-			return fmt.Errorf("%w: run length of %d to %d: want 1 to 1,000,000,000, the smaller one first", lease.ErrInvalid, least, most)
-		}
-		return nil
-	}}
-}
-
-// WithLogger makes a handle log to l instead of slog.Default() when it gets no more numbers, and when it does again.
-func WithLogger(l *slog.Logger) Option {
-	return Option{func(s *settings) error {
-		if s.logger = l; l == nil {
-			return fmt.Errorf("%w: logger is nil: leave WithLogger out for slog.Default", lease.ErrInvalid)
-		}
-		return nil
-	}}
-}
-
-func (s *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
+// open applies options, and finds the counter, which it creates if it should.
+func (cs *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
+	cs.check()
 	set = settings{least: 10, most: 1e9, logger: slog.Default()}
 	for i, option := range options {
 		if option.set == nil {
@@ -139,12 +116,13 @@ func (s *Counters) open(ctx context.Context, name string, options []Option) (set
 			return set, err
 		}
 	}
-	found, err := s.Counter(ctx, name)
+	found, err := cs.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
 		made := set.create.record(name)
 		made.Periods = set.period.Of
-		if err = s.CreateCounter(ctx, made); err == nil || errors.Is(err, lease.ErrExists) {
-			found, err = s.Counter(ctx, name)
+		err = cs.CreateCounter(ctx, made)
+		if err == nil || errors.Is(err, lease.ErrExists) {
+			found, err = cs.Counter(ctx, name)
 		}
 	}
 	if err != nil {
@@ -156,53 +134,4 @@ func (s *Counters) open(ctx context.Context, name string, options []Option) (set
 	}
 	want.Periods = set.period.Of
 	return set, found.Match(want)
-}
-
-// A Status is a snapshot of a handle.
-type Status struct {
-	Taken  uint64 // numbers, since the handle was opened
-	Issued uint64 // of these that callers were given
-	Held   uint64 // that are left in memory
-	Err    error  // why the last attempt to get numbers failed, or nil
-}
-
-// Status returns a snapshot. It never waits for the space.
-func (c *Counter) Status() Status {
-	c.load() // or c is of no use
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.why}
-	if !c.closed {
-		s.Held = s.Taken - s.Issued
-	}
-	return s
-}
-
-// Status returns a snapshot, in which Held is 0. It never waits for the space.
-func (s *Strict) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Status{Taken: s.taken, Issued: s.issued, Err: s.why}
-}
-
-var _, _ metrics.Reporter = (*Counter)(nil), (*Strict)(nil)
-
-// Metrics implements [metrics.Reporter].
-func (c *Counter) Metrics() []metrics.Metric { return c.Status().Metrics(c.name) }
-
-// Metrics implements [metrics.Reporter].
-func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics(s.name) }
-
-// Metrics returns the metrics of a counter of that name.
-func (s Status) Metrics(name string) []metrics.Metric {
-	all := []metrics.Metric{
-		metrics.Counter("randflake_counter_taken_total", "Numbers of a counter that this process has taken from the store.", s.Taken),
-		metrics.Counter("randflake_counter_issued_total", "Numbers of a counter given to callers.", s.Issued),
-		metrics.Gauge("randflake_counter_held", "Numbers of a counter that were taken and are left in memory.", s.Held),
-		metrics.Flag("randflake_counter_failing", "1 if the last attempt to get numbers of a counter failed, otherwise 0.", s.Err != nil),
-	}
-	for i := range all {
-		all[i].Labels = map[string]string{"counter": name}
-	}
-	return all
 }

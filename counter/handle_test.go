@@ -282,7 +282,8 @@ func TestFinal(t *testing.T) {
 // many calls there are. It logs the first failure and the end of them.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, text := &store{}, &bytes.Buffer{}
+		s := &store{}
+		text := &bytes.Buffer{}
 		c := s.open(t, WithRunLength(2, 2), WithLogger(slog.New(slog.NewTextHandler(text, nil))))
 		defer c.Close()
 		take(t, c, 2)
@@ -302,8 +303,14 @@ func TestRetries(t *testing.T) {
 			if n := len(s.calls()); n < 10 || n > 20 {
 				t.Errorf("asked %d times in a minute", n)
 			}
+			if got := c.Status().Err; !errors.Is(got, errAway) {
+				t.Errorf("the status shows %v", got)
+			}
 			s.set(nil)
 			time.Sleep(10 * time.Second)
+			if got := c.Status().Err; got != nil {
+				t.Errorf("the status shows %v, once there are numbers again", got)
+			}
 			take(t, c, 2)
 		}
 		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2} {
@@ -314,7 +321,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-func TestRest(t *testing.T) {
+func TestRetryPause(t *testing.T) {
 	for failures, longest := range map[int]time.Duration{
 		1:    100 * time.Millisecond,
 		3:    400 * time.Millisecond,
@@ -322,8 +329,8 @@ func TestRest(t *testing.T) {
 		1000: 10 * time.Second,
 	} {
 		for range 100 {
-			if got := rest(failures); got < longest/2 || got >= longest {
-				t.Errorf("after %d failures a rest of %v, want %v to %v", failures, got, longest/2, longest)
+			if got := retryPause(failures); got < longest/2 || got >= longest {
+				t.Errorf("after %d failures a pause of %v, want %v to %v", failures, got, longest/2, longest)
 			}
 		}
 	}
@@ -402,12 +409,30 @@ func TestNoCounter(t *testing.T) {
 			func() { (*Counter)(nil).Close() },
 			func() { (*Counter)(nil).Status() },
 		},
+		"counter: no Strict, or the zero one: make one with OpenStrict": {
+			func() { new(Strict).Next(t.Context()) },
+			func() { new(Strict).Fill(t.Context(), nil) },
+			func() { new(Strict).Close() },
+			func() { new(Strict).Status() },
+			func() { (*Strict)(nil).Next(t.Context()) },
+			func() { (*Strict)(nil).Fill(t.Context(), nil) },
+			func() { (*Strict)(nil).Close() },
+			func() { (*Strict)(nil).Status() },
+		},
+		"counter: no Counters, or zero ones: make some with On or From": {
+			func() { new(Counters).Open(t.Context(), "orders") },
+			func() { new(Counters).OpenStrict(t.Context(), "orders") },
+			func() { new(Counters).Create(t.Context(), "orders", Config{}) },
+			func() { (*Counters)(nil).Open(t.Context(), "orders") },
+			func() { (*Counters)(nil).OpenStrict(t.Context(), "orders") },
+			func() { (*Counters)(nil).Create(t.Context(), "orders", Config{}) },
+		},
 	} {
 		for i, call := range calls {
 			func() {
 				defer func() {
-					if text, _ := recover().(string); !strings.Contains(text, want) {
-						t.Errorf("call %d: %q, want %q", i, text, want)
+					if said := recover(); said != want {
+						t.Errorf("call %d panics with %v, want %q", i, said, want)
 					}
 				}()
 				call()

@@ -18,12 +18,13 @@ type Strict struct {
 	counters *Counters
 	settings settings
 
-	mu            sync.Mutex
-	waiting       []*request
-	serving       bool
-	closed        bool
-	why           error
-	taken, issued uint64
+	mu      sync.Mutex
+	waiting []*request // in the order in which they came
+	serving bool       // a goroutine serves them
+	closed  bool
+	why     error  // why the last call of the space failed, or nil
+	taken   uint64 // numbers that were taken from the space
+	issued  uint64 // of these, what callers got
 }
 
 // A request is a caller's.
@@ -36,12 +37,19 @@ type request struct {
 }
 
 // OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no number.
-func (s *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
-	set, err := s.open(ctx, name, options)
+func (cs *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
+	set, err := cs.open(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
-	return &Strict{name: name, counters: s, settings: set}, nil
+	return &Strict{name: name, counters: cs, settings: set}, nil
+}
+
+// check panics unless OpenStrict made s.
+func (s *Strict) check() {
+	if s == nil || s.counters == nil {
+		panic("counter: no Strict, or the zero one: make one with OpenStrict")
+	}
 }
 
 // Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If ctx ends first, a number may be
@@ -54,6 +62,7 @@ func (s *Strict) Next(ctx context.Context) (int64, error) {
 
 // Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	s.check()
 	if len(dst) == 0 {
 		return 0, nil
 	}
@@ -100,7 +109,7 @@ func (s *Strict) serve() {
 		got, err := s.counters.TakeNumbers(ctx, s.name, s.settings.period, want)
 		cancel()
 		s.mu.Lock()
-		s.settle(batch, got, err)
+		s.distribute(batch, got, err)
 		s.mu.Unlock()
 	}
 }
@@ -113,7 +122,8 @@ func (s *Strict) gather() (batch []*request) {
 		runtime.Gosched()
 		s.mu.Lock()
 		if len(s.waiting) == len(batch) {
-			s.waiting, s.serving = nil, len(batch) > 0
+			s.waiting = nil
+			s.serving = len(batch) > 0
 			s.mu.Unlock()
 			return batch
 		}
@@ -122,9 +132,9 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// settle gives the numbers of a run to waiting callers, in order. If there are too few, the remaining callers are served by the
+// distribute gives the numbers of a run to waiting callers, in order. If there are too few, the remaining callers are served by the
 // next call, which returns the reason. It is called with mu held.
-func (s *Strict) settle(batch []*request, got lease.Run, err error) {
+func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 	s.taken += uint64(got.N)
 	s.why = err
 	var short []*request
@@ -139,7 +149,8 @@ func (s *Strict) settle(batch []*request, got lease.Run, err error) {
 			}
 			got.First += got.Step
 		}
-		if r.err = err; err == nil && r.n < len(r.dst) && !r.gone {
+		r.err = err
+		if err == nil && r.n < len(r.dst) && !r.gone {
 			short = append(short, r)
 			continue
 		}
@@ -150,6 +161,7 @@ func (s *Strict) settle(batch []*request, got lease.Run, err error) {
 
 // Close makes later calls return ErrClosed. Callers that already wait get their numbers.
 func (s *Strict) Close() error {
+	s.check()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -33,7 +33,8 @@ func (s *store) hold() chan struct{} {
 func TestStrictGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		strict, held := s.openStrict(t), s.hold()
+		strict := s.openStrict(t)
+		held := s.hold()
 		cause := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 		defer cancel()
@@ -59,7 +60,8 @@ func TestStrictGone(t *testing.T) {
 func TestStrictShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		strict, held := s.openStrict(t), s.hold()
+		strict := s.openStrict(t)
+		held := s.hold()
 		var all sync.WaitGroup
 		for i := range int64(5) {
 			all.Go(func() {
@@ -84,7 +86,8 @@ func TestStrictShares(t *testing.T) {
 func TestStrictShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		strict, held := s.openStrict(t), s.hold()
+		strict := s.openStrict(t)
+		held := s.hold()
 		type outcome struct {
 			n   int
 			dst string
@@ -132,7 +135,8 @@ func TestStrictShort(t *testing.T) {
 func TestStrictClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		strict, held := s.openStrict(t), s.hold()
+		strict := s.openStrict(t)
+		held := s.hold()
 		var all sync.WaitGroup
 		all.Go(func() {
 			if n, err := strict.Next(t.Context()); n != 1 || err != nil {

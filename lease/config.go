@@ -76,20 +76,23 @@ func (l Limits) start(window int64) time.Time {
 	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
 }
 
-// A Config says which space it is, and for Create what it is like. The zero value is the space "default", for any IDs.
+// A Config says which space it is, and for Create what it is like. The zero value is the space "default", for
+// any IDs.
 type Config struct {
 	Name   string           // 1 to 40 bytes of a-z, 0-9, "-", "_" and "."; "default" if empty
 	Clock  func() time.Time // the process's; nil for the system's
 	Limits Limits           // for Create: a zero value stands for the default
 
-	// Check is the check value of the secret whose IDs the leases are for, for Create: other secrets are refused. Zero for none.
+	// Check is the check value of the secret whose IDs the leases are for, for Create: other secrets are
+	// refused. Zero for none.
 	Check [8]byte
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
 
-	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise Create lets no lease begin
-	// before all have ended that an earlier space of the same limits can have granted: give those that it had.
+	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise Create lets
+	// no lease begin before all have ended that an earlier space of the same limits can have granted: give
+	// those that it had.
 	New bool
 }
 

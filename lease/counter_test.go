@@ -10,20 +10,6 @@ import (
 	"time"
 )
 
-// Next takes n numbers, for schedules that know nothing of periods.
-func (s *Space) Next(ctx context.Context, counter string, n int64) (int64, error) {
-	run, err := s.TakeNumbers(ctx, counter, Period{}, n)
-	return run.First, err
-}
-
-// Set makes a counter where there is none, and sets it.
-func (s *Space) Set(ctx context.Context, counter string, next int64) error {
-	if err := s.CreateCounter(ctx, Counter{Name: counter}); err != nil && !errors.Is(err, ErrExists) {
-		return err
-	}
-	return s.SetCounter(ctx, counter, next)
-}
-
 // TestCounter takes numbers of one counter in turn.
 func TestCounter(t *testing.T) {
 	now := time.Unix(1800000000, 0)
@@ -263,35 +249,6 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMovedCounter: a counter is what it was in the space that takes the place of its own, and goes on.
-func TestMovedCounter(t *testing.T) {
-	clock := noon
-	now := func() time.Time { return clock }
-	old := create(t, conn{memory: newMemory()}, Limits{}, now)
-	shift := Period{"shift", "early", noon}
-	if err := old.CreateCounter(t.Context(), Counter{Name: "c", Start: 3, Periods: "shift", Check: "aa"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := old.TakeNumbers(t.Context(), "c", shift, 5); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Move(t.Context(), old, conn{memory: newMemory()}, Config{Clock: now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := old.Counter(t.Context(), "c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := s.Counter(t.Context(), "c")
-	if found.ID = want.ID; found != want || err != nil {
-		t.Errorf("%+v, %v, want %+v", found, err, want)
-	}
-	if run, err := s.TakeNumbers(t.Context(), "c", shift, 1); run != (Run{8, 1, 1}) || err != nil {
-		t.Errorf("%+v, %v, want number 8", run, err)
-	}
-}
-
 // TestClockOfCounter: within a period, or without one, no clock matters.
 func TestClockOfCounter(t *testing.T) {
 	for _, period := range []Period{{}, {"shift", "now", noon}} {
@@ -310,7 +267,7 @@ func TestClockOfCounter(t *testing.T) {
 	}
 }
 
-// TestCounters lists counters by pages.
+// TestCounters lists counters by pages. A move takes them all along.
 func TestCounters(t *testing.T) {
 	data := newMemory()
 	s := create(t, conn{memory: data}, Limits{}, atNoon)
@@ -318,6 +275,10 @@ func TestCounters(t *testing.T) {
 		if err := s.CreateCounter(t.Context(), Counter{Name: fmt.Sprintf("c%04d", i), Start: int64(i)}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	s, err := Move(t.Context(), s, conn{memory: newMemory()}, Config{Clock: atNoon})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		after       string

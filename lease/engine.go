@@ -1,11 +1,7 @@
-// Package lease leases node numbers for seconds of time: a lease is a range of nodes, taken by raising a counter. The same
-// operation takes numbers of counters. See the proof in space.go.
 package lease
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 )
 
@@ -13,22 +9,23 @@ import (
 // nothing. It is safe for concurrent use, and many processes may use the same data. It refuses to open, or to answer,
 // while its settings are not durable.
 type Engine interface {
-	// Read returns the entries with these names, all as of one moment. It sees every Swap that was acknowledged before
-	// Read began.
+	// Read returns the entries with these names, all as of one moment. It sees every Swap that was acknowledged
+	// before Read began.
 	Read(ctx context.Context, names ...string) (Answer, error)
 
-	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist where the
-	// value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step. When Swapped is
-	// returned, all these entries are durable. An error that wraps ErrStore says that nothing was changed. After another one
-	// the outcome is unknown: the swap may still take effect, so an engine must not try again unless the first attempt can't
-	// take effect any more.
+	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist
+	// where the value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step.
+	// When Swapped is returned, all these entries are durable. An error that wraps ErrStore says that nothing
+	// was changed. After another one the outcome is unknown: the swap may still take effect, so an engine must
+	// not try again unless the first attempt can't take effect any more.
 	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
 
-	// List returns the first limit entries, 1 to 1,000, whose names begin with prefix and come after the name after, ordered by name.
+	// List returns the first limit entries, 1 to 1,000, whose names begin with prefix and come after the name
+	// after, ordered by name.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
-	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and Swap return an error
-	// that wraps ErrNoSpace.
+	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and Swap return
+	// an error that wraps ErrNoSpace.
 	Prepare(ctx context.Context) error
 
 	// Close frees the engine's resources.
@@ -50,8 +47,8 @@ type Entry struct {
 	Value []byte // nil where there is no such entry
 }
 
-// An Answer is what an Engine returns: entries, and the evidence of where they come from. The evidence is of the moment of
-// the entries or later, and still within the call.
+// An Answer is what an Engine returns: entries, and the evidence of where they come from. The evidence is of
+// the moment of the entries or later, and still within the call.
 type Answer struct {
 	Entries []Entry // those that Read named or Swap expected, in that order; not needed where Swapped is set
 	Swapped bool    // Swap took effect
@@ -59,49 +56,14 @@ type Answer struct {
 	// Time is the time by the server's clock, or zero if the engine has no such clock.
 	Time time.Time
 
-	// Lineage distinguishes this copy of the data from other copies and from what replaced it: a restored backup, a
-	// promoted replica, a server that can't prove that it forgot nothing. It must not depend on anything that the server
-	// may forget or that a copy keeps.
+	// Lineage distinguishes this copy of the data from other copies and from what replaced it: a restored
+	// backup, a promoted replica, a server that can't prove that it forgot nothing. It must not depend on
+	// anything that the server may forget or that a copy keeps.
 	Lineage string
 
-	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect. Every answer
-	// has it, also that of Read, so that older data are noticed before a swap onto them, whose answer may be lost, raises it.
-	// After a Swap that took effect it counts only what is durable. 0 means that the engine has none.
+	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect.
+	// Every answer has it, also that of Read, so that older data are noticed before a swap onto them, whose
+	// answer may be lost, raises it. After a Swap that took effect it counts only what is durable. 0 means that
+	// the engine has none.
 	Position uint64
 }
-
-// Errors that carry more detail wrap one of these. The comment says what to do.
-var (
-	ErrFull      = errors.New("lease: all nodes of the window are taken")             // wait until the window ends: see WaitError
-	ErrLoss      = errors.New("lease: data was lost")                                 // wait until the forgotten leases have ended: see WaitError
-	ErrAhead     = errors.New("lease: window is too far ahead")                       // wait: see WaitError
-	ErrClock     = errors.New("lease: clock is wrong")                                // set the clock of this machine or of the server right
-	ErrUnknown   = errors.New("lease: outcome of a change is unknown")                // take again: the first take, if it happened, is wasted
-	ErrStore     = errors.New("lease: the store does not answer")                     // nothing was taken: see to the store, and try again
-	ErrUnsafe    = errors.New("lease: settings of the store are not safe")            // it may forget what it acknowledged: the error says which setting
-	ErrSecret    = errors.New("lease: space of another secret")                       // use the secret of this space, or make another space
-	ErrNoSpace   = errors.New("lease: no such space")                                 // create it
-	ErrRetired   = errors.New("lease: the space is retired")                          // use the space that took its place
-	ErrExists    = errors.New("lease: space exists")                                  // open it
-	ErrCorrupt   = errors.New("lease: data is corrupt")                               // nothing was changed: see what wrote it
-	ErrInvalid   = errors.New("lease: invalid argument")                              // the error says what is wanted
-	ErrNoCounter = errors.New("lease: no such counter")                               // create it
-	ErrCounter   = errors.New("lease: where the counter goes on is not known")        // set it to a number that is beyond all that were taken
-	ErrMismatch  = errors.New("lease: the counter is another one")                    // take what it was made as, or another name
-	ErrEnd       = errors.New("lease: the counter has no number left")                // make another counter, or wait for the next period
-	errBusy      = errors.New("lease: others changed it each time")                   // try again: they get on
-	errAgain     = errors.New("lease: the space changed meanwhile: look at it again") // never leaves the package
-)
-
-// A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and from Until on the reason is gone.
-type WaitError struct {
-	Err   error
-	Until time.Time
-	Why   string
-}
-
-func (e *WaitError) Error() string {
-	return fmt.Sprintf("%v: %s: wait until %s", e.Err, e.Why, e.Until.UTC().Format(time.RFC3339))
-}
-
-func (e *WaitError) Unwrap() error { return e.Err }

@@ -227,6 +227,7 @@ func (p *process) copy() {
 	q.name, q.calls, q.taking = w.names, 0, false
 	w.note("%d is a copy of %d, announced: %v, in a call: %v", p.name, q.name, announced, waits)
 	q.space, _ = newSpace(conn{w.data, q.call}, Config{Name: "s", Clock: q.clock})
+	q.space.known = p.space.known // as the keeper asks for the limits
 	q.keep(p.loop.settings)
 	q.learn(p)
 	p.leases = slices.Clone(p.leases)
@@ -249,7 +250,8 @@ func (p *process) learn(q *process) {
 	p.space.known = q.space.known
 	p.space.known.values = maps.Clone(q.space.known.values)
 	p.told = q.told.clone()
-	p.loop.asked, p.loop.started = maps.Clone(q.loop.asked), q.loop.started
+	p.loop.plan.asked = maps.Clone(q.loop.plan.asked)
+	p.loop.plan.started = q.loop.plan.started
 }
 
 // isCopy reports whether the machine is a copy, and the keeper has not seen it.
@@ -327,7 +329,7 @@ func (p *process) Ready() error {
 }
 
 // Counts implements Queue.
-func (p *process) Counts() (issued, waited uint64) { return 0, 0 }
+func (p *process) Counts() (claimed, waited uint64) { return 0, 0 }
 
 // OnRefusal implements Queue.
 func (p *process) OnRefusal(func(error, bool)) {}

@@ -24,7 +24,8 @@ type source struct {
 	*Space
 
 	mu      sync.Mutex
-	away    bool                       // every take fails
+	away    bool                       // every take fails,
+	hangs   bool                       // or hangs
 	arrives func(randflake.Lease)      // comes before a lease gets to the keeper, if it is not nil
 	refuse  func(window int64) error   // or nil
 	taken   map[randflake.Lease]string // by whom
@@ -37,10 +38,17 @@ func newSource(t *testing.T, limits Limits) *source {
 
 func (s *source) Take(ctx context.Context, from, to int64, n uint32) (leases []randflake.Lease, missing error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.away {
+	away := s.away
+	s.mu.Unlock()
+	switch {
+	case away && s.hangs:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case away:
 		return nil, errAway
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for window := from; window <= to; window++ {
 		if s.refuse != nil {
 			if err := s.refuse(window); err != nil {
@@ -197,7 +205,7 @@ func TestCounts(t *testing.T) {
 			status := k.Status()
 			told := map[string]float64{
 				"leases_taken_total": float64(status.Taken), "lease_failures_total": float64(status.Failed),
-				"machine_copies_total": float64(status.Copies), "ids_issued_total": float64(status.Issued),
+				"machine_copies_total": float64(status.Copies), "ids_claimed_total": float64(status.Claimed),
 				"ids_refused_total": float64(status.Refusals), "ids_exhausted_total": float64(status.Exhausted),
 				"ids_waits_total": float64(status.Waits), "lease_end_timestamp_seconds": float64(status.End.Unix()),
 				"lease_window_seconds": want["lease_window_seconds"], "lease_nodes": want["lease_nodes"],
@@ -225,20 +233,20 @@ func TestCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want["ids_issued_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
+		want["ids_claimed_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
 		want["lease_healthy"] = 0 // for the rest of the second
 		check("exhausted")
 
 		if _, err := g.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want["ids_issued_total"]++
+		want["ids_claimed_total"]++
 		want["ids_waits_total"]++
 		want["lease_healthy"] = 1
 		check("a call that waited, and was served")
 
 		g.Fill(ids)
-		want["ids_issued_total"] += float64(len(ids) - 1)
+		want["ids_claimed_total"] += float64(len(ids) - 1)
 		want["ids_exhausted_total"]++
 		want["ids_refused_total"]++
 		canceled, cancel := context.WithCancel(t.Context())
@@ -325,46 +333,70 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestHealth: while the store is away a keeper is healthy as long as leases are left for more than a window. Its IDs stop when
-// they have ended, and the status says since when.
-func TestHealth(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newSource(t, Limits{})
-		k := keepOn(t, s)
-		time.Sleep(5 * time.Minute)
-		s.set(true)
-		end := k.Status().End
-		for ; time.Now().Before(end); time.Sleep(time.Second) {
+// TestKeeperOutlives: the store is away from the middle of a window until seven seconds after the last lease has ended. It fails, or does
+// not answer at all. The keeper is healthy as long as leases are left for more than a window, IDs last until these end, and go on
+// within five seconds when the store is back. The log and the status say since when there were none.
+func TestKeeperOutlives(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			s := newSource(t, Limits{})
+			s.hangs = hangs
+			var log bytes.Buffer
+			k := keepOn(t, s, WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			works := func() bool {
+				_, err := k.Generator().Generate()
+				return err == nil
+			}
+			time.Sleep(10*time.Minute + 31*time.Second)
+			s.set(true)
+			left := time.Now()
+			end := k.Status().End
+			if end.Sub(left) < 3*time.Minute {
+				t.Errorf("leases for %v, want 3 minutes", end.Sub(left))
+			}
+			for ; time.Now().Before(end); time.Sleep(time.Second) {
+				synctest.Wait()
+				status := k.Status()
+				healthy := time.Until(end) > time.Minute || status.Err == nil
+				if !works() || status.Healthy != healthy || !status.End.Equal(end) || !status.Stopped.IsZero() {
+					t.Fatalf("%v before the end: %+v", time.Until(end), status)
+				}
+			}
+			time.Sleep(7 * time.Second)
 			status := k.Status()
-			if status.Healthy != (time.Until(end) > time.Minute || status.Err == nil) || !status.End.Equal(end) || !status.Stopped.IsZero() {
-				t.Fatalf("%v before the end: %+v", time.Until(end), status)
+			if works() || status.Healthy || status.Err == nil || !status.End.Equal(end) || !status.Stopped.Equal(end) {
+				t.Errorf("%v after the end: %+v", time.Since(end), status)
 			}
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Fatal(err)
+
+			s.set(false)
+			for back := time.Now(); !works(); time.Sleep(100 * time.Millisecond) {
+				if time.Since(back) > 5*time.Second {
+					t.Fatal("no IDs 5 s after the store is back")
+				}
 			}
-		}
-		time.Sleep(time.Minute)
-		status := k.Status()
-		_, err := k.Generator().Generate()
-		if !errors.Is(err, randflake.ErrLeaseEnded) || status.Healthy || !status.End.Equal(end) || !status.Stopped.Equal(end) || !errors.Is(status.Err, errAway) {
-			t.Errorf("%v after the end: %v, %+v", time.Since(end), err, status)
-		}
-		s.set(false)
-		time.Sleep(3 * time.Second)
-		status = k.Status()
-		if !status.Healthy || !status.Stopped.IsZero() || status.Err != nil || status.End.Before(time.Now()) || status.Closed {
-			t.Errorf("the store is back: %+v", status)
-		}
-		for range 2 {
-			if err := k.Close(); err != nil {
-				t.Error(err)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			status = k.Status()
+			if !status.Healthy || !status.Stopped.IsZero() || status.Err != nil || status.End.Before(time.Now()) || status.Closed {
+				t.Errorf("the store is back: %+v", status)
 			}
-		}
-		_, err = k.Generator().Generate()
-		if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
-			t.Errorf("closed: %v, %+v", err, status)
-		}
-	})
+			text := log.String()
+			since := "since=" + end.UTC().Format("2006-01-02T15:04:05")
+			if strings.Count(text, "level=ERROR") != 1 || strings.Count(text, "IDs go on") != 1 || !strings.Contains(text, since) {
+				t.Errorf("IDs ended at %v: log:\n%s", end.UTC(), text)
+			}
+
+			for range 2 {
+				if err := k.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			_, err := k.Generator().Generate()
+			if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
+				t.Errorf("closed: %v, %+v", err, status)
+			}
+		})
+	}
 }
 
 // TestStoppedSince: where the end of the leases was noticed late, as the process was paused, IDs stopped at the end.
@@ -698,41 +730,4 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestSpread: processes that were started together take later windows at different moments of a window.
-func TestSpread(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		data := newMemory()
-		create(t, conn{memory: data}, Limits{}, nil)
-		var mu sync.Mutex
-		began := false
-		first, last := time.Hour, time.Duration(0)
-		for range 200 {
-			s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if isRead(c) && began {
-					moment := time.Duration(time.Now().UnixNano()) % time.Minute
-					first, last = min(first, moment), max(last, moment)
-				}
-				return data.do(c), nil
-			}}, nil)
-			k, err := new(queue).keep(t, s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer k.Close()
-		}
-		time.Sleep(3 * time.Minute)
-		mu.Lock()
-		began = true
-		mu.Unlock()
-		time.Sleep(3 * time.Minute)
-		mu.Lock()
-		defer mu.Unlock()
-		if first > 5*time.Second || last < 55*time.Second {
-			t.Errorf("from %v to %v of a window, want 0 to 60 s", first, last)
-		}
-	})
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// known is what a handle has seen made durable: the space as of the newest swap that the handle made, with what others had
-// written by then. An answer that shows less proves a loss.
+// known is what a handle has seen made durable: the space as of the newest swap that the handle made, with what
+// others had written by then. An answer that shows less proves a loss.
 type known struct {
 	meta     *meta
 	raw      []byte // of meta
@@ -21,10 +21,12 @@ type wentBack func(was, is []byte) bool
 
 // loss says how an answer shows that data was lost, or returns "".
 //
-// If the ID changed, another process has noted a loss. That is fine if its floor is above every window that this handle saw taken.
+// If the ID changed, another process has noted a loss. That is fine if its floor is above every window that
+// this handle saw taken.
 func (s *snapshot) loss() string {
 	before, m := s.known.meta, s.meta
-	least, found := s.known.position, s.value
+	least := s.known.position
+	found := s.value
 	if s.Swapped { // perhaps on an older copy, which it has brought to what is known
 		least++
 		found = s.replaced
@@ -48,8 +50,9 @@ func (s *snapshot) loss() string {
 	return ""
 }
 
-// floorCovers reports whether another process has noted a loss, with a floor that is not below the one that this handle knows, and
-// above every window that it saw taken. A window beyond the reach of right clocks doesn't count: this process's clock was fast.
+// floorCovers reports whether another process has noted a loss, with a floor that is not below the one that
+// this handle knows, and above every window that it saw taken. A window beyond the reach of right clocks
+// doesn't count: this process's clock was fast.
 func (s *snapshot) floorCovers() bool {
 	before, newest := s.known.meta, s.known.newest
 	if s.meta.Losses <= before.Losses || s.meta.Low < before.Low {
@@ -69,8 +72,9 @@ func (s *snapshot) older(seen, found []byte) bool {
 	return s.record.wentBack(seen, found)
 }
 
-// learnMark remembers that the space is retired, so that it still is if this handle makes it anew, as its data are gone.
-func (s *Space) learnMark(retired *meta) {
+// rememberRetired remembers that the space is retired, so that it still is if this handle makes it anew, as its
+// data are gone.
+func (s *Space) rememberRetired(retired *meta) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := *s.known.meta
@@ -98,7 +102,8 @@ func (s *Space) learn(after *snapshot) {
 
 	name := after.record.name
 	last := now.values[name]
-	if unchanged := bytes.Equal(last, after.last); unchanged || !after.older(last, after.value) {
+	unchanged := bytes.Equal(last, after.last) // since before the swap
+	if unchanged || !after.older(last, after.value) {
 		now.values[name] = after.value
 	}
 

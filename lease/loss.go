@@ -4,35 +4,30 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
-	"errors"
 	"fmt"
-	"time"
 )
 
-// ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same lineage. From
-// now on nothing is granted before the floor but leases of the reserve.
+// After a loss of data processes may have leases that the space has forgotten. Whoever notices the loss sets
+// the floor: the first window that none of these leases can be of. Before it no main node is leased any more,
+// and leases come from the reserve.
+
+// ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same
+// lineage. From now on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	for {
 		now, err := s.read(ctx, leases)
 		if err != nil {
 			return err
 		}
-		if err := s.setFloor(ctx, now.id(), why); !errors.Is(err, errAgain) {
+		done, err := s.setFloor(ctx, now.id(), why)
+		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// later returns the later of the process's time after the answer and the server's.
-func (s *snapshot) later() time.Time {
-	if s.Time.After(s.to) {
-		return s.Time
-	}
-	return s.to
-}
-
-// floor returns the first window that the main nodes may be leased for after a loss: after every window that a clock that is
-// right can have taken by now.
+// floor returns the first window that the main nodes may be leased for after a loss: after every window that a
+// clock that is right can have taken by now.
 func (s *snapshot) floor(m *meta) int64 { return s.reach(m) + 1 }
 
 // reach returns the last window that a process can have taken by now whose clock is right.
@@ -40,8 +35,8 @@ func (s *snapshot) reach(m *meta) int64 {
 	return m.WindowOf(s.later().Add(m.MaxSkew)) + m.Ahead
 }
 
-// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until then this handle remembers
-// the loss: the next answer need not show it, as swaps raise the position.
+// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until then
+// this handle remembers the loss: the next answer need not show it, as swaps raise the position.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
 	s.mu.Lock()
 	if s.known.meta.ID == seen.known.meta.ID {
@@ -49,30 +44,19 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	}
 	s.mu.Unlock()
 
-	err := s.setFloor(ctx, seen.id(), why)
-	if errors.Is(err, errAgain) {
-		return nil
-	}
+	_, err := s.setFloor(ctx, seen.id(), why) // if it is not done, the next answer says whether it has to be
 	return err
 }
 
-// id returns the ID of the space, or "" if there is none.
-func (s *snapshot) id() string {
-	if s.meta == nil {
-		return ""
-	}
-	return s.meta.ID
-}
-
-// setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then errAgain says to look
-// again whether there is a loss.
-func (s *Space) setFloor(ctx context.Context, id, why string) error {
+// setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then it is
+// not done.
+func (s *Space) setFloor(ctx context.Context, id, why string) (done bool, err error) {
 	now, err := s.read(ctx, leases)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if now.id() != id {
-		return errAgain
+		return false, nil
 	}
 	before := now.known.meta
 	m := *cmp.Or(now.meta, before)
@@ -84,7 +68,7 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	}
 	if err := now.clockError(&m); err != nil {
 		s.leavePending(ctx, now, m)
-		return fmt.Errorf("%w: %s: %s", err, s, why)
+		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
 	m.Losses = max(m.Losses, before.Losses) + 1
@@ -95,28 +79,23 @@ func (s *Space) setFloor(ctx context.Context, id, why string) error {
 	if m.Reserve > 0 {
 		taken, err := decodeNumbers(now.value)
 		if err != nil {
-			return err
+			return false, err
 		}
 		now.openReserve(&m, taken)
 		numbers = taken.encode()
 	}
-	done, err := s.putMeta(ctx, now, &m, numbers)
-	if err != nil {
-		return err
-	}
-	if !done {
-		return errAgain
-	}
-	return nil
+	return s.putMeta(ctx, now, &m, numbers)
 }
 
-// openReserve sets the tick of a loss, and makes the numbers of windows below the floor go on in the slice of that tick.
+// openReserve sets the tick of a loss, and makes the numbers of windows below the floor go on in the slice of
+// that tick.
 func (s *snapshot) openReserve(m *meta, taken *numbers) {
 	m.Tick = m.tickOf(s.later())
 	taken.restart(m.Low, m.slice(m.Tick))
 }
 
-// leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets the floor too.
+// leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets
+// the floor too.
 func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
 	if now.meta != nil && now.meta.Lineage != pending {
 		m.Lineage = pending
@@ -124,20 +103,18 @@ func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
 	}
 }
 
-// putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of now. On success what was
-// known of the space before is void.
+// putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of now. On
+// success what was known of the space before is void.
 func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
 		return false, err
 	}
-	put := []Entry{{metaEntry, value}}
 	values := map[string][]byte{}
 	if numbers != nil {
-		put = append(put, Entry{leasesEntry, numbers})
 		values[leasesEntry] = numbers
 	}
-	after, err := s.swap(ctx, now, put...)
+	after, err := s.swap(ctx, now, value, numbers)
 	if err != nil {
 		return false, err
 	}

@@ -61,5 +61,6 @@ func decodeMeta(value []byte) (*meta, error) {
 	return m, nil
 }
 
-// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the clocks differ.
+// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the clocks
+// differ.
 const pending = "lost"

@@ -8,29 +8,30 @@ import (
 	"strings"
 )
 
-// moving is the entry of a space that is about to take the place of another one: the word that ties the two, the lineage of the data,
-// and the other's name.
+// moving is the entry of a space that is about to take the place of another one: the word that ties the two,
+// the lineage of the data, and the other's name.
 //
-// It is there before the old space is retired, for that word alone. So no other place can take that of the old space as well, nor
-// can this one once more if its data are lost: then the entry is gone too, or its lineage is another.
+// It is there before the old space is retired, for that word alone. So no other place can take that of the old
+// space as well, nor can this one once more if its data are lost: then the entry is gone too, or its lineage is
+// another.
 var moving = record{name: "move"}
 
 // announced returns what the entry of a move has after the word.
 func announced(now *snapshot, old *Space) string { return " " + now.Lineage + " " + old.String() }
 
-// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were granted stay in
-// force. Only an older copy of the data would undo it.
+// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were
+// granted stay in force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
 	_, err := s.retire(ctx, "", "")
 	return err
 }
 
-// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value and the counters of
-// the old one. Of config it takes the name and the clock. With a reserve, leases begin as soon as after a loss of data. Move can
-// be called again with the same arguments, wherever it stopped.
+// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value and
+// the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as soon
+// as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
 //
-// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another space. Processes go on
-// under the leases that they have: start them with the new space before those end.
+// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another
+// space. Processes go on under the leases that they have: start them with the new space before those end.
 func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space, error) {
 	s, err := newSpace(engine, config)
 	if err != nil {
@@ -50,8 +51,8 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	return s, nil
 }
 
-// announce returns the word that ties the old space to this one. It fails before anything is retired if the name is taken, even by
-// the old space itself. It takes ten seconds at most.
+// announce returns the word that ties the old space to this one. It fails before anything is retired if the
+// name is taken, even by the old space itself. It takes ten seconds at most.
 func (s *Space) announce(ctx context.Context, old *Space) (word string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -63,23 +64,26 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	if err != nil {
 		return "", err
 	}
-	if now.meta == nil && now.value == nil {
-		return s.newWord(ctx, now, old)
-	}
 	word, _, _ = strings.Cut(string(now.value), " ")
-	if now.meta != nil {
+	switch {
+	case now.meta == nil && now.value == nil:
+		return s.newWord(ctx, now, old)
+	case now.meta == nil && string(now.value) == word+announced(now, old):
+		return word, nil // an earlier call was stopped
+	case now.meta != nil:
 		word = now.meta.From
-	} else if string(now.value) == word+announced(now, old) {
-		return word, nil
 	}
+
 	before, err := old.read(ctx, leases)
 	if err != nil {
 		return "", err
 	}
-	if before.meta == nil || before.meta.Retired == "" || before.meta.Retired != word {
+	tied := before.meta != nil && word != "" && before.meta.Retired == word
+	if !tied {
 		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store", ErrExists, s, old)
 	}
-	if now.meta == nil && !strings.HasPrefix(string(now.value), word+" "+now.Lineage+" ") {
+	sameData := strings.HasPrefix(string(now.value), word+" "+now.Lineage+" ")
+	if now.meta == nil && !sameData {
 		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
 	}
 	return word, nil
@@ -91,7 +95,7 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 		return "", err
 	}
 	word = cryptorand.Text()
-	after, err := s.swap(ctx, now, Entry{moving.name, []byte(word + announced(now, old))})
+	after, err := s.swap(ctx, now, nil, []byte(word+announced(now, old)))
 	if err != nil {
 		return "", err
 	}
@@ -101,8 +105,8 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 	return word, nil
 }
 
-// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the space that takes its
-// place, or empty.
+// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the
+// space that takes its place, or empty.
 func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
 	for {
 		now, err := s.read(ctx, leases)
@@ -112,13 +116,10 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 		if now.meta == nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		if loss := now.loss(); loss != "" {
-			if err := s.noteLoss(ctx, now, loss); err != nil {
-				return nil, err
-			}
-			continue
+		now, err = s.withoutLoss(ctx, now)
+		if err != nil {
+			return nil, err
 		}
-
 		m := *now.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
 			return now, nil
@@ -137,7 +138,8 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 	}
 }
 
-// follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can use the space before.
+// follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can
+// use the space before.
 func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	now, err := s.read(ctx, leases)
 	if err != nil {
@@ -183,7 +185,8 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	return nil
 }
 
-// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their names.
+// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their
+// names.
 func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	after := ""
 	for {
@@ -201,8 +204,8 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	}
 }
 
-// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person after a loss, it waits
-// here too.
+// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person
+// after a loss, it waits here too.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
 	now, err := old.read(ctx, counterRecord(name))
 	if err != nil {
@@ -224,7 +227,7 @@ func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) er
 		return err
 	}
 	nothing := &snapshot{record: counterRecord(name)}
-	if _, err := s.swap(ctx, nothing, Entry{nothing.name, value}); err != nil {
+	if _, err := s.swap(ctx, nothing, nil, value); err != nil {
 		return fmt.Errorf("counter %s: %w", name, err)
 	}
 	return nil

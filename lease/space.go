@@ -1,27 +1,5 @@
 package lease
 
-// Why no second of a node has two users, in ten sentences.
-//
-//  1. Time is cut into windows of W seconds, and for each window K the space has one number: how many nodes were taken.
-//  2. A lease is the run of nodes by which one compare-and-swap raised that number, for the seconds of K and no others.
-//  3. The number of a window only grows, so two leases of K share no node, whatever clocks do, and leases of two windows
-//     share no second.
-//  4. Old numbers are not removed but merged with their neighbours into the highest of them (see numbers), so they also only
-//     grow, in bounded space.
-//  5. A lease is used only after the engine has acknowledged it as durable; when the outcome is unknown it is never used.
-//  6. Every swap also expects the meta entry unchanged, so no take that was decided before a loss of data was noted can
-//     take effect after that.
-//  7. A loss shows by another lineage, by a position or a number below the one that this handle's last swap made durable, or by
-//     an older meta entry; where the lineage stays, a process that took nothing of what was lost can't tell, and a person must
-//     report it.
-//  8. No lease is granted more than Ahead windows beyond the clock of the process that takes it, and two clocks differ by MaxSkew
-//     at most; so whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of, and
-//     below low no main node is granted: what was forgotten stays the property of those who have it.
-//  9. Below low leases come from the slice of the tick in which the loss was noted, and no slice is used before its tick is over by
-//     every clock, so a later loss has another slice, or windows that don't meet (see reserve.go).
-// 10. Outside of this are the six cases of "When IDs can repeat" in docs/leases.md, such as a loss that nobody notices or
-//     reports, and a copy of a process that the machine does not announce.
-
 import (
 	"cmp"
 	"context"
@@ -49,7 +27,8 @@ type Space struct {
 // openTimeout bounds Open and Create, as some engines wait for their server for as long as they may.
 const openTimeout = 10 * time.Second
 
-// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes ten seconds at most.
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes ten seconds
+// at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -68,7 +47,8 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes ten seconds at most.
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes ten seconds
+// at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -207,7 +187,8 @@ func (s *Space) meta() *meta {
 
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
-// failed says where a call failed that changes nothing, and that the store does not answer, unless there is another reason.
+// failed says where a call failed that changes nothing, and that the store does not answer, unless there is
+// another reason.
 func (s *Space) failed(what string, err error) error {
 	for _, why := range []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled} {
 		if errors.Is(err, why) {
@@ -217,7 +198,8 @@ func (s *Space) failed(what string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", ErrStore, what, s, err)
 }
 
-// notSwapped says where a swap failed, and that its outcome is unknown, unless the engine knows that nothing was changed.
+// notSwapped says where a swap failed, and that its outcome is unknown, unless the engine knows that nothing
+// was changed.
 func (s *Space) notSwapped(err error) error {
 	if errors.Is(err, ErrStore) {
 		return s.failed("swap", err)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,37 +278,7 @@ func TestSilentEngine(t *testing.T) {
 	}
 }
 
-// TestLossRemembered: where only the answer to a swap shows a loss, and it can't be noted at once, the next call notes it.
-func TestLossRemembered(t *testing.T) {
-	data := newMemory()
-	engine := conn{memory: data}
-	s := create(t, &engine, Limits{}, func() time.Time { return noon })
-	present := s.Limits().WindowOf(noon)
-	err := s.Set(t.Context(), "c", 1)
-	old := data.snapshot()
-	_, more := s.Next(t.Context(), "c", 1)
-	if err := errors.Join(err, more); err != nil {
-		t.Fatal(err)
-	}
-
-	engine.intercept = func(_ context.Context, c call) (Answer, error) {
-		if c.put == nil {
-			return data.do(c), nil
-		}
-		data.restore(old) // before the swap, which raises the position to where it was
-		engine.intercept = func(context.Context, call) (Answer, error) { return Answer{}, errAway }
-		return data.do(c), nil
-	}
-	if _, err := takeWindow(t.Context(), s, present, 1); !errors.Is(err, errAway) {
-		t.Fatal(err)
-	}
-	engine.intercept = nil
-	if _, err := takeWindow(t.Context(), s, present, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("%v, want a loss", err)
-	}
-}
-
-// TestOpen has what Open refuses, and what a handle refuses when the entries are others by now.
+// TestOpen has what Open refuses, and what a handle refuses when the entries are others by now, or since it has read them.
 func TestOpen(t *testing.T) {
 	data := newMemory()
 	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, New: true}
@@ -335,6 +305,10 @@ func TestOpen(t *testing.T) {
 		{"s/meta", `"Nodes":1024`, `"Nodes":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"Nodes":1024`, `"Nodes":1000000`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"low":0`, `"low":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"low":0`, `"begin":-1,"low":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"low":0`, `"low":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"low":0`, `"low":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},
 		{"s/leases", "", "1 0 0", nil, ErrCorrupt},
 		{"s/leases", "", "1", nil, ErrCorrupt},
 		{"s/leases", "", "1 0 0 x", nil, ErrCorrupt},
@@ -348,7 +322,13 @@ func TestOpen(t *testing.T) {
 		{"s/leases", "", "1 0 4294967295 0", nil, ErrFull},
 	} {
 		data.restore(good)
-		data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
+		happens := func() {
+			data.data[change.entry] = strings.Replace(data.data[change.entry], change.old, change.new, 1)
+		}
+		other := open(t, before(data, isSwap, happens), atNoon)
+		if l, err := takeWindow(t.Context(), other, s.Limits().WindowOf(noon), 1); l != (randflake.Lease{}) || !errors.Is(err, change.use) {
+			t.Errorf("%s meanwhile: take: %v, %v, want %v", change.new, l, err, change.use)
+		}
 		wantOpen(change.open)
 		if l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1); !errors.Is(err, change.use) || l != (randflake.Lease{}) {
 			t.Errorf("%s: take: %v, %v, want %v", change.new, l, err, change.use)
@@ -359,27 +339,40 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestMadeAnewMeanwhile: a swap that failed shows what there is now, and what a read refuses is refused then too.
-func TestMadeAnewMeanwhile(t *testing.T) {
-	for _, c := range []struct {
-		old, new string
-		err      error
-	}{
-		{`"format":2`, `"format":9`, ErrCorrupt},
-		{`"low":0`, `"low":-1`, ErrCorrupt},
-		{`"low":0`, `"begin":-1,"low":0`, ErrCorrupt},
-		{`"low":0`, `"low":0,"tick":-1`, ErrCorrupt},
-		{`"low":0`, `"low":0,"tick":9223372036854775807`, ErrCorrupt},
-		{`"Window":60`, `"Window":10`, ErrNoSpace},
+// TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
+func TestEntriesOfFirstRelease(t *testing.T) {
+	for _, meta := range []string{
+		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
 	} {
 		data := newMemory()
-		create(t, conn{memory: data}, Limits{}, atNoon)
-		s := open(t, before(data, isSwap, func() {
-			data.data["s/meta"] = strings.Replace(data.data["s/meta"], c.old, c.new, 1)
-		}), atNoon)
-		l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-		if l != (randflake.Lease{}) || !errors.Is(err, c.err) || data.data["s/leases"] != "" {
-			t.Errorf("%s: %v, %v, want %v", c.new, l, err, c.err)
+		data.data = map[string]string{
+			"s/meta":   meta,
+			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
+			"s/c/c":    `{"format":2,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+		}
+		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CheckSecret([8]byte{1}); err != nil {
+			t.Error(err)
+		}
+		lease, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 2)
+		if err != nil || lease.FirstNode != 3 {
+			t.Errorf("%v, %v, want the nodes after 2", lease, err)
+		}
+		numbers, err := s.TakeNumbers(t.Context(), "c", Period{}, 2)
+		if err != nil || numbers.First != 7 {
+			t.Errorf("%v, %v, want the numbers from 7 on", numbers, err)
+		}
+		want := map[string]string{
+			"s/meta":   meta,
+			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
+			"s/c/c":    `{"format":2,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+		}
+		if !maps.Equal(data.data, want) {
+			t.Errorf("%q, want %q", data.data, want)
 		}
 	}
 }
@@ -550,14 +543,6 @@ func TestMerge(t *testing.T) {
 			steps[10].Next = steps[11].Next - 1
 			steps[20].Next = steps[21].Next - 2
 		}, present, []int{10, 20}},
-		{"the newest come first", rising, func(steps []step) {
-			for i := range steps {
-				steps[i].Take = int64(100 - i)
-			}
-			steps[10].Next = steps[11].Next - 1
-			steps[50].Next = steps[51].Next - 2
-			steps[60].Next = steps[61].Next - 3
-		}, present, []int{50, 60}},
 		{"the newest are in the middle", rising, func(steps []step) {
 			for i := 30; i < 36; i++ {
 				steps[i].Take = 999
@@ -648,33 +633,5 @@ func TestContended(t *testing.T) {
 				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
 			}
 		})
-	}
-}
-
-// TestConcurrent: goroutines of several processes take at once.
-func TestConcurrent(t *testing.T) {
-	data := newMemory()
-	create(t, conn{memory: data}, Limits{}, func() time.Time { return noon })
-	var mu sync.Mutex
-	nodes, all := map[uint32]bool{}, sync.WaitGroup{}
-	for range 4 {
-		s := open(t, conn{memory: data}, func() time.Time { return noon })
-		for range 4 {
-			all.Go(func() {
-				for range 20 {
-					l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-					mu.Lock()
-					if err != nil || nodes[l.FirstNode] {
-						t.Errorf("node %d, %v", l.FirstNode, err)
-					}
-					nodes[l.FirstNode] = true
-					mu.Unlock()
-				}
-			})
-		}
-	}
-	all.Wait()
-	if len(nodes) != 320 || !nodes[319] {
-		t.Errorf("%d nodes", len(nodes))
 	}
 }

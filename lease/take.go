@@ -13,10 +13,10 @@ import (
 // maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
 const maxWindows = maxAhead + 1
 
-// Take leases n nodes for the seconds of each of the windows from to to, for ever, by one change of the space. It returns the
-// leases in the order of their windows, and if some are missing, why the first of these is: a WaitError of ErrFull, ErrLoss or
-// ErrAhead where waiting helps. After ErrUnknown the nodes may have been taken, and are lost, by an engine that did not answer:
-// take again.
+// Take leases n nodes for the seconds of each of the windows from to to, for ever, by one change of the space.
+// It returns the leases in the order of their windows, and if some are missing, why the first of these is: a
+// WaitError of ErrFull, ErrLoss or ErrAhead where waiting helps. After ErrUnknown the nodes may have been
+// taken, and are lost, by an engine that did not answer: take again.
 func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error

@@ -30,7 +30,6 @@
 package link
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -41,6 +40,7 @@ import (
 	"sync"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // Length is the number of characters of a text.
@@ -54,25 +54,15 @@ var ErrForged = fmt.Errorf("%w: a link with the wrong MAC: forged, or of another
 
 // A Signer makes and verifies the texts of links for one purpose. It is safe for concurrent use.
 type Signer struct {
-	mac func(id randflake.ID) []byte // a function, so that nothing that looks into structs finds the key
+	macs hidden.Pointer[sync.Pool] // of hash.Hash, with the key
 }
 
 // New returns a Signer with the given secret. The purpose is any text; a link for one is invalid for another. New panics on
 // the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
-	return &Signer{newMAC(secret.Derive("link\x00"+purpose, 1))}
-}
-
-func newMAC(secret randflake.Secret) func(randflake.ID) []byte {
-	key, _ := hex.DecodeString(secret.Hex()) // which is always hexadecimal
-	pool := sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}
-	return func(id randflake.ID) []byte {
-		h := pool.Get().(hash.Hash)
-		defer pool.Put(h)
-		h.Reset()
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
-		return h.Sum(nil)[:8]
-	}
+	derived := secret.Derive("link\x00"+purpose, 1)
+	key, _ := hex.DecodeString(derived.Hex()) // which is always hexadecimal
+	return &Signer{hidden.To(&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})}
 }
 
 // Text returns the text of the link to id. It is always the same for the same ID.
@@ -110,11 +100,16 @@ func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) 
 	return id, err == nil, err
 }
 
+// sign returns the MAC of an ID.
 func (s *Signer) sign(id randflake.ID) []byte {
-	if s == nil || s.mac == nil {
+	if s == nil || s.macs.Get() == nil {
 		panic("link: no Signer, or the zero one: make one with New")
 	}
-	return s.mac(id)
+	mac := s.macs.Get().Get().(hash.Hash)
+	defer s.macs.Get().Put(mac)
+	mac.Reset()
+	mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
+	return mac.Sum(nil)[:8]
 }
 
 // pad returns 13 digits.
@@ -125,5 +120,6 @@ func pad(id randflake.ID) string {
 
 // unpad reads what pad returned.
 func unpad(text string) (randflake.ID, error) {
-	return randflake.Parse(cmp.Or(strings.TrimLeft(text, "0"), "0"))
+	shortest := strings.TrimLeft(text[:digits-1], "0") + text[digits-1:]
+	return randflake.Parse(shortest)
 }

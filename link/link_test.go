@@ -30,7 +30,8 @@ func Example() {
 	text := receipts.Text(randflake.MustParse("3vgoe12ccb8gh"))
 	fmt.Println("/r/" + text)
 	for _, text := range []string{text, "3vgoe12ccb8gh", "3vgoe12ccb8gh0000000000000"} {
-		switch id, verified, err := receipts.Parse(text); {
+		id, verified, err := receipts.Parse(text)
+		switch {
 		case err != nil:
 			fmt.Println(errors.Is(err, link.ErrForged), err)
 		case verified:

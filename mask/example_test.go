@@ -13,7 +13,7 @@ import (
 // A key is what the database sorts by; snowflake.ID is one.
 type key int64
 
-// orders is the space of order IDs. A service has its cipher from a secret that is kept somewhere safe.
+// orders is the kind of orders. A service has its cipher from a secret that is kept somewhere safe.
 type orders struct{}
 
 var orderMasker = &mask.Masker[key]{Cipher: cipherOf("dffd6021000000000000000000000000"), Check: inThePast}
@@ -58,13 +58,13 @@ func Example() {
 	// /orders/ord_f5vh6rp7lekem, {ID:ord_f5vh6rp7lekem Item:tea}
 	// true <nil>
 	// 1849688064000000000 1849688064000000000
-	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked in this space
+	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked under this secret
 }
 
 // A uuid is what uuid.UUID is in Go 1.27 and in other libraries.
 type uuid [16]byte
 
-// documents is the space of document IDs.
+// documents is the kind of documents.
 type documents struct{}
 
 var documentMasker = mask.NewUUIDMasker[uuid](secretOf("dffd6021000000000000000000000000").Derive("documents", 1), nil)
@@ -97,13 +97,14 @@ func ExampleUUID() {
 
 // Two tenants of one process have orders, each under a key of its own.
 func ExampleMasker() {
-	for _, secret := range []string{"00000000000000000000000000000001", "00000000000000000000000000000002"} {
-		tenant := &mask.Masker[key]{Cipher: cipherOf(secret)}
+	master := secretOf("dffd6021000000000000000000000000") // one of randflake.NewSecret
+	for _, name := range []string{"tenants/ada", "tenants/bob"} {
+		tenant := &mask.Masker[key]{Cipher: randflake.NewCipher(master.Derive(name, 1))}
 		masked, _ := tenant.Mask(7)
 		inner, err := tenant.Open(masked)
 		fmt.Println(masked, inner, err)
 	}
 	// Output:
-	// ae17h782odp7r 7 <nil>
-	// 5h9a8nb6l03pg 7 <nil>
+	// 1etmmjirq47li 7 <nil>
+	// 5ag6bf21l8brn 7 <nil>
 }

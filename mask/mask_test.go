@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -20,14 +18,14 @@ import (
 	"github.com/randflake/randflake/internal/testing/leaktest"
 )
 
-// kindOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other programs with the secret can open it.
-func kindOf[S Space[T], T Inner](inner ...uint64) idtest.Kind[ID[S, T]] {
-	k := idtest.Kind[ID[S, T]]{
-		IDs:     map[string]ID[S, T]{},
-		Parse:   Parse[S, T],
+// formsOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other programs with the secret can open it.
+func formsOf[K Kind[T], T Inner](inner ...uint64) idtest.Forms[ID[K, T]] {
+	k := idtest.Forms[ID[K, T]]{
+		IDs:     map[string]ID[K, T]{},
+		Parse:   Parse[K, T],
 		Invalid: ErrInvalidID,
-		Column:  func(id ID[S, T]) driver.Value { return int64(id.Inner()) },
-		Sources: func(id ID[S, T]) []any {
+		Column:  func(id ID[K, T]) driver.Value { return int64(id.Inner()) },
+		Sources: func(id ID[K, T]) []any {
 			value := uint64(id.Inner())
 			return []any{value, strconv.AppendUint(nil, value, 10)}
 		},
@@ -54,8 +52,8 @@ func kindOf[S Space[T], T Inner](inner ...uint64) idtest.Kind[ID[S, T]] {
 		BadColumns: []any{nil, "ord_v", []byte("v"), 1.5, "18446744073709551616"},
 	}
 	for _, inner := range inner {
-		masked := maskerOf[S]().Cipher.Encrypt(randflake.Raw(inner))
-		k.IDs[randflake.Typed[S](masked).String()] = Of[S](T(inner))
+		masked := maskerOf[K]().Cipher.Encrypt(randflake.Raw(inner))
+		k.IDs[randflake.Typed[K](masked).String()] = Of[K](T(inner))
 	}
 	return k
 }
@@ -65,15 +63,16 @@ var (
 	rawEdges    = []uint64{0, 7, 1 << 63, math.MaxUint64} // negative as BIGINT, and fine: of seconds after 2041
 )
 
-func TestKinds(t *testing.T) {
-	signed, raw := slices.Clone(signedEdges), slices.Clone(rawEdges)
+func TestForms(t *testing.T) {
+	signed := slices.Clone(signedEdges)
+	raw := slices.Clone(rawEdges)
 	for range 300 {
 		signed = append(signed, rand.Uint64()>>(1+rand.IntN(63)))
 		raw = append(raw, rand.Uint64())
 	}
-	kindOf[customers[randflake.Raw]](raw...).Test(t)
+	formsOf[customers[randflake.Raw]](raw...).Test(t)
 
-	k := kindOf[orders](signed...)
+	k := formsOf[orders](signed...)
 	for text := range k.IDs {
 		k.BadTexts = append(k.BadTexts,
 			text[4:],        // of no kind
@@ -108,11 +107,11 @@ func TestKinds(t *testing.T) {
 
 // With a prefix and without one, of signed inner values and of raw ones.
 
-func FuzzKind(f *testing.F) { kindOf[customers[sortable]](signedEdges...).Fuzz(f) }
+func FuzzKind(f *testing.F) { formsOf[customers[sortable]](signedEdges...).Fuzz(f) }
 
-func FuzzTyped(f *testing.F) { kindOf[orders](signedEdges...).Fuzz(f) }
+func FuzzTyped(f *testing.F) { formsOf[orders](signedEdges...).Fuzz(f) }
 
-func FuzzRaw(f *testing.F) { kindOf[customers[randflake.Raw]](rawEdges...).Fuzz(f) }
+func FuzzRaw(f *testing.F) { formsOf[customers[randflake.Raw]](rawEdges...).Fuzz(f) }
 
 // Whatever the bits of a masked ID, it opens to the one value that is masked so, or to an error.
 func FuzzOpen(f *testing.F) {
@@ -143,10 +142,13 @@ func FuzzOpen(f *testing.F) {
 }
 
 func TestComparable(t *testing.T) {
-	a, b := Of[orders](sortable(1)), Of[orders](sortable(2))
+	a := Of[orders](sortable(1))
+	b := Of[orders](sortable(2))
 	switch {
 	case a != Of[orders](sortable(1)), a == b, orderID{} != Of[orders](sortable(0)):
 		t.Error("IDs are not equal where their inner values are")
+	case a.IsZero(), !orderID{}.IsZero(), !Of[orders](sortable(0)).IsZero(), OfUUID[sessions](uuid{15: 1}).IsZero(), !UUID[sessions, uuid]{}.IsZero():
+		t.Error("IsZero is of other IDs than zero")
 	case a.Inner() != 1:
 		t.Errorf("the inner value is %d, want 1", a.Inner())
 	case reflect.TypeOf(a).Size() != 8:
@@ -166,7 +168,7 @@ type failures struct {
 	prints                   string // why it can't be masked; or empty
 }
 
-func testFailures[S Space[T], T Inner](t *testing.T, id ID[S, T], masked randflake.ID, want failures) {
+func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflake.ID, want failures) {
 	t.Helper()
 	check := func(what string, err error, want []error) {
 		t.Helper()
@@ -191,7 +193,7 @@ func testFailures[S Space[T], T Inner](t *testing.T, id ID[S, T], masked randfla
 	check("AppendText", err, want.masking)
 	bytes, err := id.MarshalBinary()
 	check("MarshalBinary", err, want.masking)
-	shown, err := maskerOf[S]().Mask(id.Inner())
+	shown, err := maskerOf[K]().Mask(id.Inner())
 	check("Mask", err, want.masking)
 	if failed := len(want.masking) > 0; failed && (len(text)+len(appended)+len(bytes) > 0 || shown != 0) {
 		t.Errorf("a %T that can't be masked is %q, %q, %x, %v", id, text, appended, bytes, shown)
@@ -201,19 +203,19 @@ func testFailures[S Space[T], T Inner](t *testing.T, id ID[S, T], masked randfla
 		t.Errorf("a %T is printed as %s, want %s", id, printed, want.prints)
 	}
 
-	parsed, err := Parse[S, T](randflake.Typed[S](masked).String())
+	parsed, err := Parse[K, T](randflake.Typed[K](masked).String())
 	check("Parse", err, want.opening)
-	var read ID[S, T]
+	var read ID[K, T]
 	check("UnmarshalBinary", read.UnmarshalBinary(binary.LittleEndian.AppendUint64(nil, uint64(masked))), want.opening)
-	inner, err := maskerOf[S]().Open(masked)
+	inner, err := maskerOf[K]().Open(masked)
 	check("Open", err, want.opening)
-	if none := (ID[S, T]{}); parsed != none || read != none || inner != 0 {
+	if none := (ID[K, T]{}); parsed != none || read != none || inner != 0 {
 		t.Errorf("a %T that can't be opened is %d, %d, %d", id, parsed.Inner(), read.Inner(), inner)
 	}
 
 	column, err := id.Value()
 	check("Value", err, want.column)
-	var back ID[S, T]
+	var back ID[K, T]
 	if err == nil {
 		check("Scan", back.Scan(column), nil)
 	}
@@ -226,11 +228,11 @@ func TestFailures(t *testing.T) {
 	unset := failures{
 		masking: []error{ErrNoCipher},
 		opening: []error{ErrNoCipher},
-		prints:  "mask: space has no cipher",
+		prints:  "mask: kind has no cipher",
 	}
 	testFailures(t, Of[keyless](sortable(5)), 1, unset)
 	testFailures(t, Of[empty](sortable(5)), 1, unset)
-	testFailures(t, Of[Space[sortable]](sortable(5)), 1, unset) // an interface has no zero value to ask
+	testFailures(t, Of[Kind[sortable]](sortable(5)), 1, unset) // an interface has no zero value to ask
 
 	testFailures(t, Of[orders](sortable(-5)), orderCipher.Encrypt(1<<63), failures{
 		masking: []error{ErrInvalidID},
@@ -248,7 +250,8 @@ func TestFailures(t *testing.T) {
 // tells it.
 func TestImplausible(t *testing.T) {
 	const inner = 1234567890123456789
-	plausible, implausible := Of[small[sortable]](999), Of[small[sortable]](inner)
+	plausible := Of[small[sortable]](999)
+	implausible := Of[small[sortable]](inner)
 	if parsed, err := Parse[small[sortable]](plausible.String()); parsed != plausible || err != nil {
 		t.Errorf("%v is parsed as %v, %v", plausible, parsed, err)
 	}
@@ -263,27 +266,6 @@ func TestImplausible(t *testing.T) {
 	for err := err; err != nil; err = errors.Unwrap(err) {
 		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
 			t.Errorf("the error leaks the inner value: %s", text)
-		}
-	}
-}
-
-// Package slog logs the masked form, or why there is none.
-func TestSlog(t *testing.T) {
-	id := Of[orders](sortable(1234567))
-	for name, handler := range map[string]func(io.Writer) slog.Handler{
-		"text": func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
-		"JSON": func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
-	} {
-		var b strings.Builder
-		slog.New(handler(&b)).Info("made", "id", id, "keyless", Of[keyless](sortable(1234567)))
-		text := b.String()
-		for _, want := range []string{id.String(), "mask: space has no cipher"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: logged as %s, want %s", name, text, want)
-			}
-		}
-		if strings.Contains(text, "1234567") {
-			t.Errorf("%s: logged with the inner value: %s", name, text)
 		}
 	}
 }
@@ -352,7 +334,7 @@ func fixedCipher(text string) *randflake.Cipher {
 	return randflake.NewCipher(secret)
 }
 
-// The spaces: orders by sortable and by raw values, customers, one whose masker was never set, one whose masker has no cipher, and
+// The kinds: orders by sortable and by raw values, customers, one whose masker was never set, one whose masker has no cipher, and
 // one with inner values below 1000, which says so of others rather loudly.
 type (
 	unnamed            struct{}

@@ -19,7 +19,7 @@
 //	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/ord_3vgoe12ccb8gh
 //	id, err := mask.Parse[orders]("ord_3vgoe12ccb8gh")
 //
-// The type parameter is the kind of thing, which is also the space, so a zero ID knows its Masker and can read JSON or a
+// The type parameter is the kind of thing, so a zero ID knows its Masker and can read JSON or a
 // column. Over randflake.Raw, with the generator's own cipher, the masked form is the
 // Randflake ID itself.
 //
@@ -38,11 +38,11 @@
 // most of them. The others look like the ID of a row that does not exist: look the row up, and decide whether the
 // caller may see it.
 //
-// Use a separate secret for each space; [randflake.Secret.Derive] makes them from one secret. If two spaces share a
+// Use a separate secret for each kind; [randflake.Secret.Derive] makes them from one secret. If two kinds share a
 // secret, equal inner values have equal digits, and a stranger who changes the prefix has the ID of another kind.
 //
-// A masked ID has no version. A new secret makes a new space: texts that were handed out under the old secret open to
-// other values, mostly without an error. So give the new space URLs of its own, for instance.
+// A masked ID has no version. A new secret is a new start: texts that were handed out under the old secret open to
+// other values, mostly without an error. So give the new texts URLs of their own, for instance.
 //
 // # Where inner values still show
 //
@@ -65,7 +65,7 @@ import (
 // A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for concurrent use. It must
 // not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
-	// Cipher is of a secret of this space.
+	// Cipher is of a secret of this kind alone.
 	Cipher *randflake.Cipher
 
 	// Check, if not nil, returns an error if inner can't exist. It is called with opened values, not with values from
@@ -114,12 +114,12 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 
 // The errors of this package; compare with [errors.Is].
 var (
-	// ErrInvalidID says that something is not an ID of its space: its text is malformed, or it opens to a value that
+	// ErrInvalidID says that something is not an ID of its kind: its text is malformed, or it opens to a value that
 	// can't exist. It is randflake.ErrInvalidID.
 	ErrInvalidID = randflake.ErrInvalidID
 
 	// ErrNoCipher says that there is no Masker, or that it has no cipher.
-	ErrNoCipher = errors.New("mask: space has no cipher: set it before IDs are masked or opened")
+	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
 )
 
 var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
@@ -132,7 +132,7 @@ type implausible struct {
 }
 
 func (e *implausible) Error() string {
-	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked in this space", ErrInvalidID, e.masked)
+	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked under this secret", ErrInvalidID, e.masked)
 }
 
 func (e *implausible) Unwrap() error { return ErrInvalidID }

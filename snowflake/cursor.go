@@ -3,6 +3,7 @@ package snowflake
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync/atomic"
 	"time"
 
@@ -41,11 +42,13 @@ type cursor struct {
 	left atomic.Int64
 	_    [40]byte
 
-	skipped *atomic.Uint64 // counts the values that next jumped over; see Generator.issued
+	// Counts the IDs of a unit when the next unit is opened, and the first of each at once, lest a generator that makes few
+	// seem to make none.
+	claimed *atomic.Uint64
 }
 
-func newCursor(b *bounds, skipped *atomic.Uint64) *cursor {
-	c := &cursor{skipped: skipped}
+func newCursor(b *bounds, claimed *atomic.Uint64) *cursor {
+	c := &cursor{claimed: claimed}
 	c.next.Store(b.base)
 	return c
 }
@@ -57,17 +60,11 @@ func (c *cursor) take(next uint64, p plan, n uint64) (start, taken uint64) {
 		c.raiseFull(p.full)
 	}
 	taken = min(n, p.left)
-	if p.start == next {
-		if !c.next.CompareAndSwap(next, next+taken) {
-			return 0, 0
-		}
-		return next, taken
-	}
-	// A reader that loads next and then skipped must not miss the values that next jumped over.
-	c.skipped.Add(p.start - next)
 	if !c.next.CompareAndSwap(next, p.start+taken) {
-		c.skipped.Add(next - p.start)
 		return 0, 0
+	}
+	if p.claimed > 0 {
+		c.claimed.Add(p.claimed)
 	}
 	return p.start, taken
 }
@@ -127,6 +124,7 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0),  // the first unit that begins in the lease
 		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first unit that begins after it
 		life:     life,
+		random:   p.random,
 		ahead:    int64(p.ahead / l.Unit()),
 		lag:      int64(max(catchUp/l.Unit(), 1)),
 	}
@@ -167,6 +165,8 @@ type bounds struct {
 	first, end     int64  // the lease's units, [first, end), all of which the layout can express
 	life           int64  // the first unit that the layout can't express
 
+	random maphash.Seed // see policy
+
 	ahead int64  // how far ahead of the clock a unit may be used
 	lag   int64  // how far behind the clock a unit may be used in full
 	hold  int64  // how far the clock may step back while the candidate stays
@@ -177,6 +177,7 @@ type bounds struct {
 type plan struct {
 	start, left uint64 // the first value, and the number of values from it to the end of its unit
 	full        uint64 // what to raise cursor.full to
+	claimed     uint64 // what to add to the count, if the plan opens a unit
 }
 
 // startAt makes the cursor of b begin with unit.
@@ -203,6 +204,23 @@ func (b *bounds) candidate(next uint64) candidate {
 		return candidate{rollback, unit + 1, false}
 	}
 	return candidate{rollback, unit, true}
+}
+
+// used returns how many values of the newest unit used are claimed, or 0 if there is none.
+func (b *bounds) used(next uint64) uint64 {
+	if next == b.base {
+		return 0
+	}
+	return next - b.start((next-1)>>b.sequence)
+}
+
+// start returns the first value of a slot.
+func (b *bounds) start(slot uint64) uint64 {
+	first := slot << b.sequence
+	if b.random != (maphash.Seed{}) {
+		first += maphash.Comparable(b.random, slot) % max(uint64(1)<<b.sequence/4, 1)
+	}
+	return first
 }
 
 // slot returns the candidate's values without their sequence.
@@ -247,18 +265,29 @@ func (b *bounds) outside(now int64) error {
 	return errLeaseNotStarted
 }
 
+// open returns a plan for the values of a unit that has none yet.
+func (b *bounds) open(slot, next uint64) plan {
+	start := b.start(slot)
+	return plan{
+		start:   start,
+		left:    (slot+1)<<b.sequence - start,
+		claimed: max(b.used(next), 1),
+	}
+}
+
 // planBehind is plan for a clock that has reached the candidate. If callers wait for the candidate and it is not too
 // late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
 func (b *bounds) planBehind(c candidate, next, full uint64, now int64) plan {
-	p := plan{start: next}
+	late := c.slot() >= full || now-c.unit > b.lag
 	switch {
-	case c.slot() >= full || now-c.unit > b.lag:
+	case late:
 		c.unit = now
-		p.start = max(c.slot()<<b.sequence, next)
-	case !c.opened:
-		p.full = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
+		return b.open(c.slot(), next)
+	case c.opened:
+		return plan{start: next, left: (c.slot()+1)<<b.sequence - next}
 	}
-	p.left = (c.slot()+1)<<b.sequence - p.start
+	p := b.open(c.slot(), next)
+	p.full = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
 	return p
 }
 
@@ -276,7 +305,7 @@ func (b *bounds) planAhead(c candidate, next uint64, now int64) (plan, error) {
 	case beyond > 0, c.unit >= b.end:
 		return plan{}, errExhausted
 	}
-	return plan{start: next, left: 1 << b.sequence}, nil
+	return b.open(c.slot(), next), nil
 }
 
 // stepBack returns what a claim may take after a reading of the clock, begun after next was loaded, has proved that the
@@ -287,7 +316,7 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 		return plan{}, errClockBackward
 	}
 	slot := c.rollback + 1<<b.time + uint64(now)
-	return plan{start: slot << b.sequence, left: 1 << b.sequence}, nil
+	return b.open(slot, next), nil
 }
 
 // due returns the unit that the clock must reach before claiming again makes sense, with a lease that has begun.

@@ -79,7 +79,16 @@ func planProblem(b *bounds, next, full uint64, now int64) string {
 		before = (next - 1) >> (b.sequence + b.time)
 	}
 	behind := now - unit
+	counted := uint64(0)
 	switch {
+	case next == b.base:
+		counted = 1
+	case p.start>>b.sequence != (next-1)>>b.sequence:
+		counted = (next-1)&3 + 1
+	}
+	switch {
+	case p.claimed != counted:
+		return fmt.Sprintf("counts %d, want %d", p.claimed, counted)
 	case p.start < next:
 		return "goes back"
 	case p.left == 0 || (p.start+p.left)&3 != 0 || (p.start+p.left-1)>>b.sequence != p.start>>b.sequence:
@@ -159,7 +168,7 @@ func TestStepBackExhaustively(t *testing.T) {
 					}
 					continue
 				}
-				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4}
+				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, claimed: max(b.used(next), 1)}
 				if p != want || err != nil || p.start < next {
 					t.Fatalf("%+v: stepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 				}
@@ -190,20 +199,20 @@ func TestCursorOnlyGrows(t *testing.T) {
 	}
 }
 
-// A plan that was made before another claim takes nothing, and skips nothing.
+// A plan that was made before another claim takes nothing, and counts nothing.
 func TestStalePlan(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
 	b.startAt(10)
-	var skipped atomic.Uint64
-	c := newCursor(&b, &skipped)
+	var claimed atomic.Uint64
+	c := newCursor(&b, &claimed)
 	p, _ := b.plan(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
 		start, taken := c.take(b.base, p, 8)
 		if taken != want {
 			t.Errorf("%d values from %d, want %d", taken, start, want)
 		}
-		if n := skipped.Load(); n != (40-10)<<3 {
-			t.Errorf("skipped %d values, want %d", n, (40-10)<<3)
+		if n := claimed.Load(); n != 1 {
+			t.Errorf("counted %d values, want the first", n)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/coarse"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -30,15 +31,14 @@ type Generator struct {
 	state   atomic.Pointer[state]
 	refused func(error, bool) // called with each refusal, and with true while a call waits for long; or nil
 
-	mu       sync.Mutex // held while the state is replaced
-	next     []*state   // leases that were handed over, without cursors
-	lastUsed int64      // the newest second of leases that are over, or 0
-	reported uint64     // the highest result of issued
+	mu       sync.Mutex               // held while the state is replaced
+	next     handover.Pending[*state] // without cursors
+	lastUsed int64                    // the newest second of leases that are over, or 0
 
 	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
 
 	_       [64]byte      // claims read the fields above and write the fields below
-	skipped atomic.Uint64 // the number of values that cursors jumped over
+	claimed atomic.Uint64 // the number of IDs made, without those of the newest unit except its first
 	waited  atomic.Uint64 // the number of calls that had to wait
 }
 
@@ -50,9 +50,8 @@ type state struct {
 	lease   randflake.Lease
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
-	dropped bool   // the lease is over, whatever its end was; its cursor is frozen
-	past    uint64 // the number of values that cursors of earlier leases used or skipped
-	last    int64  // the newest unit used under earlier leases
+	dropped bool  // the lease is over, whatever its end was; its cursor is frozen
+	last    int64 // the newest unit used under earlier leases
 }
 
 // Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is for programs that
@@ -70,8 +69,9 @@ func Forever(worker uint32) randflake.Lease {
 	}
 }
 
-// New returns a generator that makes IDs of a layout under a lease of one node. The node is the worker number, which
-// fills the static parts that are not pinned. The generator uses the units of time that begin in the lease. The
+// New returns a generator that makes IDs of a layout under a lease of one node: make one for the whole process and keep it, as
+// generators that are made for each request begin again and repeat each other's IDs, without an error. The node is the worker
+// number, which fills the static parts that are not pinned. The generator uses the units of time that begin in the lease. The
 // caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
 // with this one. Package lease ensures that, and so does [Keep].
 //
@@ -97,7 +97,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	}
 	st.machine, st.last = vmgen.Now(), st.first-1
 	st.startAt(st.first)
-	st.cursor = newCursor(&st.bounds, &g.skipped)
+	st.cursor = newCursor(&st.bounds, &g.claimed)
 	g.state.Store(st)
 	return g, nil
 }
@@ -107,7 +107,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
-		return 0, g.told(err)
+		return 0, g.report(err)
 	}
 	return g.id(st, start), nil
 }
@@ -116,7 +116,7 @@ func (g *Generator) Generate() (ID, error) {
 // is not nil; err is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, false)
-	return n, g.told(err)
+	return n, g.report(err)
 }
 
 // fill is Fill, but tells of no refusal. inTurn says that its caller has waited and is the first in line.
@@ -203,7 +203,7 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 			return st, 0, plan{}, err
 		}
 		next := st.cursor.next.Load()
-		now := g.layout.unitAt(g.read()) // after next was loaded: see planAhead
+		now := g.layout.unitAt(g.readClock()) // after next was loaded: see planAhead
 		p, err := st.plan(next, st.cursor.full.Load(), now)
 		if err == errClockBackward {
 			st.cursor.leave(&st.bounds, next)
@@ -238,8 +238,8 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		err = errClosed
 	} else {
-		past, _, _ := g.end(st)
-		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, machine: vmgen.Of(nil), past: past})
+		g.end(st)
+		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, machine: vmgen.Of(nil)})
 		err = st.copied()
 	}
 	if g.lastUsed == 0 {
@@ -257,24 +257,8 @@ func (g *Generator) Layout() *Layout {
 	return g.layout
 }
 
-// issued returns how many IDs the generator has made since New. It never goes down. While IDs are being
-// made it may not yet include the latest ones.
-func (g *Generator) issued() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.load()
-	reached := st.past
-	if !st.closed && !st.dropped {
-		reached += st.cursor.next.Load() - st.base
-	}
-	// A claim counts the values that it skips before it takes the ones after them, so issued is never too high.
-	issued := reached - g.skipped.Load()
-	g.reported += uint64(max(int64(issued-g.reported), 0))
-	return g.reported
-}
-
-// told returns err, after telling of it if it is not nil.
-func (g *Generator) told(err error) error {
+// report returns err, after telling the keeper of it if it is not nil.
+func (g *Generator) report(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)
 	}
@@ -302,8 +286,8 @@ func (g *Generator) cached() int64 {
 	return g.now().UnixMilli()
 }
 
-// read reads the clock, in Unix milliseconds.
-func (g *Generator) read() int64 {
+// readClock reads the clock, in Unix milliseconds.
+func (g *Generator) readClock() int64 {
 	if g.now == nil {
 		return coarse.Milliseconds.Read()
 	}

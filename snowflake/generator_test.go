@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
@@ -138,7 +139,7 @@ func TestEndOfLife(t *testing.T) {
 // add hands over leases; the zero one drops all.
 func (b *bench) add(leases ...randflake.Lease) {
 	b.Helper()
-	queue := b.Handover(handover.Key{})
+	queue := door.Open[handover.Queue[randflake.Lease]](b.Generator)
 	for _, lease := range leases {
 		if lease == (randflake.Lease{}) {
 			queue.Drop()
@@ -207,8 +208,8 @@ func TestLeasesAndClock(t *testing.T) {
 				t.Fatalf("%s, step %d", policy, i)
 			}
 		}
-		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.issued() != uint64(len(b.made)) {
-			t.Errorf("%s: Close = %v, %v; issued %d, want %d", policy, last, err, b.issued(), len(b.made))
+		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.claimed.Load() != uint64(len(b.made)) {
+			t.Errorf("%s: Close = %v, %v; %d claimed, want %d", policy, last, err, b.claimed.Load(), len(b.made))
 		}
 	}
 }
@@ -219,8 +220,12 @@ func TestEndedLeasesGo(t *testing.T) {
 	b.want(1, 0)
 	b.add(testLease(2, 60, 60), testLease(3, 120, 60), testLease(4, 180, 60), testLease(5, 180, 120))
 	b.step(180_000)
-	if b.want(1, 180_000); len(b.next) != 1 || b.next[0].lease != testLease(5, 180, 120) {
-		t.Errorf("%d leases are left, want the one of worker 5", len(b.next))
+	b.want(1, 180_000)
+	for _, second := range []int64{60, 120, 180} {
+		next, ok := b.next.Take(b.layout.unitAt((testStart + second) * 1000))
+		if ok != (second == 180) || ok && next.lease != testLease(5, 180, 120) {
+			t.Errorf("second %d: %v, %v, want the lease of worker 5", second, next, ok)
+		}
 	}
 }
 
@@ -261,7 +266,49 @@ func TestOrderAcrossLeases(t *testing.T) {
 	}
 }
 
-func (b *bench) ready() error { return b.Handover(handover.Key{}).Ready() }
+// With RandomStart, IDs of the first place in their units are spread over all shards of id % 16, where they would be in one.
+// A unit keeps three quarters of its IDs, and they grow.
+func TestRandomStart(t *testing.T) {
+	l := mustLayout(t, "time 41, worker 10, sequence 12")
+	b := newBenchFor(t, l, testLease(1, 0, 60), RandomStart())
+	shards := map[ID]int{}
+	for range 4000 {
+		b.step(1)
+		id, err := b.Generate()
+		if err != nil || id <= b.last {
+			t.Fatalf("%d after %d, %v", id, b.last, err)
+		}
+		shards[id%16]++
+		b.last = id
+	}
+	for shard := range ID(16) {
+		if n := shards[shard]; n < 150 || n > 350 {
+			t.Errorf("%d of 4,000 IDs are in shard %d", n, shard)
+		}
+	}
+	ids := make([]ID, 4097)
+	for range 100 {
+		b.step(1)
+		n, err := b.Fill(ids)
+		first, _ := l.Inspect(ids[0])
+		if err != errExhausted || uint64(n) != 4096-first.Sequence || first.Sequence >= 1024 || ids[0] <= b.last {
+			t.Errorf("%d IDs from sequence %d, %v", n, first.Sequence, err)
+		}
+		b.last = ids[n-1]
+	}
+}
+
+// count returns how many IDs were made, those of the newest unit included.
+func (b *bench) count() uint64 {
+	st := b.load()
+	next := st.cursor.next.Load()
+	if next == frozen {
+		return b.claimed.Load()
+	}
+	return b.claimed.Load() + max(st.used(next), 1) - 1
+}
+
+func (b *bench) ready() error { return (*leases)(b.Generator).Ready() }
 
 // The last second used is that of the newest ID, not of the last one.
 func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
@@ -284,9 +331,9 @@ func (b *bench) want(n int, ms int64) Fields {
 	b.Helper()
 	var p Fields
 	for range n {
-		issued := b.issued()
-		if err := b.ready(); !b.waits && err != nil || b.issued() != issued {
-			b.Errorf("Ready: %v, and %d IDs", err, b.issued()-issued)
+		before := b.count()
+		if err := b.ready(); !b.waits && err != nil || b.count() != before {
+			b.Errorf("Ready: %v, and %d IDs", err, b.count()-before)
 		}
 		make := b.Generate
 		if b.waits {
@@ -444,7 +491,7 @@ func TestClose(t *testing.T) {
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
-	for _, err := range []error{wait, fill, b.Handover(handover.Key{}).Add(testLease(3, 0, 60))} {
+	for _, err := range []error{wait, fill, (*leases)(b.Generator).Add(testLease(3, 0, 60))} {
 		if err != errClosed {
 			t.Errorf("%v, want errClosed", err)
 		}
@@ -546,7 +593,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	if err := b.Handover(handover.Key{}).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
+	if err := (*leases)(b.Generator).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
 		t.Errorf("worker 32 of a pinned datacenter: %v", err)
 	}
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
@@ -558,7 +605,7 @@ func TestPin(t *testing.T) {
 func TestOnRefusal(t *testing.T) {
 	var told []error
 	b := newBench(t)
-	b.Handover(handover.Key{}).OnRefusal(func(err error, _ bool) { told = append(told, err) })
+	(*leases)(b.Generator).OnRefusal(func(err error, _ bool) { told = append(told, err) })
 	b.want(6, 0)
 	b.Fill(make([]ID, 1))
 	b.Fill(make([]ID, 2))

@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
-func kind() idtest.Kind[ID] {
-	k := idtest.Kind[ID]{
+func kind() idtest.Forms[ID] {
+	k := idtest.Forms[ID]{
 		IDs: map[string]ID{}, Parse: Parse, Invalid: errInvalidID,
 		Column: func(id ID) driver.Value {
 			if id > math.MaxInt64 {

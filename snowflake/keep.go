@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
@@ -59,15 +60,17 @@ func Leasing(options ...lease.Option) Option {
 	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
 }
 
-// Handover is for package lease, whose keepers hand over the leases that follow the first one.
-func (g *Generator) Handover(handover.Key) handover.Queue[randflake.Lease] { return (*leases)(g) }
+// Keepers of package lease hand over the leases that follow the first one.
+func init() {
+	door.Add(func(g *Generator) handover.Queue[randflake.Lease] { return (*leases)(g) })
+}
 
 // leases are a generator as its keeper sees it.
 type leases Generator
 
 func (l *leases) OnRefusal(f func(err error, waiting bool)) { l.refused = f }
 
-func (l *leases) Counts() (issued, waited uint64) { return (*Generator)(l).issued(), l.waited.Load() }
+func (l *leases) Counts() (claimed, waited uint64) { return l.claimed.Load(), l.waited.Load() }
 
 func (l *leases) Add(lease randflake.Lease) error {
 	g := (*Generator)(l)
@@ -81,12 +84,12 @@ func (l *leases) Add(lease randflake.Lease) error {
 	if g.load().closed {
 		return errClosed
 	}
-	g.next = append(g.next, next)
+	g.next.Add(next.first, next.end, next)
 	return nil
 }
 
-// follow goes on to a lease that was handed over if the one in force, which refused with err at unit now, is of no use at
-// present. It returns nil if another one is in force, and otherwise what callers get.
+// follow switches to the next lease if that of st, which refused with err at unit now, is of no use at present. nil means:
+// try again, as another lease is in force. Otherwise it returns what callers get.
 //
 // New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
 func (g *Generator) follow(st *state, now int64, err error) error {
@@ -103,73 +106,60 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if g.load() != st {
 		return nil
 	}
-	i := slices.IndexFunc(g.next, func(next *state) bool { return next.first <= now && now < next.end })
-	if i < 0 {
-		if err == errLeaseEnded && slices.ContainsFunc(g.next, func(next *state) bool { return next.first > now }) {
+	next, ok := g.next.Take(now)
+	if !ok {
+		_, later := g.next.Next(now)
+		if later && err == errLeaseEnded {
 			return errLeaseNotStarted
 		}
-		return err // and all leases stay, as the clock may be wrong
+		return err
 	}
-	next := g.next[i]
-	g.next = slices.Delete(g.next, i, i+1)
-	past, last, used := g.end(st)
+	last, used := g.end(st)
 	if !used {
-		g.next = append(g.next, &state{bounds: st.bounds, static: st.static, lease: st.lease})
+		g.next.Add(st.first, st.end, &state{bounds: st.bounds, static: st.static, lease: st.lease})
 	}
-	g.next = slices.DeleteFunc(g.next, func(next *state) bool { return next.end <= now })
 	next.startAt(max(next.first, last+1))
 	if now+next.ahead < last { // the clock stepped back
 		next.startAt(next.first)
 	}
-	g.state.Store(&state{
-		bounds:  next.bounds,
-		cursor:  newCursor(&next.bounds, &g.skipped),
-		static:  next.static,
-		lease:   next.lease,
-		machine: st.machine,
-		past:    past,
-		last:    last,
-	})
+	next.cursor = newCursor(&next.bounds, &g.claimed)
+	next.machine = st.machine
+	next.last = last
+	g.state.Store(next)
 	return nil
 }
 
-// end freezes the cursor of st. It returns the number of values that were used or skipped up to now and the newest unit used
-// since the clock was last seen to step back, both under all leases, and whether the lease can't be used any more: it was used,
-// or dropped.
-func (g *Generator) end(st *state) (past uint64, last int64, used bool) {
+// end freezes the cursor of st. It returns the newest unit used under all leases since the clock was last seen to step back,
+// and whether the lease can't be used any more: it was used, or dropped.
+func (g *Generator) end(st *state) (last int64, used bool) {
 	if st.dropped {
-		return st.past, st.last, true
+		return st.last, true
 	}
 	next := st.cursor.freeze()
 	if next == st.base {
-		return st.past, st.last, false
+		return st.last, false
 	}
+	g.claimed.Add(st.used(next) - 1)
 	g.lastUsed = max(g.lastUsed, g.layout.startOf(st.cursor.lastUsed(&st.bounds, next))/1000)
-	return st.past + next - st.base, st.newest(next), true
+	return st.newest(next), true
 }
 
-// Drop also makes a copied machine's generator go on: see the one of package randflake.
+// Drop ends all leases at once. After a copy of the machine the generator then works with new ones.
 func (l *leases) Drop() {
 	g := (*Generator)(l)
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.next = nil
+	g.next.Clear()
 	st := g.load()
 	if st.closed {
 		return
 	}
-	past, last, _ := g.end(st)
-	g.state.Store(&state{
-		bounds:  st.bounds,
-		cursor:  st.cursor,
-		static:  st.static,
-		lease:   st.lease,
-		machine: vmgen.Now(),
-		dropped: true,
-		past:    past,
-		last:    last,
-	})
+	over := *st
+	over.machine = vmgen.Now()
+	over.dropped = true
+	over.last, _ = g.end(st)
+	g.state.Store(&over)
 }
 
 func (l *leases) Ready() error {
@@ -186,10 +176,9 @@ func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	due := g.load().first
-	for _, next := range g.next {
-		if due <= now || now < next.first && next.first < due {
-			due = next.first
-		}
+	next, ok := g.next.Next(now)
+	if ok && (due <= now || next < due) {
+		due = next
 	}
 	return max(due, now+1)
 }

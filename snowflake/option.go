@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
@@ -63,6 +64,7 @@ func invalidOption(option string, value any, want string) error {
 type policy struct {
 	ahead    time.Duration // how far ahead of the clock units may be used
 	stepBack bool          // follow a clock that steps back, instead of holding the newest unit
+	random   maphash.Seed  // of the sequences at which units begin; zero if they begin at 0
 }
 
 const (
@@ -98,6 +100,12 @@ func RunAhead(limit time.Duration) Option {
 // sort before IDs made before it.
 func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
+}
+
+// RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which it counts up, so that IDs
+// made at a low rate differ in their lowest bits. Order and uniqueness stay, but a unit has up to a quarter fewer IDs.
+func RandomStart() Option {
+	return Option{func(s *settings) error { s.policy.random = maphash.MakeSeed(); return nil }}
 }
 
 // check returns an error that wraps randflake.ErrInvalidOption if a policy does not fit a layout.

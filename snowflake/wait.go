@@ -42,7 +42,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		}
 		return id[0], err
 	case err != nil:
-		return 0, g.told(err)
+		return 0, g.report(err)
 	}
 	return g.id(st, start), nil
 }
@@ -51,8 +51,9 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().machine
-	if n, err = g.fill(dst, false); !helps(err) {
-		return n, g.told(err)
+	n, err = g.fill(dst, false)
+	if !helps(err) {
+		return n, g.report(err)
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
 	if machine.Stale() {
@@ -70,7 +71,8 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 		if !helps(err) {
 			return 0, err
 		}
-		if pause = g.untilDue(err); pause > shortWait && g.refused != nil {
+		pause = g.untilDue(err)
+		if pause > shortWait && g.refused != nil {
 			g.refused(err, true)
 		}
 		return max(min(pause, longestPause), 1), err
@@ -78,7 +80,7 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 	if ctx.Err() == context.Canceled {
 		return n, err // the caller gave up
 	}
-	return n, g.told(err)
+	return n, g.report(err)
 }
 
 // helps reports whether waiting helps against err.
@@ -89,7 +91,7 @@ func helps(err error) bool {
 // untilDue returns how long to wait before claiming again, after a claim failed with cause. The units that pass until
 // then may be used in full.
 func (g *Generator) untilDue(cause error) time.Duration {
-	st, now := g.load(), g.layout.unitAt(g.read())
+	st, now := g.load(), g.layout.unitAt(g.readClock())
 	next := st.cursor.next.Load()
 	var due int64
 	switch {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -124,15 +123,15 @@ func TestGenerateGivesWay(t *testing.T) {
 			w.Wait(t.Context())
 		}()
 		synctest.Wait()
-		if issued, waited := w.Handover(handover.Key{}).Counts(); issued != 8 || waited != 1 {
-			t.Errorf("counted %d IDs and %d calls that wait, want 8 and 1", issued, waited)
-		}
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(errExhausted)
 		if err := w.ready(); err != errExhausted {
 			t.Errorf("Ready: %v, want errExhausted", err)
 		}
 		<-done
+		if claimed, waited := (*leases)(w.Generator).Counts(); claimed != 9 || waited != 1 {
+			t.Errorf("counted %d IDs and %d calls that wait, want 9 and 1", claimed, waited)
+		}
 		w.waits = false
 		w.want(7, 1)
 	})
@@ -166,7 +165,7 @@ func TestWaitDoesNotSpin(t *testing.T) {
 func TestWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		told := map[error]int{}
-		w.Handover(handover.Key{}).OnRefusal(func(err error, waiting bool) {
+		(*leases)(w.Generator).OnRefusal(func(err error, waiting bool) {
 			if waiting {
 				told[err]++
 			}
@@ -217,7 +216,7 @@ func TestWaitHeedsItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	inBubble(t, func(t *testing.T, w *waiting) {
 		told := 0
-		w.Handover(handover.Key{}).OnRefusal(func(error, bool) { told++ })
+		(*leases)(w.Generator).OnRefusal(func(error, bool) { told++ })
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
 		ids := make([]ID, 9)
@@ -242,9 +241,9 @@ func TestWaitEnds(t *testing.T) {
 		end  func(g *Generator)
 		want error
 	}{
-		"another lease": {func(g *Generator) { g.Handover(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
+		"another lease": {func(g *Generator) { (*leases)(g).Add(testLease(2, -10*3600, 20*3600)) }, nil},
 		"closed":        {func(g *Generator) { g.Close() }, errClosed},
-		"dropped":       {func(g *Generator) { g.Handover(handover.Key{}).Drop() }, errLeaseEnded},
+		"dropped":       {func(g *Generator) { (*leases)(g).Drop() }, errLeaseEnded},
 	} {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(1, 0)

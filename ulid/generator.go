@@ -220,7 +220,8 @@ const endTime = 1 << 48
 // unixMilli returns the Unix millisecond that contains t, noTime for all times before 1970, and endTime for all times
 // that are too late for a ULID.
 func unixMilli(t time.Time) int64 {
-	switch seconds := t.Unix(); {
+	seconds := t.Unix()
+	switch {
 	case seconds < 0:
 		return noTime
 	case seconds > endTime/1000:

@@ -101,13 +101,10 @@ func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 func (id *TextID) Scan(src any) error { return (*ID)(id).Scan(src) }
 
 // The text form is a number in base 32 with Crockford's digits: 26 digits of 5 bits. The first digit is at most 7.
-const (
-	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	textSize  = 26
-)
+const textSize = 26
 
 var values = func() [256]byte {
-	values := idtext.Values(crockford)
+	values := idtext.Values(idtext.Crockford)
 	for c := 'A'; c <= 'Z'; c++ {
 		values[c+'a'-'A'] = values[c]
 	}
@@ -143,7 +140,7 @@ func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 func (id ID) text() (text [textSize]byte) {
 	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 	for i := textSize - 1; i >= 0; i-- {
-		text[i] = crockford[low&31]
+		text[i] = idtext.Crockford[low&31]
 		high, low = high>>5, high<<59|low>>5
 	}
 	return text

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
 // kind has texts by a library that knows nothing of them, and reads columns of bytes, texts and UUIDs.
-func kind() idtest.Kind[ID] {
+func kind() idtest.Forms[ID] {
 	const text = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-	k := idtest.Kind[ID]{
+	k := idtest.Forms[ID]{
 		IDs: map[string]ID{}, Parse: Parse, Must: MustParse, Invalid: ErrInvalidID, Fold: true,
 		Column: func(id ID) driver.Value { return id[:] },
 		Sources: func(id ID) []any {
@@ -36,7 +37,7 @@ func kind() idtest.Kind[ID] {
 	}
 	for _, id := range ids {
 		text := fmt.Sprintf("%026s", new(big.Int).SetBytes(id[:]).Text(32))
-		k.IDs[strings.Map(func(r rune) rune { return rune(crockford[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)]) }, text)] = id
+		k.IDs[strings.Map(func(r rune) rune { return rune(idtext.Crockford[strings.IndexRune(idtext.Base32hex, r)]) }, text)] = id
 	}
 	return k
 }
@@ -44,7 +45,7 @@ func kind() idtest.Kind[ID] {
 func TestKind(t *testing.T) {
 	k := kind()
 	k.Test(t)
-	asText := idtest.Kind[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts, BadJSON: k.BadJSON, BadColumns: k.BadColumns,
+	asText := idtest.Forms[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts, BadJSON: k.BadJSON, BadColumns: k.BadColumns,
 		Parse:   func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err },
 		Column:  func(id TextID) driver.Value { return id.String() },
 		Sources: func(id TextID) []any { return k.Sources(ID(id)) },

@@ -28,46 +28,46 @@ func (j JSONSyntaxError) Error() string {
 }
 
 // Time returns the Unix milliseconds at which the ID was made.
-func (f ID) Time() int64 { return int64(f)>>(NodeBits+StepBits) + Epoch }
+func (id ID) Time() int64 { return int64(id)>>(NodeBits+StepBits) + Epoch }
 
 // Node returns the number of the Node that made the ID.
-func (f ID) Node() int64 { return int64(f) >> StepBits & (1<<NodeBits - 1) }
+func (id ID) Node() int64 { return int64(id) >> StepBits & (1<<NodeBits - 1) }
 
 // Step returns how many IDs that Node had made before in the same millisecond.
-func (f ID) Step() int64 { return int64(f) & (1<<StepBits - 1) }
+func (id ID) Step() int64 { return int64(id) & (1<<StepBits - 1) }
 
 // Each form of an ID has a function beside it that reads it. Errors are those of package strconv, if nothing else is said.
 
 // Int64 is the number.
-func (f ID) Int64() int64    { return int64(f) }
+func (id ID) Int64() int64   { return int64(id) }
 func ParseInt64(id int64) ID { return ID(id) }
 
 // IntBytes are the number as 8 bytes, the highest first.
-func (f ID) IntBytes() [8]byte    { return [8]byte(binary.BigEndian.AppendUint64(nil, uint64(f))) }
+func (id ID) IntBytes() [8]byte   { return [8]byte(binary.BigEndian.AppendUint64(nil, uint64(id))) }
 func ParseIntBytes(id [8]byte) ID { return ID(binary.BigEndian.Uint64(id[:])) }
 
 // String is the decimal form.
-func (f ID) String() string             { return strconv.FormatInt(int64(f), 10) }
+func (id ID) String() string            { return strconv.FormatInt(int64(id), 10) }
 func ParseString(id string) (ID, error) { return parseText(id, 10) }
 
 // Bytes are the decimal form.
-func (f ID) Bytes() []byte             { return []byte(f.String()) }
+func (id ID) Bytes() []byte            { return []byte(id.String()) }
 func ParseBytes(id []byte) (ID, error) { return ParseString(string(id)) }
 
 // Base2 is the binary form.
-func (f ID) Base2() string             { return strconv.FormatInt(int64(f), 2) }
+func (id ID) Base2() string            { return strconv.FormatInt(int64(id), 2) }
 func ParseBase2(id string) (ID, error) { return parseText(id, 2) }
 
 // Base36 has the digits 0-9 and a-z, which are read in either case.
-func (f ID) Base36() string             { return strconv.FormatInt(int64(f), 36) }
+func (id ID) Base36() string            { return strconv.FormatInt(int64(id), 36) }
 func ParseBase36(id string) (ID, error) { return parseText(id, 36) }
 
 // Base32 is a number with the digits of z-base-32, which is not what encoders of z-base-32 make of its bytes.
-func (f ID) Base32() string            { return f.digits(digits32) }
+func (id ID) Base32() string           { return id.digits(digits32) }
 func ParseBase32(b []byte) (ID, error) { return parseDigits(b, digits32, ErrInvalidBase32) }
 
 // Base58 is a number with the digits of Bitcoin's base58, of which those in lower case come first.
-func (f ID) Base58() string            { return f.digits(digits58) }
+func (id ID) Base58() string           { return id.digits(digits58) }
 func ParseBase58(b []byte) (ID, error) { return parseDigits(b, digits58, ErrInvalidBase58) }
 
 const (
@@ -76,7 +76,7 @@ const (
 )
 
 // Base64 is the decimal form in base64, with padding.
-func (f ID) Base64() string { return base64.StdEncoding.EncodeToString(f.Bytes()) }
+func (id ID) Base64() string { return base64.StdEncoding.EncodeToString(id.Bytes()) }
 
 // ParseBase64 returns -1 and an error of package base64 for a text that is not base64.
 func ParseBase64(id string) (ID, error) {
@@ -92,10 +92,11 @@ func parseText(text string, base int) (ID, error) {
 	return ID(id), err
 }
 
-func (f ID) digits(digits string) string {
+func (id ID) digits(digits string) string {
 	var text [13]byte // 64 bits in base 32
 	at := len(text)
-	base, rest := uint64(len(digits)), uint64(f)
+	base := uint64(len(digits))
+	rest := uint64(id)
 	for {
 		at--
 		text[at] = digits[rest%base]
@@ -107,7 +108,8 @@ func (f ID) digits(digits string) string {
 }
 
 func parseDigits(text []byte, digits string, invalid error) (ID, error) {
-	base, id := uint64(len(digits)), uint64(0)
+	base := uint64(len(digits))
+	id := uint64(0)
 	for _, c := range text {
 		digit := strings.IndexByte(digits, c)
 		if digit < 0 || id > (math.MaxUint64-uint64(digit))/base {
@@ -119,17 +121,17 @@ func parseDigits(text []byte, digits string, invalid error) (ID, error) {
 }
 
 // MarshalJSON returns the decimal form as a JSON string. The error is always nil.
-func (f ID) MarshalJSON() ([]byte, error) { return []byte(`"` + f.String() + `"`), nil }
+func (id ID) MarshalJSON() ([]byte, error) { return []byte(`"` + id.String() + `"`), nil }
 
 // UnmarshalJSON reads the decimal form from a JSON string. For JSON of another type it returns a JSONSyntaxError.
-func (f *ID) UnmarshalJSON(b []byte) error {
+func (id *ID) UnmarshalJSON(b []byte) error {
 	if len(b) < 3 || b[0] != '"' || b[len(b)-1] != '"' {
 		return JSONSyntaxError{b}
 	}
-	id, err := ParseBytes(b[1 : len(b)-1])
+	parsed, err := ParseBytes(b[1 : len(b)-1])
 	if err != nil {
 		return err
 	}
-	*f = id
+	*id = parsed
 	return nil
 }

@@ -10,7 +10,8 @@
 //   - [Node.Generate] sleeps where theirs spins, and IDs that were waited for can carry a time up to 20 ms in the past.
 //   - [NewNode] returns an error for what no ID can be made of: an Epoch in the future or before 1970, and StepBits of 0.
 //   - [ID.Time], [ID.Node] and [ID.Step] read Epoch, NodeBits and StepBits when they are called.
-//   - Base32 and Base58 also write negative IDs, and their Parse functions refuse more than 64 bits. Texts of errors differ.
+//   - Base32 and Base58 also write negative IDs. Their Parse functions refuse more than 64 bits, and what is no digit, which theirs
+//     take for 0, as capitals in Base32. Texts of errors differ.
 package snowflake
 
 import (
@@ -63,7 +64,8 @@ func NewNode(node int64) (*Node, error) {
 
 // Keep returns a Node with a number that is leased from a space and may change with each window. No two Nodes that are kept in one
 // space make the same ID, in whatever processes they are. It returns the errors of snowflake.Keep, as for a space of more nodes than
-// NodeBits have room for. While processes with numbers of their own still run, their IDs can be the same. Close the Node at the end.
+// NodeBits have room for. While Nodes with numbers of their own are in use, in other processes or in this one, their IDs can be the same.
+// Close the Node at the end.
 func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {

@@ -23,9 +23,16 @@ import (
 // setFormat changes the format until the test ends.
 func setFormat(t *testing.T, epoch time.Time, nodeBits, stepBits uint8) {
 	t.Helper()
-	wasEpoch, wasNodeBits, wasStepBits := snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits
-	t.Cleanup(func() { snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = wasEpoch, wasNodeBits, wasStepBits })
-	snowflake.Epoch, snowflake.NodeBits, snowflake.StepBits = epoch.UnixMilli(), nodeBits, stepBits
+	set := func(epoch int64, nodeBits, stepBits uint8) {
+		snowflake.Epoch = epoch
+		snowflake.NodeBits = nodeBits
+		snowflake.StepBits = stepBits
+	}
+	wasEpoch := snowflake.Epoch
+	wasNodeBits := snowflake.NodeBits
+	wasStepBits := snowflake.StepBits
+	t.Cleanup(func() { set(wasEpoch, wasNodeBits, wasStepBits) })
+	set(epoch.UnixMilli(), nodeBits, stepBits)
 }
 
 // fill is a way to IDs of generate.
@@ -86,7 +93,8 @@ func TestFormats(t *testing.T) {
 				t.Fatal(err)
 			}
 			begin := time.Now().Add(-25 * time.Millisecond) // what was waited for may be a bit late
-			first, second := node.Generate(), node.Generate()
+			first := node.Generate()
+			second := node.Generate()
 			made := time.UnixMilli(first.Time())
 			if first >= second || first.Node() != tt.node || first.Step() >= 1<<tt.stepBits || made.Before(begin) || made.After(time.Now()) {
 				t.Errorf("%d then %d: node %d, step %d, %v", first, second, first.Node(), first.Step(), made)
@@ -107,7 +115,8 @@ func TestGenerateWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		begin, before := time.Now(), snowflake.ID(0)
+		begin := time.Now()
+		before := snowflake.ID(0)
 		for range 200 {
 			id := node.Generate()
 			if id <= before {
@@ -217,7 +226,8 @@ func TestKeep(t *testing.T) {
 func TestKeepRefuses(t *testing.T) {
 	inMarket(t, func(m *market) {
 		space := m.open(1025)
-		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) || !strings.Contains(err.Error(), "make a space with 1024 nodes") {
+		_, err := snowflake.Keep(t.Context(), space)
+		if !errors.Is(err, origin.ErrInvalidLayout) || !strings.Contains(err.Error(), "make a space with 1024 nodes") {
 			t.Errorf("1025 nodes for 10 bits: %v", err)
 		}
 		setFormat(t, time.UnixMilli(0), 11, 0)

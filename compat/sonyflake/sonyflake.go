@@ -133,5 +133,11 @@ func units(id uint64) uint64 { return id >> (BitLenSequence + BitLenMachineID) }
 
 // Decompose returns an ID and its parts, with the time in units of 10 ms.
 func Decompose(id uint64) map[string]uint64 {
-	return map[string]uint64{"id": id, "msb": id >> 63, "time": units(id), "sequence": SequenceNumber(id), "machine-id": MachineID(id)}
+	return map[string]uint64{
+		"id":         id,
+		"msb":        id >> 63,
+		"time":       units(id),
+		"sequence":   SequenceNumber(id),
+		"machine-id": MachineID(id),
+	}
 }

@@ -136,32 +136,29 @@ func TestKeep(t *testing.T) {
 			}
 			return space
 		}
-		space, quiet := spaceOf(65536), lease.WithLogger(slog.New(slog.DiscardHandler))
-		made := map[uint64]bool{}
-		var kept [2]*Sonyflake
-		for i := range kept {
-			var err error
-			if kept[i], err = Keep(t.Context(), space, time.Time{}, quiet); err != nil {
+		space := spaceOf(65536)
+		l := &idtest.Ledger[uint64]{TB: t}
+		for range 2 {
+			sf, err := Keep(t.Context(), space, time.Time{}, lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		for range 100 {
-			for _, sf := range kept {
+			for range 1000 {
 				id, err := sf.NextID()
-				if err != nil || made[id] {
-					t.Fatalf("%d was made twice, or %v", id, err)
+				if err != nil {
+					t.Fatal(err)
 				}
-				made[id] = true
+				l.Add(id)
 			}
-			time.Sleep(2 * time.Second)
+			defer func() {
+				sf.Close()
+				if _, err := sf.NextID(); !errors.Is(err, randflake.ErrClosed) {
+					t.Errorf("closed: %v", err)
+				}
+			}()
 		}
-		for _, sf := range kept {
-			sf.Close()
-			if _, err := sf.NextID(); !errors.Is(err, randflake.ErrClosed) {
-				t.Errorf("closed: %v", err)
-			}
-		}
-		if _, err := Keep(t.Context(), spaceOf(65537), time.Time{}); !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "65536 nodes") {
+		_, err := Keep(t.Context(), spaceOf(65537), time.Time{})
+		if !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "65536 nodes") {
 			t.Errorf("too many nodes: %v", err)
 		}
 		if _, err := Keep(t.Context(), space, time.Now().Add(time.Hour)); err != ErrStartTimeAhead {

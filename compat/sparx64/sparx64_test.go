@@ -26,7 +26,8 @@ func TestVectors(t *testing.T) {
 	var file struct {
 		Vectors []struct{ Key, Plaintext, Ciphertext idtest.Hex }
 	}
-	if idtest.ReadJSON(t, "../../testdata/sparx64.json", &file); len(file.Vectors) < 100 {
+	idtest.ReadJSON(t, "../../testdata/sparx64.json", &file)
+	if len(file.Vectors) < 100 {
 		t.Fatalf("%d vectors", len(file.Vectors))
 	}
 	for i, v := range file.Vectors {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -72,12 +72,9 @@ func New(config Config) (*Generator, error) {
 	}
 	g := &Generator{clock: config.Clock, machine: vmgen.Now()}
 	g.lease.Store(&lease)
-	inner, err := root.New(
-		anykey.Secret([16]byte(config.Secret)).(root.Secret),
-		root.Lease{FirstNode: lease.NodeID, LastNode: lease.NodeID, Start: lease.Start.time(), End: lease.EndExclusive.time()},
-		root.WithClock(func() time.Time { return time.Unix(g.newest.Load(), 0) }),
-		root.Strict(),
-	)
+	key := door.Open[root.Secret]([16]byte(config.Secret))
+	clock := func() time.Time { return time.Unix(g.newest.Load(), 0) }
+	inner, err := root.New(key, lease.from(lease.Start, lease.EndExclusive), root.WithClock(clock), root.Strict())
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +82,15 @@ func New(config Config) (*Generator, error) {
 	return g, nil
 }
 
-func (s UnixSeconds) time() time.Time { return time.Unix(int64(s), 0) }
+// from returns the lease of the same node from start to end.
+func (l Lease) from(start, end UnixSeconds) root.Lease {
+	return root.Lease{
+		FirstNode: l.NodeID,
+		LastNode:  l.NodeID,
+		Start:     time.Unix(int64(start), 0),
+		End:       time.Unix(int64(end), 0),
+	}
+}
 
 // Generate returns a new ID. It never waits. If it can't make an ID, it returns the first of these errors that applies:
 //
@@ -159,8 +164,11 @@ func (g *Generator) ExtendLease(next Lease) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	lease := g.Lease()
-	if err := next.check(); err != nil || next.NodeID != lease.NodeID || next.Start != lease.Start {
+	if next.NodeID != lease.NodeID || next.Start != lease.Start {
 		return ErrInvalidLease
+	}
+	if err := next.check(); err != nil {
+		return err
 	}
 	if g.machine.Stale() {
 		return ErrInvalidLease
@@ -168,8 +176,8 @@ func (g *Generator) ExtendLease(next Lease) error {
 	if next.EndExclusive <= lease.EndExclusive {
 		return nil
 	}
-	added := root.Lease{FirstNode: next.NodeID, LastNode: next.NodeID, Start: lease.EndExclusive.time(), End: next.EndExclusive.time()}
-	if err := g.inner.Handover(handover.Key{}).Add(added); err != nil {
+	added := next.from(lease.EndExclusive, next.EndExclusive)
+	if err := door.Open[handover.Queue[root.Lease]](g.inner).Add(added); err != nil {
 		return err
 	}
 	g.lease.Store(&next)

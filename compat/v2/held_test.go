@@ -6,7 +6,7 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/anykey"
+	"github.com/randflake/randflake/internal/door"
 )
 
 // TestHeldUp: a goroutine is held up when it has read the clock, or the newest second for its claim, while others go on to a later
@@ -33,7 +33,8 @@ func TestHeldUp(t *testing.T) {
 	} {
 		var g *Generator
 		var broken error
-		now, held := UnixSeconds(start), false
+		now := UnixSeconds(start)
+		held := false
 		others := func(here bool) {
 			if !held || !here {
 				return
@@ -60,7 +61,7 @@ func TestHeldUp(t *testing.T) {
 			others(tt.inside)
 			return time.Unix(read, 0)
 		})
-		g.inner, _ = root.New(anykey.Secret([16]byte{}).(root.Secret), g.inner.Lease(), root.Strict(), inner)
+		g.inner, _ = root.New(door.Open[root.Secret]([16]byte{}), g.inner.Lease(), root.Strict(), inner)
 
 		g.Generate()
 		held = true

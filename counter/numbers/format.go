@@ -17,8 +17,7 @@
 //
 //   - {n:6} is the number in six digits, 000001 to 999999; after the last one comes an error, never a longer number.
 //     {n} has as many digits as the number needs. {n:8:crockford} is in digits and capitals without I, L, O and U.
-//     {n:8:consonants} is without A and E too, so that it spells no word. {n:8:0123456789abcdef} is in an alphabet of
-//     your own: 10 to 64 printable ASCII characters. A pattern must have this field.
+//     {n:8:consonants} is without A and E too, so that it spells no word. A pattern must have this field.
 //   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
 //     between.
 //   - {period} is the name of the period, such as 2026-W47 or FY2027. A date beside it must show at least as much.
@@ -32,42 +31,29 @@
 // [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too.
 // One counter makes the numbers of a name. With each period it starts again, and never goes back: a process whose clock is
 // still in the period before gets errors that wrap lease.ErrClock, or waits if that ends within a minute. So no number is made
-// twice. A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight.
-//
-// The system's clock is read once a second, so numbers made in the first milliseconds of a day may have the date of the
-// day before, and a call that takes its number just before midnight may return after midnight.
+// twice. A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight. In the first milliseconds of a day,
+// numbers may have the date of the day before.
 //
 // # When the store loses data
 //
-// Then a counter returns errors that wrap lease.ErrCounter until an operator says where it goes on, as with
-// randflake counter set, or a period begins that is later than all that was lost: that is why the clock of a process must
-// be right to the space's MaxSkew.
+// Then a series refuses as its counter does, or until a period begins that is later than all that was lost.
 //
 // # Encrypted numbers
 //
 // [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
 // ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts don't reveal how
 // many numbers were made between them, nor the largest of many how many there are. The date is still visible.
-//
-// Encryption hides; it does not authenticate: see [Format.Parse]. The width limits how many texts there are, so in a nearly
-// full period most guesses hit a number in use.
+// Encryption hides; it does not authenticate: see [Format.Parse].
 package numbers
 
 import (
-	"crypto/aes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"math"
-	"math/bits"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/randflake/randflake/counter/numbers/ff1"
-	"github.com/randflake/randflake/internal/idtext"
 )
 
 // A Number is one number of a series. Numbers of one format are equal if their texts are. The zero Number is not a
@@ -117,7 +103,13 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
-	f := &Format{name: name, text: pattern, pattern: p, last: p.last(), settings: settings{period: p.shows, zone: time.UTC}}
+	f := &Format{
+		name:     name,
+		text:     pattern,
+		pattern:  p,
+		last:     p.last(),
+		settings: settings{period: p.shows, zone: time.UTC},
+	}
 	for i, option := range options {
 		if option.set == nil {
 			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
@@ -175,9 +167,15 @@ type date struct {
 // dateOf returns the date of t. A year in two digits stands for a year from 1969 to 2068, as in package time.
 func (f *Format) dateOf(t time.Time) (date, error) {
 	t = t.In(f.settings.zone)
-	d := date{t, t.Format(f.pattern.layout), f.settings.period.key(t)}
+	d := date{
+		day:    t,
+		shown:  t.Format(f.pattern.layout),
+		period: f.settings.period.key(t),
+	}
 	read, err := time.Parse(f.pattern.layout, d.shown)
-	if _, ok := f.settings.period.parse(d.period); err != nil || !ok || f.pattern.shows.key(read) != f.pattern.shows.key(t) {
+	sameDate := err == nil && f.pattern.shows.key(read) == f.pattern.shows.key(t)
+	_, ok := f.settings.period.parse(d.period)
+	if !sameDate || !ok {
 		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell", ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
 	}
 	return d, nil
@@ -192,7 +190,8 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 	if permutation != nil {
 		shown = permutation.Encrypt(shown)
 	}
-	return Number{Period: d.period, N: n, text: f.pattern.text(d.shown, d.period, shown)}, nil
+	text := f.pattern.print(values{date: d.shown, period: d.period, n: shown})
+	return Number{Period: d.period, N: n, text: text}, nil
 }
 
 // Parse reads the text of a number as String returned it, or as people write that: with blanks, hyphens and the like
@@ -207,7 +206,7 @@ func (f *Format) Parse(text string) (Number, error) {
 	if err == nil {
 		return n, nil
 	}
-	if n, failed := f.parse(f.pattern.tidied(text)); failed == nil {
+	if n, failed := f.parse(f.pattern.asPrinted(text)); failed == nil {
 		return n, nil
 	}
 	return Number{}, err
@@ -215,46 +214,34 @@ func (f *Format) Parse(text string) (Number, error) {
 
 // parse reads a text exactly as String returned it.
 func (f *Format) parse(text string) (Number, error) {
-	shown, period, n, want, at := f.pattern.parse(text)
-	if want != "" {
-		return Number{}, fmt.Errorf("%w: %.80q: at byte %d: want %s, as in %q", ErrInvalidNumber, text, at, want, f.text)
+	v, err := f.pattern.read(text)
+	if err != nil {
+		return Number{}, fmt.Errorf("%w: %.80q: %w, as in %q", ErrInvalidNumber, text, err, f.text)
 	}
-	t, err := time.Parse(f.pattern.layout, shown)
-	if err != nil || t.Format(f.pattern.layout) != shown {
-		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, shown, f.text)
+	t, err := time.Parse(f.pattern.layout, v.date)
+	if err != nil || t.Format(f.pattern.layout) != v.date {
+		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, v.date, f.text)
 	}
-	day, ok := f.settings.period.parse(period)
+	day, ok := f.settings.period.parse(v.period)
 	if ok && f.pattern.layout == "" {
 		t = day
 	}
-	dated := f.settings.period.key(t)
-	if f.pattern.period > 0 && (!ok || period != dated) {
-		return Number{}, fmt.Errorf("%w: %.80q: period %s: want a %v of the calendar, with the date in it", ErrInvalidNumber, text, strings.ToUpper(period), f.settings.period)
+	period := f.settings.period.key(t)
+	if f.pattern.periodName != "" && (!ok || v.period != period) {
+		return Number{}, fmt.Errorf("%w: %.80q: period %s: want a %v of the calendar, with the date in it", ErrInvalidNumber, text, strings.ToUpper(v.period), f.settings.period)
 	}
-	permutation, err := f.permutation(dated)
+	permutation, err := f.permutation(period)
 	if err != nil {
 		return Number{}, err
 	}
+	n := v.n
 	if permutation != nil {
 		n = permutation.Decrypt(n)
 	}
 	if n < 1 || n > math.MaxInt64 {
 		return Number{}, fmt.Errorf("%w: %.80q: want the text of a number from 1 on", ErrInvalidNumber, text)
 	}
-	return Number{Period: dated, N: int64(n), text: text}, nil
-}
-
-// checkValue is another one where a change could make texts repeat: of the secret, or of the fields with their
-// order, width and alphabet. Literals may change, but for characters that a number could have, and what separates parts of a date.
-func (f *Format) checkValue() string {
-	h := sha256.New()
-	io.WriteString(h, f.pattern.fields())
-	if block := f.settings.block; block != nil {
-		var zero [aes.BlockSize]byte
-		block.Encrypt(zero[:], zero[:])
-		h.Write(zero[:])
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return Number{Period: period, N: int64(n), text: text}, nil
 }
 
 // permutation returns the permutation of the numbers of a period, or nil if they are not encrypted. The tweak is unique
@@ -263,80 +250,7 @@ func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	if f.settings.block == nil {
 		return nil, nil
 	}
-	return ff1.New(f.settings.block, len(f.pattern.alphabet.characters), f.pattern.width, []byte(f.name+"\x00"+period))
-}
-
-const digits = "0123456789"
-
-// alphabets are the alphabets that have a name. A name is never itself an alphabet: it repeats a character or has fewer
-// than ten.
-var alphabets = map[string]string{
-	"crockford":  "0123456789ABCDEFGHJKMNPQRSTVWXYZ", // without I, L, O and U
-	"consonants": "0123456789BCDFGHJKMNPQRSTVWXYZ",   // without A and E either
-}
-
-// An alphabet holds the characters of the values 0, 1, 2 and so on.
-type alphabet struct {
-	characters string
-	values     [256]byte
-}
-
-var decimal = &alphabet{digits, idtext.Values(digits)} // one for many formats
-
-func parseAlphabet(text string) (*alphabet, error) {
-	if text == digits {
-		return decimal, nil
-	}
-	if named, ok := alphabets[text]; ok {
-		text = named
-	}
-	if len(text) < 10 || len(text) > 64 {
-		return nil, fmt.Errorf("alphabet %+q: want crockford, consonants, or 10 to 64 characters", text)
-	}
-	for i, c := range []byte(text) {
-		if c <= ' ' || c > '~' || strings.IndexByte(text, c) < i {
-			return nil, fmt.Errorf("alphabet %+q: character %+q: want printable ASCII, each character once", text, c)
-		}
-	}
-	return &alphabet{text, idtext.Values(text)}, nil
-}
-
-// last returns the greatest number that has width characters, and whether it is an int64.
-func (a *alphabet) last(width int) (last int64, ok bool) {
-	power := uint64(1)
-	for range width {
-		high, product := bits.Mul64(power, uint64(len(a.characters)))
-		if high != 0 || product > math.MaxInt64 {
-			return 0, false
-		}
-		power = product
-	}
-	return int64(power - 1), true
-}
-
-// append appends n in width characters, or in as many as n needs if width is 0.
-func (a *alphabet) append(b []byte, n uint64, width int) []byte {
-	begin, base := len(b), uint64(len(a.characters))
-	for ; n > 0; n /= base {
-		b = append(b, a.characters[n%base])
-	}
-	for len(b)-begin < width {
-		b = append(b, a.characters[0])
-	}
-	slices.Reverse(b[begin:])
-	return b
-}
-
-// parse returns the number that text stands for, or the index of the first character that is not in the alphabet or
-// that makes the number too large for an int64.
-func (a *alphabet) parse(text string) (n uint64, bad int) {
-	for i := range len(text) {
-		value := a.values[text[i]]
-		high, product := bits.Mul64(n, uint64(len(a.characters)))
-		if value == idtext.None || high != 0 || product > math.MaxInt64-uint64(value) {
-			return 0, i
-		}
-		n = product + uint64(value)
-	}
-	return n, -1
+	radix := len(f.pattern.alphabet.characters)
+	tweak := f.name + "\x00" + period
+	return ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak))
 }

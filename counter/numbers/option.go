@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/alike"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // An Option changes a Format or a Series.
@@ -66,24 +67,17 @@ func Encrypted(secret randflake.Secret) Option {
 		if err != nil {
 			return err
 		}
-		s.block = opaque{block.Encrypt, block.Decrypt}
+		s.block = hidden.Block(block)
 		return nil
 	}}
 }
-
-// An opaque block is AES behind functions, into which no printer looks: those that follow pointers, as of assertions in
-// tests, would show the round keys, of which the first is the key.
-type opaque struct{ encrypt, decrypt func(dst, src []byte) }
-
-func (opaque) BlockSize() int            { return aes.BlockSize }
-func (s opaque) Encrypt(dst, src []byte) { s.encrypt(dst, src) }
-func (s opaque) Decrypt(dst, src []byte) { s.decrypt(dst, src) }
 
 // WithCounter makes a Series open its counter with options such as counter.WithRunLength, and create it with the start and
 // step of config: each period begins at the start. The end is what the width of the number has room for.
 func WithCounter(config counter.Config, options ...counter.Option) Option {
 	return Option{func(s *settings) error {
-		s.config, s.counter = config, append(s.counter, options...)
+		s.config = config
+		s.counter = append(s.counter, options...)
 		return nil
 	}}
 }
@@ -101,7 +95,7 @@ func WithClock(clock func() time.Time) Option {
 }
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If a counter
-// fails, the error wraps that of package counter, for instance counter.ErrEnd if all numbers of a period are taken.
+// fails, the error wraps that of package counter or lease, for instance lease.ErrEnd if all numbers of a period are taken.
 var (
 	// ErrInvalidPattern says that a pattern can't be used; the error that wraps it says why.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")

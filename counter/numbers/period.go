@@ -2,7 +2,6 @@ package numbers
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -73,7 +72,11 @@ func (p Period) At(t time.Time, zone *time.Location) lease.Period {
 		return lease.Period{}
 	}
 	t = t.In(zone)
-	return lease.Period{Of: fmt.Sprintf("%v in %v", p, zone), Key: p.key(t), Begin: p.begin(t, zone)}
+	return lease.Period{
+		Of:    fmt.Sprintf("%v in %v", p, zone),
+		Key:   p.key(t),
+		Begin: p.begin(t, zone),
+	}
 }
 
 // key returns the name of the period that contains date.
@@ -88,15 +91,15 @@ func (p Period) key(date time.Time) string {
 		return fmt.Sprintf("%04d-w%02d", year, week)
 	}
 	year, _, _ := p.firstDay(date)
-	return fmt.Sprintf("fy%04d", p.end(year))
+	return fmt.Sprintf("fy%04d", year+p.yearsBeyond())
 }
 
-// end returns the year in which the fiscal year ends that begins in year.
-func (p Period) end(year int) int {
+// yearsBeyond returns how many years a fiscal year ends after the year in which it begins: 0 or 1.
+func (p Period) yearsBeyond() int {
 	if p.first() == time.January {
-		return year
+		return 0
 	}
-	return year + 1
+	return 1
 }
 
 // parse returns a day of the period with this key.
@@ -107,15 +110,19 @@ func (p Period) parse(key string) (day time.Time, ok bool) {
 		day, _ = time.Parse(keys[p], key)
 	case p == Quarter:
 		fmt.Sscanf(key, "%4d-q%1d", &year, &n)
-		day = time.Date(year, time.Month(3*n), 1, 0, 0, 0, 0, time.UTC)
+		day = dayOf(year, time.Month(3*n), 1)
 	case p == Week:
 		fmt.Sscanf(key, "%4d-w%2d", &year, &n)
-		day = time.Date(year, time.January, 4+7*(n-1), 0, 0, 0, 0, time.UTC)
+		day = dayOf(year, time.January, 4+7*(n-1))
 	default:
 		fmt.Sscanf(key, "fy%4d", &year)
-		day = time.Date(year+year-p.end(year), p.first(), 1, 0, 0, 0, 0, time.UTC)
+		day = dayOf(year-p.yearsBeyond(), p.first(), 1)
 	}
 	return day, p.key(day) == key && day.Year() >= 0
+}
+
+func dayOf(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
 // firstDay returns the first day of the period that contains date, in a form for time.Date.
@@ -142,7 +149,7 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 // the time of that change.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := p.firstDay(date)
-	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	midnight := dayOf(year, month, day)
 	const apart = 36 * time.Hour // no zone is further from UTC, and none changes twice in three days
 	_, before := midnight.Add(-apart).In(zone).Zone()
 	_, after := midnight.Add(apart).In(zone).Zone()
@@ -151,52 +158,4 @@ func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 		return early
 	}
 	return midnight.Add(-time.Duration(min(before, after)) * time.Second)
-}
-
-// elements are the elements of package time's layouts that a date may have, in the order in which they are tried.
-var elements = []struct {
-	text string
-	kind int
-}{{"2006", showsYear}, {"002", showsDayOfYear}, {"06", showsYear}, {"01", showsMonth}, {"02", showsDay}}
-
-const (
-	showsYear = 1 << iota
-	showsMonth
-	showsDay
-	showsDayOfYear
-)
-
-// parseLayout returns the shortest period that a date in the given layout identifies.
-func parseLayout(layout string) (Period, error) {
-	shows := 0
-	for rest := layout; rest != ""; {
-		length, kind := element(rest)
-		if length == 0 || shows&kind != 0 {
-			return 0, fmt.Errorf("date %+q: at %+q: want 2006 or 06, 01, 02 or 002, each once, with - . / _ or spaces between", layout, rest)
-		}
-		shows |= kind
-		rest = rest[length:]
-	}
-	switch shows {
-	case showsYear:
-		return Year, nil
-	case showsYear | showsMonth:
-		return Month, nil
-	case showsYear | showsMonth | showsDay, showsYear | showsDayOfYear:
-		return Day, nil
-	}
-	return 0, fmt.Errorf("date %+q: want a year (2006 or 06), a year and a month (01), or a year, a month and a day (02), or a year and its day (002)", layout)
-}
-
-// element returns the length and the kind of the first element or separator of a layout, or 0.
-func element(layout string) (length, kind int) {
-	for _, e := range elements {
-		if strings.HasPrefix(layout, e.text) {
-			return len(e.text), e.kind
-		}
-	}
-	if strings.IndexByte("-./_ ", layout[0]) >= 0 {
-		return 1, 0
-	}
-	return 0, 0
 }

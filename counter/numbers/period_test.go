@@ -92,7 +92,8 @@ func TestBegin(t *testing.T) {
 				at = change.Add(time.Duration(random.Int64N(72)-36) * time.Hour)
 			}
 			for _, p := range periods {
-				key, begin := p.key(at), p.begin(at, zone)
+				key := p.key(at)
+				begin := p.begin(at, zone)
 				if at.Before(begin) || p.key(begin.Add(-time.Second).In(zone)) == key {
 					t.Fatalf("%v is before %v, the begin of %s", at, begin.In(zone), key)
 				}

@@ -1,7 +1,6 @@
 package numbers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +23,15 @@ type Series struct {
 
 	present atomic.Pointer[moment]
 	closed  atomic.Bool
-	turning chan struct{} // has room for one: who is in it may change what follows, and present
-	failed  int64         // the second in which a period could not be begun, and
-	why     error         // why
+
+	turning chan struct{} // a mutex for turn, which a context can interrupt: it has room for one
+	failed  failure       // of turn, guarded by turning
+}
+
+// A failure says why a period could not be begun in a second.
+type failure struct {
+	second int64
+	err    error
 }
 
 // A moment is one second, with its date and its period. The date is looked up once for each second, so the code need
@@ -35,7 +40,7 @@ type moment struct {
 	second      int64
 	date        date
 	counter     *counter.Counter
-	permutation *ff1.Cipher
+	permutation *ff1.Cipher // or nil
 }
 
 // Open returns the series of numbers called name, and takes the first run of the present period from the counter of that name, which it
@@ -53,9 +58,15 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
 	}
 	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.last {
-		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: want neither an end nor a check value, which %q gives it, and a start up to %d", ErrInvalidOption, c.Start, c.End, c.Check, f.text, f.last)
+		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: want neither an end nor a check value, which %q gives it, and a start up to %d",
+			ErrInvalidOption, c.Start, c.End, c.Check, f.text, f.last)
 	}
-	s := &Series{Format: f, counters: counters, second: coarse.Seconds.Now, turning: make(chan struct{}, 1)}
+	s := &Series{
+		Format:   f,
+		counters: counters,
+		second:   coarse.Seconds.Now,
+		turning:  make(chan struct{}, 1),
+	}
 	clock := f.settings.clock
 	if clock == nil {
 		clock = coarse.OfBubble()
@@ -79,32 +90,44 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	s.check()
 	const pause, longest = 50 * time.Millisecond, time.Minute
 	for waited := time.Duration(0); ; {
-		m, now := s.present.Load(), s.second()
-		var err error
-		if m.second != now {
-			m, err = s.turn(ctx)
-		}
-		var n int64
-		if err == nil {
-			if n, err = m.counter.Next(); err != nil {
-				n, err = m.counter.Wait(ctx)
-			}
-		}
+		now := s.second() // before the call, which may take until the period ends
+		number, err := s.next(ctx, now)
 		switch {
 		case err == nil:
-			return s.number(m.date, m.permutation, n)
-		case errors.Is(err, counter.ErrClosed) && !s.closed.Load(): // the period ended during this call
-		case errors.Is(err, lease.ErrClock) && s.turns(now) && waited < longest: // now is before the call, which may have taken until then
+			return number, nil
+		case errors.Is(err, counter.ErrClosed) && !s.closed.Load():
+			continue // the period ended during this call
+		case errors.Is(err, lease.ErrClock) && s.turnsAround(now) && waited < longest:
 			waited += pause
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return Number{}, fmt.Errorf("numbers: %s: %w: %w", s.name, context.Cause(ctx), err)
-			}
 		default:
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return Number{}, fmt.Errorf("numbers: %s: %w: %w", s.name, context.Cause(ctx), err)
+		}
 	}
+}
+
+// next returns the next number of the period of a second.
+func (s *Series) next(ctx context.Context, second int64) (Number, error) {
+	m := s.present.Load()
+	if m.second != second {
+		var err error
+		m, err = s.turn(ctx)
+		if err != nil {
+			return Number{}, err
+		}
+	}
+	n, err := m.counter.Next()
+	if err != nil {
+		n, err = m.counter.Wait(ctx)
+	}
+	if err != nil {
+		return Number{}, err
+	}
+	return s.number(m.date, m.permutation, n)
 }
 
 // check panics if nobody made s: each series has counters.
@@ -114,8 +137,8 @@ func (s *Series) check() {
 	}
 }
 
-// turns reports whether the period of a second began or ends within a minute.
-func (s *Series) turns(second int64) bool {
+// turnsAround reports whether the period of a second began or ends within a minute.
+func (s *Series) turnsAround(second int64) bool {
 	before, wrong := s.dateOf(time.Unix(second-60, 0))
 	after, err := s.dateOf(time.Unix(second+60, 0))
 	return wrong == nil && err == nil && before.period != after.period
@@ -132,20 +155,23 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 	if s.closed.Load() {
 		return nil, counter.ErrClosed
 	}
-	m := &moment{second: s.second()}
-	var err error
-	if m.date, err = s.dateOf(time.Unix(m.second, 0)); err != nil {
+	now := s.second()
+	today, err := s.dateOf(time.Unix(now, 0))
+	if err != nil {
 		return nil, err
 	}
+	m := &moment{second: now, date: today}
 	last := s.present.Load()
-	if last != nil && last.date.period == m.date.period {
-		m.counter, m.permutation = last.counter, last.permutation
+	if last != nil && last.date.period == today.period {
+		m.counter = last.counter
+		m.permutation = last.permutation
 	} else if err := s.beginPeriod(ctx, m); err != nil {
 		return nil, err
 	}
 	s.present.Store(m)
 	if s.closed.Load() {
-		return nil, cmp.Or(m.counter.Close(), counter.ErrClosed)
+		m.counter.Close()
+		return nil, counter.ErrClosed
 	}
 	if last != nil && last.counter != m.counter {
 		last.counter.Close()
@@ -155,20 +181,21 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 
 // beginPeriod gives a moment what belongs to its period. In a second in which that failed it does not ask the store again.
 func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
-	if s.why != nil && s.failed == m.second {
-		return s.why
+	if s.failed.err != nil && s.failed.second == m.second {
+		return s.failed.err
 	}
-	if m.permutation, err = s.permutation(m.date.period); err != nil {
+	m.permutation, err = s.permutation(m.date.period)
+	if err != nil {
 		return err
 	}
 	config := s.settings.config
 	config.End = s.last
 	config.Check = s.checkValue()
 	period := s.settings.period.At(m.date.day, s.settings.zone)
-	options := slices.Concat(s.settings.counter, []counter.Option{counter.OrCreate(config), counter.OfPeriod(period)})
+	options := append(slices.Clone(s.settings.counter), counter.OrCreate(config), counter.OfPeriod(period))
 	m.counter, err = s.counters.Open(ctx, s.name, options...)
 	if err != nil && ctx.Err() == nil {
-		s.failed, s.why = m.second, err
+		s.failed = failure{m.second, err}
 	}
 	return err
 }

@@ -3,9 +3,7 @@ package numbers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -45,21 +43,21 @@ func newTestbed(now time.Time) *testbed {
 	return w
 }
 
-func (w *testbed) set(now time.Time) { w.clock.Store(now.Unix()) }
-func (w *testbed) now() time.Time    { return time.Unix(w.clock.Load(), 0) }
+func (b *testbed) set(now time.Time) { b.clock.Store(now.Unix()) }
+func (b *testbed) now() time.Time    { return time.Unix(b.clock.Load(), 0) }
 
 // counters are those of another process.
-func (w *testbed) counters(t testing.TB) *counter.Counters {
+func (b *testbed) counters(t testing.TB) *counter.Counters {
 	t.Helper()
-	engine := leasetest.Intercept(w.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
-		if w.away.Load() {
+	engine := leasetest.Intercept(b.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+		if b.away.Load() {
 			return lease.Answer{}, errors.New("the store is away")
 		}
 		return c.On(ctx, e)
 	})
-	s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Clock: w.now})
+	s, err := lease.Create(t.Context(), engine, lease.Config{New: true, Clock: b.now})
 	if errors.Is(err, lease.ErrExists) {
-		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: w.now})
+		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -67,9 +65,9 @@ func (w *testbed) counters(t testing.TB) *counter.Counters {
 	return counter.On(s)
 }
 
-func (w *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
+func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
 	t.Helper()
-	s, err := Open(t.Context(), w.counters(t), "orders", pattern, append([]Option{WithClock(w.now), oneByOne}, options...)...)
+	s, err := Open(t.Context(), b.counters(t), "orders", pattern, append([]Option{WithClock(b.now), oneByOne}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +76,7 @@ func (w *testbed) series(t testing.TB, pattern string, options ...Option) *Serie
 }
 
 // next has a series make a number, which must be new.
-func (w *testbed) next(t testing.TB, s *Series) Number {
+func (b *testbed) next(t testing.TB, s *Series) Number {
 	t.Helper()
 	n, err := s.Next(t.Context())
 	if err != nil {
@@ -87,12 +85,12 @@ func (w *testbed) next(t testing.TB, s *Series) Number {
 	if read, err := s.Parse(n.String()); read != n || err != nil {
 		t.Fatalf("%#v is read as %#v, %v", n, read, err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.issued[n.String()] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.issued[n.String()] {
 		t.Errorf("%s twice", n)
 	}
-	w.issued[n.String()] = true
+	b.issued[n.String()] = true
 	return n
 }
 
@@ -129,7 +127,8 @@ func TestSeries(t *testing.T) {
 				n, err = step.of.Next(t.Context())
 			}
 		}
-		if n.Period != step.want && (!errors.Is(err, lease.ErrClock) || !strings.Contains(err.Error(), step.want)) || n.N > 7 || w.issued[n.String()] {
+		refused := errors.Is(err, lease.ErrClock) && strings.Contains(err.Error(), step.want)
+		if n.Period != step.want && !refused || n.N > 7 || w.issued[n.String()] {
 			t.Errorf("step %d: %#v, %v, want %s", i, n, err, step.want)
 		}
 		w.issued[n.String()] = err == nil
@@ -154,30 +153,10 @@ func TestPeriodOfMoreDates(t *testing.T) {
 	}
 }
 
-// TestBubble: in a bubble of testing/synctest, where only its time moves, a series goes by that.
-func TestBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(midnight)) // leases refuse the clock that a bubble begins with
-		w := newTestbed(midnight)
-		s, err := Open(t.Context(), w.counters(t), "orders", dated, oneByOne)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		for _, want := range []string{"2026-11-23#000001", "2026-11-24#000001", "2026-11-25#000001"} {
-			if n := w.next(t, s); n.String() != want {
-				t.Errorf("%s, want %s", n, want)
-			}
-			time.Sleep(24 * time.Hour)
-			w.set(time.Now())
-		}
-	})
-}
-
 // meanwhile is a clock that does something while a call looks at it: what is first in do.
-func (w *testbed) meanwhile(do *[]func()) Option {
+func (b *testbed) meanwhile(do *[]func()) Option {
 	return WithClock(func() time.Time {
-		now := w.now()
+		now := b.now()
 		if len(*do) > 0 {
 			first := (*do)[0]
 			*do = (*do)[1:]
@@ -248,7 +227,8 @@ func TestCallerLeaves(t *testing.T) {
 // the clock finds that it has begun.
 func TestWaitsForMidnight(t *testing.T) {
 	for n := range int64(8) {
-		w, looks := newTestbed(midnight.Add(-3*time.Second)), atomic.Int64{}
+		w := newTestbed(midnight.Add(-3 * time.Second))
+		var looks atomic.Int64
 		s := w.series(t, dated, WithClock(func() time.Time {
 			if looks.Add(-1) == 0 {
 				w.set(midnight)
@@ -515,7 +495,7 @@ func TestMustNotChange(t *testing.T) {
 		"no check":            {"{n}", nil, "{n}{check:mod97-10}", nil, counter.ErrMismatch},
 		"no check, with 12":   {"12{n:6}", nil, "{n:6}{check:mod97-10}", nil, counter.ErrMismatch},
 		"the width":           {"A{date:2006-01-02}-{n:7}", nil, "", nil, counter.ErrMismatch},
-		"the alphabet":        {"A{date:2006-01-02}-{n:6:123456789A}", nil, "", nil, counter.ErrMismatch},
+		"the alphabet":        {"A{date:2006-01-02}-{n:6:consonants}", nil, "", nil, counter.ErrMismatch},
 		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, counter.ErrMismatch},
 		"order within a date": {"{date:020106}{n:6}", nil, "{date:060102}{n:6}", nil, counter.ErrMismatch},
 		"period for date":     {"{period}{n:6}", with(WithPeriod(Day)), "{date:2006-01-02}{n:6}", nil, counter.ErrMismatch},
@@ -549,7 +529,9 @@ func TestPlainCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{dated, "{n}", "{date:2006}-{n}"} {
-		if s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), WithCounter(counter.Config{Start: 1000}, quiet)); !errors.Is(err, counter.ErrMismatch) || s != nil {
+		from1000 := WithCounter(counter.Config{Start: 1000}, quiet)
+		s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), from1000)
+		if !errors.Is(err, counter.ErrMismatch) || s != nil {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
@@ -636,49 +618,6 @@ func reach(t *testing.T, v reflect.Value, path string, seen map[uintptr]bool) {
 		for i := range v.Len() {
 			reach(t, v.Index(i), path+"[]", seen)
 		}
-	}
-}
-
-// TestChangesOfTheClocks: at each time a number has the date of the zone's calendar, and counts from 1 in each day, whatever the
-// zone's clocks do.
-func TestChangesOfTheClocks(t *testing.T) {
-	for _, c := range []struct {
-		zone  string
-		first string // of three days
-		hours [3]float64
-	}{
-		{"Europe/Berlin", "2026-03-28", [3]float64{24, 23, 24}},
-		{"Europe/Berlin", "2026-10-24", [3]float64{24, 25, 24}},
-		{"Africa/Cairo", "2026-04-23", [3]float64{24, 23, 24}}, // no midnight
-		{"Africa/Cairo", "2026-10-28", [3]float64{24, 25, 24}}, // midnight twice
-		{"Australia/Lord_Howe", "2026-04-04", [3]float64{24, 24.5, 24}},
-	} {
-		t.Run(c.zone+" "+c.first, func(t *testing.T) {
-			zone := zoneOf(t, c.zone)
-			first, err := time.Parse(keys[Day], c.first)
-			if err != nil {
-				t.Fatal(err)
-			}
-			const step = 5 * time.Minute
-			from := first.Add(-16 * time.Hour)
-			w := newTestbed(from)
-			s := w.series(t, "{date:2006-01-02}#{n:6}", WithLocation(zone))
-			counted := map[string]int64{}
-			for at, end := from, first.Add(88*time.Hour); at.Before(end); at = at.Add(step) {
-				w.set(at)
-				n := w.next(t, s)
-				counted[n.Period]++
-				if day := at.In(zone).Format(keys[Day]); n.Period != day || n.N != counted[day] || n.String() != fmt.Sprintf("%s#%06d", day, n.N) {
-					t.Fatalf("at %v: %#v, want number %d of %s", at.In(zone), n, counted[day], day)
-				}
-			}
-			for i, hours := range c.hours {
-				day := first.AddDate(0, 0, i).Format(keys[Day])
-				if want := hours * float64(time.Hour/step); math.Abs(float64(counted[day])-want) >= 1 {
-					t.Errorf("%s: %d numbers, want %v, as it has %v hours", day, counted[day], want, hours)
-				}
-			}
-		})
 	}
 }
 

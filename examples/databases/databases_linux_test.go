@@ -206,8 +206,11 @@ func TestMoved(t *testing.T) {
 	}
 	for text, id := range texts {
 		if id > 1000 || id < 0 {
-			_, err = db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
+			result, err := db.Exec("INSERT INTO orders (id, item) VALUES (?, 'new')", id)
 			must(t, err)
+			if last, err := result.LastInsertId(); last != 0 || err != nil {
+				t.Errorf("LastInsertId is %d, %v, want 0", last, err)
+			}
 		}
 		must(t, renameOrder(t.Context(), db, text, text))
 		if rows := changed(text); !slices.Equal(rows, []randflake.ID{id}) {
@@ -302,6 +305,13 @@ func TestGORMCallback(t *testing.T) {
 	must(t, db.Create(&many).Error)
 	if one.Lines[1].ID != 7 || one.Lines[1].LabelID != 8 || many[1].ID != -1 {
 		t.Errorf("keys that there were are %v, %v and %v", one.Lines[1].ID, one.Lines[1].LabelID, many[1].ID)
+	}
+
+	row := map[string]any{}
+	for _, rows := range []any{row, &row, []map[string]any{row}} {
+		if err := db.Model(&Invoice{}).Create(rows).Error; err == nil || !strings.Contains(err.Error(), "want a struct") {
+			t.Errorf("a %T is created without a key: %v", rows, err)
+		}
 	}
 
 	seen := map[randflake.ID]bool{}

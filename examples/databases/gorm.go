@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"fmt"
 	"reflect"
 
 	"gorm.io/gorm"
@@ -44,6 +45,10 @@ func giveIDs(db *gorm.DB) {
 		return
 	}
 	give := func(row reflect.Value) {
+		if row.Kind() != reflect.Struct {
+			db.AddError(fmt.Errorf("no key for a row that is a %s: want a struct", row.Kind()))
+			return
+		}
 		if _, zero := key.ValueOf(db.Statement.Context, row); !zero {
 			return
 		}
@@ -56,7 +61,7 @@ func giveIDs(db *gorm.DB) {
 		for i := range rows.Len() {
 			give(reflect.Indirect(rows.Index(i)))
 		}
-	case reflect.Struct:
+	default:
 		give(rows)
 	}
 }

@@ -45,7 +45,7 @@ func TestSources(t *testing.T) {
 
 	given := func(got randflake.Secret, err error) {
 		t.Helper()
-		if err != nil || !got.Equal(want) {
+		if err != nil || got != want {
 			t.Errorf("another secret, or none: %v", err)
 		}
 	}

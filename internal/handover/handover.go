@@ -1,24 +1,64 @@
-// Package handover is how package lease hands leases to generators, which is not for others.
+// Package handover is how generators get the leases that follow their first one: a keeper of package lease adds them to a
+// Queue, and they are Pending until their time comes.
 package handover
 
-// A Key can be made in this module alone.
-type Key struct{}
+import "slices"
 
 // A Queue is what a generator shows its keeper. Its methods return at once and are safe for concurrent use.
 type Queue[Lease any] interface {
 	// Add adds a lease. The generator goes on to it when it has no other lease for the present, and drops it when it is over.
 	Add(Lease) error
 
-	// Drop ends all leases: until Add, who wants an ID gets ErrLeaseEnded. This process is a copy of another one that uses them.
+	// Drop ends all leases: until the next Add, callers get ErrLeaseEnded. This process is a copy of another one that uses them.
 	Drop()
 
 	// Ready returns nil if an ID can be made now, and otherwise the error that a caller would get.
 	Ready() error
 
-	// Counts returns how many IDs were made, and how many calls had to wait for one.
-	Counts() (issued, waited uint64)
+	// Counts returns how many IDs were handed out, without the latest of them, and how many calls had to wait for one.
+	Counts() (claimed, waited uint64)
 
 	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one goes on waiting.
 	// It comes before the first ID.
 	OnRefusal(func(err error, waiting bool))
+}
+
+// Pending are the leases of a generator that aren't in force. Times are in whatever unit the generator counts.
+type Pending[Lease any] struct{ terms []term[Lease] }
+
+type term[Lease any] struct {
+	first, end int64 // the lease is for [first, end)
+	lease      Lease
+}
+
+// Add adds a lease for the units [first, end).
+func (p *Pending[Lease]) Add(first, end int64, lease Lease) {
+	p.terms = append(p.terms, term[Lease]{first, end, lease})
+}
+
+// Clear removes all leases.
+func (p *Pending[Lease]) Clear() { p.terms = nil }
+
+// Take removes and returns a lease for now, and removes those that are over. If there is no lease for now, all stay, as the
+// clock may be wrong.
+func (p *Pending[Lease]) Take(now int64) (lease Lease, ok bool) {
+	i := slices.IndexFunc(p.terms, func(t term[Lease]) bool { return t.first <= now && now < t.end })
+	if i < 0 {
+		return lease, false
+	}
+	lease = p.terms[i].lease
+	p.terms = slices.Delete(p.terms, i, i+1)
+	p.terms = slices.DeleteFunc(p.terms, func(t term[Lease]) bool { return t.end <= now })
+	return lease, true
+}
+
+// Next returns the first unit of the next lease that begins after now, if there is one.
+func (p *Pending[Lease]) Next(now int64) (first int64, ok bool) {
+	for _, t := range p.terms {
+		if t.first > now && (!ok || t.first < first) {
+			first = t.first
+			ok = true
+		}
+	}
+	return first, ok
 }

@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// The digits of IDs, from the value 0 on.
+const (
+	Base32hex = "0123456789abcdefghijklmnopqrstuv" // RFC 4648 section 7, in lower case
+	Crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // without I, L, O and U
+)
+
 // None is the value of a character that is no digit.
 const None = 0xff
 

@@ -120,8 +120,9 @@ func (q *Queue) Serve() {
 // serve serves the callers in line, in order, until one has to wait on. It is called with mu held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {
-		if pause, err := q.try(first); pause > 0 {
-			q.rest(pause, err)
+		pause, err := q.try(first)
+		if pause > 0 {
+			q.schedule(pause, err)
 			return
 		}
 	}
@@ -142,14 +143,14 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 		q.remove(first)
 		close(c.served)
 		if err == ended && c.panicked == nil && q.line.Len() > 0 { // this goroutine serves no one else
-			q.rest(shortestPause, err)
+			q.schedule(shortestPause, err)
 		}
 	}()
 	return c.try()
 }
 
-// rest schedules another serve after a pause, replacing an earlier timer. It is called with mu held.
-func (q *Queue) rest(pause time.Duration, reason error) {
+// schedule has the line served after a pause, replacing an earlier timer. It is called with mu held.
+func (q *Queue) schedule(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.elsewhere() {
 		return // the earlier timer serves

@@ -33,7 +33,8 @@ func serve(t *testing.T) string {
 		service.Process.Signal(os.Interrupt)
 		service.Wait()
 	})
-	url, said := make(chan string, 1), ""
+	url := make(chan string, 1)
+	said := ""
 	go func() {
 		for scanner := bufio.NewScanner(lines); scanner.Scan(); {
 			if at, ok := strings.CutPrefix(scanner.Text(), "look: "); ok {

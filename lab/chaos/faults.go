@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
-	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the refusals
 )
 
 // A fault is one way in which things break. Whatever it is, nothing may be given twice.
@@ -17,7 +17,7 @@ type fault struct {
 	script  func(*world)
 
 	// Refusals that are in order. Any other one is a failure.
-	may []Kind
+	may []Refusal
 
 	// What the calls of some worker must have met with, as a sign that the fault had effect.
 	shows func(*process) uint64
@@ -44,11 +44,11 @@ var (
 
 // Refusals of a worker.
 var (
-	ended      = []Kind{Ended, NotStarted}                                                 // who stood still
-	cutOff     = []Kind{Ended, NotStarted, Unreachable}                                    // who can't reach the store
-	forgiven   = []Kind{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
-	wrongClock = []Kind{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
-	forgotten  = []Kind{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
+	ended      = []Refusal{Ended, NotStarted}                                                 // who stood still
+	cutOff     = []Refusal{Ended, NotStarted, Unreachable}                                    // who can't reach the store
+	forgiven   = []Refusal{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
+	wrongClock = []Refusal{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
+	forgotten  = []Refusal{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
 )
 
 // longer leases outlast the replacement of a server.
@@ -56,60 +56,132 @@ const longer = 4 * time.Second
 
 var faults = []fault{
 	// Processes.
-	{name: "killed", engines: all, script: killed, may: []Kind{Full, NotStarted}, shows: waited,
-		does: "workers with all nodes: one is killed and starts again at once. It waits for the end of its own old leases; the others notice nothing"},
-	{name: "stopped", engines: all, script: stopped, may: ended,
-		does: "a worker stands still past the end of its leases, then it goes on. It takes others; nobody else notices anything"},
-	{name: "disk-full", engines: local, script: diskFull, may: cutOff, shows: unknown, setup: engine.Setup{SmallDisk: true},
-		does: "the disk is full for longer than a lease. IDs go on to the end of the leases, and when there is space again"},
-	{name: "clock-back", engines: all, script: stepped(-time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
-		does: "a clock is set back by an hour, under a worker that runs and under one that starts, then under the server. IDs go on when clocks agree again"},
-	{name: "clock-ahead", engines: all, script: stepped(365 * 24 * time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
-		does: "a clock is set forward by a year, and back, likewise"},
-	{name: "cloned", engines: all, script: cloned, may: ended, repeats: true,
-		does: "a second process goes on with a copy of a worker's leases. Both repeat IDs until these end, and not longer"},
+	{
+		name: "killed", engines: all,
+		does:   "workers with all nodes: one is killed and starts again at once. It waits for the end of its own old leases; the others notice nothing",
+		script: killed, may: []Refusal{Full, NotStarted}, shows: waited,
+	},
+	{
+		name: "stopped", engines: all,
+		does:   "a worker stands still past the end of its leases, then it goes on. It takes others; nobody else notices anything",
+		script: stopped, may: ended,
+	},
+	{
+		name: "disk-full", engines: local,
+		does:   "the disk is full for longer than a lease. IDs go on to the end of the leases, and when there is space again",
+		script: diskFull, may: cutOff, shows: unknown, setup: engine.Setup{SmallDisk: true},
+	},
+	{
+		name: "clock-back", engines: all,
+		does:   "a clock is set back by an hour, under a worker that runs and under one that starts, then under the server. IDs go on when clocks agree again",
+		script: stepped(-time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
+	},
+	{
+		name: "clock-ahead", engines: all,
+		does:   "a clock is set forward by a year, and back, likewise",
+		script: stepped(365 * 24 * time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
+	},
+	{
+		name: "cloned", engines: all,
+		does:   "a second process goes on with a copy of a worker's leases. Both repeat IDs until these end, and not longer",
+		script: cloned, may: ended, repeats: true,
+	},
 
 	// Stores.
-	{name: "restarted", engines: "etcd postgres mariadb s3", script: restarted, may: cutOff, shows: unknown,
-		does: "the server is killed and starts again, at once and after longer than a lease. Nothing that it granted is forgotten"},
-	{name: "restarted-redis", engines: "redis", script: restartedRedis, may: forgiven, shows: lost,
-		does: "likewise on Redis, which can't prove that it lost nothing: leases come from the reserve until all older ones have ended"},
-	{name: "stalled", engines: network, script: stalled, may: cutOff, shows: unknown,
-		does: "the server stands still for longer than a lease. IDs go on to the end of the leases, and with the server"},
-	{name: "cut-off", engines: network, script: cutOffStore, may: cutOff, shows: unknown,
-		does: "connections to the store are cut and refused, for longer than a lease. IDs go on to the end of the leases, and when it is back"},
-	{name: "replies-lost", engines: network, script: repliesLost, may: cutOff, shows: unknown,
-		does: "again and again the store does what it is asked to, and its replies are lost; once it is killed meanwhile, where a restart forgets nothing"},
-	{name: "rolled-back", engines: "etcd postgres s3", script: loses(false, witness), may: forgiven, shows: lost, window: longer,
-		does: "the data are replaced by an older copy, which only a process that saw the newer data can tell, and later by a second one. Until all lost leases have ended there are leases of the reserve alone"},
-	{name: "restored", engines: "file sqlite redis mariadb", script: loses(false, anybody), may: forgiven, shows: lost,
-		does: "a backup is restored: of a directory, a file, an append-only file, a dump. New processes find it first. Then a second one is restored. Until all lost leases have ended there are leases of the reserve alone"},
-	{name: "failed-over", engines: "redis postgres", script: loses(true, anybody), may: forgiven, shows: lost, window: longer,
-		does: "a replica that lacks acknowledged changes is promoted. Until all lost leases have ended there are leases of the reserve alone"},
-	{name: "wiped", engines: "file redis s3", script: wiped, may: append(forgiven, NoSpace), window: longer,
-		does: "all data are removed, and the operator makes the space again at once. Nothing starts before all lost leases have ended"},
-	{name: "leader-killed", engines: "etcd", script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},
-		does: "of three members the leader is killed, and later starts again. IDs go on"},
-	{name: "pooler-killed", engines: "postgres", script: poolerKilled, may: cutOff, shows: unknown, setup: engine.Setup{Pooler: true},
-		does: "PgBouncer before the server is killed and starts again, and so is the server. IDs go on"},
+	{
+		name: "restarted", engines: "etcd postgres mariadb s3",
+		does:   "the server is killed and starts again, at once and after longer than a lease. Nothing that it granted is forgotten",
+		script: restarted, may: cutOff, shows: unknown,
+	},
+	{
+		name: "restarted-redis", engines: "redis",
+		does:   "likewise on Redis, which can't prove that it lost nothing: leases come from the reserve until all older ones have ended",
+		script: restartedRedis, may: forgiven, shows: lost,
+	},
+	{
+		name: "stalled", engines: network,
+		does:   "the server stands still for longer than a lease. IDs go on to the end of the leases, and with the server",
+		script: stalled, may: cutOff, shows: unknown,
+	},
+	{
+		name: "cut-off", engines: network,
+		does:   "connections to the store are cut and refused, for longer than a lease. IDs go on to the end of the leases, and when it is back",
+		script: cutOffStore, may: cutOff, shows: unknown,
+	},
+	{
+		name: "replies-lost", engines: network,
+		does:   "again and again the store does what it is asked to, and its replies are lost; once it is killed meanwhile, where a restart forgets nothing",
+		script: repliesLost, may: cutOff, shows: unknown,
+	},
+	{
+		name: "rolled-back", engines: "etcd postgres s3",
+		does:   "the data are replaced by an older copy, which only a process that saw the newer data can tell, and later by a second one. Until all lost leases have ended there are leases of the reserve alone",
+		script: loses(false, witness), may: forgiven, shows: lost, window: longer,
+	},
+	{
+		name: "restored", engines: "file sqlite redis mariadb",
+		does:   "a backup is restored: of a directory, a file, an append-only file, a dump. New processes find it first. Then a second one is restored. Until all lost leases have ended there are leases of the reserve alone",
+		script: loses(false, anybody), may: forgiven, shows: lost,
+	},
+	{
+		name: "failed-over", engines: "redis postgres",
+		does:   "a replica that lacks acknowledged changes is promoted. Until all lost leases have ended there are leases of the reserve alone",
+		script: loses(true, anybody), may: forgiven, shows: lost, window: longer,
+	},
+	{
+		name: "wiped", engines: "file redis s3",
+		does:   "all data are removed, and the operator makes the space again at once. Nothing starts before all lost leases have ended",
+		script: wiped, may: append(forgiven, NoSpace), window: longer,
+	},
+	{
+		name: "leader-killed", engines: "etcd",
+		does:   "of three members the leader is killed, and later starts again. IDs go on",
+		script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},
+	},
+	{
+		name: "pooler-killed", engines: "postgres",
+		does:   "PgBouncer before the server is killed and starts again, and so is the server. IDs go on",
+		script: poolerKilled, may: cutOff, shows: unknown, setup: engine.Setup{Pooler: true},
+	},
 
 	// The service.
-	{name: "replica-killed", engines: services, script: replicaKilled, may: cutOff, shows: unknown, window: longer,
-		does: "one of two replicas of the service is killed and starts again, then both, for longer than a lease. With one of them workers notice nothing"},
-	{name: "answers-lost", engines: services, script: answersLost, may: cutOff, shows: unknown,
-		does: "replicas do what they are asked to, and their answers are lost: those of one, and then of both"},
+	{
+		name: "replica-killed", engines: services,
+		does:   "one of two replicas of the service is killed and starts again, then both, for longer than a lease. With one of them workers notice nothing",
+		script: replicaKilled, may: cutOff, shows: unknown, window: longer,
+	},
+	{
+		name: "answers-lost", engines: services,
+		does:   "replicas do what they are asked to, and their answers are lost: those of one, and then of both",
+		script: answersLost, may: cutOff, shows: unknown,
+	},
 
 	// Counters.
-	{name: "count-killed", engines: all, script: countKilled, may: []Kind{Unreachable},
-		does: "processes that take numbers are killed and start again; one stands still meanwhile, and goes on with its numbers"},
-	{name: "count-cut-off", engines: network, script: countCutOff, may: []Kind{Unreachable}, shows: unknown,
-		does: "connections to the store are refused, and then its replies are lost. Numbers go on afterwards"},
-	{name: "count-restarted", engines: "etcd postgres mariadb s3", script: countRestarted, may: []Kind{Unreachable}, shows: unknown,
-		does: "the server is killed and starts again. No number that it gave is forgotten"},
-	{name: "count-rolled-back", engines: all, script: countRolledBack, may: forgotten,
-		does: "the data are replaced by an older copy. Counters refuse until the operator says where to go on"},
-	{name: "count-answers-lost", engines: services, script: countAnswersLost, may: []Kind{Unreachable}, shows: unknown,
-		does: "replicas of the service give numbers away, and their answers are lost"},
+	{
+		name: "count-killed", engines: all,
+		does:   "processes that take numbers are killed and start again; one stands still meanwhile, and goes on with its numbers",
+		script: countKilled, may: []Refusal{Unreachable},
+	},
+	{
+		name: "count-cut-off", engines: network,
+		does:   "connections to the store are refused, and then its replies are lost. Numbers go on afterwards",
+		script: countCutOff, may: []Refusal{Unreachable}, shows: unknown,
+	},
+	{
+		name: "count-restarted", engines: "etcd postgres mariadb s3",
+		does:   "the server is killed and starts again. No number that it gave is forgotten",
+		script: countRestarted, may: []Refusal{Unreachable}, shows: unknown,
+	},
+	{
+		name: "count-rolled-back", engines: all,
+		does:   "the data are replaced by an older copy. Counters refuse until the operator says where to go on",
+		script: countRolledBack, may: forgotten,
+	},
+	{
+		name: "count-answers-lost", engines: services,
+		does:   "replicas of the service give numbers away, and their answers are lost",
+		script: countAnswersLost, may: []Refusal{Unreachable}, shows: unknown,
+	},
 }
 
 // on returns the engines that the fault can happen to.

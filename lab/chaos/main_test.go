@@ -55,20 +55,3 @@ func TestPlantedBugs(t *testing.T) {
 		})
 	}
 }
-
-func TestFlags(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"-engine nonsense", "-engine nonsense: want some of file, sqlite"},
-		{"-fault killed,nonsense", "-fault nonsense: want some of killed"},
-		{"-fault failed-over -engine file", "can't happen"},
-		{"-bug nonsense", "-bug nonsense: want one of"},
-		{"-parallel 0", "-parallel of 1"},
-		{"-window 1500ms", "-window 1.5s: want whole seconds"},
-		{"nonsense", "want flags only"},
-	} {
-		var out strings.Builder
-		if err := run(t.Context(), strings.Fields(tt.args), &out); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.args, err, tt.want)
-		}
-	}
-}

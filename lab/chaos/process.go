@@ -28,10 +28,12 @@ type process struct {
 	wanted bool // whether it was told to go
 }
 
-// run starts a worker, with its clock off by so many seconds.
+// run starts a worker, with its clock off by a number of seconds.
 func (w *world) run(c worker.Config, off int64) *process {
 	name := fmt.Sprintf("worker-%d", len(w.processes)+1)
-	c.Journal, c.Page, c.Seed = filepath.Join(w.dir, name), filepath.Join(w.dir, name+".page"), w.rand.Uint64()
+	c.Journal = filepath.Join(w.dir, name)
+	c.Page = filepath.Join(w.dir, name+".page")
+	c.Seed = w.rand.Uint64()
 	page, err := worker.MapPage(c.Page)
 	w.must(err)
 	page.Offset.Store(off)
@@ -42,7 +44,8 @@ func (w *world) run(c worker.Config, off int64) *process {
 	w.must(err)
 	defer log.Close()
 	cmd := exec.Command("/proc/self/exe", "worker", string(asked))
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout = log
+	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
 	p.child, err = servers.StartProcess(cmd)
@@ -89,7 +92,7 @@ func (p *process) restart() *process {
 func (p *process) clone() *process {
 	c := p.config
 	p.world.must(check.Read(c.Journal, func(e check.Event) {
-		if e.Kind == check.Granted {
+		if e.What == check.Granted {
 			c.Adopt = e.State
 		}
 	}, func([]randflake.ID) {}))
@@ -99,7 +102,9 @@ func (p *process) clone() *process {
 // onReserve reports whether the process was leased nodes of the reserve, which are those after the main ones.
 func (p *process) onReserve() (found bool) {
 	p.world.must(check.Read(p.config.Journal, func(e check.Event) {
-		found = found || e.Kind == check.Granted && e.FirstNode >= 2*half
+		if e.What == check.Granted && e.FirstNode >= 2*half {
+			found = true
+		}
 	}, func([]randflake.ID) {}))
 	return found
 }
@@ -112,9 +117,9 @@ func (p *process) step(off time.Duration) {
 
 func (p *process) made() uint64 { return p.Made.Load() }
 
-// refused returns how often the process was refused with one of kinds.
-func (p *process) refused(kinds ...worker.Kind) (n uint64) {
-	for _, k := range kinds {
+// refused returns how often the process was refused with one of refusals.
+func (p *process) refused(refusals ...worker.Refusal) (n uint64) {
+	for _, k := range refusals {
 		n += p.Refused[k].Load()
 	}
 	return n
@@ -124,7 +129,7 @@ func (p *process) refused(kinds ...worker.Kind) (n uint64) {
 // strict counter waits for the store, and a disk may be busy for longer.
 func (p *process) allRefused() (n uint64) {
 	for k := range p.Refused {
-		if len(p.config.Counters) == 0 || worker.Kind(k) != worker.Unreachable {
+		if len(p.config.Counters) == 0 || worker.Refusal(k) != worker.Unreachable {
 			n += p.Refused[k].Load()
 		}
 	}

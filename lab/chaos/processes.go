@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the refusals
 )
 
 // Runs of nodes: of a size that two or four workers have all main nodes of a window, and one that many find in the reserve.
@@ -127,11 +127,13 @@ func (w *world) startCounting(n int) []*process {
 
 func countKilled(w *world) {
 	workers := w.startCounting(4)
-	sleeper, workers := workers[0], workers[1:]
+	sleeper := workers[0]
+	workers = workers[1:]
 	if w.Link != nil { // else it may hold a lock of the others
 		sleeper.pause()
 	}
-	made, asleep := sleeper.made(), w.next(Orders)
+	made := sleeper.made()
+	asleep := w.next(Orders)
 	for range w.rounds(5) {
 		w.linger(time.Second)
 		victim, others := w.choose(workers)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lab/chaos/internal/engine"
-	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the kinds of refusals
+	. "github.com/randflake/randflake/lab/chaos/internal/worker" // the refusals
 )
 
 func restarted(w *world) {
@@ -76,7 +76,7 @@ func loses(failover, seen bool) func(*world) {
 		lost := w.start(2)
 		w.recover(saw...)
 		w.getAhead(lost)
-		w.rest(lost...)
+		w.standStill(lost...)
 		if !seen {
 			w.close(saw...)
 		}
@@ -93,7 +93,7 @@ func loses(failover, seen bool) func(*world) {
 		small := w.startOnReserve()
 		w.recover(small...)
 		if seen {
-			w.rest(large...) // they can't tell that data are lost, as they had no lease yet
+			w.standStill(large...) // they can't tell that data are lost, as they had no lease yet
 		}
 		_, floor, err := w.Losses(w.ctx)
 		w.must(err)
@@ -132,7 +132,7 @@ func wiped(w *world) {
 	w.worker.Nodes = quarter
 	lost := w.start(2)
 	w.getAhead(lost)
-	w.rest(lost...)
+	w.standStill(lost...)
 	since := time.Now()
 	w.must(w.Wipe())
 	late := w.launch(1)

@@ -22,9 +22,18 @@ import (
 	"github.com/randflake/randflake"
 )
 
+var scratch string // has the packages and the projects of all languages
+
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "8") // most of them wait
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "clients")
+	if err != nil {
+		panic(err)
+	}
+	scratch = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // width is how many seconds the windows have, but for some parts.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,34 +42,61 @@ import (
 // a fault: fork (a child goes on with its parent's leases), end (a lease is used beyond its window), late (a lost answer is
 // taken for that of the next call), text (the order of digits), failover (the second address is never asked).
 
-// A language has a driver, and lacks some parts of the suite.
-type language struct{ name, driver, lacks string }
+// A language has a driver, and lacks some parts of the suite. prepare installs the client's package into an empty project, in which the
+// driver uses it. In both DIR is a directory of the language, CLIENTS that of all clients.
+type language struct{ name, prepare, driver, lacks string }
 
 var languages = []language{
-	{"minimal", "", "parse secrets late stale answers failover tokens forks threads mint counter copy"}, // compiled by here
-	{"python", "python3 ../../service/clients/python/tests/driver.py", ""},
-	{"typescript", "node ../../service/clients/typescript/test/driver.mjs", "forks"},
-	{"java", "java -cp ../../service/clients/java/build/classes:../../service/clients/java/build/test io.github.randflake.Driver", "forks"},
+	{
+		name:    "minimal",
+		prepare: "cc -O1 -Wall -o DIR/minimal testdata/minimal.c",
+		driver:  "DIR/minimal",
+		lacks:   "parse secrets late stale answers failover tokens forks threads mint counter copy",
+	},
+	{
+		name:    "python",
+		prepare: "CLIENTS/pack.sh python DIR",
+		driver:  "env PYTHONPATH=DIR/project python3 CLIENTS/python/tests/driver.py",
+	},
+	{
+		name:    "typescript",
+		prepare: "CLIENTS/pack.sh typescript DIR && cp CLIENTS/typescript/test/driver.mjs DIR/project",
+		driver:  "node DIR/project/driver.mjs",
+		lacks:   "forks",
+	},
+	{
+		name:    "java",
+		prepare: "CLIENTS/pack.sh java DIR && javac --release 17 -cp 'DIR/project/*' -d DIR/driver CLIENTS/java/test/io/github/randflake/Driver.java",
+		driver:  "java -cp DIR/project/*:DIR/driver io.github.randflake.Driver",
+		lacks:   "forks",
+	},
 }
 
-// here returns the languages that RANDFLAKE_LANGUAGES names, all for "all", and Python if it names none.
-func here(t *testing.T) (found []language) {
+// prepared has the languages that RANDFLAKE_LANGUAGES names, all for "all", and Python if it names none.
+var prepared = sync.OnceValues(func() (found []language, err error) {
 	wanted := strings.Split(cmp.Or(os.Getenv("RANDFLAKE_LANGUAGES"), "python"), ",")
 	for _, l := range languages {
 		if !slices.Contains(wanted, l.name) && !slices.Contains(wanted, "all") {
 			continue
 		}
-		if l.name == "minimal" {
-			l.driver = filepath.Join(t.TempDir(), "minimal")
-			cc := exec.Command("cc", "-O1", "-Wall", "-o", l.driver, "testdata/minimal.c")
-			if out, err := cc.CombinedOutput(); err != nil {
-				t.Fatalf("cc: %v: %s", err, out)
-			}
+		dir := filepath.Join(scratch, l.name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
 		}
-		if _, err := exec.LookPath(strings.Fields(l.driver)[0]); err != nil && wanted[0] == "python" {
-			t.Skip(err)
+		places := strings.NewReplacer("DIR", dir, "CLIENTS", "../../service/clients")
+		if out, err := exec.Command("sh", "-c", places.Replace(l.prepare)).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", l.name, err, out)
 		}
+		l.driver = places.Replace(l.driver)
 		found = append(found, l)
+	}
+	return found, nil
+})
+
+func here(t *testing.T) []language {
+	found, err := prepared()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return found
 }

@@ -333,3 +333,36 @@ func TestBareDecoders(t *testing.T) {
 		}
 	}
 }
+
+// TestByNumber: what docs/ids.md says of libraries that have no way to set it. They take 10 for ten, and write 32 for the ID 10.
+func TestByNumber(t *testing.T) {
+	var object struct {
+		ID randflake.ID `json:"id"`
+	}
+	if err := runtime.BindQueryParameter("deepObject", true, true, "f", url.Values{"f[id]": {"10"}}, &object); err != nil || object.ID != 10 {
+		t.Errorf("deepObject: %v, %v", object.ID, err)
+	}
+	var scanned randflake.ID
+	if _, err := fmt.Sscan("3vgoe12ccb8gh", &scanned); err != nil || scanned != 3 {
+		t.Errorf("fmt.Sscan: %v, %v", scanned, err)
+	}
+
+	id := known["10"]
+	list, err := runtime.StyleParamWithLocation("form", false, "many", runtime.ParamLocationQuery, []randflake.ID{id})
+	if err != nil || list != "many=32" {
+		t.Errorf("oapi-codegen's client: %s, %v", list, err)
+	}
+	encoded := url.Values{}
+	if err := schema.NewEncoder().Encode(struct{ ID randflake.ID }{id}, encoded); err != nil || encoded.Get("ID") != "32" {
+		t.Errorf("gorilla/schema: %v, %v", encoded, err)
+	}
+	encoded, err = form.NewEncoder().Encode(struct{ ID randflake.ID }{id})
+	if err != nil || encoded.Get("ID") != "32" {
+		t.Errorf("go-playground/form: %v, %v", encoded, err)
+	}
+
+	one, err := runtime.StyleParamWithLocation("simple", false, "id", runtime.ParamLocationPath, id)
+	if err != nil || one != "10" {
+		t.Errorf("one ID of oapi-codegen's client: %s, %v", one, err)
+	}
+}

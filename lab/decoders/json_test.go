@@ -9,8 +9,10 @@ import (
 	experiment "github.com/go-json-experiment/json"
 	goccy "github.com/goccy/go-json"
 	jsoniter "github.com/json-iterator/go"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -109,4 +111,33 @@ func TestJSON(t *testing.T) {
 		testNumber[randflake.Typed[order]](t, text, nil)
 		testNumber[ulid.ID](t, text, nil)
 	}
+}
+
+// testYAML has an ID, which is not zero, come back through fields with omitempty.
+func testYAML[T comparable](t *testing.T, id T) {
+	type row struct {
+		ID    T  `yaml:"id,omitempty"`
+		Maybe *T `yaml:"maybe,omitempty"`
+		None  T  `yaml:"none,omitempty"`
+	}
+	var back row
+	data, err := yaml.Marshal(row{ID: id, Maybe: &id})
+	if err == nil {
+		err = yaml.Unmarshal(data, &back)
+	}
+	if err != nil || back.ID != id || back.Maybe == nil || *back.Maybe != id || back.None != *new(T) {
+		t.Errorf("the %T %v is %q, and that %v: %v", id, id, data, back, err)
+	}
+}
+
+func TestYAML(t *testing.T) {
+	for _, id := range known {
+		testYAML(t, id)
+		testYAML(t, randflake.TextID(id))
+		testYAML(t, randflake.Typed[order](id))
+		testYAML(t, snowflake.ID(id))
+		testYAML(t, mask.Of[order](snowflake.ID(id)))
+	}
+	testYAML(t, ulid.ID{15: 32})
+	testYAML(t, mask.OfUUID[document](ulid.ID{6: 0x70, 8: 0x80}))
 }

@@ -39,7 +39,7 @@ type TLS struct {
 	CA string
 }
 
-// New returns a cluster of so many members, with their data in subdirectories of dir. None of them
+// New returns a cluster of a number of members, with their data in subdirectories of dir. None of them
 // runs yet. A nil tls means that they speak without TLS.
 func New(dir string, members int, tls *TLS) (*Cluster, error) {
 	protocol := "http"
@@ -260,19 +260,23 @@ func foreground(description string) error {
 
 func (m *Member) config() (*embed.Config, error) {
 	config := embed.NewConfig()
-	config.Name, config.Dir = m.Name, m.Data
+	config.Name = m.Name
+	config.Dir = m.Data
 	client, clientErr := url.Parse(m.Client)
 	peer, peerErr := url.Parse(m.Peer)
 	if clientErr != nil || peerErr != nil {
 		return nil, fmt.Errorf("etcdtest: %s: client %q, peer %q: want URLs", m.Name, m.Client, m.Peer)
 	}
-	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
-	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+	config.ListenClientUrls = []url.URL{*client}
+	config.AdvertiseClientUrls = config.ListenClientUrls
+	config.ListenPeerUrls = []url.URL{*peer}
+	config.AdvertisePeerUrls = config.ListenPeerUrls
 	config.InitialCluster = m.Cluster
 	config.BcryptCost = 4 // passwords of tests are worth no more time
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	if m.TLS != nil {
-		config.ClientTLSInfo.CertFile, config.ClientTLSInfo.KeyFile = m.TLS.Cert, m.TLS.Key
+		config.ClientTLSInfo.CertFile = m.TLS.Cert
+		config.ClientTLSInfo.KeyFile = m.TLS.Key
 		config.ClientTLSInfo.TrustedCAFile = m.TLS.CA
 		config.ClientTLSInfo.ClientCertAuth = m.TLS.CA != ""
 	}

@@ -31,7 +31,8 @@ func create(ctx context.Context, url, space string) error {
 // TestAuth: a user with no rights beyond the prefix is enough, and nobody else gets in.
 func TestAuth(t *testing.T) {
 	cluster := startCluster(t, 1, nil)
-	raw, ctx := clientOf(t, cluster), t.Context()
+	raw := clientOf(t, cluster)
+	ctx := t.Context()
 	const password, prefix = "zq/x:j@%?", "/randflake/"
 	readWrite := clientv3.PermissionType(clientv3.PermReadWrite)
 	for what, do := range []func() error{

@@ -35,14 +35,14 @@ var bugs = []bug{
 	},
 	{
 		name:  "a floor by the process's clock alone",
-		file:  "lease/loss.go",
+		file:  "lease/snapshot.go",
 		right: "if s.Time.After(s.to) {",
 		wrong: "if false {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a floor by the clock before the call",
-		file:  "lease/loss.go",
+		file:  "lease/snapshot.go",
 		right: "	return s.to\n",
 		wrong: "	return s.from\n",
 		test:  losses, schedules: 4000,
@@ -175,7 +175,7 @@ var bugs = []bug{
 	// A take.
 	{
 		name: "a swap that does not expect meta",
-		file: "lease/update.go",
+		file: "lease/snapshot.go",
 		right: `	after.Answer, err = s.engine.Swap(ctx, expect, put)
 `,
 		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
@@ -188,7 +188,7 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "			return afterLosing(try, err)\n		}\n		if after.Swapped {",
+		right: "			return markBusy(try, err)\n		}\n		if after.Swapped {",
 		wrong: "			return nil\n		}\n		if after.Swapped {",
 		test:  losses, schedules: 1000,
 	},
@@ -245,7 +245,7 @@ var bugs = []bug{
 	// The reserve.
 	{
 		name:  "a floor and a tick by the slower clock",
-		file:  "lease/loss.go",
+		file:  "lease/snapshot.go",
 		right: "if s.Time.After(s.to) {",
 		wrong: "if !s.Time.IsZero() && s.Time.Before(s.to) {",
 		test:  losses, schedules: 4000,
@@ -324,28 +324,28 @@ var bugs = []bug{
 	},
 	{
 		name:  "a counter set for a loss that was noted meanwhile",
-		file:  "lease/counter.go",
+		file:  "lease/counters.go",
 		right: "case at.id() != before.id():",
 		wrong: "case before == nil:",
 		test:  counters, schedules: 8000,
 	},
 	{
 		name:  "a counter made anew after a loss",
-		file:  "lease/counter.go",
+		file:  "lease/counters.go",
 		right: "			found.ID = \"\" //",
 		wrong: "			//",
 		test:  counters, schedules: 2000,
 	},
 	{
 		name:  "a period begun anew though it is not known to be new",
-		file:  "lease/counter.go",
-		right: "case later && m.isNew(period):",
-		wrong: "case later && (!c.Lost || m.isNew(period)):",
+		file:  "lease/counters.go",
+		right: "if at.meta.isNew(period) {",
+		wrong: "if !c.Lost || at.meta.isNew(period) {",
 		test:  counters, schedules: 2000,
 	},
 	{
 		name:  "a period taken early before the loss",
-		file:  "lease/counter.go",
+		file:  "lease/counters.go",
 		right: "period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))",
 		wrong: "period.Begin.Before(m.start(m.Low))",
 		test:  counters, schedules: 8000,
@@ -372,7 +372,7 @@ var bugs = []bug{
 	{
 		name:  "windows of the original taken for own ones",
 		file:  "lease/loop.go",
-		right: "	clear(l.asked)\n",
+		right: "	clear(l.plan.asked)\n",
 		wrong: "",
 		test:  copies, schedules: 1000,
 	},
@@ -386,13 +386,13 @@ var bugs = []bug{
 	{
 		name:  "a call that hangs for as long as it likes",
 		file:  "lease/loop.go",
-		right: "context.WithTimeout(ctx, l.pressed(longest, limit))",
-		wrong: "context.WithTimeout(ctx, time.Hour)",
+		right: "		limit = urgentTry\n",
+		wrong: "		limit = time.Hour\n",
 		test:  "^TestKeeperOutlives$",
 	},
 	{
 		name:  "no window further ahead",
-		file:  "lease/loop.go",
+		file:  "lease/plan.go",
 		right: "		return windows + 2, 2\n",
 		wrong: "		return 1, 1\n",
 		test:  "^TestKeeperOutlives$",
@@ -401,23 +401,23 @@ var bugs = []bug{
 	// Counters, by their own tests.
 	{
 		name:  "a run that begins one number early",
-		file:  "counter/counter.go",
-		right: "b := &run{first: got.First,",
-		wrong: "b := &run{first: got.First - got.Step,",
+		file:  "counter/fetch.go",
+		right: "&run{first: got.First,",
+		wrong: "&run{first: got.First - got.Step,",
 		test:  "^TestEnd$",
 	},
 	{
 		name:  "one number past the end of a run",
 		file:  "counter/counter.go",
-		right: "	if i < b.count {\n		return b.number(i), nil",
-		wrong: "	if i <= b.count {\n		return b.number(i), nil",
-		test:  "^TestEverybody$|^TestEnd$|^TestAway$",
+		right: "	if i < r.count {\n		return r.number(i), nil",
+		wrong: "	if i <= r.count {\n		return r.number(i), nil",
+		test:  "^TestEverybody$|^TestEnd$",
 	},
 	{
 		name:  "a step of 1 whatever was asked for",
-		file:  "counter/counter.go",
-		right: "b := &run{first: got.First, step: got.Step,",
-		wrong: "b := &run{first: got.First, step: 1,",
+		file:  "counter/fetch.go",
+		right: "&run{first: got.First, step: got.Step,",
+		wrong: "&run{first: got.First, step: 1,",
 		test:  "^TestEnd$",
 	},
 	{

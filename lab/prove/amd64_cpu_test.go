@@ -107,16 +107,3 @@ func prepareAMD64(m *machine, op operation, rng *rand.Rand) {
 		}
 	}
 }
-
-// Two encodings of one text are compared with their model one by one.
-func TestEncodings(t *testing.T) {
-	c := &code{arch: amd64, loads: []load{{0, []byte{0x01, 0xc3, 0x03, 0xd8}}}, listed: map[uint64]operation{}}
-	add := []instruction{{mnemonic: "add", operands: "%eax,%ebx"}, {address: 2, mnemonic: "add", operands: "%eax,%ebx"}}
-	c.functions = map[string]function{"expandKey": {instructions: add}}
-	for _, in := range add {
-		c.listed[in.address] = operation{instruction: in, next: in.address + 2}
-	}
-	if operations, _ := (processor{stub: stubAMD64}).trials(t, c); len(operations) != 2 {
-		t.Errorf("%d trials, want 2", len(operations))
-	}
-}

@@ -31,12 +31,6 @@ var amd64 = &architecture{
 		"vpxor vpor vpand vpaddw vpsubw", "vpxord vpord vpandd", "vpsllw vpsrlw", "vpshldw vpshrdw",
 		"vpunpcklwd vpunpckhwd vpunpckldq vpunpckhdq vpunpcklqdq vpunpckhqdq", "vpbroadcastw vpbroadcastd", "push pop", "ret vzeroupper nop",
 	},
-	planted: []fault{
-		// 24 of these a step; the third one of a step is for set 2. Word 5 is that of block 9 of a set.
-		{"encrypt128AVX512.abi0", "vpshrdw", 4*24 + 3, vector + 8, 5, "encrypt128AVX512.abi0: lane 73: step 5: "},
-		// Steps go back; word 5 is that of block 5.
-		{"decrypt32AVX2.abi0", "vpsrlw", 5*24 + 1, vector + 1, 5, "decrypt32AVX2.abi0: lane 5: step 3: "},
-	},
 	wrong: []wrongKernel{
 		{"decrypt32AVX2", "RET", "BYTE $0xc2; BYTE $8; BYTE $0"}, // ret $8
 		{"encrypt32AVX2", "RET", "PUSHQ AX; POPQ AX; BYTE $0xc3"},
@@ -344,13 +338,17 @@ func decodeAMD64(op operation) (func(*machine) error, error) {
 		return func(m *machine) error {
 			v, err := pop(m)
 			back, ok := constant(v)
-			if m.pc = back; err == nil && !ok {
-				err = errVariable
+			m.pc = back
+			if err == nil && !ok {
+				return errVariable
 			}
 			return err
 		}, nil
 	case "vzeroupper":
-		return func(m *machine) error { startAMD64(m); return nil }, nil
+		return func(m *machine) error {
+			startAMD64(m)
+			return nil
+		}, nil
 	}
 	if op.operands == "%al,(%rax)" && op.mnemonic == "test" { // a check for nil
 		return func(m *machine) error {

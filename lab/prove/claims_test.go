@@ -207,7 +207,8 @@ func (c claim) start(t *terms, code *code, in *inputs) (*machine, error) {
 		}
 		m.add("keys", keysAddress, false, 4*roundKeyWords, k...)
 		arguments = append(arguments, number(keysAddress, 4))
-		switch blocks := slices.Concat(in.blocks...); {
+		blocks := slices.Concat(in.blocks...)
+		switch {
 		case c.value:
 			arguments = append(arguments, in.blocks[0])
 		case c.does == runs:
@@ -265,19 +266,21 @@ func newObject(m *machine) error {
 // output returns what the function has computed, once it has returned.
 func (c claim) output(m *machine) ([]value, error) {
 	result := m.registers[m.code.arch.arguments[0]]
-	address, size, each := uint64(outputAt), 4*c.blocks, 4
-	switch {
-	case c.value:
-		return []value{result}, nil
-	case c.does == schedules:
-		var ok bool
-		if address, ok = constant(result); !ok {
+	switch c.does {
+	case schedules:
+		address, ok := constant(result)
+		if !ok {
 			return nil, errVariable
 		}
-		size, each = 2*roundKeyWords, 2
+		v, err := m.load(address, 2*roundKeyWords)
+		return slices.Collect(slices.Chunk(v, 2)), err
+	default:
+		if c.value {
+			return []value{result}, nil
+		}
+		v, err := m.load(outputAt, 4*c.blocks)
+		return slices.Collect(slices.Chunk(v, 4)), err
 	}
-	v, err := m.load(address, size)
-	return slices.Collect(slices.Chunk(v, each)), err
 }
 
 // finish runs the function that m is in, and returns its output. started is m at the start.
@@ -308,14 +311,11 @@ func (c claim) finish(started, m *machine) ([]value, error) {
 
 // prove proves the claim on a table of terms that holds nothing else. What is wrong is reported with the lane, and
 // with the first of its steps of which the function has not computed all sums.
-func (c claim) prove(t *terms, code *code, start func(*machine)) error {
+func (c claim) prove(t *terms, code *code) error {
 	in := c.input(t.bounded)
 	m, err := c.start(t, code, in)
 	if err != nil {
 		return fmt.Errorf("%v: %w", c, err)
-	}
-	if start != nil {
-		start(m)
 	}
 	out, err := c.finish(m.fork(), m)
 	if err != nil {

@@ -45,7 +45,6 @@ type architecture struct {
 	processor func(t *testing.T, f func(processor))
 
 	kernels int // how many there are in assembly
-	planted []fault
 	wrong   []wrongKernel
 	alike   []string   // instructions that take the same operands
 	names   [][]string // of registers that can replace each other
@@ -53,15 +52,6 @@ type architecture struct {
 	once sync.Once
 	code *code
 	err  error
-}
-
-// A fault is the n-th execution of an instruction, after which a word of its register is rotated, and what is to be
-// reported.
-type fault struct {
-	function, mnemonic string
-	executed           int
-	register, word     int
-	want               string
 }
 
 const pkg = "github.com/randflake/randflake."
@@ -234,7 +224,7 @@ func (c *code) decode(op operation) (operation, error) {
 	return op, nil
 }
 
-// bytes returns so many bytes of the file that a program can't change, if it has them.
+// bytes returns n bytes of the file that a program can't change, if it has them.
 func (c *code) bytes(address uint64, n int) ([]byte, bool) {
 	for _, l := range c.loads {
 		if at := address - l.address; at < uint64(len(l.data)) && at+uint64(n) <= uint64(len(l.data)) {

@@ -195,7 +195,8 @@ func (p processor) random(c *code, rng *rand.Rand, op operation) (m *machine, sy
 		}
 		v := make(value, words)
 		for i := range v {
-			if v[i] = word(rng.Uint32N(1 << 16)); rng.IntN(4) == 0 {
+			v[i] = word(rng.Uint32N(1 << 16))
+			if rng.IntN(4) == 0 {
 				v[i] = []word{0, 1, 0x7fff, 0x8000, 0xff80, 0xffff}[rng.IntN(6)]
 			}
 		}

@@ -27,10 +27,12 @@ func (e evaluation) word(t *terms, w word) (v uint16, ok bool) {
 }
 
 func (e evaluation) atom(t *terms, n int) (v uint16, ok bool) {
-	if v, ok = e[n]; ok || t.atoms[n].kind == isVariable {
+	v, ok = e[n]
+	if ok || t.atoms[n].kind == isVariable {
 		return v, ok
 	}
-	operands, ok := t.atoms[n].operands, true
+	operands := t.atoms[n].operands
+	ok = true
 	get := func(i int) int {
 		v, known := e.word(t, word(operands[i]))
 		ok = ok && known
@@ -79,7 +81,10 @@ func TestTerms(t *testing.T) {
 			pool = append(pool, x)
 		}
 		for range 40 {
-			x, y, z := pool[rng.IntN(len(pool))], pool[rng.IntN(len(pool))], pool[rng.IntN(len(pool))]
+			any := func() expression { return pool[rng.IntN(len(pool))] }
+			x := any()
+			y := any()
+			z := any()
 			n := []int{1, 2, 7, 8, 9, 14, 15}[rng.IntN(7)]
 			m := []uint16{1, 0x8000, 0x7fff, 0x00ff, 0xff00, uint16(rng.Uint32())}[rng.IntN(6)]
 			if rng.IntN(4) == 0 {
@@ -89,29 +94,40 @@ func TestTerms(t *testing.T) {
 			var f func(x, y, z uint16) uint16
 			switch rng.IntN(12) {
 			case 0:
-				w, f = terms.xor(x.word, y.word), func(x, y, _ uint16) uint16 { return x ^ y }
+				w = terms.xor(x.word, y.word)
+				f = func(x, y, _ uint16) uint16 { return x ^ y }
 			case 1, 2:
-				w, f = terms.add(x.word, y.word), func(x, y, _ uint16) uint16 { return x + y }
+				w = terms.add(x.word, y.word)
+				f = func(x, y, _ uint16) uint16 { return x + y }
 			case 3:
-				w, f = terms.sub(x.word, y.word), func(x, y, _ uint16) uint16 { return x - y }
+				w = terms.sub(x.word, y.word)
+				f = func(x, y, _ uint16) uint16 { return x - y }
 			case 4:
-				w, f = terms.and(x.word, y.word), func(x, y, _ uint16) uint16 { return x & y }
+				w = terms.and(x.word, y.word)
+				f = func(x, y, _ uint16) uint16 { return x & y }
 			case 5:
-				w, f = terms.or(x.word, y.word), func(x, y, _ uint16) uint16 { return x | y }
+				w = terms.or(x.word, y.word)
+				f = func(x, y, _ uint16) uint16 { return x | y }
 			case 6:
-				w, f = terms.rol(x.word, n), func(x, _, _ uint16) uint16 { return bits.RotateLeft16(x, n) }
+				w = terms.rol(x.word, n)
+				f = func(x, _, _ uint16) uint16 { return bits.RotateLeft16(x, n) }
 			case 7:
-				w, f = terms.shl(x.word, n), func(x, _, _ uint16) uint16 { return x << n }
+				w = terms.shl(x.word, n)
+				f = func(x, _, _ uint16) uint16 { return x << n }
 			case 8:
-				w, f = terms.shr(x.word, n), func(x, _, _ uint16) uint16 { return x >> n }
+				w = terms.shr(x.word, n)
+				f = func(x, _, _ uint16) uint16 { return x >> n }
 			case 9:
-				w, f = terms.mul(x.word, m), func(x, _, _ uint16) uint16 { return x * m }
+				w = terms.mul(x.word, m)
+				f = func(x, _, _ uint16) uint16 { return x * m }
 			case 10:
-				w, f = terms.carry(x.word, y.word, terms.mask(z.word, 1)), func(x, y, z uint16) uint16 {
+				w = terms.carry(x.word, y.word, terms.mask(z.word, 1))
+				f = func(x, y, z uint16) uint16 {
 					return uint16((uint32(x) + uint32(y) + uint32(z&1)) >> 16)
 				}
 			case 11:
-				w, f = terms.borrow(x.word, y.word, terms.mask(z.word, 1)), func(x, y, z uint16) uint16 {
+				w = terms.borrow(x.word, y.word, terms.mask(z.word, 1))
+				f = func(x, y, z uint16) uint16 {
 					return uint16((uint32(x)-uint32(y)-uint32(z&1))>>16) & 1
 				}
 			}

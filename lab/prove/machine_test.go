@@ -158,7 +158,7 @@ func constant(v value) (n uint64, ok bool) {
 	return n, true
 }
 
-// number returns the value of so many words that is n.
+// number returns n as a value of a number of words.
 func number(n uint64, words int) value {
 	v := make(value, words)
 	for i := range v {
@@ -169,7 +169,7 @@ func number(n uint64, words int) value {
 
 var errVariable = errors.New("an address or a branch depends on the key or on data")
 
-// unsets returns so many words that nobody has set.
+// unsets returns words that nobody has set.
 func (t *terms) unsets(words int) value {
 	v := make(value, words)
 	for i := range v {

@@ -309,7 +309,9 @@ type addend struct {
 //   - top bits are apart, since there an addition is an exclusive or, times an odd factor;
 //   - words that have no bit in common are one, since their addition is an exclusive or.
 func (t *terms) sum(addends ...addend) word {
-	constant, tops, most := uint16(0), word(0), 0
+	constant := uint16(0)
+	tops := word(0)
+	most := 0
 	var buffer [8]addend
 	leaves := buffer[:0]
 	add := func(a addend) {
@@ -319,7 +321,8 @@ func (t *terms) sum(addends ...addend) word {
 		a.word = t.mask(a.word, top-1)
 		f := t.form(a.word)
 		constant += a.factor * (f.constant &^ f.varying)
-		if a.word = t.mask(a.word, f.varying); a.word != 0 {
+		a.word = t.mask(a.word, f.varying)
+		if a.word != 0 {
 			leaves = append(leaves, a)
 		}
 	}
@@ -363,8 +366,10 @@ func (t *terms) sum(addends ...addend) word {
 	if len(leaves) == 0 {
 		return t.xor(word(constant), tops)
 	}
-	if tops = t.xor(tops, word(constant&top)); len(leaves) == 1 && leaves[0].factor == 1 {
-		if constant &^= top; constant&t.possible(leaves[0].word) == 0 {
+	tops = t.xor(tops, word(constant&top))
+	if len(leaves) == 1 && leaves[0].factor == 1 {
+		constant &^= top
+		if constant&t.possible(leaves[0].word) == 0 {
 			return t.xor(t.xor(leaves[0].word, word(constant)), tops)
 		}
 	}

@@ -208,36 +208,6 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 	}
 }
 
-// The checks above find a client that leaves out a limit: the server lists what is beyond it.
-func TestLimitsMatter(t *testing.T) {
-	client := startServer(t)
-	ids := objects(t, rand.New(rand.NewPCG(5, 6)), 30)
-	keys, err := objectkey.New(objectkey.Format{Prefix: "e/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range ids {
-		put(t, client, keys.Key(id))
-	}
-	from, to := ulid.Inspect(ids[10]).Time, ulid.Inspect(ids[20]).Time
-	l, _ := keys.Listing(from, to)
-	l.Prefix = "e/"
-	want := during(keys, ids, from, to)
-	for _, c := range []struct {
-		name  string
-		l     objectkey.Listing
-		wrong bool
-	}{
-		{"both", l, false},
-		{"StartAfter alone", objectkey.Listing{Prefix: l.Prefix, StartAfter: l.StartAfter}, true},
-		{"Until alone", objectkey.Listing{Prefix: l.Prefix, Until: l.Until}, true},
-	} {
-		if got, _ := list(t, client, c.l, 4); slices.Equal(got, want) == c.wrong {
-			t.Errorf("%s: %q, want %q", c.name, got, want)
-		}
-	}
-}
-
 func put(t *testing.T, client minio.Core, key string) {
 	t.Helper()
 	_, err := client.PutObject(context.Background(), Bucket, key, strings.NewReader(""), 0, "", "", minio.PutObjectOptions{})

@@ -24,7 +24,8 @@ func Test(t *testing.T, connect func() lease.Engine) {
 		}
 		spaces = append(spaces, space)
 	}
-	window, began := first.Limits().WindowOf(time.Now())+1, time.Now()
+	began := time.Now()
+	window := first.Limits().WindowOf(began) + 1
 	var nodes sync.Map
 	var wg sync.WaitGroup
 	for _, space := range spaces {

@@ -67,7 +67,8 @@ func run(t *testing.T, pkg string, files map[string]string, args ...string) (out
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, temporary := strings.TrimSpace(string(found)), t.TempDir()
+	dir := strings.TrimSpace(string(found))
+	temporary := t.TempDir()
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = map[string]string{}
 	itsOwn, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

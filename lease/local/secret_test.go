@@ -27,7 +27,7 @@ func TestSecretFile(t *testing.T) {
 	wantErr(t, "no file", err, fs.ErrNotExist, file)
 	must(t, WriteSecret(file, secret))
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
-	if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
+	if got, err := ReadSecret(file); got != secret || err != nil {
 		t.Errorf("not the secret that was written: %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
@@ -41,7 +41,7 @@ func TestSecretFile(t *testing.T) {
 		fmt.Sprintf("%1024s", secret.Hex()),
 	} {
 		must(t, os.WriteFile(file, []byte(text), 0o600))
-		if got, err := ReadSecret(file); !got.Equal(secret) || err != nil {
+		if got, err := ReadSecret(file); got != secret || err != nil {
 			t.Errorf("%d characters: %v", len(text), err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestSecretForAFile(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, WriteSecret(secret.Hex(), secret))
-	if got, err := ReadSecret(secret.Hex()); !got.Equal(secret) || err != nil {
+	if got, err := ReadSecret(secret.Hex()); got != secret || err != nil {
 		t.Errorf("from a file that is named so: %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func parse(text string) (d *mysql.Config, config Config, where string, err error
 		return nil, config, "", err
 	}
 	for name := range d.Params { // the driver takes what it does not know for variables of the server
-		return nil, config, "", fmt.Errorf("unknown parameter %q: want table, pages, ca, cert, key, or one that the driver knows", name)
+		return nil, config, "", storeurl.Unknown(name, "table, pages, ca, cert, key, or one that the driver knows")
 	}
 	d.User = u.User.Username()
 	d.Passwd, _ = u.User.Password()

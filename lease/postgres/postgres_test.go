@@ -313,6 +313,7 @@ func TestErrors(t *testing.T) {
 		Wrong: map[string]string{
 			"host=db user=app password=" + password:  "want postgres://",
 			app + "?shcema=leases":                   `unknown parameter "shcema"`,
+			app + "?space=orders":                    "say lease.Config{Name: ...}",
 			app + "?schema=a$b":                      `schema "a$b"`,
 			app + "?promotion=lost":                  "want promotion=kept",
 			app + "?password=%ZZ" + password:         "encoded",
@@ -339,6 +340,7 @@ func TestGapless(t *testing.T) {
 		Schema: gapless.PostgresSchema,
 		In:     gapless.Postgres,
 		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },
+		Trips:  1,
 		Commit: "commit\x00", // and not that of "begin isolation level read committed"
 		Addr:   server.Addr(),
 		End:    server.Kill,
@@ -360,7 +362,10 @@ func TestGaplessPgx(t *testing.T) {
 	run(t, shared, "CREATE SCHEMA gapless_pgx")
 	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
 	must(t, err)
-	take := func(tx pgx.Tx) error { _, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5); return err }
+	take := func(tx pgx.Tx) error {
+		_, err := gapless.Pgx(tx).Next(t.Context(), "a", 1, 5)
+		return err
+	}
 	must(t, pgx.BeginFunc(t.Context(), pool, take))
 	for level, want := range map[pgx.TxIsoLevel]string{pgx.ReadCommitted: "", pgx.RepeatableRead: "40001", pgx.Serializable: "40001"} {
 		err := pgx.BeginTxFunc(t.Context(), pool, pgx.TxOptions{IsoLevel: level}, func(second pgx.Tx) error {

@@ -79,7 +79,7 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
 	for name := range c.RuntimeParams {
 		if query.Has(name) && name != "application_name" && name != "options" {
-			return nil, own, fmt.Errorf("unknown parameter %q: want schema, promotion, or one that pgx knows", name)
+			return nil, own, storeurl.Unknown(name, "schema, promotion, or one that pgx knows")
 		}
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)

@@ -81,7 +81,7 @@ func Connect(_ context.Context, text string) (*Engine, error) {
 	if err != nil || u.Scheme != "sqlite" || u.Host != "" || path == "" {
 		return nil, errors.New("sqlite: URL: want sqlite:FILE, such as sqlite:/var/lib/app/app.db, with special characters encoded")
 	}
-	if err := storeurl.Done(query, "none but space"); err != nil {
+	if err := storeurl.Done(query, "none"); err != nil {
 		return nil, fmt.Errorf("sqlite: URL: %w", err)
 	}
 	return New(path)

@@ -90,7 +90,8 @@ func option(problem string, valid bool, set func(*settings)) Option {
 
 // dial makes a client for each address. It does not connect.
 func (s *service[C]) dial(addresses []string, options []Option, newClient func(connect.HTTPClient, string, ...connect.ClientOption) C) error {
-	s.addresses, s.settings = addresses, settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
+	s.addresses = addresses
+	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
 	for i, option := range options {
 		if option.set == nil {
 			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)
@@ -105,15 +106,26 @@ func (s *service[C]) dial(addresses []string, options []Option, newClient func(c
 	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(s.settings.authorize))
 	for i, address := range addresses {
 		u, err := url.Parse(address)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if err != nil || !isBase(u) {
 			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user, password, parameters nor fragment", i+1)
 		}
-		if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && s.settings.token != nil && !s.settings.plaintext && u.Hostname() != "localhost" && !ip.IsLoopback() {
+		if s.settings.token != nil && !s.settings.plaintext && !isPrivate(u) {
 			return fmt.Errorf("client: address %d: http sends the token in the clear: want https, or WithPlaintext where a mesh or a proxy encrypts connections", i+1)
 		}
 		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
 	}
 	return nil
+}
+
+// isBase reports whether paths of procedures can follow a URL.
+func isBase(u *url.URL) bool {
+	web := u.Scheme == "http" || u.Scheme == "https"
+	return web && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// isPrivate reports whether nobody on the way can read what is sent to a URL.
+func isPrivate(u *url.URL) bool {
+	return u.Scheme == "https" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
 }
 
 // authorize adds the bearer token, and says what is wrong if a service with TLS is called without.
@@ -136,9 +148,12 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 
 const replicaTimeout = 10 * time.Second // the maximum time for which a call waits for one replica
 
+// A procedure is a method of a client, with a request and an answer.
+type procedure[C, Q, A any] func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error)
+
 // call tries one replica after the other, until one answers. What a replica took whose answer is lost, is lost, and never given
 // twice, so each call may be repeated. The error says what failed.
-func call[C, Q, A any](ctx context.Context, s *service[C], what string, do func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+func call[C, Q, A any](ctx context.Context, s *service[C], what string, do procedure[C, Q, A], message *Q) (*A, error) {
 	var failed error
 	first := int(s.current.Load())
 	for i := range s.replicas {

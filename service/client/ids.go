@@ -12,12 +12,11 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
-// An ID is of the kind of its space: randflake, ulid, or a layout of package snowflake.
+// An ID is of the kind of its space: randflake, or a layout of package snowflake.
 type ID interface {
-	randflake.ID | snowflake.ID | ulid.ID
+	randflake.ID | snowflake.ID
 	String() string
 }
 
@@ -77,7 +76,8 @@ func (s *IDs[I]) Mint(ctx context.Context) (I, error) {
 func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 	for {
 		took, call := s.take(dst[n:])
-		if n += took; n == len(dst) {
+		n += took
+		if n == len(dst) {
 			return n, nil
 		}
 		select {
@@ -96,18 +96,22 @@ func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 func (s *IDs[I]) take(dst []I) (n int, call *minting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left, now := 0, s.settings.now()
+	left := 0
+	now := s.settings.now()
 	for i := range s.ready {
 		b := &s.ready[i]
-		if max(now.Sub(b.asked), now.Round(0).Sub(b.asked).Abs()) > maxAge { // the monotonic clock stands still in a machine that is stopped
+		byClock := now.Round(0).Sub(b.asked).Abs() // as the monotonic clock stands still in a machine that is stopped
+		if max(now.Sub(b.asked), byClock) > maxAge {
 			b.ids = nil
 		}
 		k := copy(dst[n:], b.ids)
-		b.ids, n = b.ids[k:], n+k
+		b.ids = b.ids[k:]
+		n += k
 		left += len(b.ids)
 	}
 	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return len(b.ids) == 0 })
-	if s.minting == nil && (n < len(dst) || left <= s.settings.batch/4 && time.Now().After(s.retry)) {
+	few := left <= s.settings.batch/4 && time.Now().After(s.retry)
+	if s.minting == nil && (few || n < len(dst)) {
 		s.minting = &minting{done: make(chan struct{})}
 		go s.fetch(s.minting)
 	}
@@ -122,11 +126,12 @@ func (s *IDs[I]) fetch(m *minting) {
 	ids, err := s.mint(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.err = err; err == nil {
+	if err == nil {
 		s.ready = append(s.ready, batch[I]{asked, ids})
 	} else {
 		s.retry = time.Now().Add(mintPause)
 	}
+	m.err = err
 	s.minting = nil
 	close(m.done)
 }

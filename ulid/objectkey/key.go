@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -20,10 +21,7 @@ var (
 	ErrInvalidKey = errors.New("objectkey: invalid key")
 )
 
-const (
-	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ" // the digits of ULIDs
-	textSize  = 26
-)
+const textSize = 26 // characters of a ULID
 
 // A Format defines how a ULID becomes the key of an object: a prefix, the ULID's 26 characters, and a suffix.
 //
@@ -59,7 +57,7 @@ func New(format Format) (*Keys, error) {
 		last = split
 	}
 	// If a delimiter contained characters of ULIDs, a store would find folders where there are none.
-	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, crockford)) {
+	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, idtext.Crockford)) {
 		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidFormat, format.Delimiter)
 	}
 	return &Keys{

@@ -85,5 +85,8 @@ func (w *Worker) Next() (snowflake.ID, error) {
 
 // awaitsLease reports whether IDs that ended with err go on as soon as the keeper has another lease, and whether that can be.
 func (w *Worker) awaitsLease(err error) bool {
-	return w.keeper != nil && errors.Is(err, randflake.ErrLeaseEnded) && !errors.Is(w.keeper.Status().Err, lease.ErrRetired)
+	if w.keeper == nil || !errors.Is(err, randflake.ErrLeaseEnded) {
+		return false
+	}
+	return !errors.Is(w.keeper.Status().Err, lease.ErrRetired)
 }

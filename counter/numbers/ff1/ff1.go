@@ -4,8 +4,8 @@
 //
 // A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak. The tweak need not
 // be secret: it gives each use a permutation of its own. A number stands for its numerals, most significant first, so
-// the result is FF1 of these digits. radix^length must be less than 2^64, so there are at most 19 decimal digits. A [Wide] has
-// numbers of up to 126 bits, in halves.
+// the result is FF1 of these digits. A number has up to 64 bits, so there are at most 19 decimal digits; in two halves it has up to
+// 126 bits.
 //
 // As revision 1 of the standard demands, radix^length is at least a million. In a smaller range, an attacker who sees
 // many pairs of a number and its encryption can compute the others. In larger ranges that takes very many pairs, in the
@@ -47,56 +47,9 @@ type Cipher struct {
 }
 
 // New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. block must be AES, with a key
-// of any size that is used for nothing else. If radix^length is less than [MinDomain], or not less than 2^64, the error
-// wraps [ErrInvalidDomain].
+// of any size that is used for nothing else. If radix^length is less than [MinDomain], or half of the numerals have room for more than
+// 2^63 numbers, the error wraps [ErrInvalidDomain].
 func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
-	c, err := newCipher(block, radix, length, tweak)
-	if err != nil {
-		return nil, err
-	}
-	if c.domain == 0 {
-		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
-	}
-	return c, nil
-}
-
-// A Wide is FF1 as a Cipher is, for numbers that 64 bits are too few for. It is safe for concurrent use.
-type Wide struct{ halves *Cipher }
-
-// NewWide is New for numbers in two halves, of which the first has length/2 numerals and the second the others. A half has at most 63
-// bits, or the error wraps [ErrInvalidDomain].
-func NewWide(block cipher.Block, radix, length int, tweak []byte) (*Wide, error) {
-	c, err := newCipher(block, radix, length, tweak)
-	if err == nil && c.right > 1<<63 {
-		err = fmt.Errorf("%w: radix %d, length %d: want halves of at most 2^63 numbers", ErrInvalidDomain, radix, length)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Wide{c}, nil
-}
-
-// Encrypt returns the halves of the number that stands for that of high and low. It panics if one is too large.
-func (w *Wide) Encrypt(high, low uint64) (uint64, uint64) {
-	w.check(high, low)
-	return w.halves.encrypt(high, low)
-}
-
-// Decrypt returns the halves of the number that that of high and low stands for. It panics if one is too large.
-func (w *Wide) Decrypt(high, low uint64) (uint64, uint64) {
-	w.check(high, low)
-	return w.halves.decrypt(high, low)
-}
-
-func (w *Wide) check(high, low uint64) {
-	if high >= w.halves.left || low >= w.halves.right {
-		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d", high, low, w.halves.left, w.halves.right))
-	}
-}
-
-// newCipher checks that there are enough numbers and that the halves fit 64 bits. It precomputes what is the same for all numbers: only the last block of
-// a round's CBC-MAC contains the round and the number.
-func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if block.BlockSize() != 16 {
 		return nil, fmt.Errorf("ff1: cipher with blocks of %d bytes: want AES", block.BlockSize())
 	}
@@ -105,31 +58,38 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 	}
 	u := length / 2
 	v := length - u
-	c := &Cipher{encryptAES: block.Encrypt}
-	var fits bool
-	c.left, _ = power(radix, u)
-	if c.right, fits = power(radix, v); !fits {
-		return nil, fmt.Errorf("%w: radix %d, length %d: want less than 2^64 numbers", ErrInvalidDomain, radix, length)
+	left, _ := power(radix, u)
+	right, fits := power(radix, v)
+	if !fits || right > 1<<63 {
+		return nil, fmt.Errorf("%w: radix %d, length %d: want at most 2^63 numbers of %d numerals", ErrInvalidDomain, radix, length, v)
 	}
-	high, domain := bits.Mul64(c.left, c.right)
+	high, domain := bits.Mul64(left, right)
 	if high == 0 && domain < MinDomain {
 		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
 			ErrInvalidDomain, radix, length, domain, MinDomain)
 	}
-	if high == 0 {
-		c.domain = domain
+	if high > 0 {
+		domain = 0
 	}
-	c.numberBytes = (bits.Len64(c.right-1) + 7) / 8
-	c.wide = c.numberBytes > 4
+	numberBytes := (bits.Len64(right-1) + 7) / 8
+	c := &Cipher{
+		encryptAES:  block.Encrypt,
+		domain:      domain,
+		left:        left,
+		right:       right,
+		numberBytes: numberBytes,
+		wide:        numberBytes > 4,
+	}
 
+	// Only the last block of a round's CBC-MAC contains the round and the number. What is before it is the same for all numbers.
 	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
 	p = binary.BigEndian.AppendUint32(p, uint32(length))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
 	q := append(p, tweak...)
-	for (len(q)+1+c.numberBytes)%16 != 0 {
+	for (len(q)+1+numberBytes)%16 != 0 {
 		q = append(q, 0)
 	}
-	q = append(q, make([]byte, 1+c.numberBytes)...)
+	q = append(q, make([]byte, 1+numberBytes)...)
 	for len(q) > 16 {
 		xor(&c.mac, q)
 		block.Encrypt(c.mac[:], c.mac[:])
@@ -143,10 +103,11 @@ func newCipher(block cipher.Block, radix, length int, tweak []byte) (*Cipher, er
 func power(radix, n int) (product uint64, fits bool) {
 	product = 1
 	for range n {
-		var high uint64
-		if high, product = bits.Mul64(product, uint64(radix)); high != 0 {
+		high, next := bits.Mul64(product, uint64(radix))
+		if high != 0 {
 			return 0, false
 		}
+		product = next
 	}
 	return product, true
 }
@@ -157,7 +118,7 @@ func xor(into *[16]byte, block []byte) {
 	}
 }
 
-// Domain returns how many numbers there are: radix^length.
+// Domain returns how many numbers there are: radix^length, or 0 if that has more than 64 bits.
 func (c *Cipher) Domain() uint64 { return c.domain }
 
 // Encrypt returns the number that stands for n. It panics unless n is less than Domain.
@@ -177,6 +138,25 @@ func (c *Cipher) Decrypt(n uint64) uint64 {
 func (c *Cipher) check(n uint64) {
 	if n >= c.domain {
 		panic(fmt.Sprintf("ff1: number %d: want less than %d", n, c.domain))
+	}
+}
+
+// EncryptHalves is Encrypt for a number in two halves, of which the first has length/2 numerals and the second the others: for those
+// that 64 bits are too few for. It panics if a half is too large.
+func (c *Cipher) EncryptHalves(high, low uint64) (uint64, uint64) {
+	c.checkHalves(high, low)
+	return c.encrypt(high, low)
+}
+
+// DecryptHalves is Decrypt for a number in halves, as EncryptHalves has them.
+func (c *Cipher) DecryptHalves(high, low uint64) (uint64, uint64) {
+	c.checkHalves(high, low)
+	return c.decrypt(high, low)
+}
+
+func (c *Cipher) checkHalves(high, low uint64) {
+	if high >= c.left || low >= c.right {
+		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d", high, low, c.left, c.right))
 	}
 }
 

@@ -10,12 +10,14 @@ import (
 // A Ledger records what generators make, and fails the test if an ID comes twice or breaks a rule. It is safe for concurrent use.
 type Ledger[T comparable] struct {
 	testing.TB
-	Check   func(id T) error  // what else is wrong with an ID; or nil
-	Compare func(a, b T) int  // nil, or each ID is greater than all that were returned before the call for it
-	newest  atomic.Pointer[T] // if IDs are ordered
-	wrong   atomic.Int64      // IDs that were found wrong
-	mu      sync.Mutex        // guards seen
-	seen    map[T]struct{}
+	Check   func(id T) error // what else is wrong with an ID; or nil
+	Compare func(a, b T) int // nil, or each ID is greater than all that were returned before the call for it
+
+	newest atomic.Pointer[T] // if IDs are ordered
+	wrong  atomic.Int64      // IDs that were found wrong
+
+	mu   sync.Mutex
+	seen map[T]struct{}
 }
 
 // reported is how many wrong IDs a ledger shows. A wrong cipher makes nothing but wrong ones.
@@ -24,7 +26,8 @@ const reported = 10
 // report shows a wrong ID. From the eleventh on it only counts them, and the test ends with how many there were.
 func (l *Ledger[T]) report(format string, args ...any) {
 	l.Helper()
-	switch n := l.wrong.Add(1); {
+	n := l.wrong.Add(1)
+	switch {
 	case n <= reported:
 		l.Errorf(format, args...)
 	case n == reported+1:
@@ -75,16 +78,27 @@ func (l *Ledger[T]) Take(dst []T, fill func([]T) (int, error)) (n int, err error
 		}
 		before = &id
 	}
-	for newest := l.newest.Load(); n > 0 && (newest == nil || l.Compare(*newest, *before) < 0); newest = l.newest.Load() {
-		if l.newest.CompareAndSwap(newest, before) {
-			break
-		}
+	if n > 0 {
+		l.raise(before)
 	}
 	return n, err
 }
 
-// AtOnce has 8 goroutines make IDs, each in so many rounds and by one way after the other. A goroutine ends where next, which gets
-// the error of each call, returns false.
+// raise makes id the newest one, unless there is a newer one.
+func (l *Ledger[T]) raise(id *T) {
+	for {
+		newest := l.newest.Load()
+		if newest != nil && l.Compare(*newest, *id) >= 0 {
+			return
+		}
+		if l.newest.CompareAndSwap(newest, id) {
+			return
+		}
+	}
+}
+
+// AtOnce has 8 goroutines make IDs, each for a number of rounds, and by each way in turn. next gets the error of each call. Where it
+// returns false, the goroutine ends.
 func (l *Ledger[T]) AtOnce(rounds int, next func(err error) bool, ways ...func(dst []T) (int, error)) {
 	l.Helper()
 	var makers sync.WaitGroup
@@ -92,7 +106,10 @@ func (l *Ledger[T]) AtOnce(rounds int, next func(err error) bool, ways ...func(d
 		makers.Go(func() {
 			ids := make([]T, 5)
 			for round := range rounds {
-				if _, err := l.Take(ids[:1+(round+i)%5], ways[(round/100+i)%len(ways)]); !next(err) {
+				n := 1 + (round+i)%5
+				way := ways[(round/100+i)%len(ways)]
+				_, err := l.Take(ids[:n], way)
+				if !next(err) {
 					return
 				}
 			}
@@ -104,12 +121,13 @@ func (l *Ledger[T]) AtOnce(rounds int, next func(err error) bool, ways ...func(d
 // One is Fill for a function that makes one ID at a time.
 func One[T any](generate func() (T, error)) func(dst []T) (int, error) {
 	return func(dst []T) (n int, err error) {
-		for n < len(dst) && err == nil {
-			if dst[n], err = generate(); err == nil {
-				n++
+		for i := range dst {
+			dst[i], err = generate()
+			if err != nil {
+				return i, err
 			}
 		}
-		return n, err
+		return len(dst), nil
 	}
 }
 
@@ -120,6 +138,10 @@ func Ways[T any](ctx context.Context, g interface {
 	Wait(context.Context) (T, error)
 	FillWait(context.Context, []T) (int, error)
 }) []func(dst []T) (int, error) {
-	return []func(dst []T) (int, error){One(g.Generate), g.Fill,
-		One(func() (T, error) { return g.Wait(ctx) }), func(dst []T) (int, error) { return g.FillWait(ctx, dst) }}
+	return []func(dst []T) (int, error){
+		One(g.Generate),
+		g.Fill,
+		One(func() (T, error) { return g.Wait(ctx) }),
+		func(dst []T) (int, error) { return g.FillWait(ctx, dst) },
+	}
 }

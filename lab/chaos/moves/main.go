@@ -130,7 +130,8 @@ func writeMoves(out io.Writer, results []result) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "moved\tkilled\tnew ones make IDs after\told ones go on for\trefused\tIDs\tequal")
 	for _, r := range results {
-		first, left := r.first.Round(100*time.Millisecond), r.left.Round(100*time.Millisecond)
+		first := r.first.Round(100 * time.Millisecond)
+		left := r.left.Round(100 * time.Millisecond)
 		fmt.Fprintf(table, "%s\t%d times\t%v\t%v\t%d\t%d\t%d\n", r.what, r.kills, first, left, r.refused, r.ids, r.equal)
 	}
 	table.Flush()

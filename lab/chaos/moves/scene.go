@@ -93,14 +93,21 @@ func (s *scene) start(ctx context.Context, e *engine.Engine) error {
 	if _, err := space.TakeNumbers(ctx, "n", lease.Period{}, counted); err != nil {
 		return err
 	}
-	s.old, err = beginAll(ctx, each, s.secret, func() (*lease.Space, error) { return s.open(ctx, e) })
+	s.old, err = s.beginOn(ctx, e)
 	return err
+}
+
+// beginOn starts processes on the space in an engine.
+func (s *scene) beginOn(ctx context.Context, e *engine.Engine) ([]*process, error) {
+	open := func() (*lease.Space, error) { return s.open(ctx, e) }
+	return beginAll(ctx, each, s.secret, open)
 }
 
 // goOn starts the new processes, and returns a window after the floor.
 func (s *scene) goOn(ctx context.Context, e *engine.Engine) (err error) {
 	s.from = time.Now()
-	if s.new, err = beginAll(ctx, each, s.secret, func() (*lease.Space, error) { return s.open(ctx, e) }); err != nil {
+	s.new, err = s.beginOn(ctx, e)
+	if err != nil {
 		return err
 	}
 	info, err := s.new[0].space.Info(ctx)
@@ -122,10 +129,11 @@ func wait(ctx context.Context, d time.Duration) error {
 // move moves the space once its processes have lived three windows, and runs the move again whenever it is killed.
 func (s *scene) move(ctx context.Context, from, to *engine.Engine, r *result) {
 	defer s.finish(r)
-	if r.err = s.start(ctx, from); r.err != nil {
-		return
+	r.err = s.start(ctx, from)
+	if r.err == nil {
+		r.err = wait(ctx, 3*limits.Window)
 	}
-	if r.err = wait(ctx, 3*limits.Window); r.err != nil {
+	if r.err != nil {
 		return
 	}
 	k := &killer{killed: map[string]bool{}}

@@ -154,7 +154,8 @@ func (r result) check(s scene) (errs []error) {
 
 // play starts processes, loses data, starts another process, and watches all of them.
 func (s scene) play(ctx context.Context, dir string) (r result) {
-	if r.err = os.Mkdir(dir, 0o755); r.err != nil {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		r.err = err
 		return r
 	}
 	secret := randflake.NewSecret()
@@ -192,7 +193,10 @@ func (s scene) play(ctx context.Context, dir string) (r result) {
 		{old - young, func() error { return start("young", young) }},
 		{old, func() error { return s.lose(e) }},
 		{old + time.Second, func() error { return start("new", -1) }},
-		{old + after, func() (err error) { r.losses, _, err = e.Losses(ctx); return err }},
+		{old + after, func() (err error) {
+			r.losses, _, err = e.Losses(ctx)
+			return err
+		}},
 	}
 	for _, step := range steps {
 		select {
@@ -201,7 +205,8 @@ func (s scene) play(ctx context.Context, dir string) (r result) {
 			r.err = errors.New("interrupted")
 			return r
 		}
-		if r.err = cmp.Or(step.do(), r.ended()); r.err != nil {
+		r.err = cmp.Or(step.do(), r.ended())
+		if r.err != nil {
 			return r
 		}
 	}

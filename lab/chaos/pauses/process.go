@@ -73,10 +73,12 @@ func launch(path, store string, secret randflake.Secret, age time.Duration) (*pr
 	}
 	defer writer.Close()
 	cmd := exec.Command("/proc/self/exe", "worker")
-	cmd.Stdout, cmd.Stderr = writer, log
+	cmd.Stdout = writer
+	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2", "RANDFLAKE_STORE="+store, "RANDFLAKE_SECRET="+secret.Hex())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
-	if p.child, err = servers.StartProcess(cmd); err != nil {
+	p.child, err = servers.StartProcess(cmd)
+	if err != nil {
 		reader.Close()
 		return nil, err
 	}

@@ -39,6 +39,14 @@ func CheckURL(url string) error {
 	return nil
 }
 
+// Unknown is the error for a parameter that an engine doesn't know. Spaces are not the engines', so it says where their names go.
+func Unknown(name, want string) error {
+	if name == "space" {
+		want += "; an engine's URL has no space: say lease.Config{Name: ...}, or open the URL by lease/url"
+	}
+	return fmt.Errorf("unknown parameter %q: want %s", name, want)
+}
+
 // Take removes a parameter and returns its value.
 func Take(query url.Values, name string) string {
 	defer query.Del(name)
@@ -60,7 +68,7 @@ func TakeWord(query url.Values, name, word string) (bool, error) {
 // Done refuses parameters that are left.
 func Done(query url.Values, want string) error {
 	for name := range query {
-		return fmt.Errorf("unknown parameter %q: want %s", name, want)
+		return Unknown(name, want)
 	}
 	return nil
 }

@@ -45,12 +45,12 @@ func Example() {
 	}
 	defer page.Body.Close()
 	for lines := bufio.NewScanner(page.Body); lines.Scan(); {
-		if strings.Contains(lines.Text(), "issued") {
+		if strings.Contains(lines.Text(), "claimed") {
 			fmt.Println(lines.Text())
 		}
 	}
 	// Output:
-	// # HELP randflake_ids_issued_total IDs made.
-	// # TYPE randflake_ids_issued_total counter
-	// randflake_ids_issued_total{ids="orders"} 1000
+	// # HELP randflake_ids_claimed_total IDs claimed by callers, without the latest: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins.
+	// # TYPE randflake_ids_claimed_total counter
+	// randflake_ids_claimed_total{ids="orders"} 1000
 }

@@ -22,17 +22,16 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
 
-type kind struct {
+// A coding is how an error is sent.
+type coding struct {
 	err    error
 	code   connect.Code
-	reason string
-	inner  bool
+	reason string // in ErrorInfo, by which the client can distinguish it
+	inner  bool   // its text may have that of a driver or of the data, such as addresses, which clients must not see
 }
 
-// kinds are the errors that the service sends with a code of their own. The client can distinguish those with a reason, by the
-// ErrorInfo that Describe adds. The text of an inner error may contain text of a driver or of the data, such as addresses, which
-// clients must not see.
-var kinds = []kind{
+// codings are the errors that the service sends with a code of their own. The first one counts that an error wraps.
+var codings = []coding{
 	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", false},
 	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", false},
 	{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", false},
@@ -70,30 +69,31 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		return sent, true
 	}
-	k := kindOf(err)
-	if k.err == nil {
-		k = kindOf(lease.ErrStore)
+	as := codingOf(err)
+	if as.err == nil {
+		as = codingOf(lease.ErrStore)
 	}
-	known := &knownError{k.err.Error() + "; the service's log has more", []error{k.err}}
-	if !k.inner {
-		if known.text = err.Error(); place != "" {
-			known.text = strings.ReplaceAll(known.text, place, "its space")
-		}
+	known := &knownError{as.err.Error() + "; the service's log has more", []error{as.err}}
+	if !as.inner {
+		known.text = err.Error()
+	}
+	if place != "" {
+		known.text = strings.ReplaceAll(known.text, place, "its space")
 	}
 	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
 		known.all = append(known.all, wait)
 	}
-	return connect.NewError(k.code, known), !k.inner
+	return connect.NewError(as.code, known), !as.inner
 }
 
-// kindOf returns the first kind of an error, or the zero kind.
-func kindOf(err error) kind {
-	for _, k := range kinds {
-		if errors.Is(err, k.err) {
-			return k
+// codingOf returns how an error is sent, or the zero coding.
+func codingOf(err error) coding {
+	for _, c := range codings {
+		if errors.Is(err, c.err) {
+			return c
 		}
 	}
-	return kind{}
+	return coding{}
 }
 
 // A knownError stands for errors of the library: on its way, with the text that clients may see, or as received.
@@ -126,7 +126,7 @@ const (
 // Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's code if
 // it has no other, and google.rpc.RetryInfo if trying again helps.
 func Describe(failed *connect.Error, procedure string, again bool) {
-	reason := cmp.Or(kindOf(failed).reason, strings.ToUpper(failed.Code().String()))
+	reason := cmp.Or(codingOf(failed).reason, strings.ToUpper(failed.Code().String()))
 	info := &errdetails.ErrorInfo{Reason: reason, Domain: domain, Metadata: map[string]string{"procedure": procedure}}
 	details, pause := []proto.Message{info}, retryAfter
 	if errors.Is(failed, randflake.ErrLeaseEnded) {
@@ -162,13 +162,13 @@ func Received(err error) error {
 		if !ok || info.Domain != domain {
 			continue
 		}
-		for _, k := range kinds {
-			if k.reason == "" || k.reason != info.Reason {
+		for _, c := range codings {
+			if c.reason == "" || c.reason != info.Reason {
 				continue
 			}
-			known := []error{k.err, sent}
+			known := []error{c.err, sent}
 			if second, err := strconv.ParseInt(info.Metadata[until], 10, 64); err == nil {
-				known = append(known, &lease.WaitError{Err: k.err, Until: time.Unix(second, 0).UTC(), Why: sent.Message()})
+				known = append(known, &lease.WaitError{Err: c.err, Until: time.Unix(second, 0).UTC(), Why: sent.Message()})
 			}
 			return &knownError{sent.Message(), known}
 		}
@@ -178,10 +178,30 @@ func Received(err error) error {
 
 // Counter returns the message for a counter.
 func Counter(c lease.Counter) *api.Counter {
-	return &api.Counter{Name: c.Name, Start: c.Start, Step: c.Step, End: c.End, Periods: c.Periods, Check: c.Check, Next: c.Next, Period: c.Period, Lost: c.Lost}
+	return &api.Counter{
+		Name:    c.Name,
+		Start:   c.Start,
+		Step:    c.Step,
+		End:     c.End,
+		Periods: c.Periods,
+		Check:   c.Check,
+		Next:    c.Next,
+		Period:  c.Period,
+		Lost:    c.Lost,
+	}
 }
 
 // ReadCounter reads what Counter returned.
 func ReadCounter(c *api.Counter) lease.Counter {
-	return lease.Counter{Name: c.GetName(), Start: c.GetStart(), Step: c.GetStep(), End: c.GetEnd(), Periods: c.GetPeriods(), Check: c.GetCheck(), Next: c.GetNext(), Period: c.GetPeriod(), Lost: c.GetLost()}
+	return lease.Counter{
+		Name:    c.GetName(),
+		Start:   c.GetStart(),
+		Step:    c.GetStep(),
+		End:     c.GetEnd(),
+		Periods: c.GetPeriods(),
+		Check:   c.GetCheck(),
+		Next:    c.GetNext(),
+		Period:  c.GetPeriod(),
+		Lost:    c.GetLost(),
+	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
-	"github.com/randflake/randflake/ulid"
 )
 
 // place is where the data is, which no client may see, nor what a driver says of it.
@@ -55,7 +54,6 @@ func TestError(t *testing.T) {
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", more},
 		{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", ": of its space"},
 		{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
-		{ulid.ErrInvalidID, connect.CodeInvalidArgument, "", ": of its space"},
 		{randflake.ErrExhausted, connect.CodeUnavailable, "", ": of its space"},
 		{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", ": of its space"},
 		{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", ": of its space"},
@@ -88,7 +86,7 @@ func TestError(t *testing.T) {
 		if info := detail[*errdetails.ErrorInfo](sent); info.GetReason() != reason || info.GetDomain() != "randflake" || info.GetMetadata()["procedure"] != "procedure" {
 			t.Errorf("%v: described as %v, want reason %s", had, info, reason)
 		}
-		for _, k := range kinds {
+		for _, k := range codings {
 			if k.err != tt.err && k.reason != "" && errors.Is(got, k.err) {
 				t.Errorf("%v: received as %v, too", had, k.err)
 			}

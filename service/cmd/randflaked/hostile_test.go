@@ -24,7 +24,7 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// newDemo starts a service as --dev does, but with probes, and bounds for which a test need not wait long. It returns a client for it.
+// newDemo starts a service as --dev does, but with probes, and limits for which a test need not wait long. It returns a client for it.
 func newDemo(t *testing.T, connections int) (*process, *http.Client) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
@@ -35,7 +35,7 @@ func newDemo(t *testing.T, connections int) (*process, *http.Client) {
 			c.Probes = "localhost:0"
 		}
 		return c, err
-	}, client, func(b *bounds) {
+	}, client, func(b *limits) {
 		b.connections, b.header, b.read, b.write, b.idle = connections, time.Second, time.Second, time.Second, time.Second
 	}), client
 }
@@ -223,7 +223,7 @@ func TestHalfCalls(t *testing.T) {
 		c.Rules = []config.Rule{{Principals: []string{"*"}, Spaces: []string{"demo"}, Verbs: []string{"mint"}}}
 		return c, nil
 	}
-	p := start(t, read, client, func(b *bounds) { b.read = 5 * time.Minute })
+	p := start(t, read, client, func(b *limits) { b.read = 5 * time.Minute })
 	mint := func(who string) int {
 		request, err := http.NewRequest(http.MethodPost, p.url+"/randflake.v1.IDService/Mint", strings.NewReader(`{"space":"demo"}`))
 		must(t, err)
@@ -256,7 +256,7 @@ func TestHungReader(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	must(t, err)
 	defer reader.Close()
-	lines, given := &brief{Writer: writer}, error(nil)
+	lines, given := &timedWriter{Writer: writer}, error(nil)
 	for range 100 { // of which a pipe holds 64
 		_, err := lines.Write(make([]byte, 1024))
 		given = cmp.Or(given, err)

@@ -38,7 +38,7 @@ import (
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	problems := &brief{Writer: os.Stderr}
+	problems := &timedWriter{Writer: os.Stderr}
 	if err := run(os.Args[1:], os.Stdout, problems); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(problems, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)

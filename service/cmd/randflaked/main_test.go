@@ -50,8 +50,8 @@ type process struct {
 	gone         chan struct{}
 }
 
-// start starts a service, with the bounds that are usual but for those given, and waits until it is ready.
-func start(t *testing.T, read func() (*config.Config, error), client *http.Client, changed ...func(*bounds)) *process {
+// start starts a service, with the limits that are usual but for those given, and waits until it is ready.
+func start(t *testing.T, read func() (*config.Config, error), client *http.Client, changed ...func(*limits)) *process {
 	t.Helper()
 	b := usual
 	b.leave, b.drain, b.renewal = time.Second, 300*time.Millisecond, 10*time.Millisecond
@@ -59,7 +59,7 @@ func start(t *testing.T, read func() (*config.Config, error), client *http.Clien
 		change(&b)
 	}
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, bounds: b}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, limits: b}
 	must(t, p.start())
 	go func() {
 		p.ended <- p.run(p.stop, p.reload)

@@ -55,7 +55,7 @@ rules: [{principals: [web], spaces: [%[2]s], verbs: [inspect]}]
 	pair := r.added.sign("web.example")
 	r.new.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	file := r.write("randflaked.yaml", r.texts[0])
-	r.process = start(t, func() (*config.Config, error) { return config.Read(file) }, r.client(""), func(b *bounds) { b.renewal = time.Hour })
+	r.process = start(t, func() (*config.Config, error) { return config.Read(file) }, r.client(""), func(b *limits) { b.renewal = time.Hour })
 	return r
 }
 

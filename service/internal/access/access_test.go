@@ -126,22 +126,6 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("more than there is: error %v", err)
 			}
 		}
-		began, waited := time.Now(), make(chan time.Duration, maxWaiting+1)
-		for range maxWaiting + 1 {
-			go func() {
-				if _, err := take("a", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("a call that waits in vain: error %v", err)
-				}
-				waited <- time.Since(began)
-			}()
-		}
-		if first, second := <-waited, <-waited; first != 0 || second == 0 {
-			t.Errorf("of one more call than may wait, the first two fail after %v and %v: want one at once", first, second)
-		}
-		synctest.Wait()
-		for range maxWaiting - 1 {
-			<-waited
-		}
 		go func() { time.Sleep(time.Second / 2); done["a"]() }()
 		written, err := take("f", maxAnswer/4)
 		if err != nil {

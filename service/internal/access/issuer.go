@@ -1,12 +1,9 @@
 package access
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -44,17 +41,19 @@ type keys struct {
 
 	mu     sync.Mutex
 	set    jose.JSONWebKeySet
-	loaded time.Time     // when the set was asked for
-	next   time.Time     // no fetch before it
-	pause  time.Duration // after the last failure
+	loaded time.Time // when the set was asked for
+	next   time.Time // no fetch before it
 }
 
 const (
 	keysFresh = 10 * time.Minute
 	keysLast  = time.Hour
-	keysPause = time.Minute // between two fetches; without usable keys, it grows up to this
+	keysPause = time.Minute // between two fetches
+	keysRetry = time.Second // after one that failed, without keys that can be used
 	fetchTime = 5 * time.Second
 	leeway    = 30 * time.Second // by which clocks may differ
+
+	maxWaiting = 500 // callers, who have no place yet: each may have a large header
 )
 
 var never = time.Unix(1<<40, 0)
@@ -74,7 +73,7 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 		}
 		i.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
 	}
-	if c.JWKS == "" || strings.HasPrefix(c.JWKS, "https:") {
+	if i.byURL() {
 		return i, nil
 	}
 	set, err := i.load(context.Background())
@@ -83,22 +82,6 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 	}
 	i.keys = &keys{set: set, loaded: never, next: never} // they change with the configuration alone
 	return i, nil
-}
-
-// Authorities reads the certificates of authorities from a file in PEM, which has nothing else.
-func Authorities(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
-	pool, n := x509.NewCertPool(), 0
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
-			pool.AddCert(c)
-			n++
-		}
-	}
-	if all := bytes.Count(text, []byte("-----BEGIN ")); err == nil && (n == 0 || n < all) {
-		err = fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and one at least", file, n, all)
-	}
-	return pool, err
 }
 
 // verify returns the subject of a token if its signature, issuer, audience and times are right. A token without an
@@ -154,7 +137,7 @@ func (i *issuer) find(ctx context.Context, name string) (found []jose.JSONWebKey
 		return found, nil
 	}
 	defer i.waiting.Add(-1)
-	if n := i.waiting.Add(1); fetched != nil && n <= maxWaiting {
+	if i.waiting.Add(1) <= maxWaiting && fetched != nil {
 		select {
 		case <-fetched:
 			return i.find(ctx, name) // which fetches no more for a while
@@ -172,39 +155,27 @@ func (i *issuer) fetch() {
 	set, err := i.load(ctx)
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	pause := keysPause
 	if err == nil {
-		i.set, i.loaded, i.next, i.pause = set, began, time.Now().Add(keysPause), 0
-		return
+		i.set = set
+		i.loaded = began
+	} else if time.Since(i.loaded) > keysLast {
+		pause = keysRetry
 	}
-	if i.pause = min(2*i.pause+time.Second, keysPause); time.Since(i.loaded) <= keysLast {
-		i.pause = keysPause
+	i.next = time.Now().Add(pause)
+	if err != nil {
+		i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour", "issuer", i.Issuer.Issuer, "error", err)
 	}
-	i.next = time.Now().Add(i.pause)
-	i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour", "issuer", i.Issuer.Issuer, "error", err)
 }
 
 // load reads the keys for signatures. It leaves out those that it can't read, as they may be of a kind of the future.
 func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
-	from := i.JWKS
-	if from == "" {
-		var found struct {
-			Issuer string
-			JWKS   string `json:"jwks_uri"`
-		}
-		if err := i.read(ctx, strings.TrimSuffix(i.Issuer.Issuer, "/")+"/.well-known/openid-configuration", &found); err != nil {
-			return set, err
-		}
-		if found.Issuer != i.Issuer.Issuer || !strings.HasPrefix(found.JWKS, "https:") {
-			return set, fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: want this issuer, and an https URL", found.Issuer, found.JWKS)
-		}
-		from = found.JWKS
-	}
 	var sent struct{ Keys []json.RawMessage }
-	if err := i.read(ctx, from, &sent); err != nil {
+	if err := i.read(ctx, &sent); err != nil {
 		return set, err
 	}
 	if sent.Keys == nil {
-		return set, fmt.Errorf("access: %s has no keys: want a set of JSON web keys", from)
+		return set, fmt.Errorf("access: %s has no keys: want a set of JSON web keys", i.JWKS)
 	}
 	for _, text := range sent.Keys {
 		var key jose.JSONWebKey
@@ -215,16 +186,19 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 	return set, nil
 }
 
-// read reads the JSON of a file or URL, at most a megabyte.
-func (i *issuer) read(ctx context.Context, from string, into any) error {
-	if !strings.HasPrefix(from, "https:") {
-		text, err := os.ReadFile(from)
+// byURL reports whether the keys are at a URL, and not in a file.
+func (i *issuer) byURL() bool { return strings.HasPrefix(i.JWKS, "https:") }
+
+// read reads the JSON of the file, or of the URL at most a megabyte.
+func (i *issuer) read(ctx context.Context, into any) error {
+	if !i.byURL() {
+		text, err := os.ReadFile(i.JWKS)
 		if err != nil {
 			return err
 		}
 		return json.Unmarshal(text, into)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.JWKS, nil)
 	if err == nil && i.TokenFile != "" {
 		var token []byte
 		token, err = os.ReadFile(i.TokenFile)
@@ -239,7 +213,7 @@ func (i *issuer) read(ctx context.Context, from string, into any) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("access: %s answers %s", from, answer.Status)
+		return fmt.Errorf("access: %s answers %s", i.JWKS, answer.Status)
 	}
 	return json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(into)
 }

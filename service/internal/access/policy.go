@@ -2,15 +2,18 @@
 package access
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +124,27 @@ func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
 		_, err := chain[len(chain)-1].Verify(roots)
 		return err == nil && !slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
 	})
+}
+
+// Authorities reads the certificates of authorities from a file in PEM, which has nothing else.
+func Authorities(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	n := 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			pool.AddCert(c)
+			n++
+		}
+	}
+	all := bytes.Count(text, []byte("-----BEGIN "))
+	if n == 0 || n < all {
+		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and at least one", file, n, all)
+	}
+	return pool, nil
 }
 
 // anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to

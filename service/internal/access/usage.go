@@ -3,11 +3,13 @@ package access
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 )
+
+// maxPlaces is how many requests of one principal, or of all strangers, may be under way: each may have a large header and half a body.
+const maxPlaces = 1000
 
 // Limits on the IDs and numbers in answers that are being made or written, so that clients that don't read can't fill
 // the memory. One takes about 64 bytes.
@@ -15,8 +17,6 @@ const (
 	maxAnswers = 1 << 19
 	maxAnswer  = maxAnswers / 2 // of one principal
 	negligible = 16             // takes less than the call itself
-	maxPlaces  = 1000           // requests of one principal, or of all strangers, that are under way: each may have a large header and half a body
-	maxWaiting = 500            // calls of one principal that wait for room, or for an issuer's keys: each may have a large header and body
 )
 
 // Usage counts the calls and answers of principals, as far as this process knows them. It is safe for concurrent use.
@@ -32,7 +32,6 @@ type Usage struct {
 type part struct {
 	places  *semaphore.Weighted
 	answers *semaphore.Weighted
-	waiting atomic.Int32
 }
 
 type user struct {
@@ -69,17 +68,12 @@ func (u *Usage) part(principal string) *part {
 	return u.parts[principal]
 }
 
-// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends; if maxWaiting calls wait already, it
-// fails at once as at a deadline. The caller calls done when the answer was written.
+// Answer waits until there is room for an answer with n IDs or numbers, or ctx ends. The caller calls done when the answer was written.
 func (u *Usage) Answer(ctx context.Context, principal string, n int64) (done func(), err error) {
 	if n <= negligible {
 		return func() {}, nil
 	}
 	part := u.part(principal)
-	defer part.waiting.Add(-1)
-	if part.waiting.Add(1) > maxWaiting {
-		return nil, context.DeadlineExceeded
-	}
 	if err := part.answers.Acquire(ctx, n); err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@ type bed struct {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// newBed starts the replicas, by their clocks.
-func newBed(t *testing.T, clocks ...func() time.Time) *bed {
+// newBed starts the replicas.
+func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{T: t, data: leasetest.NewMemory()}
 	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{New: true})
@@ -44,9 +44,6 @@ func newBed(t *testing.T, clocks ...func() time.Time) *bed {
 	b.Cleanup(func() { made.Close() })
 	for i := range b.down {
 		s := server.New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
-			if len(clocks) > i {
-				c.Clock = clocks[i]
-			}
 			return lease.Open(ctx, b.data.Connect(), c)
 		}, quiet)
 		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
@@ -232,28 +229,5 @@ func TestSeries(t *testing.T) {
 	}
 	if _, err := b.counters(0).OpenStrict(t.Context(), "invoices"); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("without a period: %v", err)
-	}
-}
-
-// TestReplicaWithWrongClock: leases are granted although the clock of the first replica is a day off, either way.
-func TestReplicaWithWrongClock(t *testing.T) {
-	for _, off := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		var wrong atomic.Bool
-		b := newBed(t, func() time.Time {
-			if wrong.Load() {
-				return time.Now().Add(off)
-			}
-			return time.Now()
-		})
-		b.data.SetClock(time.Now)
-		leases, window := b.leases(0), time.Now().Unix()/60
-		wrong.Store(true)
-		if _, err := leases.Take(t.Context(), window, window, 1); err != nil {
-			t.Errorf("%v off: %v", off, err)
-		}
-		b.addresses[1] = b.addresses[0]
-		if _, err := b.leases(0).Take(t.Context(), window, window, 1); !errors.Is(err, lease.ErrClock) {
-			t.Errorf("%v off, alone: error %v", off, err)
-		}
 	}
 }

@@ -16,27 +16,29 @@ type caller struct {
 	request   string // ID of the request
 }
 
-// A trail is the audit log: a line of JSON for each thing that somebody did, or was denied. No secret, token or key is in a line.
-type trail struct {
+// An auditLog has a line of JSON for each thing that somebody did, or was denied. No secret, token or key is in a line.
+type auditLog struct {
 	*slog.Logger
 	lost atomic.Uint64 // lines that could not be written
 }
 
-// newTrail returns a log that passes each line to write, in one call, and tells the logger once a minute of lines that can't be
-// written.
-func newTrail(write func(line []byte) (int, error), logger *slog.Logger) *trail {
-	t, report := &trail{}, rate.Sometimes{Interval: time.Minute}
-	t.Logger = slog.New(slog.NewJSONHandler(writer(func(line []byte) (n int, err error) {
-		if n, err = write(line); err != nil && n == 0 {
+// newAuditLog returns a log that passes each line to write, in one call. The logger is told of lines that can't be written, once a minute.
+func newAuditLog(write func(line []byte) (int, error), logger *slog.Logger) *auditLog {
+	a := &auditLog{}
+	report := rate.Sometimes{Interval: time.Minute}
+	lines := writer(func(line []byte) (int, error) {
+		n, err := write(line)
+		if err != nil && n == 0 {
 			n, err = write(line) // as the file may have been closed meanwhile: then another one has replaced it
 		}
 		if err != nil {
-			lost := t.lost.Add(1)
+			lost := a.lost.Add(1)
 			report.Do(func() { logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
 		}
 		return n, err
-	}), &slog.HandlerOptions{ReplaceAttr: cut}))
-	return t
+	})
+	a.Logger = slog.New(slog.NewJSONHandler(lines, &slog.HandlerOptions{ReplaceAttr: cut}))
+	return a
 }
 
 type writer func([]byte) (int, error)
@@ -51,19 +53,19 @@ func cut(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// note writes a line on what a caller did in a space, which may be a long name of none.
-func (t *trail) note(what string, by caller, space string, more ...any) {
+// add writes a line on what a caller did in a space, which may be a long name of none.
+func (a *auditLog) add(what string, by caller, space string, more ...any) {
 	more = append([]any{"principal", by.principal, "space", space}, more...)
 	if by.address != "" {
 		more = append(more, "address", by.address, "request", by.request)
 	}
-	t.Info(what, more...)
+	a.Info(what, more...)
 }
 
 // deny writes a line on a call that was denied. Anybody can cause as many as they like, so of a principal, and of all who are not known
 // together, the first hundred have lines, and then ten a minute.
 func (s *Server) deny(by caller, space string, more ...any) {
 	if s.usage.Call(by.principal, "*denials", 1./6, 100) {
-		s.audit.note("denial", by, space, more...)
+		s.audit.add("denial", by, space, more...)
 	}
 }

@@ -17,9 +17,9 @@ import (
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
-		log := newTrail(func([]byte) (int, error) { return 0, errors.New("no space left on device") }, slog.New(slog.NewTextHandler(&said, nil)))
+		log := newAuditLog(func([]byte) (int, error) { return 0, errors.New("no space left on device") }, slog.New(slog.NewTextHandler(&said, nil)))
 		for range 100 {
-			log.note("take", caller{principal: "a"}, "orders")
+			log.add("take", caller{principal: "a"}, "orders")
 		}
 		if lost := log.lost.Load(); lost != 100 || strings.Count(said.String(), "can't be written") != 1 {
 			t.Errorf("%d lines lost, of 100; logged: %s", lost, &said)
@@ -44,7 +44,7 @@ func TestReplacedFile(t *testing.T) {
 		{"closed, and replaced by a full one", []result{{0, fs.ErrClosed}, {0, errors.New("no space left on device")}}, 1},
 	} {
 		left := tt.results
-		log := newTrail(func(line []byte) (int, error) {
+		log := newAuditLog(func(line []byte) (int, error) {
 			if len(left) == 0 {
 				t.Errorf("%s: it is written again", tt.what)
 				return len(line), nil
@@ -53,7 +53,7 @@ func TestReplacedFile(t *testing.T) {
 			left = left[1:]
 			return r.n, r.err
 		}, slog.New(slog.DiscardHandler))
-		log.note("take", caller{principal: "a"}, "orders")
+		log.add("take", caller{principal: "a"}, "orders")
 		if log.lost.Load() != tt.lost || len(left) > 0 {
 			t.Errorf("%s: %d lines lost, want %d; %d writes are not done", tt.what, log.lost.Load(), tt.lost, len(left))
 		}
@@ -63,7 +63,7 @@ func TestReplacedFile(t *testing.T) {
 // TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a character.
 func TestLines(t *testing.T) {
 	var written bytes.Buffer
-	log := newTrail(written.Write, slog.New(slog.DiscardHandler))
+	log := newAuditLog(written.Write, slog.New(slog.DiscardHandler))
 	long := strings.Repeat("x", 200)
 	for _, tt := range []struct {
 		by   caller
@@ -77,7 +77,7 @@ func TestLines(t *testing.T) {
 		{caller{principal: "a"}, []any{"text", long[1:] + "é"}, `"text":"` + long[1:] + `..."}`},
 	} {
 		written.Reset()
-		log.note("take", tt.by, "orders", tt.more...)
+		log.add("take", tt.by, "orders", tt.more...)
 		if line := strings.TrimSpace(written.String()); !strings.Contains(line, `"msg":"take",`) || !strings.HasSuffix(line, tt.want) {
 			t.Errorf("%s, want %s", line, tt.want)
 		}
@@ -88,7 +88,7 @@ func TestLines(t *testing.T) {
 func TestDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d bytes.Buffer
-		s := &Server{usage: access.NewUsage(), audit: newTrail(d.Write, slog.New(slog.DiscardHandler))}
+		s := &Server{usage: access.NewUsage(), audit: newAuditLog(d.Write, slog.New(slog.DiscardHandler))}
 		for range 10_000 {
 			s.deny(caller{address: "192.0.2.1:5"}, strings.Repeat("x", 1000), "why", "no token")
 		}

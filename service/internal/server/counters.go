@@ -28,23 +28,20 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
-	s.noteBegin(c, r.Msg.Counter, counter.Period, numbers[0])
+	s.auditBegin(c, r.Msg.Counter, counter.Period, numbers[0])
 	if err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got], Period: counter.Period}), nil
 }
 
-// noteBegin adds a line on the first number of a period. No number of the one before is taken any more.
-func (s counterService) noteBegin(c *call, counter, period string, first int64) {
+// auditBegin adds a line on the first number of a period. No number of the one before is taken any more.
+func (s counterService) auditBegin(c *call, counter, period string, first int64) {
 	as, _, _ := c.state.Counters.As(counter)
 	if period != "" && first == as.Start {
-		s.audit.note("begin period", c.by, c.in.Name, "counter", counter, "period", period)
+		s.audit.add("begin period", c.caller, c.in.Name, "counter", counter, "period", period)
 	}
 }
-
-// maxRun is the maximum number of numbers in a run.
-const maxRun = 1_000_000_000
 
 func (s counterService) Take(ctx context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
 	c, m := callOf(ctx), r.Msg
@@ -57,7 +54,7 @@ func (s counterService) Take(ctx context.Context, r *connect.Request[api.Counter
 	if err != nil {
 		return nil, err
 	}
-	s.noteBegin(c, m.Counter, period, run.First)
+	s.auditBegin(c, m.Counter, period, run.First)
 	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step, Period: period}), nil
 }
 
@@ -69,7 +66,7 @@ func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetReque
 	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
 		return nil, err
 	}
-	s.audit.note("set counter", c.by, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
+	s.audit.add("set counter", c.caller, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
 	return connect.NewResponse(&api.SetResponse{}), nil
 }
 

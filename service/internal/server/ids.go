@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,33 +11,9 @@ import (
 
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
-	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
-
-// maxBatch is the maximum number of IDs or numbers for one call.
-const maxBatch = 1 << 16
-
-// batch returns how many IDs or numbers a call asks for, once there is room for them in answers that were not written yet.
-func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
-	count := uint64(max(asked, 1))
-	if count > maxBatch {
-		return 0, invalid("count %d: want 1 to %d", count, maxBatch)
-	}
-	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
-		return 0, s.over(c, "count", count, limit)
-	}
-	written, err := s.usage.Answer(ctx, c.who, int64(count))
-	if errors.Is(err, context.DeadlineExceeded) {
-		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
-	}
-	if err == nil {
-		c.written = written
-	}
-	return count, err
-}
 
 func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
 	c := callOf(ctx)
@@ -58,7 +33,7 @@ func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) 
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
-		s.audit.note("mint", c.by, c.in.Name, minted(answer)...)
+		s.audit.add("mint", c.caller, c.in.Name, minted(answer)...)
 	}
 	return connect.NewResponse(answer), nil
 }
@@ -77,38 +52,28 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 	if err != nil {
 		return nil, err
 	}
-	if answer.Time.CheckValid() != nil {
-		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
-	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
 	if id == "" {
 		id = r.Msg.GetNumber()
 	}
-	s.audit.note("inspection", c.by, c.in.Name, "id", id)
+	s.audit.add("inspection", c.caller, c.in.Name, "id", id)
 	return connect.NewResponse(answer), nil
 }
 
 // open returns what an ID of a space holds.
 func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
 	layout, err := in.Layout()
-	_, isNumber := m.Id.(*api.InspectRequest_Number)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case m.Id == nil:
+	}
+	if m.Id == nil {
 		return nil, invalid("no ID: want text, or number")
-	case in.Kind == "ulid" && isNumber:
-		return nil, space.ErrNoNumber
-	case in.Kind == "ulid":
-		id, err := ulid.Parse(m.GetText())
-		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
-	case layout != nil:
-		id := snowflake.ID(m.GetNumber())
-		if !isNumber {
-			if id, err = snowflake.Parse(m.GetText()); err != nil {
-				return nil, err
-			}
+	}
+	if layout != nil {
+		id, err := readID(m, snowflake.Parse)
+		if err != nil {
+			return nil, err
 		}
 		f, err := layout.Inspect(id)
 		if err != nil {
@@ -119,14 +84,20 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	if in.Cipher == nil {
 		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
 	}
-	id := randflake.ID(m.GetNumber())
-	if !isNumber {
-		if id, err = randflake.Parse(m.GetText()); err != nil {
-			return nil, err
-		}
+	id, err := readID(m, randflake.Parse)
+	if err != nil {
+		return nil, err
 	}
 	f := in.Cipher.Inspect(id)
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
+}
+
+// readID returns the ID of a request, which is a number or a text to parse.
+func readID[ID ~int64 | ~uint64](m *api.InspectRequest, parse func(string) (ID, error)) (ID, error) {
+	if number, ok := m.Id.(*api.InspectRequest_Number); ok {
+		return ID(number.Number), nil
+	}
+	return parse(m.GetText())
 }
 
 // worker returns the static parts of an ID as one number, the first one highest.
@@ -155,7 +126,7 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 	}
 	for _, l := range leases {
 		window := c.state.Store.Limits().WindowOf(l.Start)
-		s.auditTake(c.by, c.in, window, l, cmp.Or(m.Label, c.who))
+		s.auditTake(c.caller, c.in, window, l, cmp.Or(m.Label, c.principal))
 	}
 	return connect.NewResponse(takeResponse(leases)), nil
 }
@@ -181,12 +152,24 @@ func takeResponse(leases []randflake.Lease) *api.TakeResponse {
 
 // auditTake writes the line that says who makes the IDs of these nodes and seconds.
 func (s *Server) auditTake(by caller, in *space.Space, window int64, l randflake.Lease, label string) {
-	s.audit.note("take", by, in.Name, "window", window, "first_node", l.FirstNode, "last_node", l.LastNode, "start", l.Start.Unix(), "end", l.End.Unix(), "label", label)
+	s.audit.add("take", by, in.Name,
+		"window", window,
+		"first_node", l.FirstNode,
+		"last_node", l.LastNode,
+		"start", l.Start.Unix(),
+		"end", l.End.Unix(),
+		"label", label)
 }
 
 func (s service) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
 	state := callOf(ctx).state
 	l := state.Store.Limits()
-	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: uint32(l.Window / time.Second), Nodes: l.Nodes, Ahead: uint32(l.Ahead),
-		MaxSkewSeconds: uint32(l.MaxSkew / time.Second), Reserve: l.Reserve, Check: state.Check}), nil
+	return connect.NewResponse(&api.GetLimitsResponse{
+		WindowSeconds:  uint32(l.Window / time.Second),
+		Nodes:          l.Nodes,
+		Ahead:          uint32(l.Ahead),
+		MaxSkewSeconds: uint32(l.MaxSkew / time.Second),
+		Reserve:        l.Reserve,
+		Check:          state.Check,
+	}), nil
 }

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/randflake/randflake/lease/metrics"
 	"github.com/randflake/randflake/lease/metrics/prom"
+	"github.com/randflake/randflake/service/client/wire"
 )
 
 // Metrics are those of a service, as Prometheus takes them. Their labels are names of procedures, codes, and names of the
@@ -24,17 +28,29 @@ type Metrics struct {
 	seconds  *prometheus.HistogramVec
 }
 
-// bounds are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
-var bounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+// buckets are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
+var buckets = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
 // newMetrics returns metrics that are all zero. What more returns at each scrape is shown as well.
 func newMetrics(more metrics.Func) *Metrics {
+	calls := prometheus.CounterOpts{
+		Name: "randflaked_calls_total",
+		Help: "Calls by procedure, space and code; those of no space that is served have none.",
+	}
+	seconds := prometheus.HistogramOpts{
+		Name:    "randflaked_call_seconds",
+		Help:    "How long calls took.",
+		Buckets: buckets,
+	}
+	connections := prometheus.GaugeOpts{
+		Name: "randflaked_connections",
+		Help: "Connections that are open, idle ones among them.",
+	}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "randflaked_calls_total",
-			Help: "Calls by procedure, space and code; those of no space that is served have none."}, []string{"procedure", "space", "code"}),
-		seconds:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "randflaked_call_seconds", Help: "How long calls took.", Buckets: bounds}, []string{"procedure", "space"}),
-		Connections: prometheus.NewGauge(prometheus.GaugeOpts{Name: "randflaked_connections", Help: "Connections that are open, idle ones among them."}),
+		registry:    prometheus.NewRegistry(),
+		calls:       prometheus.NewCounterVec(calls, []string{"procedure", "space", "code"}),
+		seconds:     prometheus.NewHistogramVec(seconds, []string{"procedure", "space"}),
+		Connections: prometheus.NewGauge(connections),
 	}
 	m.registry.MustRegister(m.calls, m.seconds, m.Connections, prom.NewCollector(metrics.Build(Version()), more),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -67,6 +83,25 @@ func (m *Metrics) Called(procedure, space string, took time.Duration, err error)
 	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
 }
 
+// observed counts calls, and adds details to their errors.
+func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		start := time.Now()
+		response, err := next(ctx, request)
+		procedure := request.Spec().Procedure
+		in := spaceOf(request.Any())
+		if callOf(ctx).setup.spaces[in] == nil {
+			in = ""
+		}
+		s.Metrics.Called(strings.TrimPrefix(procedure, "/randflake.v1."), in, time.Since(start), err)
+		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
+			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted
+			wire.Describe(failed, procedure, again)
+		}
+		return response, err
+	}
+}
+
 // gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.
 func (s *Server) gauges() []metrics.Metric {
 	setup := s.setup.Load()
@@ -77,10 +112,8 @@ func (s *Server) gauges() []metrics.Metric {
 			if state.Own != nil {
 				of = append(of, state.Own.Metrics()...)
 			}
-			if state.Counters != nil {
-				for counter, status := range state.Counters.Statuses() {
-					of = append(of, status.Metrics(counter)...)
-				}
+			for counter, status := range state.Counters.Statuses() {
+				of = append(of, status.Metrics(counter)...)
 			}
 		}
 		all = append(all, metrics.With(map[string]string{"space": name}, metrics.Func(func() []metrics.Metric { return of })).Metrics()...)

@@ -67,8 +67,8 @@ func TestRights(t *testing.T) {
 		if len(rows) > 0 {
 			t.Errorf("rows of procedures that are not there: %v", rows)
 		}
-		by := &call{setup: w.setup.Load(), who: "mint"}
-		if err := w.check(by, "/randflake.v1.IDService/New", &api.MintRequest{Space: "given"}); connect.CodeOf(err) != connect.CodePermissionDenied {
+		by := &call{setup: w.setup.Load(), caller: caller{principal: "mint"}}
+		if err := w.authorize(by, "/randflake.v1.IDService/New", &api.MintRequest{Space: "given"}); connect.CodeOf(err) != connect.CodePermissionDenied {
 			t.Errorf("a procedure that has no verb: error %v", err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
 	"connectrpc.com/grpcreflect"
-	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
@@ -27,11 +26,10 @@ import (
 
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
 type Server struct {
-	open      space.Opener
-	audit     *trail
-	logger    *slog.Logger
-	usage     *access.Usage
-	strangers *rate.Limiter // answers to those who are not known
+	open   space.Opener
+	audit  *auditLog
+	logger *slog.Logger
+	usage  *access.Usage
 
 	Metrics *Metrics
 
@@ -65,8 +63,8 @@ func (f Files) Close() {
 
 // New returns a server without spaces, which writes to a logger.
 func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{open: open, logger: logger, usage: access.NewUsage(), strangers: rate.NewLimiter(100, 500)}
-	s.audit = newTrail(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
+	s := &Server{open: open, logger: logger, usage: access.NewUsage()}
+	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
 	s.Metrics = newMetrics(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
@@ -159,23 +157,21 @@ func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpche
 	return grpchealth.NewStaticChecker(served...).Check(ctx, r)
 }
 
-// Limits on what is read of a call, of which the largest has some names and a label.
-const (
-	maxMessage = 4 << 10
-	maxBody    = 2 * maxMessage
-)
-
 // served are the services of the protocol.
 var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName}
 
 // Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
-	options := connect.WithHandlerOptions(connect.WithInterceptors(connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit)),
-		connect.WithReadMaxBytes(maxBody), connect.WithCodec(jsonCodec{}), connect.WithCompressMinBytes(math.MaxInt))
-	mux, protection := s.Probes(), http.NewCrossOriginProtection()
+	options := connect.WithHandlerOptions(
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit)),
+		compression,
+		connect.WithCompressMinBytes(math.MaxInt),
+	)
+	mux := s.Probes()
+	protection := http.NewCrossOriginProtection()
 	serve := func(path string, calls http.Handler) {
 		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(s.identified(calls)))
+		mux.Handle(path, protection.Handler(s.known(calls)))
 	}
 	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
@@ -187,8 +183,10 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
 	mux.Handle("GET /{$}", s.observing("page", false, s.show))
 	scrape := s.Metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ []*space.Space) { scrape.ServeHTTP(w, r) }))
-	return s.bounded(http.MaxBytesHandler(mux, maxBody))
+	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ []*space.Space) {
+		scrape.ServeHTTP(w, r)
+	}))
+	return s.bounded(http.MaxBytesHandler(mux, maxMessage+5)) // with the prefix of gRPC
 }
 
 // Probes returns the handler of what anybody may ask: whether the process lives, and whether it is ready.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
@@ -17,38 +18,50 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
+// maxHandles is how many counters are known at a time, as callers may make up names of a pattern. The one that was not used for
+// longest is forgotten, with the numbers in its run.
+const maxHandles = 4096
+
 // Counters are the counters of a space, with a handle on each one of which Next was asked. They are safe for concurrent use.
 type Counters struct {
 	counter.Source
 	of      config.Space
 	logger  *slog.Logger
 	opening singleflight.Group
-	checked sync.Map // names of counters that are as the configuration has them
+	checked *lru.Cache[string, struct{}] // names of counters that are as the configuration has them
 
-	mu      sync.Mutex
-	handles map[string]*Handle
-	closed  bool
+	handles *lru.Cache[string, *Handle]
+
+	mu     sync.Mutex // held while a handle is added, and by Close
+	closed bool
 }
 
 // A Handle is of one period, by its key, if the counter has periods.
 type Handle struct {
 	*counter.Counter
+	name   string
 	Period string
 }
 
 func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
-	return &Counters{Source: source, of: of, logger: logger, handles: map[string]*Handle{}}
+	checked, _ := lru.New[string, struct{}](maxHandles) // fails for sizes below 1
+	handles, _ := lru.New[string, *Handle](maxHandles)
+	return &Counters{Source: source, of: of, logger: logger, checked: checked, handles: handles}
 }
 
 // Statuses returns the sums of the statuses of all handles that are one counter, or one pattern, of the configuration.
 func (c *Counters) Statuses() map[string]counter.Status {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	all := map[string]counter.Status{}
-	for name, handle := range c.handles {
-		by, _ := c.of.Counter(name)
-		sum, h := all[by.Name], handle.Status()
-		all[by.Name] = counter.Status{Taken: sum.Taken + h.Taken, Issued: sum.Issued + h.Issued, Held: sum.Held + h.Held, Err: cmp.Or(sum.Err, h.Err)}
+	for _, handle := range c.handles.Values() {
+		by, _ := c.of.Counter(handle.name)
+		sum := all[by.Name]
+		one := handle.Status()
+		all[by.Name] = counter.Status{
+			Taken:  sum.Taken + one.Taken,
+			Issued: sum.Issued + one.Issued,
+			Held:   sum.Held + one.Held,
+			Err:    cmp.Or(sum.Err, one.Err),
+		}
 	}
 	return all
 }
@@ -60,24 +73,34 @@ func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err 
 		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has", lease.ErrNoCounter, name, c.of.Name)
 	}
 	present, err = found.PeriodAt(time.Now())
-	start, step, end := cmp.Or(found.Start, 1), cmp.Or(found.Step, 1), cmp.Or(found.End, math.MaxInt64)
-	as = lease.Counter{Name: name, Next: start, Start: start, Step: step, End: end, Periods: present.Of, Check: found.Check}
+	as = lease.Counter{
+		Name:    name,
+		Start:   cmp.Or(found.Start, 1),
+		Step:    cmp.Or(found.Step, 1),
+		End:     cmp.Or(found.End, math.MaxInt64),
+		Periods: present.Of,
+		Check:   found.Check,
+	}
+	as.Next = as.Start
 	return as, present, err
 }
 
 // Take takes numbers of a counter, which it makes if need be, and says of which period they are.
 func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, period string, err error) {
 	as, present, err := c.As(name)
-	if _, checked := c.checked.Load(name); !checked && err == nil {
-		_, err = counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
-	}
 	if err != nil {
 		return run, "", err
 	}
-	c.checked.Store(name, true)
+	if _, checked := c.checked.Get(name); !checked {
+		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
+		if err != nil {
+			return run, "", err
+		}
+		c.checked.Add(name, struct{}{})
+	}
 	run, err = c.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		c.checked.Delete(name) // it was lost
+		c.checked.Remove(name) // it was lost
 	}
 	return run, present.Key, err
 }
@@ -90,15 +113,13 @@ func options(as lease.Counter, present lease.Period) []counter.Option {
 // openTime is how long opening a counter may take.
 const openTime = 10 * time.Second
 
-// Handle returns the handle on the present period of a counter, which it makes if need be. Who comes while it is being opened shares it.
+// Handle returns the handle on the present period of a counter, which it makes if need be. Callers share one that is being opened.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	as, present, err := c.As(name)
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	h := c.handles[name]
-	c.mu.Unlock()
+	h, _ := c.handles.Get(name)
 	if h != nil && h.Period == present.Key {
 		return h, nil
 	}
@@ -119,14 +140,19 @@ func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{opened, present.Key}
+	h := &Handle{opened, as.Name, present.Key}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if other := c.handles[as.Name]; c.closed || other != nil && other.Period == h.Period {
+	other, _ := c.handles.Get(as.Name)
+	if other != nil && other.Period == h.Period {
 		h.Close()
-		return cmp.Or(other, h), nil
+		return other, nil
 	}
-	c.handles[as.Name] = h
+	if c.closed {
+		h.Close()
+		return h, nil
+	}
+	c.handles.Add(as.Name, h)
 	return h, nil
 }
 
@@ -135,7 +161,7 @@ func (c *Counters) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for _, h := range c.handles {
+	for _, h := range c.handles.Values() {
 		h.Close()
 	}
 }

@@ -9,40 +9,45 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 // A Minter makes n IDs, as text or as integers. If ctx ends first, there are fewer, and an error. It is safe for
 // concurrent use.
 type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
 
-// ErrNoNumber says that an ID has more than 64 bits.
-var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
-
 // mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
 func (s *Space) mint(ctx context.Context, state *State) error {
-	layout, err := s.Layout()
-	leases, logger := taking{state.Store, s}, lease.WithLogger(s.options.Logger.With("space", s.Name))
-	switch {
-	case err != nil:
-	case s.Kind == "ulid":
-		generator, failed := ulid.New()
-		state.Minter, err = minter(nil, func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }, 26, nil), failed
-	case layout != nil:
-		keeper, failed := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
-		if err = failed; err == nil {
-			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator().FillWait, 20, func(id snowflake.ID) int64 { return int64(id) })
-		}
-	case s.Cipher != nil:
-		keeper, failed := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
-		if err = failed; err == nil {
-			state.Own, state.Minter = keeper, minter(keeper, keeper.Generator().FillWait, 13, func(id randflake.ID) int64 { return int64(id) })
-		}
-	}
-	if err != nil && state.Store != nil {
+	err := s.setMinter(ctx, state)
+	if err != nil {
 		state.Store.Close()
 	}
 	return err
+}
+
+func (s *Space) setMinter(ctx context.Context, state *State) error {
+	layout, err := s.Layout()
+	if err != nil {
+		return err
+	}
+	leases := taking{state.Store, s}
+	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
+	switch {
+	case layout != nil:
+		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
+		if err != nil {
+			return err
+		}
+		state.Own = keeper
+		state.Minter = minter(keeper, keeper.Generator().FillWait, 20)
+	case s.Cipher != nil:
+		keeper, err := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
+		if err != nil {
+			return err
+		}
+		state.Own = keeper
+		state.Minter = minter(keeper, keeper.Generator().FillWait, 13)
+	}
+	return nil
 }
 
 // explain adds to the error of a generator why it has no lease, and what a caller can do.
@@ -70,28 +75,27 @@ func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randf
 	return leases, err
 }
 
-// minter returns the Minter of a generator, which has a keeper or nil, and whose IDs, made by fill, have texts of a width, or of less. number is
-// nil for IDs of more than 64 bits.
+// minter returns the Minter of a keeper, in whose generator fill makes IDs. The text of an ID has at most width bytes.
 func minter[ID interface {
+	~int64 | ~uint64
 	AppendText([]byte) ([]byte, error)
-}](keeper Keeper, fill func(context.Context, []ID) (int, error), width int, number func(ID) int64) Minter {
+}](keeper Keeper, fill func(context.Context, []ID) (int, error), width int) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
-		if !asText && number == nil {
-			return nil, nil, ErrNoNumber
-		}
 		ids := make([]ID, n)
-		if n, err = fill(ctx, ids); err != nil && keeper != nil {
+		n, err = fill(ctx, ids)
+		if err != nil {
 			err = explain(err, keeper.Status())
 		}
 		if !asText {
 			numbers = make([]int64, n)
 			for i, id := range ids[:n] {
-				numbers[i] = number(id)
+				numbers[i] = int64(id)
 			}
 			return nil, numbers, err
 		}
 		// All texts share memory, which nobody writes to again: one allocation for each would be half of the cost.
-		texts, all := make([]string, n), make([]byte, 0, n*width)
+		texts = make([]string, n)
+		all := make([]byte, 0, n*width)
 		for i, id := range ids[:n] {
 			begin := len(all)
 			all, _ = id.AppendText(all) // never fails

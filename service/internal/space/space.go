@@ -29,7 +29,7 @@ type Space struct {
 	secret randflake.Secret  // or the zero one
 	check  string            // value of its secret, in hexadecimal, or ""
 
-	location string // of its store, or ""
+	location string // of its store
 	options  Options
 	state    atomic.Pointer[State]
 	err      atomic.Pointer[error] // why it is not open yet
@@ -40,11 +40,11 @@ type Space struct {
 
 // A State is what an open space has.
 type State struct {
-	Store    *lease.Space // nil where there is none
-	Check    string       // value of the secret that the store is for, or ""
-	Counters *Counters    // nil where there is none
-	Minter   Minter       // nil where the service makes no IDs
-	Own      Keeper       // of the leases for that; nil where it needs none
+	Store    *lease.Space
+	Check    string // value of the secret that the store is for, or ""
+	Counters *Counters
+	Minter   Minter // nil where the service makes no IDs
+	Own      Keeper // of the leases for that, or nil
 }
 
 // A Keeper is one of package lease or of package snowflake.
@@ -70,18 +70,26 @@ type Options struct {
 // New returns a space that is not open yet, by a configuration that was checked. It fails if a file that the space needs is missing
 // or invalid.
 func New(c config.Space, o Options) (*Space, error) {
-	s := &Space{Space: c, options: o, done: make(chan struct{}), begun: time.Now()}
-	var err error
-	if s.location, err = c.Location(); err == nil && c.SecretFile != "" {
-		s.secret, err = local.ReadSecret(c.SecretFile)
-	}
+	location, err := c.Location()
 	if err != nil {
 		return nil, fmt.Errorf("space %s: %w", c.Name, err)
 	}
-	if c.SecretFile != "" {
-		s.Cipher, s.check = randflake.NewCipher(s.secret), fmt.Sprintf("%x", s.secret.CheckValue())
+	s := &Space{
+		Space:    c,
+		location: location,
+		options:  o,
+		done:     make(chan struct{}),
+		begun:    time.Now(),
 	}
-	s.noteError(errors.New("it is being opened"))
+	if c.SecretFile != "" {
+		s.secret, err = local.ReadSecret(c.SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("space %s: %w", c.Name, err)
+		}
+		s.Cipher = randflake.NewCipher(s.secret)
+		s.check = fmt.Sprintf("%x", s.secret.CheckValue())
+	}
+	s.setError(errors.New("it is being opened"))
 	return s, nil
 }
 
@@ -97,7 +105,7 @@ func (s *Space) Open() {
 	go s.begin(ctx)
 }
 
-func (s *Space) noteError(err error) { s.err.Store(&err) }
+func (s *Space) setError(err error) { s.err.Store(&err) }
 
 // begin opens the space, with growing pauses of up to ten seconds between attempts.
 func (s *Space) begin(ctx context.Context) {
@@ -118,7 +126,7 @@ func (s *Space) begin(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.noteError(err)
+		s.setError(err)
 		if text := err.Error(); text != said { // each kind of trouble once
 			s.options.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
 			said = text
@@ -134,7 +142,7 @@ func (s *Space) begin(ctx context.Context) {
 // Try returns why the space can't be opened, and changes nothing.
 func (s *Space) Try(ctx context.Context) error {
 	state, err := s.connect(ctx)
-	if err == nil && state.Store != nil {
+	if err == nil {
 		state.Store.Close()
 	}
 	return err
@@ -142,9 +150,6 @@ func (s *Space) Try(ctx context.Context) error {
 
 // connect opens the store, and compares its secret with that of the configuration.
 func (s *Space) connect(ctx context.Context) (*State, error) {
-	if s.location == "" {
-		return &State{}, nil
-	}
 	store, err := s.options.Open(ctx, s.location, lease.Config{})
 	if err != nil {
 		return nil, err
@@ -161,7 +166,11 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 		store.Close()
 		return nil, err
 	}
-	return &State{Store: store, Check: cmp.Or(info.Check, s.check), Counters: newCounters(store, s.Space, s.options.Logger.With("space", s.Name))}, nil
+	return &State{
+		Store:    store,
+		Check:    cmp.Or(info.Check, s.check),
+		Counters: newCounters(store, s.Space, s.options.Logger.With("space", s.Name)),
+	}, nil
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and says until when to wait if that is known.
@@ -203,12 +212,9 @@ func (s *Space) Close() error {
 	if state == nil {
 		return nil
 	}
-	s.noteError(errors.New("it was closed"))
+	s.setError(errors.New("it was closed"))
 	if state.Own != nil {
 		state.Own.Close()
-	}
-	if state.Store == nil {
-		return nil
 	}
 	state.Counters.Close()
 	return state.Store.Close()

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,6 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 // A fake is a space on data in memory, whose store fails when it is told to.
@@ -66,6 +66,14 @@ func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	f := makeFake(t, c, counters...)
 	f.begin(t)
 	return f
+}
+
+// counting runs a test of the counters of a space.
+func counting(t *testing.T, counters []config.Counter, run func(t *testing.T, f *fake, all *Counters)) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, counters...)
+		run(t, f, f.open(t).Counters)
+	})
 }
 
 // makeFake returns a space that is not opened.
@@ -246,102 +254,74 @@ func TestOld(t *testing.T) {
 	})
 }
 
-// TestMinters: IDs are those of the space, each is made once, as text or as integers, and under leases of as many nodes as the space has.
+// TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of as many nodes as the space has. The
+// service makes no IDs of a space whose secret it does not have.
 func TestMinters(t *testing.T) {
 	secret := randflake.NewSecret()
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte(secret.Hex()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cipher := randflake.NewCipher(secret)
+	check := fmt.Sprintf("%x", secret.CheckValue())
 	for _, tt := range []struct {
 		space config.Space
-		nodes uint32
-		opens func(text string, number int64) (time.Time, error)
+		nodes uint32 // 0 makes no IDs
+		check string
+		parse func(text string) (number int64, err error)
 	}{
-		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file}, 1, nil},
-		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file, Nodes: 4}, 4, func(text string, number int64) (time.Time, error) {
-			id := randflake.ID(number)
-			var err error
-			if text != "" {
-				id, err = randflake.Parse(text)
-			}
-			return cipher.Inspect(id).Time, err
-		}},
-		{config.Space{Kind: "twitter", Store: "memory"}, 1, func(text string, number int64) (time.Time, error) {
-			id := snowflake.ID(number)
-			if text != "" {
-				var err error
-				if id, err = snowflake.Parse(text); err != nil {
-					return time.Time{}, err
-				}
-			}
-			fields, err := snowflake.Twitter().Inspect(id)
-			return fields.Time, err
-		}},
-		{config.Space{Kind: "ulid"}, 0, func(text string, _ int64) (time.Time, error) {
-			id, err := ulid.Parse(text)
-			return ulid.Inspect(id).Time, err
-		}},
+		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file}, 1, check, parsed(randflake.Parse)},
+		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file, Nodes: 4}, 4, check, parsed(randflake.Parse)},
+		{config.Space{Kind: "twitter", Store: "memory"}, 1, "", parsed(snowflake.Parse)},
+		{config.Space{Kind: "randflake", Store: "memory"}, 0, "", nil},
 	} {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
+			if state.Check != tt.check || f.Ready() != nil {
+				t.Errorf("%+v: check value %q, ready %v", tt.space, state.Check, f.Ready())
+			}
+			if tt.nodes == 0 {
+				if state.Minter != nil || state.Own != nil {
+					t.Errorf("%+v: it makes IDs", tt.space)
+				}
+				return
+			}
 			texts, _, err := state.Minter(t.Context(), 100, true)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, numbers, err := state.Minter(t.Context(), 100, false)
-			if isULID := tt.space.Kind == "ulid"; errors.Is(err, ErrNoNumber) != isULID || err != nil && !isULID {
-				t.Errorf("%s as integers: error %v", tt.space.Kind, err)
+			if err != nil {
+				t.Fatal(err)
 			}
-			seen := map[any]bool{}
 			for _, text := range texts {
-				seen[text] = true
+				number, err := tt.parse(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				numbers = append(numbers, number)
 			}
-			for _, number := range numbers {
-				seen[number] = true
-			}
-			if want := 100 + len(numbers); len(seen) != want || len(texts) != 100 {
-				t.Errorf("%s: %d texts and %d integers, %d of them different", tt.space.Kind, len(texts), len(numbers), len(seen))
+			slices.Sort(numbers)
+			if n := len(slices.Compact(numbers)); n != 200 {
+				t.Errorf("%+v: %d IDs, want 200 different ones", tt.space, n)
 			}
 			for _, l := range f.leases() {
 				if l.LastNode-l.FirstNode+1 != tt.nodes {
-					t.Errorf("%s: lease %+v, want %d nodes", tt.space.Kind, l, tt.nodes)
+					t.Errorf("%+v: lease %+v, want %d nodes", tt.space, l, tt.nodes)
 				}
 			}
-			if len(f.taken) > 0 != (tt.nodes > 0) {
-				t.Errorf("%s: leases %+v, want %d nodes", tt.space.Kind, f.taken, tt.nodes)
-			}
-			if want := checkOf(tt.space, secret); state.Check != want {
-				t.Errorf("%s: check value %q, want %q", tt.space.Kind, state.Check, want)
-			}
-			if stores := f.attempts.Load(); stores > 0 != (tt.space.Store != "") {
-				t.Errorf("%s: %d stores were opened", tt.space.Kind, stores)
-			}
-			if tt.opens == nil {
-				return
-			}
-			for _, text := range texts {
-				if made, err := tt.opens(text, 0); err != nil || time.Since(made).Abs() > time.Minute {
-					t.Fatalf("%s: %q was made at %v, error %v", tt.space.Kind, text, made, err)
-				}
-			}
-			for _, number := range numbers {
-				if made, err := tt.opens("", number); err != nil || time.Since(made).Abs() > time.Minute {
-					t.Fatalf("%s: %d was made at %v, error %v", tt.space.Kind, number, made, err)
-				}
+			if len(f.taken) == 0 {
+				t.Errorf("%+v: no lease was taken", tt.space)
 			}
 		})
 	}
 }
 
-// checkOf returns the check value of a space's secret, if it has one.
-func checkOf(c config.Space, secret randflake.Secret) string {
-	if c.SecretFile == "" {
-		return ""
+func parsed[ID ~int64 | ~uint64](parse func(string) (ID, error)) func(string) (int64, error) {
+	return func(text string) (int64, error) {
+		id, err := parse(text)
+		return int64(id), err
 	}
-	return fmt.Sprintf("%x", secret.CheckValue())
 }
 
 // TestFewer: if a caller doesn't wait for all its IDs, it gets those that there are, and an error.
@@ -363,17 +343,6 @@ func TestFewer(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || n < 4096 || n > 60_000 || len(seen) != n || seen[""] || seen[int64(0)] {
 				t.Errorf("%d IDs, %d different ones, error %v", n, len(seen), err)
 			}
-		}
-	})
-}
-
-// TestNoIDs: the service makes no IDs of a space whose secret it does not have.
-func TestNoIDs(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"})
-		state := f.open(t)
-		if state.Minter != nil || state.Own != nil || f.Ready() != nil {
-			t.Errorf("it makes IDs, or is not ready: %v", f.Ready())
 		}
 	})
 }
@@ -410,10 +379,7 @@ func TestPatterns(t *testing.T) {
 
 // TestCounters: what the configuration leaves out of a counter is as it says, and a counter is made by whoever is first, once.
 func TestCounters(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"},
-			config.Counter{Name: "plain"}, config.Counter{Name: "dear", Start: 1000, Step: 5, End: 2000}, config.Counter{Name: "orders/*"})
-		all := f.open(t).Counters
+	counting(t, []config.Counter{{Name: "plain"}, {Name: "dear", Start: 1000, Step: 5, End: 2000}, {Name: "orders/*"}}, func(t *testing.T, f *fake, all *Counters) {
 		for name, want := range map[string]lease.Counter{
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
 			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
@@ -534,9 +500,7 @@ func TestMismatch(t *testing.T) {
 
 // TestStatuses: what is told of counters is the sum of all that are one of the configuration.
 func TestStatuses(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "few", End: 3}, config.Counter{Name: "orders/*"})
-		all := f.open(t).Counters
+	counting(t, []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}}, func(t *testing.T, f *fake, all *Counters) {
 		wait := func(name string, n int) (err error) {
 			h, err := all.Handle(t.Context(), name)
 			for range n {
@@ -576,9 +540,7 @@ func TestStatuses(t *testing.T) {
 // TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening for nobody else. All get the same
 // handle.
 func TestOpening(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "a"}, config.Counter{Name: "b"})
-		all := f.open(t).Counters
+	counting(t, []config.Counter{{Name: "a"}, {Name: "b"}}, func(t *testing.T, f *fake, all *Counters) {
 		if _, err := all.Handle(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
@@ -623,6 +585,37 @@ func TestOpening(t *testing.T) {
 				t.Fatalf("%d, error %v, or again", n, err)
 			}
 			seen[n] = true
+		}
+	})
+}
+
+// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was forgotten goes on.
+func TestManyCounters(t *testing.T) {
+	counting(t, []config.Counter{{Name: "*"}}, func(t *testing.T, _ *fake, all *Counters) {
+		use := func(name string) (next, taken int64) {
+			h, err := all.Handle(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, err = h.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, _, err := all.Take(t.Context(), name, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return next, run.First
+		}
+		next, taken := use("first")
+		for i := range maxHandles + 10 {
+			use(fmt.Sprint("n", i))
+		}
+		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.checked.Len() > maxHandles {
+			t.Errorf("%d handles, and %d checked: want %d", all.handles.Len(), all.checked.Len(), maxHandles)
+		}
+		if later, more := use("first"); later <= max(next, taken) || more <= later {
+			t.Errorf("%d and %d after %d and %d", later, more, next, taken)
 		}
 	})
 }
@@ -712,23 +705,20 @@ func TestClose(t *testing.T) {
 			t.Error("the service keeps its lease")
 		}
 	})
-	for _, kind := range []string{"twitter", "ulid"} {
-		bubble(t, func(t *testing.T) {
-			f := makeFake(t, config.Space{Name: "demo", Kind: kind, Store: map[string]string{"twitter": "memory"}[kind]})
-			f.fail(errAway)
-			f.begin(t)
-			synctest.Wait()
-			if err := f.Close(); err != nil || f.Ready() == nil {
-				t.Errorf("%s: close: %v, ready %v", kind, err, f.Ready())
-			}
-		})
-	}
+	bubble(t, func(t *testing.T) {
+		f := makeFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
+		f.fail(errAway)
+		f.begin(t)
+		synctest.Wait()
+		if err := f.Close(); err != nil || f.Ready() == nil {
+			t.Errorf("before it was open: close: %v, ready %v", err, f.Ready())
+		}
+	})
 }
 
 // TestLateCounter: a counter whose opening ends after the space was closed is closed, too.
 func TestLateCounter(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		all := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "orders"}).open(t).Counters
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, _ *fake, all *Counters) {
 		all.Close()
 		h, err := all.Handle(t.Context(), "orders")
 		if err != nil {

@@ -28,7 +28,8 @@ func (t *tool) auditCommand() *cobra.Command {
 		Long: `Say what IDs tell, which are lines of standard input or the first column of CSV:
 which come twice, when and by which workers they were made, how many there are
 at least, and the rate. Without --layout it is the one with the newest times that
-are not in the future. The exit status is 1 if an ID comes twice.`,
+are not in the future, of those that have not ended. The exit status is 1 if an
+ID comes twice.`,
 		Example: "  psql -Atc 'SELECT id FROM orders' | randflake audit",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,28 +75,31 @@ type audit struct {
 	decode  decoder
 }
 
+// longestRow is that of CSV, in bytes, in which columns behind the first can be long.
+const longestRow = 1 << 30
+
 func (a *audit) read() error {
 	lines := bufio.NewScanner(a.stdin)
+	lines.Buffer(nil, longestRow)
 	var texts []string
 	for lines.Scan() {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
-		if len(texts) == 0 && !strings.ContainsAny(text, "0123456789") {
-			text = "" // the title of the column
+		text = trimmed(text)
+		if len(texts) == 0 && isTitle(text) || strings.EqualFold(text, "null") {
+			text = ""
 		}
-		texts = append(texts, trimmed(text))
+		texts = append(texts, text)
 	}
-	a.parseAll(texts)
+	if !a.parseAll(texts) && !a.text { // digits alone are numbers, as of an auto-increment
+		a.decimal = true
+		a.parseAll(texts)
+	}
 	for i, text := range texts {
-		var id ulid.ID
-		switch {
-		case a.all[i].err == nil:
-			binary.BigEndian.PutUint64(id[8:], uint64(a.all[i].id))
-		case id.Scan(text) == nil:
-			a.wide = true
-		case text != "":
-			a.odd++
-			fallthrough
-		default:
+		id, ok := a.idOf(text, a.all[i])
+		if !ok {
+			if text != "" {
+				a.odd++
+			}
 			continue
 		}
 		a.entries = append(a.entries, entry{id, text, i + 1})
@@ -105,6 +109,30 @@ func (a *audit) read() error {
 		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
 	}
 	return lines.Err()
+}
+
+// idOf returns the ID in a text, which is p as that of a Randflake.
+func (a *audit) idOf(text string, p parsed) (id ulid.ID, ok bool) {
+	if p.err == nil {
+		binary.BigEndian.PutUint64(id[8:], uint64(p.id))
+		return id, true
+	}
+	if tsid, ok := tsidOf(text); ok {
+		binary.BigEndian.PutUint64(id[8:], uint64(tsid))
+		return id, true
+	}
+	if id, ok = uuidOf(text); !ok {
+		ok = id.Scan(text) == nil
+	}
+	a.wide = a.wide || ok
+	return id, ok
+}
+
+// isTitle reports whether text is the title of a column. IDs without digits are longer than words, and rare.
+func isTitle(text string) bool {
+	word := text[len(prefixOf(text)):]
+	_, err := randflake.Parse(word)
+	return !strings.ContainsAny(text, "0123456789") && (err != nil || len(word) < 12)
 }
 
 // choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
@@ -122,6 +150,9 @@ func (a *audit) choose() {
 		a.try(kindSnowflake+" "+a.layout.Name(), a.layout.Epoch(), decoderOf(a.layout))
 	case a.cipher == nil || !a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake):
 		for _, l := range snowflake.Presets() {
+			if l.Expires().Before(a.now()) {
+				continue // all positive numbers are of its past, random ones too
+			}
 			a.try(kindSnowflake+" "+l.Name(), l.Epoch(), decoderOf(l))
 		}
 	}

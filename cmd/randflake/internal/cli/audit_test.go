@@ -33,6 +33,22 @@ func twitterIDs(n int) (texts []string) {
 	return texts
 }
 
+func numbersFrom(first, n int) (texts []string) {
+	for i := range n {
+		texts = append(texts, fmt.Sprint(first+i))
+	}
+	return texts
+}
+
+// randomNumbers are those of math/rand's Int63, as others have them for keys.
+func randomNumbers(n int) (texts []string) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range n {
+		texts = append(texts, fmt.Sprint(random.Int64()))
+	}
+	return texts
+}
+
 func ulidTexts(n int) (texts []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
@@ -98,6 +114,10 @@ func TestAudit(t *testing.T) {
 		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
 		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none"}, []string{"workers"}},
 		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
+		"auto-increment":        {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"}, []string{"workers", "made"}},
+		"random numbers":        {randomNumbers(1000), nil, []int{5}, []string{"kind     none"}, []string{"workers", "made"}},
+		"an ended layout":       {[]string{"6602306127036981888"}, []string{"--layout", "baidu"}, nil, []string{"snowflake baidu"}, nil},
+		"Unix milliseconds":     {numbersFrom(1735689600000, 1000), nil, []int{7}, []string{"IDs      1001, and 0 lines"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, says := plant(tt.texts, tt.doubles...)
@@ -131,12 +151,19 @@ func TestAuditReads(t *testing.T) {
 		input string
 		says  []string
 	}{
-		"CSV":         {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
-		"other lines": {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
-		"typed":       {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
-		"UUIDs":       {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
-		"a rollback":  {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
-		"a gap":       {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+		"CSV":          {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"long rows":    {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
+		"other lines":  {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
+		"NULL":         {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
+		"a long title": {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
+		"no digits":    {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
+		"typed":        {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
+		"UUIDs":        {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
+		"TSIDs":        {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n", []string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
+		"TypeIDs":      {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n", []string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},
+		"hexadecimal":  {"01890a5dac96774bbcceb302099a8057\n01890a5d-ac96-774b-bcce-b302099a8057\n", []string{"in lines 1 and 2"}},
+		"a rollback":   {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
+		"a gap":        {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {

@@ -12,7 +12,7 @@ import (
 // Snowflake IDs to the bases of 32, 58 and 62 are padded to the width of the largest ID, with digits in the order of ASCII, so texts
 // sort in the order of the IDs. In each base an ID has exactly one text.
 const (
-	digits32 = "0123456789abcdefghijklmnopqrstuv"
+	digits32 = idtext.Base32hex
 	digits58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 	digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -91,6 +91,21 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// wasClosed reports whether a stream was closed when the program began. Go then has the null device in its place, which can be read, too.
+func wasClosed(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	is, _ := f.Stat()
+	null, _ := os.Stat(os.DevNull)
+	if !os.SameFile(is, null) {
+		return false
+	}
+	_, err := f.Read(make([]byte, 1))
+	return err == io.EOF
+}
+
 // print writes text to standard output.
 func (t *tool) print(format string, args ...any) error {
 	_, err := fmt.Fprintf(t.stdout, format, args...)

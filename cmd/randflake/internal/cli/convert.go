@@ -89,7 +89,7 @@ func (p *parser) parseAll(texts []string) bool {
 	}
 	known := true
 	for i, text := range texts {
-		if p.all[i].err != nil { // now that the others are known
+		if p.all[i].err != nil && isAmbiguous(text) { // now that the others are known
 			p.all[i] = p.parse(text)
 			known = known && p.formOf(text) != ""
 		}
@@ -110,6 +110,10 @@ func (p *parser) parse(text string) (r parsed) {
 	default:
 		if p.from == "auto" {
 			text = lowered(text)
+		}
+		if p.from == "auto" && text == "null" { // as databases and jq write it
+			r.err = fmt.Errorf("%w: null: it is the text of %d with --from text", randflake.ErrInvalidID, randflake.MustParse(text))
+			return r
 		}
 		r.prefix = prefixOf(text)
 		r.id, r.err = randflake.Parse(text[len(r.prefix):])

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -289,6 +290,18 @@ func TestConvert(t *testing.T) {
 		if lines := strings.Split(table, "\n"); len(lines) != 3 || fmt.Sprint(strings.Fields(lines[1])) != fmt.Sprint(row) || len(lines[1]) > 80 {
 			t.Errorf("%q, want %q twice, and no head in a pipe", table, row)
 		}
+	}
+}
+
+// TestNull: what databases and jq write where there is no ID is none, though it is the text of one.
+func TestNull(t *testing.T) {
+	isolate(t)
+	for _, text := range []string{"null", "NULL"} {
+		wantFailure(t, call(t, text+"\n", "convert"), exitFailed, "line 1: ", "null", "--from text")
+		wantFailure(t, call(t, "", "inspect", text), exitFailed, "null", "--from text")
+	}
+	if got := succeed(t, "", "convert", "--from", "text", "--to", "int", "null"); got != "785077\n" { // int("null", 32) in Python
+		t.Errorf("as a text null is %q", got)
 	}
 }
 
@@ -712,11 +725,22 @@ func TestLikeliest(t *testing.T) {
 	}
 }
 
-// TestLayouts: each preset has a place in the table of the common ones.
+// TestLayouts: each preset has a place in the table of the common ones, in the help, and on the page of layouts.
 func TestLayouts(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/layouts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`[a-z0-9]+`).FindAllString(kindsHelp, -1)
 	for _, layout := range snowflake.Presets() {
 		if !slices.Contains(layouts, layout.Name()) {
 			t.Errorf("%s is missing", layout.Name())
+		}
+		if !slices.Contains(named, layout.Name()) {
+			t.Errorf("randflake help kinds has no %s", layout.Name())
+		}
+		if !strings.Contains(string(page), "\n| "+layout.Name()+" |") {
+			t.Errorf("docs/layouts.md has no row of %s", layout.Name())
 		}
 	}
 }

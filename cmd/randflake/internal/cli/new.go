@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -46,6 +47,9 @@ once. IDs of sortable kinds come in order.`,
 			}
 			if err != nil {
 				return wrong(cmd, "%v", err)
+			}
+			if wasClosed(t.stdout) {
+				return outputError(os.ErrClosed)
 			}
 			if err := o.home.locate(); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -85,6 +86,24 @@ func TestNew(t *testing.T) {
 		want += n
 		if len(out) > 0 || len(seen) != want {
 			t.Fatalf("-n %d: %d IDs and %d bytes, want %d", n, len(seen), len(out), want)
+		}
+	}
+}
+
+// TestClosedOutput: IDs that nobody can have got are a failure, and IDs for the null device are not.
+func TestClosedOutput(t *testing.T) {
+	isolate(t)
+	for to, want := range map[string]int{">&-": exitFailed, ">/dev/null": exitOK} {
+		cmd := process(t, "program")
+		cmd.Args = []string{"sh", "-c", `exec "$0" new ` + to, cmd.Path}
+		path, err := exec.LookPath("sh")
+		if err != nil {
+			t.Skip(err)
+		}
+		cmd.Path = path
+		text, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != want || want == exitFailed && !strings.Contains(string(text), "standard output") {
+			t.Errorf("new %s: exit status %d: %s", to, cmd.ProcessState.ExitCode(), text)
 		}
 	}
 }

@@ -238,9 +238,14 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 	if info.Reserve > 0 {
 		ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
 	}
-	ok("%d nodes of the present window are leased", info.Taken)
+	ok("nodes of the present window that are leased: %d", info.Taken)
 	if !info.Time.IsZero() {
-		ok("the server's clock is %v ahead of this one", time.Until(info.Time).Round(time.Millisecond))
+		ahead := time.Until(info.Time).Round(time.Millisecond)
+		where := "ahead of"
+		if ahead < 0 {
+			where = "behind"
+		}
+		ok("the server's clock is %v %s this one", ahead.Abs(), where)
 	}
 	if info.Lost != "" {
 		fault("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, h)
@@ -265,7 +270,7 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 		fault("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
-		ok("data was lost %d times, at last: %s", info.Losses, info.Why)
+		ok("losses of data: %d, the last one: %s", info.Losses, info.Why)
 	}
 	switch secret, err := h.readSecret(); {
 	case err != nil && h.secret.known() && !errors.Is(err, fs.ErrNotExist):

@@ -46,7 +46,7 @@ func TestStores(t *testing.T) {
 		{"store init --if-missing ids", 0, "exists"},
 		{"store info ids", 0, "ok     the secret is that of the space\n"},
 		{"new -n 3 --store ids", 0, ""},
-		{"store info ids", 0, "ok     1 nodes of the present window are leased\n"},
+		{"store info ids", 0, "ok     nodes of the present window that are leased: 1\n"},
 		{"next orders --store ids", 1, "randflake counter create orders --store ids"},
 		{"next orders --store ids --create -n 2", 0, "1\n2\n"},
 		{"counter create orders --store ids", 1, "never replaced"},
@@ -63,7 +63,7 @@ func TestStores(t *testing.T) {
 		{"store report-loss ids", 0, "noted: leases are granted from "},
 		{"store info ids", 1, "wrong  no lease is granted before "},
 		{"store info ids", 1, "wrong  3 counters give no number until they are set, as data was lost: a/b, last, orders"},
-		{"store info ids", 1, "ok     data was lost 1 times, at last: reported by hand\n"},
+		{"store info ids", 1, "ok     losses of data: 1, the last one: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
 		{"next orders --store ids", 1, "9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
 		{"counter set orders 12 --store ids", 0, ""},
@@ -84,7 +84,7 @@ func TestStores(t *testing.T) {
 		{"store init --new --nodes 131071 --secret-file derived fewer", 0, "leases begin at once\n"},
 		{"new --store fewer --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --new --reserve 0 without", 0, "leases begin at once"},
-		{"store info without", 0, "nodes, in windows of 1m0s, of which 5 may be leased ahead; clocks may differ by 1m0s\nok     0 nodes"},
+		{"store info without", 0, "nodes, in windows of 1m0s, of which 5 may be leased ahead; clocks may differ by 1m0s\nok     nodes of the present window that are leased: 0"},
 		{"store init --new --nodes 1000 --reserve 16 some", 2, "a reserve of 16: want at most 15"},
 		{"store init sqlite:ids.db --new --secret-file derived", 0, "leases begin at once"},
 		{"new --store sqlite:ids.db --secret-file derived", 0, ""},
@@ -212,7 +212,7 @@ func TestInfoOfCrowdedSpace(t *testing.T) {
 			}
 		}
 		r := call(t, "", "store", "info", dir)
-		want := fmt.Sprintf("ok     %d nodes of the present window are leased\n", taken)
+		want := fmt.Sprintf("ok     nodes of the present window that are leased: %d\n", taken)
 		if crowded := strings.Contains(r.out, "wrong  10 of 10 nodes are leased"); !strings.Contains(r.out, want) || strings.Contains(r.out, "data was lost") || crowded != (taken == 10) || (r.code == exitOK) == crowded {
 			t.Errorf("%d taken: %+v", taken, r)
 		}

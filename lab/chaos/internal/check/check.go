@@ -52,7 +52,7 @@ func Check(secret randflake.Secret, paths []string) (Result, error) {
 		process := filepath.Base(path)
 		var mine []*lease
 		err := Read(path, func(e Event) {
-			switch e.Kind {
+			switch e.What {
 			case Granted:
 				mine = append(mine, &lease{Event: e, process: process})
 			case Counted:
@@ -92,7 +92,8 @@ type checker struct {
 func (c *checker) count(process string, e Event) {
 	for _, r := range e.Runs {
 		c.result.Numbers += uint64(r[1] - r[0] + 1)
-		c.numbers[e.Counter] = append(c.numbers[e.Counter], run{uint64(r[0]), uint64(r[1]), process})
+		numbers := run{uint64(r[0]), uint64(r[1]), process}
+		c.numbers[e.Counter] = append(c.numbers[e.Counter], numbers)
 	}
 }
 
@@ -109,7 +110,8 @@ func (c *checker) take(process string, mine []*lease, ids []randflake.ID) {
 			to++
 		}
 		r := run{uint64(raw[from]), uint64(raw[to-1]), process}
-		if second, node, _ := split(r.first); !covered(mine, second, node) {
+		second, node, _ := split(r.first)
+		if !covered(mine, second, node) {
 			c.result.Outside += uint64(to - from)
 			c.result.wrong("%s made %d IDs of node %d, second %d, for which it had no lease", process, to-from, node, second)
 		}
@@ -121,7 +123,9 @@ func (c *checker) take(process string, mine []*lease, ids []randflake.ID) {
 // covered reports whether a lease allows the second.
 func covered(mine []*lease, second int64, node uint32) bool {
 	for _, l := range slices.Backward(mine) {
-		if l.FirstNode <= node && node <= l.LastNode && l.Start <= second && second < l.End {
+		ofNode := l.FirstNode <= node && node <= l.LastNode
+		ofSecond := l.Start <= second && second < l.End
+		if ofNode && ofSecond {
 			return true
 		}
 	}
@@ -141,7 +145,9 @@ func (c *checker) compareLeases() {
 			if a.Lease == b.Lease && (a.Adopted || b.Adopted) {
 				continue
 			}
-			if a.FirstNode <= b.LastNode && b.FirstNode <= a.LastNode && a.Start < b.End && b.Start < a.End {
+			nodes := a.FirstNode <= b.LastNode && b.FirstNode <= a.LastNode
+			seconds := a.Start < b.End && b.Start < a.End
+			if nodes && seconds {
 				c.result.Shared++
 				c.result.wrong("%s and %s have seconds of nodes in common: nodes %d to %d from %d to %d, and nodes %d to %d from %d to %d",
 					b.process, a.process, b.FirstNode, b.LastNode, b.Start, b.End, a.FirstNode, a.LastNode, a.Start, a.End)
@@ -154,8 +160,10 @@ func (c *checker) compareLeases() {
 // processes of both.
 func twice(runs []run, found func(first, last uint64, a, b string)) {
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
-	for i, longest := 1, 0; i < len(runs); i++ {
-		r, before := runs[i], runs[longest]
+	longest := 0
+	for i := 1; i < len(runs); i++ {
+		r := runs[i]
+		before := runs[longest]
 		if r.first <= before.last {
 			found(r.first, min(r.last, before.last), before.process, r.process)
 		}

@@ -3,6 +3,7 @@ package check
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/randflake/randflake"
@@ -11,7 +12,7 @@ import (
 // second is the first one of the leases in these tests.
 const second = 1_800_000_000
 
-// A step is what a process notes: an event, or n IDs of a second and node from a sequence on.
+// A step is what a process notes: an event, or n IDs of a second and node from a sequence on, or of that sequence alone.
 type step struct {
 	by string
 	Event
@@ -19,10 +20,29 @@ type step struct {
 	node     uint32
 	sequence uint32
 	n        int
+	alike    bool
+}
+
+func (s step) ids(cipher *randflake.Cipher) (ids []randflake.ID) {
+	raw := randflake.Raw(s.second-randflake.Epoch)<<34 | randflake.Raw(s.node)<<17 | randflake.Raw(s.sequence)
+	for range s.n {
+		ids = append(ids, cipher.Encrypt(raw))
+		if !s.alike {
+			raw++
+		}
+	}
+	return ids
 }
 
 func granted(by, lease string, first, last uint32, start, end int64) step {
-	return step{by: by, Event: Event{Kind: Granted, Lease: lease, FirstNode: first, LastNode: last, Start: second + start, End: second + end}}
+	return step{by: by, Event: Event{
+		What:      Granted,
+		Lease:     lease,
+		FirstNode: first,
+		LastNode:  last,
+		Start:     second + start,
+		End:       second + end,
+	}}
 }
 
 func adopted(by, lease string, first, last uint32, start, end int64) step {
@@ -32,7 +52,7 @@ func adopted(by, lease string, first, last uint32, start, end int64) step {
 }
 
 func counted(by string, first, last int64) step {
-	return step{by: by, Event: Event{Kind: Counted, Counter: "orders", Runs: [][2]int64{{first, last}}}}
+	return step{by: by, Event: Event{What: Counted, Counter: "orders", Runs: [][2]int64{{first, last}}}}
 }
 
 func made(by string, at int64, node, sequence uint32, n int) step {
@@ -48,48 +68,86 @@ func TestCheck(t *testing.T) {
 	}{
 		{"nothing", nil, Result{}},
 		{"as it should be", []step{
-			granted("a", "1", 0, 9, 0, 6), made("a", 0, 0, 0, 1000), made("a", 5, 9, 0, 1000),
-			granted("b", "2", 10, 19, 0, 6), made("b", 0, 10, 0, 1000),
-			granted("a", "3", 0, 9, 6, 9), made("a", 8, 9, 0, 10), made("a", 5, 8, 0, 10),
-			granted("c", "4", 0, 9, 9, 15), made("c", 9, 0, 0, 10),
-			counted("a", 1, 100), counted("b", 101, 101), counted("a", 102, 200),
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 0, 0, 0, 1000),
+			made("a", 5, 9, 0, 1000),
+			granted("b", "2", 10, 19, 0, 6),
+			made("b", 0, 10, 0, 1000),
+			granted("a", "3", 0, 9, 6, 9),
+			made("a", 8, 9, 0, 10),
+			made("a", 5, 8, 0, 10),
+			granted("c", "4", 0, 9, 9, 15),
+			made("c", 9, 0, 0, 10),
+			counted("a", 1, 100),
+			counted("b", 101, 101),
+			counted("a", 102, 200),
 		}, Result{IDs: 3030, Numbers: 200}},
 		{"two seconds of all nodes", []step{
-			granted("a", "1", 0, randflake.MaxNode, 0, 6), made("a", 0, randflake.MaxNode, randflake.MaxSequence, 1), made("a", 1, 0, 0, 1),
+			granted("a", "1", 0, randflake.MaxNode, 0, 6),
+			made("a", 0, randflake.MaxNode, randflake.MaxSequence, 1),
+			made("a", 1, 0, 0, 1),
 		}, Result{IDs: 2}},
 		{"an ID twice by one process", []step{
-			granted("a", "1", 0, 9, 0, 6), made("a", 3, 0, 7, 1), made("a", 3, 0, 8, 10), made("a", 3, 0, 7, 1),
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 3, 0, 7, 1),
+			made("a", 3, 0, 8, 10),
+			made("a", 3, 0, 7, 1),
 		}, Result{IDs: 12, Duplicates: 1, LastDuplicate: second + 3}},
 		{"an ID twice in one call", []step{
-			granted("a", "1", 0, 9, 0, 6), {by: "a", second: second, n: -2},
+			granted("a", "1", 0, 9, 0, 6),
+			{by: "a", second: second, n: 2, alike: true},
 		}, Result{IDs: 2, Duplicates: 1, LastDuplicate: second}},
 		{"IDs twice by a copy", []step{
-			granted("a", "1", 0, 9, 0, 6), made("a", 2, 0, 0, 100), adopted("b", "1", 0, 9, 0, 6), made("b", 2, 0, 90, 100),
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 2, 0, 0, 100),
+			adopted("b", "1", 0, 9, 0, 6),
+			made("b", 2, 0, 90, 100),
 		}, Result{IDs: 200, Duplicates: 10, LastDuplicate: second + 2}},
 		{"a lease that begins before the other ends", []step{
-			granted("a", "1", 0, 9, 0, 6), granted("b", "2", 9, 20, 5, 11),
+			granted("a", "1", 0, 9, 0, 6),
+			granted("b", "2", 9, 20, 5, 11),
 		}, Result{Shared: 1}},
 		{"a lease granted to two processes", []step{
-			granted("a", "1", 0, 9, 0, 6), granted("b", "1", 0, 9, 0, 6),
+			granted("a", "1", 0, 9, 0, 6),
+			granted("b", "1", 0, 9, 0, 6),
 		}, Result{Shared: 1}},
 		{"a copy that shares nodes with a third process", []step{
-			granted("a", "1", 0, 9, 0, 6), adopted("b", "1", 0, 9, 0, 12), granted("c", "2", 0, 9, 6, 12),
+			granted("a", "1", 0, 9, 0, 6),
+			adopted("b", "1", 0, 9, 0, 12),
+			granted("c", "2", 0, 9, 6, 12),
 		}, Result{Shared: 1}},
-		{"an ID without a lease", []step{made("a", 0, 0, 0, 5)}, Result{IDs: 5, Outside: 5}},
-		{"an ID of the lease of another process", []step{
-			granted("a", "1", 0, 9, 0, 6), made("b", 0, 0, 0, 5),
+		{"an ID without a lease", []step{
+			made("a", 0, 0, 0, 5),
 		}, Result{IDs: 5, Outside: 5}},
-		{"an ID before its lease", []step{granted("a", "1", 0, 9, 1, 6), made("a", 0, 0, 0, 1)}, Result{IDs: 1, Outside: 1}},
-		{"an ID after its lease", []step{granted("a", "1", 0, 9, 0, 6), made("a", 6, 0, 0, 1)}, Result{IDs: 1, Outside: 1}},
-		{"an ID of a node after those of its lease", []step{granted("a", "1", 0, 9, 0, 6), made("a", 0, 10, 0, 1)}, Result{IDs: 1, Outside: 1}},
+		{"an ID of the lease of another process", []step{
+			granted("a", "1", 0, 9, 0, 6),
+			made("b", 0, 0, 0, 5),
+		}, Result{IDs: 5, Outside: 5}},
+		{"an ID before its lease", []step{
+			granted("a", "1", 0, 9, 1, 6),
+			made("a", 0, 0, 0, 1),
+		}, Result{IDs: 1, Outside: 1}},
+		{"an ID after its lease", []step{
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 6, 0, 0, 1),
+		}, Result{IDs: 1, Outside: 1}},
+		{"an ID of a node after those of its lease", []step{
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 0, 10, 0, 1),
+		}, Result{IDs: 1, Outside: 1}},
 		{"an ID made before its lease was granted", []step{
-			granted("a", "1", 0, 9, 0, 6), made("a", 6, 0, 0, 1), granted("a", "2", 0, 9, 6, 12),
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 6, 0, 0, 1),
+			granted("a", "2", 0, 9, 6, 12),
 		}, Result{IDs: 1, Outside: 1}},
 		{"a run of IDs that goes on beyond the last node", []step{
-			granted("a", "1", 0, 9, 0, 6), made("a", 0, 9, randflake.MaxSequence, 2),
+			granted("a", "1", 0, 9, 0, 6),
+			made("a", 0, 9, randflake.MaxSequence, 2),
 		}, Result{IDs: 2, Outside: 1}},
 		{"numbers twice", []step{
-			counted("a", 1, 100), counted("b", 100, 103), counted("a", 50, 50),
+			counted("a", 1, 100),
+			counted("b", 100, 103),
+			counted("a", 50, 50),
 		}, Result{Numbers: 105, Duplicates: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,8 +160,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("OK %t, and wrong is %q", got.OK(), got.Wrong)
 			}
 			got.Wrong = nil
-			if got.IDs != tt.want.IDs || got.Numbers != tt.want.Numbers || got.Duplicates != tt.want.Duplicates || got.LastDuplicate != tt.want.LastDuplicate ||
-				got.Outside != tt.want.Outside || got.Shared != tt.want.Shared {
+			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("found %+v, want %+v", got, tt.want)
 			}
 		})
@@ -112,28 +169,26 @@ func TestCheck(t *testing.T) {
 
 // write writes the journals of steps. A last frame that is not complete, as of a process that was killed, is left out.
 func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string) {
-	dir, cipher := t.TempDir(), randflake.NewCipher(secret)
+	dir := t.TempDir()
+	cipher := randflake.NewCipher(secret)
 	journals := make(map[string]*Journal)
 	for _, s := range steps {
 		j := journals[s.by]
 		if j == nil {
 			path := filepath.Join(dir, s.by)
-			var err error
-			if j, err = Create(path); err != nil {
+			created, err := Create(path)
+			if err != nil {
 				t.Fatal(err)
 			}
-			journals[s.by], paths = j, append(paths, path)
+			j = created
+			journals[s.by] = j
+			paths = append(paths, path)
 		}
-		err := error(nil)
-		if s.Kind != "" {
+		var err error
+		if s.What != "" {
 			err = j.Note(s.Event)
 		} else {
-			first := randflake.Raw(s.second-randflake.Epoch)<<34 | randflake.Raw(s.node)<<17 | randflake.Raw(s.sequence)
-			var ids []randflake.ID
-			for i := range max(s.n, -s.n) {
-				ids = append(ids, cipher.Encrypt(first+randflake.Raw(max(i*s.n, 0)/max(s.n, 1))))
-			}
-			err = j.IDs(ids)
+			err = j.IDs(s.ids(cipher))
 		}
 		if err != nil {
 			t.Fatal(err)

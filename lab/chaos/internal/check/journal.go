@@ -17,24 +17,27 @@ import (
 
 // An Event is what a process notes of its leases and counters. IDs are noted apart, see Journal.IDs.
 type Event struct {
-	Kind Kind `json:"kind"`
+	What What `json:"what"`
 
-	Lease               string          `json:"lease,omitempty"` // which one; no two leases have the same
-	FirstNode, LastNode uint32          // both included
-	Start, End          int64           // the seconds from Start up to, and without, End
-	Adopted             bool            `json:"adopted,omitempty"` // a process that is a copy found the lease in its memory
-	State               json.RawMessage `json:"state,omitempty"`   // what a copy of the process needs
+	Lease     string `json:"lease,omitempty"` // which one; no two leases have the same
+	FirstNode uint32
+	LastNode  uint32 // included
+	Start     int64  // a second
+	End       int64  // not included
+
+	Adopted bool            `json:"adopted,omitempty"` // a process that is a copy found the lease in its memory
+	State   json.RawMessage `json:"state,omitempty"`   // what a copy of the process needs
 
 	Counter string     `json:"counter,omitempty"`
 	Runs    [][2]int64 `json:"runs,omitempty"` // first and last number of each
 }
 
-// A Kind says what an Event is about.
-type Kind string
+// What says what an Event is about.
+type What string
 
 const (
-	Granted Kind = "granted" // the process may use the lease, up to End
-	Counted Kind = "counted" // a counter gave it numbers
+	Granted What = "granted" // the process may use the lease, up to End
+	Counted What = "counted" // a counter gave it numbers
 )
 
 // Frames of a journal: a byte that says what follows, and the length of that in 4 bytes.

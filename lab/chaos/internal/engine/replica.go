@@ -50,7 +50,12 @@ rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limi
 		return err
 	}
 	for i := range 2 {
-		r := &Replica{engine: e, program: e.setup.Randflaked, config: config, log: filepath.Join(e.setup.Dir, fmt.Sprintf("replica-%d.log", i))}
+		r := &Replica{
+			engine:  e,
+			program: e.setup.Randflaked,
+			config:  config,
+			log:     filepath.Join(e.setup.Dir, fmt.Sprintf("replica-%d.log", i)),
+		}
 		e.Replicas = append(e.Replicas, r)
 		e.onStop(r.Kill)
 		if err := r.Start(); err != nil {
@@ -75,25 +80,38 @@ func (r *Replica) Start() error {
 	}
 	defer log.Close()
 	cmd := exec.Command(r.program, "--config", r.config)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout = log
+	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
-	if r.process, err = servers.StartProcess(cmd); err != nil {
+	r.process, err = servers.StartProcess(cmd)
+	if err != nil {
 		return err
 	}
-	for began := time.Now(); time.Since(began) < time.Minute && !r.process.Ended(); time.Sleep(20 * time.Millisecond) {
-		log, _ := os.ReadFile(r.log)
-		if found := listening.FindSubmatch(log); found != nil && ready(string(found[1])) {
-			at := string(found[1])
-			if r.Link == nil {
-				r.Link, err = r.engine.link(at)
-				return err
-			}
-			r.Link.Lead(at)
-			return nil
-		}
+	at, err := r.awaitReady()
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("engine: randflaked is not ready: see %s", r.log)
+	if r.Link == nil {
+		r.Link, err = r.engine.link(at)
+		return err
+	}
+	r.Link.Lead(at)
+	return nil
+}
+
+// awaitReady returns the address at which the process serves.
+func (r *Replica) awaitReady() (string, error) {
+	began := time.Now()
+	for time.Since(began) < time.Minute && !r.process.Ended() {
+		log, _ := os.ReadFile(r.log)
+		found := listening.FindSubmatch(log)
+		if found != nil && ready(string(found[1])) {
+			return string(found[1]), nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return "", fmt.Errorf("engine: randflaked is not ready: see %s", r.log)
 }
 
 // listening is how the log says where the process listens.

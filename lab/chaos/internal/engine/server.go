@@ -30,7 +30,10 @@ func (e *Engine) serve(s server, addr string) (err error) {
 
 // control makes s the server that faults happen to.
 func (e *Engine) control(s server) {
-	e.Kill, e.Start, e.Pause, e.Resume = s.Kill, s.Start, s.Pause, s.Resume
+	e.Kill = s.Kill
+	e.Start = s.Start
+	e.Pause = s.Pause
+	e.Resume = s.Resume
 	e.onStop(func() { s.Kill() })
 }
 

@@ -75,7 +75,7 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 			dst := make([]int64, 1+random.IntN(60))
 			n, err := h.Fill(limited, dst)
 			cancel()
-			if err := w.journal.Note(check.Event{Kind: check.Counted, Counter: name, Runs: runsOf(dst[:n])}); err != nil {
+			if err := w.journal.Note(check.Event{What: check.Counted, Counter: name, Runs: runsOf(dst[:n])}); err != nil {
 				return err
 			}
 			w.page.Made.Add(uint64(n))
@@ -84,7 +84,7 @@ func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name s
 			}
 			// By itself ErrPending says that callers are faster than the space.
 			if err != nil && err != counter.ErrPending && ctx.Err() == nil {
-				w.page.Refused[KindOf(err)].Add(1)
+				w.page.Refused[RefusalOf(err)].Add(1)
 			}
 			pause(ctx, rest)
 		}

@@ -76,7 +76,7 @@ func (n *noted) Take(ctx context.Context, from, to int64, nodes uint32) ([]randf
 	switch {
 	case errors.Is(err, lease.ErrLoss):
 		n.page.Lost.Add(1)
-	case KindOf(err) == Unreachable:
+	case RefusalOf(err) == Unreachable:
 		n.page.Unknown.Add(1)
 	}
 	if failed := n.note(leases, false); failed != nil {
@@ -104,7 +104,7 @@ func (n *noted) note(leases []randflake.Lease, adopted bool) error {
 			return err
 		}
 		event := check.Event{
-			Kind:      check.Granted,
+			What:      check.Granted,
 			Lease:     fmt.Sprintf("%d-%d", l.Start.Unix(), l.FirstNode),
 			FirstNode: l.FirstNode,
 			LastNode:  l.LastNode,

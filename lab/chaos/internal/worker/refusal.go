@@ -7,12 +7,11 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Kind is the kind of a refusal, told by the error that the worker got.
-type Kind int
+// A Refusal is why a worker got nothing, told by the error that it got.
+type Refusal int
 
-// The kinds of refusals.
 const (
-	Exhausted Kind = iota
+	Exhausted Refusal = iota
 	NotStarted
 	Ended
 	Backward
@@ -24,10 +23,10 @@ const (
 	WrongClock
 	Forgotten
 	Unreachable // any other error: the store can't be reached, or does not know the outcome
-	Kinds       = iota
+	Refusals    = iota
 )
 
-var kinds = [Kinds]error{
+var reasons = [Refusals]error{
 	Exhausted:  randflake.ErrExhausted,
 	NotStarted: randflake.ErrLeaseNotStarted,
 	Ended:      randflake.ErrLeaseEnded,
@@ -42,18 +41,18 @@ var kinds = [Kinds]error{
 }
 
 // String returns a few words for messages.
-func (k Kind) String() string {
-	if k == Unreachable {
+func (r Refusal) String() string {
+	if r == Unreachable {
 		return "unreachable"
 	}
-	return kinds[k].Error()
+	return reasons[r].Error()
 }
 
-// KindOf returns the kind of an error.
-func KindOf(err error) Kind {
-	for k, reason := range kinds {
+// RefusalOf returns what an error says.
+func RefusalOf(err error) Refusal {
+	for r, reason := range reasons {
 		if reason != nil && errors.Is(err, reason) {
-			return Kind(k)
+			return Refusal(r)
 		}
 	}
 	return Unreachable

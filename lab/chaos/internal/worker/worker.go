@@ -101,7 +101,7 @@ func (w *worker) insist(ctx context.Context, f func(context.Context) error) erro
 			return ctx.Err()
 		}
 		slog.Warn("no store, lease or counter yet", "error", err)
-		w.page.Refused[KindOf(err)].Add(1)
+		w.page.Refused[RefusalOf(err)].Add(1)
 		pause(ctx, 300*time.Millisecond)
 	}
 }
@@ -182,7 +182,7 @@ func (w *worker) make(ctx context.Context, g *randflake.Generator, way way, rand
 		}
 		w.page.Made.Add(uint64(n))
 		if err != nil && !errors.Is(err, randflake.ErrClosed) {
-			w.page.Refused[KindOf(err)].Add(1)
+			w.page.Refused[RefusalOf(err)].Add(1)
 		}
 	}
 	return nil
@@ -193,12 +193,12 @@ func (w *worker) make(ctx context.Context, g *randflake.Generator, way way, rand
 type Page struct {
 	Offset atomic.Int64 // how far the worker's clock is off, in seconds; the harness writes it
 
-	Made    atomic.Uint64        // IDs, or numbers
-	Refused [Kinds]atomic.Uint64 // attempts to make an ID or to get a first lease, a store or a number
-	Unknown atomic.Uint64        // calls of the store without a known outcome
-	Lost    atomic.Uint64        // calls that said that data were lost
-	Calling atomic.Int64         // 1 while a lease is asked for
-	Holding atomic.Int64         // 1 with a first lease, or the handles on counters
+	Made    atomic.Uint64           // IDs, or numbers
+	Refused [Refusals]atomic.Uint64 // attempts to make an ID or to get a first lease, a store or a number
+	Unknown atomic.Uint64           // calls of the store without a known outcome
+	Lost    atomic.Uint64           // calls that said that data were lost
+	Calling atomic.Int64            // 1 while a lease is asked for
+	Holding atomic.Int64            // 1 with a first lease, or the handles on counters
 
 	// Leases that were granted so far, or calls of the strict counter, and the end of the newest lease.
 	Grants atomic.Uint64

@@ -8,7 +8,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from randflaked import Fields, Generator, Minter, Secret, Service, ServiceError, _generator, _process, parse, to_text
 
 env, FAULT = os.environ, os.environ.get("FAULT")

@@ -1,7 +1,7 @@
 // The driver of lab/clients/driver_test.go: reads commands as lines, answers each with a line.
 
 import { createInterface } from "node:readline";
-import { Generator, Minter, Secret, Service, format, parse } from "../dist/index.js";
+import { Generator, Minter, Secret, Service, format, parse } from "@randflake/client";
 
 const { ADDRESSES, SPACE, SECRET, NODES, LIMIT, TOKEN, FAULT } = process.env;
 const [now, uptime] = [Date.now, performance.now.bind(performance)];

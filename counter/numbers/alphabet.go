@@ -1,0 +1,71 @@
+package numbers
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/randflake/randflake/internal/idtext"
+)
+
+// An alphabet has the characters of the values 0, 1, 2 and so on, in which numbers are written.
+type alphabet struct {
+	characters string
+	values     [256]byte
+}
+
+const digits = "0123456789"
+
+// alphabets are by the name that a pattern has for them.
+var alphabets = map[string]*alphabet{
+	"":           decimal,
+	"crockford":  newAlphabet(idtext.Crockford),
+	"consonants": newAlphabet("0123456789BCDFGHJKMNPQRSTVWXYZ"), // without A and E either
+}
+
+var decimal = newAlphabet(digits)
+
+func newAlphabet(characters string) *alphabet {
+	return &alphabet{characters, idtext.Values(characters)}
+}
+
+// last returns the greatest number that has width characters, and whether it is an int64.
+func (a *alphabet) last(width int) (last int64, fits bool) {
+	power := uint64(1)
+	for range width {
+		high, product := bits.Mul64(power, uint64(len(a.characters)))
+		if high != 0 || product > math.MaxInt64 {
+			return 0, false
+		}
+		power = product
+	}
+	return int64(power - 1), true
+}
+
+// append appends n in width characters, or in as many as n needs if width is 0.
+func (a *alphabet) append(b []byte, n uint64, width int) []byte {
+	begin := len(b)
+	base := uint64(len(a.characters))
+	for ; n > 0; n /= base {
+		b = append(b, a.characters[n%base])
+	}
+	for len(b)-begin < width {
+		b = append(b, a.characters[0])
+	}
+	slices.Reverse(b[begin:])
+	return b
+}
+
+// parse returns the number that text stands for, or the index of the first character that is not in the alphabet or
+// that makes the number too large for an int64.
+func (a *alphabet) parse(text string) (n uint64, bad int) {
+	for i := range len(text) {
+		value := a.values[text[i]]
+		high, product := bits.Mul64(n, uint64(len(a.characters)))
+		if value == idtext.None || high != 0 || product > math.MaxInt64-uint64(value) {
+			return 0, i
+		}
+		n = product + uint64(value)
+	}
+	return n, -1
+}

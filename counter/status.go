@@ -1,0 +1,53 @@
+package counter
+
+import "github.com/randflake/randflake/lease/metrics"
+
+// A Status is a snapshot of a handle.
+type Status struct {
+	Taken  uint64 // numbers, since the handle was opened
+	Issued uint64 // of these that callers were given
+	Held   uint64 // that are left in memory
+	Err    error  // why the last attempt to get numbers failed, or nil
+}
+
+// Status returns a snapshot. It never waits for the space.
+func (c *Counter) Status() Status {
+	c.run() // panics if c is of no use
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.why}
+	if !c.closed {
+		s.Held = s.Taken - s.Issued
+	}
+	return s
+}
+
+// Status returns a snapshot, in which Held is 0. It never waits for the space.
+func (s *Strict) Status() Status {
+	s.check()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Status{Taken: s.taken, Issued: s.issued, Err: s.why}
+}
+
+var _, _ metrics.Reporter = (*Counter)(nil), (*Strict)(nil)
+
+// Metrics implements [metrics.Reporter].
+func (c *Counter) Metrics() []metrics.Metric { return c.Status().Metrics(c.name) }
+
+// Metrics implements [metrics.Reporter].
+func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics(s.name) }
+
+// Metrics returns the metrics of a counter of that name.
+func (s Status) Metrics(name string) []metrics.Metric {
+	all := []metrics.Metric{
+		metrics.Counter("randflake_counter_taken_total", "Numbers of a counter that this process has taken from the store.", s.Taken),
+		metrics.Counter("randflake_counter_issued_total", "Numbers of a counter given to callers.", s.Issued),
+		metrics.Gauge("randflake_counter_held", "Numbers of a counter that were taken and are left in memory.", s.Held),
+		metrics.Flag("randflake_counter_failing", "1 if the last attempt to get numbers of a counter failed, otherwise 0.", s.Err != nil),
+	}
+	for i := range all {
+		all[i].Labels = map[string]string{"counter": name}
+	}
+	return all
+}

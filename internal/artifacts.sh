@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the files of a release in DIR, with their checksums: both commands for each platform, and the packages of the clients.
+# usage: internal/artifacts.sh v0.1.0 DIR [PLATFORM...]
+set -euo pipefail
+version=$1
+mkdir -p "$2"
+dir=$(cd "$2" && pwd)
+shift 2
+[ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+cd "$(dirname "$0")/.."
+
+for platform in "$@"; do
+	export GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0
+	suffix=$GOOS-$GOARCH
+	[ "$GOOS" != windows ] || suffix=$suffix.exe
+	for command in cmd/randflake service/cmd/randflaked; do
+		go build -trimpath -ldflags="-s -w -X github.com/randflake/randflake/service/internal/server.version=$version" \
+			-o "$dir/$(basename "$command")-$suffix" "./$command"
+	done
+done
+for language in python typescript java; do
+	work=$(mktemp -d)
+	service/clients/pack.sh "$language" "$work"
+	mv "$work"/package/* "$dir"
+	rm -r "$work"
+done
+cd "$dir"
+sha256sum -- * >../checksums.txt
+mv ../checksums.txt .

@@ -1,0 +1,49 @@
+package idtest
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// A Vector is an ID of the format's test vectors.
+type Vector struct {
+	Secret         Hex
+	Timestamp      int64
+	Node, Sequence uint32
+	Raw            uint64 `json:",string"`
+	ID             int64  `json:",string"`
+	Text           string
+}
+
+// Hex is bytes in hexadecimal.
+type Hex []byte
+
+func (h *Hex) UnmarshalText(text []byte) (err error) {
+	*h, err = hex.DecodeString(string(text))
+	return err
+}
+
+// ReadJSON reads a file into a value.
+func ReadJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Vectors reads the vectors from their file.
+func Vectors(t testing.TB, path string) []Vector {
+	t.Helper()
+	var file struct{ Vectors []Vector }
+	ReadJSON(t, path, &file)
+	if len(file.Vectors) < 100 {
+		t.Fatalf("%s has only %d vectors", path, len(file.Vectors))
+	}
+	return file.Vectors
+}

@@ -1,0 +1,156 @@
+// Package upgrade runs two builds of the command on one space: the first release, and today's with a format that the first does not
+// know. Until there is that release, today's takes its place.
+package upgrade
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	root  = "../.."
+	first = "v0.1.0"
+)
+
+// newerFormat makes a build that knows format 3, and makes spaces of 4,096 nodes in it.
+var newerFormat = strings.NewReplacer(
+	"m.Format != plainFormat && m.Format != reserveFormat", "m.Format < 1 || m.Format > 3",
+	"	return json.Marshal(m)\n", "	if m.Nodes == 4096 {\n		m.Format = 3\n	}\n	return json.Marshal(m)\n",
+)
+
+func TestTwoBuilds(t *testing.T) {
+	dir := t.TempDir()
+	source := checkout(t, dir)
+	older := build(t, source, filepath.Join(dir, "older"))
+	newer := build(t, root, filepath.Join(dir, "newer"), "-overlay", overlay(t, dir))
+	secret := filepath.Join(dir, "secret")
+	older.must(t, "secret", "new", "--output", secret)
+
+	shared := filepath.Join(dir, "shared")
+	flags := []string{"--store", shared, "--secret-file", secret}
+	older.must(t, "store", "init", shared, "--new", "--secret-file", secret)
+	older.must(t, "counter", "create", "orders", "--store", shared)
+	seen, numbers := map[string]string{}, map[string]bool{}
+	for _, program := range []program{older, newer, older} {
+		for _, id := range strings.Fields(program.must(t, append(flags, "new", "-n", "1000")...)) {
+			if seen[id] != "" {
+				t.Fatalf("%s made %s, as %s did", program, id, seen[id])
+			}
+			seen[id] = string(program)
+		}
+		number := program.must(t, "next", "orders", "--store", shared)
+		if numbers[number] {
+			t.Errorf("%s gave %s again", program, number)
+		}
+		numbers[number] = true
+	}
+	for id := range seen {
+		opened := older.must(t, append(flags, "inspect", id)...)
+		if got := newer.must(t, append(flags, "inspect", id)...); got != opened {
+			t.Errorf("%s opens %s to %s, %s to %s", older, id, opened, newer, got)
+		}
+		break
+	}
+
+	changed := filepath.Join(dir, "changed")
+	flags[1] = changed
+	newer.must(t, "store", "init", changed, "--new", "--nodes", "4096", "--secret-file", secret)
+	newer.must(t, append(flags, "new")...)
+	before := content(t, changed)
+	for _, args := range [][]string{append(flags, "new"), {"store", "info", changed}, {"store", "report-loss", changed}} {
+		out, err := older.run(args...)
+		if err == nil || !strings.Contains(out, "its format is 3, and this program knows up to 2") {
+			t.Errorf("%s %q: %v: %s", older, args, err, out)
+		}
+	}
+	if content(t, changed) != before {
+		t.Error("a program that does not know the format has changed the space")
+	}
+	newer.must(t, append(flags, "new")...)
+}
+
+// checkout returns where the source of the older build is.
+func checkout(t *testing.T, dir string) string {
+	if exec.Command("git", "rev-parse", "--quiet", "--verify", "refs/tags/"+first).Run() != nil {
+		return root
+	}
+	source := filepath.Join(dir, "first")
+	script := "mkdir " + source + " && git -C " + root + " archive " + first + " | tar -x -C " + source
+	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return source
+}
+
+// overlay returns a file for the go command's flag, by which lease knows the newer format.
+func overlay(t *testing.T, dir string) string {
+	file, err := filepath.Abs(filepath.Join(root, "lease/meta.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched := filepath.Join(dir, "meta.go")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, patched, newerFormat.Replace(string(source)))
+	write(t, patched+".json", string(replace))
+	return patched + ".json"
+}
+
+// A program is a built command, by its path.
+type program string
+
+func build(t *testing.T, source, path string, flags ...string) program {
+	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "./cmd/randflake")...)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOWORK=") // that of the source
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program(path)
+}
+
+func (p program) run(args ...string) (string, error) {
+	out, err := exec.Command(string(p), args...).CombinedOutput()
+	return string(out), err
+}
+
+func (p program) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := p.run(args...)
+	if err != nil {
+		t.Fatalf("%s %q: %v: %s", p, args, err, out)
+	}
+	return out
+}
+
+func write(t *testing.T, file, text string) {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// content returns what the files of a store hold.
+func content(t *testing.T, dir string) (all string) {
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all += path + ": " + string(data) + "\n"
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,77 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors that carry more detail wrap one of these. The comment says what to do.
+var (
+	// Wait until the window ends: see WaitError.
+	ErrFull = errors.New("lease: all nodes of the window are taken")
+
+	// Wait until the forgotten leases have ended: see WaitError.
+	ErrLoss = errors.New("lease: data was lost")
+
+	// Wait: see WaitError.
+	ErrAhead = errors.New("lease: window is too far ahead")
+
+	// Set the clock of this machine or of the server right.
+	ErrClock = errors.New("lease: clock is wrong")
+
+	// Take again: the first take, if it happened, is wasted.
+	ErrUnknown = errors.New("lease: outcome of a change is unknown")
+
+	// Nothing was taken: see to the store, and try again.
+	ErrStore = errors.New("lease: the store does not answer")
+
+	// It may forget what it acknowledged: the error says which setting.
+	ErrUnsafe = errors.New("lease: settings of the store are not safe")
+
+	// Use the secret of this space, or make another space.
+	ErrSecret = errors.New("lease: space of another secret")
+
+	// Create it.
+	ErrNoSpace = errors.New("lease: no such space")
+
+	// Use the space that took its place.
+	ErrRetired = errors.New("lease: the space is retired")
+
+	// Open it.
+	ErrExists = errors.New("lease: space exists")
+
+	// Nothing was changed: see what wrote it.
+	ErrCorrupt = errors.New("lease: data is corrupt")
+
+	// The error says what is wanted.
+	ErrInvalid = errors.New("lease: invalid argument")
+
+	// Create it.
+	ErrNoCounter = errors.New("lease: no such counter")
+
+	// Set it to a number that is beyond all that were taken.
+	ErrCounter = errors.New("lease: where the counter goes on is not known")
+
+	// Take what it was made as, or another name.
+	ErrMismatch = errors.New("lease: the counter is another one")
+
+	// Make another counter, or wait for the next period.
+	ErrEnd = errors.New("lease: the counter has no number left")
+
+	// Try again: they get on.
+	errBusy = errors.New("lease: others changed it each time")
+)
+
+// A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and from Until on the reason is gone.
+type WaitError struct {
+	Err   error
+	Until time.Time
+	Why   string
+}
+
+func (e *WaitError) Error() string {
+	return fmt.Sprintf("%v: %s: wait until %s", e.Err, e.Why, e.Until.UTC().Format(time.RFC3339))
+}
+
+func (e *WaitError) Unwrap() error { return e.Err }

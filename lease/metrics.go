@@ -1,0 +1,88 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
+	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
+	"github.com/randflake/randflake/lease/metrics"
+)
+
+// A Status is a snapshot of a keeper.
+type Status struct {
+	// Healthy says that an ID can be made now, and that the last attempt to take what is wanted succeeded or
+	// leases are left for longer than a window. It turns false while there is still time to act.
+	Healthy bool
+
+	Lease   randflake.Lease // in force
+	End     time.Time       // until which leases follow each other
+	Err     error           // of the last attempt to take what is wanted; nil if it succeeded
+	Stopped time.Time       // since when no ID can be made for want of a lease; zero while they can
+	Closed  bool            // whether the keeper was closed
+
+	// DetectsCopies says that the system tells at once when this machine was copied.
+	DetectsCopies bool
+
+	// Counts since Keep.
+	Taken     uint64 // leases
+	Failed    uint64 // attempts to take leases that failed
+	Copies    uint64 // times that this machine turned out to be a copy of another one, with the leases of the original
+	Claimed   uint64 // IDs made, without the latest: those of a processor's run, or of a Snowflake's unit, count when the next one begins
+	Refusals  uint64 // calls that returned an error for want of an ID, unless their context was canceled
+	Exhausted uint64 // refusals with randflake.ErrExhausted: too few nodes
+	Waits     uint64 // calls that had to wait for an ID, whatever came of it
+}
+
+// Status returns a snapshot. It never waits for the store.
+func (k *Keeper[G]) Status() Status {
+	s := k.loop.snapshot()
+	s.Lease = k.generator.Lease()
+	s.Closed = k.closed.Load()
+	s.DetectsCopies = vmgen.Now().Detects()
+
+	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
+	lasts := s.End.Sub(k.loop.clock()) > k.loop.plan.limits.Window
+	s.Healthy = !s.Closed && queue.Ready() == nil && (s.Err == nil || lasts)
+
+	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
+	s.Refusals = k.refusals.Load()
+	s.Claimed, s.Waits = queue.Counts()
+	return s
+}
+
+var _ metrics.Reporter = (*Keeper[*randflake.Generator])(nil)
+
+// Metrics implements [metrics.Reporter]: always the same ones in the same order.
+func (k *Keeper[G]) Metrics() []metrics.Metric {
+	s := k.Status()
+	window := k.loop.plan.limits.Window
+	nodes := int(s.Lease.LastNode-s.Lease.FirstNode) + 1
+	return []metrics.Metric{
+		metrics.Counter("randflake_leases_taken_total",
+			"Leases that this process has taken.", s.Taken),
+		metrics.Counter("randflake_lease_failures_total",
+			"Failed attempts to take a lease.", s.Failed),
+		metrics.Counter("randflake_machine_copies_total",
+			"Times that the machine turned out to be a copy of another one, so that its leases were left to the original.", s.Copies),
+		metrics.Counter("randflake_ids_claimed_total",
+			"IDs claimed by callers, without the latest: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins.", s.Claimed),
+		metrics.Counter("randflake_ids_refused_total",
+			"Calls that returned an error because there was no ID for them; not those that waited and were served, or were canceled.", s.Refusals),
+		metrics.Counter("randflake_ids_exhausted_total",
+			"Calls that returned an error because the leased nodes had no ID left in that second: more nodes help.", s.Exhausted),
+		metrics.Counter("randflake_ids_waits_total",
+			"Calls that had to wait for an ID, whether they got one or not.", s.Waits),
+		metrics.Gauge("randflake_lease_end_timestamp_seconds",
+			"Unix time until which this process has leases without a gap.", s.End.Unix()),
+		metrics.Gauge("randflake_lease_window_seconds",
+			"Seconds of a window, for which leases are taken.", window.Seconds()),
+		metrics.Gauge("randflake_lease_nodes",
+			"Nodes of the lease under which IDs are made; each makes 131,072 Randflake IDs a second.", nodes),
+		metrics.Flag("randflake_lease_healthy",
+			"1 if IDs can be made, and leases are taken ahead or left for longer than a window, otherwise 0.", s.Healthy),
+		metrics.Flag("randflake_machine_copies_detectable",
+			"1 if the system tells at once when the machine was copied, by VMClock or VMGENID, otherwise 0.", s.DetectsCopies),
+	}
+}

@@ -1,0 +1,185 @@
+package lease
+
+import (
+	"maps"
+	"math/rand/v2"
+	"time"
+)
+
+// A plan says which windows a keeper asks for, and when. It is arithmetic alone: it calls nobody.
+//
+// A keeper begins with the present window and the next one. When it has lived a window it takes as many as the
+// outage needs, and from then on two windows every second window. With windows of a minute and an outage of
+// three minutes:
+//
+//	in window   it leases
+//	100         100 101
+//	101         102 103 104 105
+//	102         106 107           just before, at the end of 102, the leases last for three minutes
+//	104         108 109
+type plan struct {
+	limits  Limits
+	outage  time.Duration // that the leases are to outlive at any time
+	started time.Time
+	odd     int64             // 1 or 0, at random: whether it takes two windows in odd or in even ones
+	asked   map[int64]outcome // by window
+}
+
+// An outcome is what came of asking for a window. It is leased if err is nil. Otherwise it is asked for again
+// at retry, or never if that is zero.
+type outcome struct {
+	err   error
+	retry time.Time
+}
+
+func newPlan(limits Limits, outage time.Duration, started time.Time) *plan {
+	return &plan{
+		limits:  limits,
+		outage:  max(outage, limits.afterLoss()),
+		started: started,
+		odd:     rand.Int64N(2),
+		asked:   map[int64]outcome{},
+	}
+}
+
+// forgetPast forgets windows that are over.
+func (p *plan) forgetPast(now time.Time) {
+	present := p.limits.WindowOf(now)
+	maps.DeleteFunc(p.asked, func(window int64, _ outcome) bool { return window < present })
+}
+
+// depth returns how many windows after the present one are wanted, and how many are taken at once: two if the
+// limits allow it. A process that crashes in its first window, again and again, takes one.
+func (p *plan) depth(now time.Time) (ahead, together int64) {
+	if now.Sub(p.started) < p.limits.Window {
+		return 1, 1
+	}
+	windows := int64((p.outage + p.limits.Window - 1) / p.limits.Window)
+	if windows+2 <= p.limits.Ahead {
+		return windows + 2, 2
+	}
+	return min(windows+1, p.limits.Ahead), 1
+}
+
+// last returns the last window that is wanted.
+func (p *plan) last(now time.Time) int64 {
+	ahead, together := p.depth(now)
+	last := p.limits.WindowOf(now) + ahead
+	if together == 2 && last%2 != p.odd {
+		last--
+	}
+	return last
+}
+
+// wanted returns the first row of windows up to last that are to be asked for now.
+func (p *plan) wanted(now time.Time, last int64) (from, to int64, found bool) {
+	from = p.limits.WindowOf(now)
+	for from <= last && !p.isWanted(from, now) {
+		from++
+	}
+	end := from
+	for end <= last && p.isWanted(end, now) {
+		end++
+	}
+	return from, end - 1, from < end
+}
+
+func (p *plan) isWanted(window int64, now time.Time) bool {
+	o, asked := p.asked[window]
+	return !asked || o.isDue(now)
+}
+
+func (o outcome) isDue(now time.Time) bool { return !o.retry.IsZero() && !now.Before(o.retry) }
+
+// refused notes why windows that were asked for are not leased, and until when it makes no sense to ask again.
+// Processes that have leases for some time ask later than those that have none.
+func (p *plan) refused(from, to int64, now time.Time, wait *WaitError) {
+	spread := shortestPause
+	if p.left(now) > 4*longestPause {
+		spread = longestPause
+	}
+	over := wait.Until
+	if over.Before(now) {
+		over = now // the clock that decides is behind this one
+	}
+	retry := over.Add(rand.N(spread))
+	for window := from; window <= to; window++ {
+		if o, asked := p.asked[window]; !asked || !o.retry.IsZero() {
+			p.asked[window] = outcome{wait, retry}
+		}
+	}
+}
+
+// missing returns why the first window that has no lease, from the present one on, has none, if it was asked for.
+func (p *plan) missing(now time.Time) error {
+	window := p.limits.WindowOf(now)
+	for p.isLeased(window) {
+		window++
+	}
+	return p.asked[window].err
+}
+
+func (p *plan) isLeased(window int64) bool {
+	o, asked := p.asked[window]
+	return asked && o.err == nil
+}
+
+// end returns until when there are leases without a gap, or now if there is none now.
+func (p *plan) end(now time.Time) time.Time {
+	window := p.limits.WindowOf(now)
+	if !p.isLeased(window) {
+		return now
+	}
+	for p.isLeased(window) {
+		window++
+	}
+	return p.limits.start(window)
+}
+
+// left returns for how long there are leases.
+func (p *plan) left(now time.Time) time.Duration { return p.end(now).Sub(now) }
+
+// deadline returns when something must be done at last: when the leases end, or where there is none when the
+// next window begins.
+func (p *plan) deadline(now time.Time) time.Time {
+	end := p.end(now)
+	if end.After(now) {
+		return end
+	}
+	return p.limits.start(p.limits.WindowOf(now) + 1)
+}
+
+// next returns when there is something to do again: when the next windows are taken, or asked for again.
+func (p *plan) next(now time.Time) time.Time {
+	next := earlier(p.due(now), p.deadline(now))
+	for _, o := range p.asked {
+		if !o.retry.IsZero() {
+			next = earlier(next, o.retry)
+		}
+	}
+	lived := p.started.Add(p.limits.Window)
+	if now.Before(lived) {
+		next = earlier(next, lived.Add(rand.N(p.limits.Window/2)))
+	}
+	return next
+}
+
+// due returns a moment of the window in which the next ones are taken. It is random, so that processes don't
+// call at once.
+func (p *plan) due(now time.Time) time.Time {
+	ahead, together := p.depth(now)
+	last := p.limits.WindowOf(p.end(now)) - 1
+	take := max(p.limits.WindowOf(now)+1, last-ahead+together)
+	part := p.limits.Window
+	if together == 1 {
+		part = part * 3 / 4
+	}
+	return p.limits.start(take).Add(rand.N(part))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

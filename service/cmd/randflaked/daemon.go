@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/randflake/randflake/lease/url"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/server"
+)
+
+// closeTime is, with leave and drain, of the ten seconds that an orchestrator waits as a rule.
+const closeTime = 3 * time.Second
+
+// A daemon is the running service, from its first listener to its end.
+type daemon struct {
+	read     func() (*config.Config, error)
+	logger   *slog.Logger
+	level    slog.LevelVar // of logger, as the configuration says
+	problems io.Writer
+	limits   limits
+
+	config   *config.Config // in force
+	url      string         // by which the service can be called
+	server   *server.Server
+	listener net.Listener
+	http     *http.Server
+	probes   *http.Server // nil without
+	failed   chan error   // what ended the HTTP server
+}
+
+// start listens, and begins to open the spaces. If it fails, the process has to end.
+func (d *daemon) start() (err error) {
+	if d.config, err = d.read(); err != nil {
+		return err
+	}
+	d.server = server.New(url.Open, d.logger)
+	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
+		return err
+	}
+	if d.config.Probes != "" {
+		probes, err := net.Listen("tcp", d.config.Probes)
+		if err != nil {
+			return err
+		}
+		d.probes = d.limits.probes(d.server)
+		d.probes.Addr = probes.Addr().String()
+		go d.probes.Serve(probes)
+	}
+	scheme := "http://"
+	if d.config.TLS != nil {
+		scheme = "https://"
+		present := func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }
+		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: present})
+	}
+	d.url = scheme + d.listener.Addr().String()
+	if err := d.apply(d.config); err != nil {
+		return err
+	}
+	d.http = d.limits.calls(d.server, d.logger)
+	d.failed = make(chan error, 1)
+	go func() { d.failed <- d.http.Serve(d.listener) }()
+	d.logger.Info("listening", "url", d.url)
+	return nil
+}
+
+// tell notifies systemd of a change, if systemd asked for that.
+func (d *daemon) tell(state string) {
+	if _, err := systemd.SdNotify(false, state); err != nil {
+		d.logger.Warn("systemd was not told", "error", err)
+	}
+}
+
+// run serves until a signal ends it.
+func (d *daemon) run(stop, reload <-chan os.Signal) error {
+	d.tell(systemd.SdNotifyReady)
+	renewal := time.NewTicker(d.limits.renewal)
+	defer renewal.Stop()
+	for {
+		select {
+		case <-renewal.C:
+			// In a pod, the program that renews the certificate can't send a signal.
+			if err := d.apply(d.config); err != nil {
+				d.logger.Error("certificates and other files were not read again; those from before stay in use", "error", err)
+			}
+		case <-reload:
+			d.tell(systemd.SdNotifyReloading)
+			if err := d.reload(); err != nil {
+				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
+			} else {
+				d.logger.Info("configuration was read again")
+			}
+			d.tell(systemd.SdNotifyReady)
+		case err := <-d.failed:
+			d.close()
+			return err
+		case signal := <-stop:
+			return d.shutdown(signal)
+		}
+	}
+}
+
+// reload reads the configuration again and applies it.
+func (d *daemon) reload() error {
+	next, err := d.read()
+	if err != nil {
+		return err
+	}
+	if next.Listen != d.config.Listen || next.Probes != d.config.Probes || (next.TLS == nil) != (d.config.TLS == nil) {
+		return errors.New("listen, probes, and whether there is TLS, can't change while the service runs: restart it")
+	}
+	return d.apply(next)
+}
+
+// apply puts a configuration into force, with all the files that it names, or changes nothing.
+func (d *daemon) apply(next *config.Config) error {
+	files, err := load(next, d.problems)
+	if err != nil {
+		return err
+	}
+	if err := d.server.Configure(next, files); err != nil {
+		files.Close()
+		return err
+	}
+	d.level.Set(next.Level)
+	d.config = next
+	return nil
+}
+
+// shutdown waits for calls to end, gives everything back, and returns within ten seconds. After SIGTERM, which
+// orchestrators send, it first serves for a while as one that is not ready.
+func (d *daemon) shutdown(signal os.Signal) error {
+	d.tell(systemd.SdNotifyStopping)
+	d.server.Drain()
+	if signal == syscall.SIGTERM {
+		time.Sleep(d.limits.leave)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d.limits.drain)
+	defer cancel()
+	if err := d.http.Shutdown(ctx); err != nil {
+		d.logger.Warn("connections that did not end in time were cut off")
+		d.http.Close()
+	}
+	return d.close()
+}
+
+func (d *daemon) close() error {
+	if d.probes != nil {
+		d.probes.Close()
+	}
+	late := time.After(closeTime)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.server.Close()
+	}()
+	select {
+	case <-done:
+		d.logger.Info("stopped")
+		return nil
+	case <-late:
+		return errors.New("a store does not answer")
+	}
+}

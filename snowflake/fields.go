@@ -1,0 +1,109 @@
+package snowflake
+
+import (
+	"fmt"
+	"time"
+)
+
+// Fields are the contents of an ID.
+type Fields struct {
+	Time     time.Time         // the start of the ID's unit of time, in UTC
+	Static   map[string]uint64 // the value of each static part by its name; nil if the layout has no static parts
+	Rollback uint64            // 0 if the layout has no such part
+	Sequence uint64
+}
+
+// Inspect opens an ID. If the ID has more bits than the layout, the error wraps randflake.ErrInvalidID. An ID doesn't contain its
+// layout: another layout opens it to other fields.
+func (l *Layout) Inspect(id ID) (Fields, error) {
+	if id>>l.bits() != 0 {
+		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", errInvalidID, uint64(id), l.bits(), l.name)
+	}
+	v := uint64(id)
+	f := Fields{Time: l.start(l.time.of(v)), Rollback: l.rollback.of(v), Sequence: l.sequence.of(v)}
+	if len(l.statics) > 0 {
+		f.Static = make(map[string]uint64, len(l.statics))
+		for _, s := range l.statics {
+			f.Static[s.name] = s.of(v)
+		}
+	}
+	return f, nil
+}
+
+// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are not
+// named are zero. If the layout can't hold a field, the error wraps randflake.ErrInvalidID, and also randflake.ErrEndOfLife if the time is
+// at or after Expires.
+//
+// Compose ignores leases: to make unique IDs use a Generator.
+func (l *Layout) Compose(f Fields) (ID, error) {
+	switch {
+	case f.Time.Before(l.Epoch()):
+		return 0, fmt.Errorf("%w: time %s: want %s, the epoch of layout %s, or later", errInvalidID, f.Time.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+	case !f.Time.Before(l.Expires()):
+		return 0, fmt.Errorf("%w: time %s: %w", errInvalidID, f.Time.Format(time.RFC3339Nano), l.ended())
+	case f.Rollback > l.rollback.max():
+		return 0, fmt.Errorf("%w: rollback %d: want at most %d", errInvalidID, f.Rollback, l.rollback.max())
+	case f.Sequence > l.sequence.max():
+		return 0, fmt.Errorf("%w: sequence %d: want at most %d", errInvalidID, f.Sequence, l.sequence.max())
+	}
+	if err := l.checkStatic(f.Static, errInvalidID); err != nil {
+		return 0, err
+	}
+	v := l.unitOf(f.Time)<<l.time.shift | f.Rollback<<l.rollback.shift | f.Sequence<<l.sequence.shift
+	for _, s := range l.statics {
+		v |= f.Static[s.name] << s.shift
+	}
+	return ID(v), nil
+}
+
+// first returns the lowest ID whose time, as Inspect returns it, is t or later. If t is before the epoch that is ID 0.
+// If no ID is that late, the error wraps randflake.ErrInvalidID and randflake.ErrEndOfLife.
+func (l *Layout) first(t time.Time) (ID, error) {
+	if !t.After(l.Epoch()) {
+		return 0, nil
+	}
+	if t.After(l.start(l.time.max())) {
+		return 0, fmt.Errorf("%w: time %s or later: %w", errInvalidID, t.Format(time.RFC3339Nano), l.ended())
+	}
+	unit := l.unitOf(t)
+	if l.start(unit).Before(t) {
+		unit++
+	}
+	return ID(unit << l.time.shift), nil
+}
+
+// last returns the highest ID whose time, as Inspect returns it, is t or earlier. If t is after the layout's end that
+// is its highest ID. If no ID is that early, the error wraps randflake.ErrInvalidID.
+func (l *Layout) last(t time.Time) (ID, error) {
+	if t.Before(l.Epoch()) {
+		return 0, fmt.Errorf("%w: time %s or earlier: want %s, the epoch of layout %s, or later", errInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+	}
+	unit := l.time.max()
+	if t.Before(l.Expires()) {
+		unit = l.unitOf(t)
+	}
+	return ID((unit+1)<<l.time.shift - 1), nil
+}
+
+// Range returns the lowest and the highest ID whose time, as Inspect returns it, is in [from, to). Use it for
+//
+//	SELECT ... WHERE id BETWEEN first AND last
+//
+// Consecutive ranges share no ID and leave no ID out. The range may begin before the epoch, for instance with the zero
+// time.Time, and end after the layout's end. If it contains no ID, because no unit begins in it, the error wraps
+// randflake.ErrInvalidID.
+//
+// The time in an ID is the start of its unit. To include all IDs of the unit in which a bound lies, first round the
+// bound down to a multiple of the layout's Unit since its Epoch. For the presets, whole seconds are enough.
+func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
+	if first, err = l.first(from); err != nil {
+		return 0, 0, err
+	}
+	if last, err = l.last(to.Add(-1)); err != nil {
+		return 0, 0, err
+	}
+	if first > last {
+		return 0, 0, fmt.Errorf("%w: times from %s to before %s: want the start of a unit of %s among them", errInvalidID, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), l.Unit())
+	}
+	return first, last, nil
+}

@@ -1,0 +1,127 @@
+package randflake
+
+import (
+	"database/sql/driver"
+	"fmt"
+)
+
+// A Kind is a type that stands for one kind of thing that has IDs: orders, customers. It can be the struct of such a
+// thing, or one without fields.
+type Kind interface {
+	// IDPrefix returns what the texts of these IDs begin with, before an underscore: 1 to 63 of a-z, 0-9 and _, the
+	// first one a letter and the last one no underscore. If it returns "", the texts have neither prefix nor underscore.
+	// It is called on a zero value, from any goroutine, and always returns the same.
+	IDPrefix() string
+}
+
+// A Typed is an ID of one kind of thing. To the compiler IDs of two kinds are different types, and a text of one kind
+// does not parse as another. One line declares it:
+//
+//	type OrderID = randflake.Typed[Order]
+//
+//	func (Order) IDPrefix() string { return "ord" }
+//
+// A program, JSON, XML and URLs have the text: the prefix, an underscore and the digits of the ID, as in
+// "ord_3vgoe12ccb8gh". A database has the 64 bits. OrderID(id) and ID(orderID) convert, and lose nothing.
+//
+// Over a key that sorts, package mask has the same texts, for the same kinds.
+type Typed[K Kind] ID
+
+// ParseTyped reads the text of an ID of the kind K, exactly as String returns it. For anything else, also the text of
+// another kind, the error wraps ErrInvalidID.
+func ParseTyped[K Kind](text string) (Typed[K], error) { return parseTyped[K](text) }
+
+func parseTyped[K Kind, T string | []byte](text T) (Typed[K], error) {
+	prefix := prefixOf[K]()
+	n := len(prefix)
+	if n == 0 {
+		id, err := parse(text)
+		return Typed[K](id), err
+	}
+	if len(text) <= n || string(text[:n]) != prefix || text[n] != '_' {
+		return 0, fmt.Errorf("%w: %.80q: want %s_ and then the digits", ErrInvalidID, text, prefix)
+	}
+	id, err := parse(text[n+1:])
+	return Typed[K](id), err
+}
+
+// prefixOf returns the prefix of a kind. It panics if the program has one that is invalid.
+func prefixOf[K Kind]() string {
+	var kind K
+	if any(kind) == nil { // K is an interface
+		return ""
+	}
+	prefix := kind.IDPrefix()
+	if prefix != "" && !isPrefix(prefix) {
+		panic(fmt.Errorf("randflake: prefix %.80q of %T: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last", prefix, kind))
+	}
+	return prefix
+}
+
+func isPrefix(text string) bool {
+	first := text[0]
+	last := text[len(text)-1]
+	if first < 'a' || first > 'z' || last == '_' || len(text) > 63 {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		letter := 'a' <= c && c <= 'z'
+		digit := '0' <= c && c <= '9'
+		if !letter && !digit && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// Format prints the text for the verbs v, s and q, and the number for the others, as Format of ID does.
+func (id Typed[K]) Format(f fmt.State, verb rune) { format(f, verb, id.String(), ID(id)) }
+
+// String returns the text.
+func (id Typed[K]) String() string {
+	var buf [32]byte
+	text, _ := id.AppendText(buf[:0])
+	return string(text)
+}
+
+// AppendText appends the text to b. Its error is always nil.
+func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
+	if prefix := prefixOf[K](); prefix != "" {
+		b = append(append(b, prefix...), '_')
+	}
+	return ID(id).AppendText(b)
+}
+
+// MarshalText returns the text, which is also what JSON has.
+func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
+
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By convention, null changes nothing.
+func (id *Typed[K]) UnmarshalJSON(data []byte) error {
+	text, err := jsonText(data, Typed[K](0))
+	if err != nil || text == nil {
+		return err
+	}
+	return id.UnmarshalText([]byte(*text))
+}
+
+// UnmarshalText is ParseTyped.
+func (id *Typed[K]) UnmarshalText(text []byte) error {
+	parsed, err := parseTyped[K](text)
+	if err == nil {
+		*id = parsed
+	}
+	return err
+}
+
+// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+func (id *Typed[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Bind is UnmarshalText, for the parameters of oapi-codegen.
+func (id *Typed[K]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// Value returns the ID as an int64, for a BIGINT column.
+func (id Typed[K]) Value() (driver.Value, error) { return ID(id).Value() }
+
+// Scan reads an integer column, as Scan of ID does.
+func (id *Typed[K]) Scan(src any) error { return (*ID)(id).Scan(src) }

@@ -1,0 +1,89 @@
+package randflake
+
+import (
+	"context"
+	"time"
+
+	"github.com/randflake/randflake/internal/coarse"
+)
+
+// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
+// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once. If
+// ctx ends first, the error wraps both the cause of that and the reason for the wait. Close wakes it, and so does package
+// lease with another lease.
+//
+// Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
+// waiting caller would have got.
+func (g *Generator) Wait(ctx context.Context) (ID, error) {
+	st := g.load()
+	if g.line.Empty() {
+		s := st.hot.pin() // Generate's lines once more: with a call instead, Wait takes twice the time
+		if s != nil {
+			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
+				i := s.left - 1
+				if i < batchSize {
+					s.left = i
+					id := s.ids[i]
+					st.hot.unpin(s)
+					return ID(id), nil
+				}
+			}
+		}
+		st.hot.unpin(s)
+		id, err := g.generate()
+		if g.pause(err) == 0 {
+			return id, g.report(err)
+		}
+	}
+	var id [1]ID
+	if _, err := g.FillWait(ctx, id[:]); err != nil { // which looks for a copy once more: others serve those who wait
+		return 0, err
+	}
+	return id[0], nil
+}
+
+// FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
+// first n IDs are good all the same.
+func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
+	machine := g.load().machine
+	defer func() {
+		if machine.Stale() {
+			n, err = 0, errCopied
+		}
+	}()
+	if g.line.Empty() {
+		n, err = g.fill(dst)
+		if g.pause(err) == 0 {
+			return n, g.report(err)
+		}
+	}
+	m, err := g.fillInTurn(ctx, dst[n:])
+	return n + m, err
+}
+
+// fillInTurn is FillWait for a caller that has to queue.
+func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+	g.waited.Add(1)
+	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+		made, err := g.fill(dst[n:])
+		n += made
+		pause = g.pause(err)
+		if pause > 0 && g.refused != nil {
+			g.refused(err, true)
+		}
+		return pause, err
+	})
+	if ctx.Err() == context.Canceled {
+		return n, err // the caller gave up
+	}
+	return n, g.report(err)
+}
+
+// pause returns how long to wait before it helps to try again after err, or 0 when it does not.
+func (g *Generator) pause(err error) time.Duration {
+	switch err {
+	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
+		return coarse.UntilNext(g.time(), time.Second)
+	}
+	return 0
+}
