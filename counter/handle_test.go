@@ -313,7 +313,7 @@ func TestRetries(t *testing.T) {
 			}
 			take(t, c, 2)
 		}
-		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2} {
+		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2, "counter=orders": 4} {
 			if got := strings.Count(text.String(), what); got != want {
 				t.Errorf("logged %q %d times, want %d: %s", what, got, want, text)
 			}
