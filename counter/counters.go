@@ -91,13 +91,22 @@ func On(space *lease.Space) *Counters { return From(space) }
 // From returns the counters of a source.
 func From(source Source) *Counters { return &Counters{Source: source} }
 
+// check panics unless From made cs, of a source.
+func (cs *Counters) check() {
+	if cs == nil || cs.Source == nil {
+		panic("counter: no Counters, or zero ones: make some with On or From")
+	}
+}
+
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
+	cs.check()
 	return cs.CreateCounter(ctx, config.record(name))
 }
 
 // open applies options, and finds the counter, which it creates if it should.
 func (cs *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
+	cs.check()
 	set = settings{least: 10, most: 1e9, logger: slog.Default()}
 	for i, option := range options {
 		if option.set == nil {

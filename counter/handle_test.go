@@ -393,21 +393,44 @@ func TestStuck(t *testing.T) {
 }
 
 // What nobody made says so.
-func TestNoCounter(t *testing.T) {
-	const want = "counter: no Counter, or the zero one: make one with Open"
+func TestNobodyMade(t *testing.T) {
+	ctx := t.Context()
+	one := make([]int64, 1)
+	tests := map[string][]func(){}
 	for _, c := range []*Counter{nil, new(Counter)} {
-		for name, call := range map[string]func(){
-			"Next":     func() { c.Next() },
-			"Fill":     func() { c.Fill(make([]int64, 1)) },
-			"Wait":     func() { c.Wait(t.Context()) },
-			"FillWait": func() { c.FillWait(t.Context(), make([]int64, 1)) },
-			"Close":    func() { c.Close() },
-			"Status":   func() { c.Status() },
-		} {
+		const want = "counter: no Counter, or the zero one: make one with Open"
+		tests[want] = append(tests[want],
+			func() { c.Next() },
+			func() { c.Fill(one) },
+			func() { c.Wait(ctx) },
+			func() { c.FillWait(ctx, one) },
+			func() { c.Close() },
+			func() { c.Status() },
+		)
+	}
+	for _, s := range []*Strict{nil, new(Strict)} {
+		const want = "counter: no Strict, or the zero one: make one with OpenStrict"
+		tests[want] = append(tests[want],
+			func() { s.Next(ctx) },
+			func() { s.Fill(ctx, nil) },
+			func() { s.Close() },
+			func() { s.Status() },
+		)
+	}
+	for _, cs := range []*Counters{nil, new(Counters)} {
+		const want = "counter: no Counters, or zero ones: make some with On or From"
+		tests[want] = append(tests[want],
+			func() { cs.Open(ctx, "orders") },
+			func() { cs.OpenStrict(ctx, "orders") },
+			func() { cs.Create(ctx, "orders", Config{}) },
+		)
+	}
+	for want, calls := range tests {
+		for i, call := range calls {
 			func() {
 				defer func() {
 					if said := recover(); said != want {
-						t.Errorf("%s of %p panics with %v, want %q", name, c, said, want)
+						t.Errorf("call %d panics with %v, want %q", i, said, want)
 					}
 				}()
 				call()

@@ -24,6 +24,7 @@ func (c *Counter) Status() Status {
 
 // Status returns a snapshot, in which Held is 0. It never waits for the space.
 func (s *Strict) Status() Status {
+	s.check()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Status{Taken: s.taken, Issued: s.issued, Err: s.why}

@@ -45,6 +45,13 @@ func (cs *Counters) OpenStrict(ctx context.Context, name string, options ...Opti
 	return &Strict{name: name, counters: cs, settings: set}, nil
 }
 
+// check panics unless OpenStrict made s.
+func (s *Strict) check() {
+	if s == nil || s.counters == nil {
+		panic("counter: no Strict, or the zero one: make one with OpenStrict")
+	}
+}
+
 // Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If ctx ends first, a number may be
 // lost.
 func (s *Strict) Next(ctx context.Context) (int64, error) {
@@ -55,6 +62,7 @@ func (s *Strict) Next(ctx context.Context) (int64, error) {
 
 // Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
+	s.check()
 	if len(dst) == 0 {
 		return 0, nil
 	}
@@ -153,6 +161,7 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 
 // Close makes later calls return ErrClosed. Callers that already wait get their numbers.
 func (s *Strict) Close() error {
+	s.check()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
