@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 
 // TestUniformity: IDs pass, and the negative control does not.
 func TestUniformity(t *testing.T) {
-	for i, p := range named(counted...) {
+	for i, p := range peersNamed(counted...) {
 		statistic, chance := spreadOf(p, 1<<18).chiSquared()
 		if control := i == len(counted)-1; control != (chance < 1e-6) {
 			t.Errorf("%s: chi-squared %.0f, p = %g", p.name, statistic, chance)

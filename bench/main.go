@@ -69,7 +69,7 @@ func measure(rounds int, slice, calls time.Duration, ids int) result {
 	for _, p := range peers() {
 		r.latencies[p.name] = latencyOf(p, calls)
 	}
-	for _, p := range named(counted...) {
+	for _, p := range peersNamed(counted...) {
 		r.spreads[p.name] = spreadOf(p, ids)
 	}
 	return r

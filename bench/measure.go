@@ -63,7 +63,7 @@ func median(values []float64) float64 {
 // measured makes IDs for a while. The loop is alike for all peers: calls of next, and a look at the clock after every chunk.
 func measured(l load, slice time.Duration) cost {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
-	p := named(l.peer)[0]
+	p := peersNamed(l.peer)[0]
 	m := p.open()
 	if m.close != nil {
 		defer m.close()

@@ -169,8 +169,8 @@ func peers() []peer {
 	return append(list, standard...)
 }
 
-// named returns the peers of these names, which must exist.
-func named(names ...string) (list []peer) {
+// peersNamed returns the peers of these names, which must exist.
+func peersNamed(names ...string) (list []peer) {
 	for _, name := range names {
 		for _, p := range peers() {
 			if p.name == name {

@@ -238,7 +238,7 @@ func TestMetrics(t *testing.T) {
 		held float64
 	}{
 		{c, 10},
-		{&Strict{name: "orders", counters: From(nil), taken: 30, issued: 20, why: errAway}, 0},
+		{&Strict{name: "orders", counters: new(Counters), taken: 30, issued: 20, why: errAway}, 0},
 	} {
 		want := map[string]float64{
 			"randflake_counter_taken_total":  30,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -98,12 +99,7 @@ var finalErrors = []error{
 }
 
 func final(err error) bool {
-	for _, target := range finalErrors {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(finalErrors, func(target error) bool { return errors.Is(err, target) })
 }
 
 // A sample is how many numbers had been issued at a time.

@@ -313,7 +313,7 @@ func TestRetries(t *testing.T) {
 			}
 			take(t, c, 2)
 		}
-		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2} {
+		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2, "counter=orders": 4} {
 			if got := strings.Count(text.String(), what); got != want {
 				t.Errorf("logged %q %d times, want %d: %s", what, got, want, text)
 			}
@@ -393,41 +393,39 @@ func TestStuck(t *testing.T) {
 }
 
 // What nobody made says so.
-func TestNoCounter(t *testing.T) {
-	for want, calls := range map[string][]func(){
-		"counter: no Counter, or the zero one: make one with Open": {
-			func() { new(Counter).Next() },
-			func() { new(Counter).Fill(make([]int64, 1)) },
-			func() { new(Counter).Wait(t.Context()) },
-			func() { new(Counter).FillWait(t.Context(), make([]int64, 1)) },
-			func() { new(Counter).Close() },
-			func() { new(Counter).Status() },
-			func() { (*Counter)(nil).Next() },
-			func() { (*Counter)(nil).Fill(make([]int64, 1)) },
-			func() { (*Counter)(nil).Wait(t.Context()) },
-			func() { (*Counter)(nil).FillWait(t.Context(), make([]int64, 1)) },
-			func() { (*Counter)(nil).Close() },
-			func() { (*Counter)(nil).Status() },
-		},
-		"counter: no Strict, or the zero one: make one with OpenStrict": {
-			func() { new(Strict).Next(t.Context()) },
-			func() { new(Strict).Fill(t.Context(), nil) },
-			func() { new(Strict).Close() },
-			func() { new(Strict).Status() },
-			func() { (*Strict)(nil).Next(t.Context()) },
-			func() { (*Strict)(nil).Fill(t.Context(), nil) },
-			func() { (*Strict)(nil).Close() },
-			func() { (*Strict)(nil).Status() },
-		},
-		"counter: no Counters, or zero ones: make some with On or From": {
-			func() { new(Counters).Open(t.Context(), "orders") },
-			func() { new(Counters).OpenStrict(t.Context(), "orders") },
-			func() { new(Counters).Create(t.Context(), "orders", Config{}) },
-			func() { (*Counters)(nil).Open(t.Context(), "orders") },
-			func() { (*Counters)(nil).OpenStrict(t.Context(), "orders") },
-			func() { (*Counters)(nil).Create(t.Context(), "orders", Config{}) },
-		},
-	} {
+func TestNobodyMade(t *testing.T) {
+	ctx := t.Context()
+	one := make([]int64, 1)
+	tests := map[string][]func(){}
+	for _, c := range []*Counter{nil, new(Counter)} {
+		const want = "counter: no Counter, or the zero one: make one with Open"
+		tests[want] = append(tests[want],
+			func() { c.Next() },
+			func() { c.Fill(one) },
+			func() { c.Wait(ctx) },
+			func() { c.FillWait(ctx, one) },
+			func() { c.Close() },
+			func() { c.Status() },
+		)
+	}
+	for _, s := range []*Strict{nil, new(Strict)} {
+		const want = "counter: no Strict, or the zero one: make one with OpenStrict"
+		tests[want] = append(tests[want],
+			func() { s.Next(ctx) },
+			func() { s.Fill(ctx, nil) },
+			func() { s.Close() },
+			func() { s.Status() },
+		)
+	}
+	for _, cs := range []*Counters{nil, new(Counters)} {
+		const want = "counter: no Counters, or zero ones: make some with On or From"
+		tests[want] = append(tests[want],
+			func() { cs.Open(ctx, "orders") },
+			func() { cs.OpenStrict(ctx, "orders") },
+			func() { cs.Create(ctx, "orders", Config{}) },
+		)
+	}
+	for want, calls := range tests {
 		for i, call := range calls {
 			func() {
 				defer func() {

@@ -9,8 +9,8 @@ import (
 
 // MySQLSchema creates the table, if it does not exist, in MySQL 8.0.21, MariaDB 10.6, and later versions. Like every
 // CREATE TABLE it commits the transaction in which it runs. Make the column of the numbers in your own table UNIQUE: see the
-// package comment. Its users need SELECT, UPDATE and INSERT.
-// The row without a name, which the schema inserts, is what transactions lock while they create counters.
+// package comment. A user that takes numbers needs SELECT, INSERT and UPDATE. The row without a name, which the schema inserts, is
+// what transactions lock while they create counters.
 const MySQLSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
 	taken BIGINT NOT NULL, -- the newest number that was given, or the one before the first

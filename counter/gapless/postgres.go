@@ -6,8 +6,7 @@ import (
 )
 
 // PostgresSchema creates the table, if it does not exist, in the first schema of the search_path. Make the column of the
-// numbers in your own table UNIQUE. A role that takes
-// numbers needs SELECT and UPDATE; a role that creates counters needs INSERT.
+// numbers in your own table UNIQUE. A role that takes numbers needs SELECT, INSERT and UPDATE.
 const PostgresSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  text COLLATE "C" PRIMARY KEY,
 	taken bigint NOT NULL, -- the newest number that was given, or the one before the first

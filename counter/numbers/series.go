@@ -90,8 +90,9 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	s.check()
 	const pause, longest = 50 * time.Millisecond, time.Minute
 	for waited := time.Duration(0); ; {
+		m := s.present.Load()
 		now := s.second() // before the call, which may take until the period ends
-		number, err := s.next(ctx, now)
+		number, err := s.next(ctx, m, now)
 		switch {
 		case err == nil:
 			return number, nil
@@ -110,9 +111,8 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	}
 }
 
-// next returns the next number of the period of a second.
-func (s *Series) next(ctx context.Context, second int64) (Number, error) {
-	m := s.present.Load()
+// next returns the next number of the period of a second. m is the moment that was the present before.
+func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, error) {
 	if m.second != second {
 		var err error
 		m, err = s.turn(ctx)

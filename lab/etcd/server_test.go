@@ -75,27 +75,6 @@ func TestNoMajority(t *testing.T) {
 	put(t, e, "x", "3")
 }
 
-// TestOlderCopy: the data directory is replaced by an older copy.
-func TestOlderCopy(t *testing.T) {
-	t.Parallel()
-	cluster := startCluster(t, 1, nil)
-	e := newEngine(t, clientOf(t, cluster), "")
-	put(t, e, "x", "1")
-	backup := t.TempDir()
-	if err := cluster.Copy(backup); err != nil {
-		t.Fatal(err)
-	}
-	read(t, e, "x")
-	newest := put(t, e, "x", "2")
-	if err := cluster.Restore(backup); err != nil {
-		t.Fatal(err)
-	}
-	value, after := read(t, e, "x")
-	if value != "1" || after.Lineage != newest.Lineage || after.Position >= newest.Position {
-		t.Errorf("%q, %+v; before it %+v", value, after, newest)
-	}
-}
-
 // TestRestoredSnapshot: a snapshot that is restored shows by the lineage, unless the cluster is to have the id
 // that it had; then by the position.
 func TestRestoredSnapshot(t *testing.T) {

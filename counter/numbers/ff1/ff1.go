@@ -2,6 +2,10 @@
 // format-preserving encryption by ten rounds of a Feistel network over AES. Six digits become six digits, and different
 // numbers stay different.
 //
+//	c, err := ff1.New(block, 10, 6, []byte("orders")) // block is AES under a key of its own
+//	shown := c.Encrypt(42)                            // some number of up to six digits
+//	n := c.Decrypt(shown)                             // 42
+//
 // A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak. The tweak need not
 // be secret: it gives each use a permutation of its own. A number stands for its numerals, most significant first, so
 // the result is FF1 of these digits. A number has up to 64 bits, so there are at most 19 decimal digits; in two halves it has up to

@@ -37,7 +37,7 @@ func (w *worker) leases(ctx context.Context, space *lease.Space) (source lease.S
 	} else if source, err = client.New(ctx, Space, w.Replicas, client.WithToken(w.Token), client.WithPlaintext()); err != nil {
 		return nil, err
 	}
-	n := &noted{Source: source, worker: w}
+	n := &journaling{Source: source, worker: w}
 	if w.Adopt != nil {
 		if err := json.Unmarshal(w.Adopt, &n.adopt); err != nil {
 			return nil, err
@@ -54,8 +54,8 @@ func (w *worker) keep(ctx context.Context, source lease.Source) (*lease.Keeper[*
 	return lease.Keep(ctx, source, w.secret, lease.WithNodes(w.Nodes), lease.WithOutage(w.Outage))
 }
 
-// noted notes each lease before the keeper learns of it.
-type noted struct {
+// A journaling source of leases notes each of them before the keeper learns of it.
+type journaling struct {
 	lease.Source
 	*worker
 
@@ -64,31 +64,31 @@ type noted struct {
 	adopt []randflake.Lease // what Take returns without a call, in a copy of another process
 }
 
-func (n *noted) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if leases := n.adopted(from, to); leases != nil {
-		return leases, n.note(leases, true)
+func (j *journaling) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if leases := j.adopted(from, to); leases != nil {
+		return leases, j.note(leases, true)
 	}
-	n.page.Calling.Store(1)
-	leases, err := n.Source.Take(ctx, from, to, nodes)
-	n.page.Calling.Store(0)
+	j.page.Calling.Store(1)
+	leases, err := j.Source.Take(ctx, from, to, nodes)
+	j.page.Calling.Store(0)
 	switch {
 	case errors.Is(err, lease.ErrLoss):
-		n.page.Lost.Add(1)
+		j.page.Lost.Add(1)
 	case RefusalOf(err) == Unreachable:
-		n.page.Unknown.Add(1)
+		j.page.Unknown.Add(1)
 	}
-	if failed := n.note(leases, false); failed != nil {
+	if failed := j.note(leases, false); failed != nil {
 		return nil, failed
 	}
 	return leases, err
 }
 
 // adopted returns the leases of the other process for some windows.
-func (n *noted) adopted(from, to int64) (leases []randflake.Lease) {
-	for _, l := range n.adopt {
-		window := n.Limits().WindowOf(l.Start)
+func (j *journaling) adopted(from, to int64) (leases []randflake.Lease) {
+	for _, l := range j.adopt {
+		window := j.Limits().WindowOf(l.Start)
 		if from <= window && window <= to {
 			leases = append(leases, l)
 		}
@@ -96,10 +96,10 @@ func (n *noted) adopted(from, to int64) (leases []randflake.Lease) {
 	return leases
 }
 
-func (n *noted) note(leases []randflake.Lease, adopted bool) error {
+func (j *journaling) note(leases []randflake.Lease, adopted bool) error {
 	for _, l := range leases {
-		n.held = append(slices.DeleteFunc(n.held, isOld), l)
-		state, err := json.Marshal(n.held)
+		j.held = append(slices.DeleteFunc(j.held, isOld), l)
+		state, err := json.Marshal(j.held)
 		if err != nil {
 			return err
 		}
@@ -113,11 +113,11 @@ func (n *noted) note(leases []randflake.Lease, adopted bool) error {
 			Adopted:   adopted,
 			State:     state,
 		}
-		if err := n.journal.Note(event); err != nil {
+		if err := j.journal.Note(event); err != nil {
 			return err
 		}
-		n.page.End.Store(l.End.Unix())
-		n.page.Grants.Add(1)
+		j.page.End.Store(l.End.Unix())
+		j.page.Grants.Add(1)
 	}
 	return nil
 }
