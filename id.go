@@ -104,9 +104,9 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the decimal form, and
-// JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in their tags: Go 1.26 reads nothing that
-// has it, and Go 1.27 ignores it.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the
+// decimal form, and JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in
+// their tags: Go 1.26 reads nothing that has it, and Go 1.27 ignores it.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	text, err := jsonText(data, ID(0))
 	if err != nil || text == nil {

@@ -78,6 +78,15 @@ func (g *Generator) pend(lease Lease) {
 	g.next.Add(lease.Start.Unix(), lease.End.Unix(), lease)
 }
 
+// The life of a lease in a generator:
+//
+//	pending    handed over; its time has not come, or another lease is in force
+//	in force   the state has it; used once its cursor has moved
+//	over       its cursor is frozen: its time ended, or the clock went to another lease's time
+//	dropped    over before its end: the machine is a copy of another one
+//
+// A lease in force that was not used goes back to pending.
+
 // follow switches to the next lease if that of st, which refused with err at second now, has ended or not begun. nil
 // means: try again, as another lease is in force. Otherwise it returns what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
@@ -109,8 +118,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	return nil
 }
 
-// end freezes st's cursor. It reports whether the lease is used up, because it was used at all or dropped; an unused one
-// can still be put in force.
+// end freezes st's cursor. It reports whether the lease is used up, because it was used at all or dropped; an
+// unused one can still be put in force.
 func (g *Generator) end(st *state) (used bool) {
 	if st.dropped {
 		return true
@@ -122,8 +131,8 @@ func (g *Generator) end(st *state) (used bool) {
 	return used
 }
 
-// Drop ends all leases at once. After a copy of the machine the generator then works with new ones; until then it refuses
-// by itself, where Linux has a VMClock device (/dev/vmclock0, readable for this process).
+// Drop ends all leases at once. After a copy of the machine the generator then works with new ones; until then
+// it refuses by itself, where Linux has a VMClock device (/dev/vmclock0, readable for this process).
 func (l *leases) Drop() {
 	g := (*Generator)(l)
 	defer g.line.Serve()

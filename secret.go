@@ -80,8 +80,8 @@ func ParseSecret(text string) (Secret, error) {
 	return SecretFromBytes(decoded)
 }
 
-// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the secret's
-// users can read.
+// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the
+// secret's users can read.
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.

@@ -13,8 +13,8 @@ type Fields struct {
 	Sequence uint64
 }
 
-// Inspect opens an ID. If the ID has more bits than the layout, the error wraps randflake.ErrInvalidID. An ID doesn't contain its
-// layout: another layout opens it to other fields.
+// Inspect opens an ID. If the ID has more bits than the layout, the error wraps randflake.ErrInvalidID. An ID
+// doesn't contain its layout: another layout opens it to other fields.
 func (l *Layout) Inspect(id ID) (Fields, error) {
 	if id>>l.bits() != 0 {
 		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", errInvalidID, uint64(id), l.bits(), l.name)
@@ -30,9 +30,9 @@ func (l *Layout) Inspect(id ID) (Fields, error) {
 	return f, nil
 }
 
-// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are not
-// named are zero. If the layout can't hold a field, the error wraps randflake.ErrInvalidID, and also randflake.ErrEndOfLife if the time is
-// at or after Expires.
+// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are
+// not named are zero. If the layout can't hold a field, the error wraps randflake.ErrInvalidID, and also
+// randflake.ErrEndOfLife if the time is at or after Expires.
 //
 // Compose ignores leases: to make unique IDs use a Generator.
 func (l *Layout) Compose(f Fields) (ID, error) {

@@ -122,9 +122,10 @@ func (l *Layout) String() string {
 //
 //	orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z
 //
-// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The first one is the time. After it
-// come, in any order, one sequence, any number of static parts and at most one rollback. All together have at most 64 bits, and
-// time, rollback and sequence 63. IDs of 63 bits or fewer fit the signed integers of databases and of other languages.
+// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The first one is the
+// time. After it come, in any order, one sequence, any number of static parts and at most one rollback. All
+// together have at most 64 bits, and time, rollback and sequence 63. IDs of 63 bits or fewer fit the signed
+// integers of databases and of other languages.
 //
 //   - time counts units since the epoch.
 //   - rollback counts how often a generator's clock stepped back.
@@ -132,9 +133,9 @@ func (l *Layout) String() string {
 //   - A part of another name is static: it keeps its value for as long as a generator has its lease, such as a worker, a
 //     datacenter or a shard.
 //
-// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach to the end of the
-// year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits, '-' and '_'; those of parts are
-// unique. The text has at most 2,000 bytes.
+// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach
+// to the end of the year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits,
+// '-' and '_'; those of parts are unique. The text has at most 2,000 bytes.
 //
 // An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
 // IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.

@@ -119,8 +119,8 @@ type pin struct {
 // The static parts that are not pinned, taken together from high to low, hold the worker number: with 5 bits each for
 // datacenter and worker, number 33 is worker 1 in datacenter 1.
 //
-// If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker number, the error wraps
-// randflake.ErrInvalidLease, since the number comes from a lease.
+// If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
+// number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.
 func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err error) {
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
