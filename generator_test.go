@@ -347,53 +347,6 @@ func TestFillReadsTheClock(t *testing.T) {
 	}
 }
 
-// A goroutine stalls after it has read the clock, for seconds in which others use everything up.
-func TestStalledAfterReadingTheClock(t *testing.T) {
-	onOneProcessor(t)
-	for _, later := range []int64{0, 1, 5, clockTolerance + 1, 50} {
-		clock := newFakeClock(testStart)
-		stall, stalled := make(chan struct{}), make(chan struct{})
-		var first atomic.Bool
-		first.Store(true)
-		g := newGenerator(t, testLease(9, 9, testStart, 100), WithClock(func() time.Time {
-			now := clock.now()
-			if first.Swap(false) {
-				close(stalled)
-				<-stall
-			}
-			return now
-		}))
-		l := newLedger(t, g.Lease())
-		done := make(chan error)
-		go func() {
-			ids := make([]ID, 10)
-			n, err := g.Fill(ids)
-			l.addIDs(g, ids[:n])
-			done <- err
-		}()
-		<-stalled
-		clock.second.Add(later)
-		var err error
-		for err == nil {
-			var raw Raw
-			if raw, err = makers(g)["Generate"](); err == nil {
-				l.add(raw)
-			}
-		}
-		ids := make([]ID, perNode)
-		n, _ := g.Fill(ids) // what that left
-		l.addIDs(g, ids[:n])
-		close(stall)
-		switch err := <-done; {
-		case later == 0 && err != ErrExhausted, later > 0 && err != ErrClockBackward:
-			t.Errorf("stalled for %d s and all used up: %v", later, err)
-		}
-		if t.Failed() {
-			return
-		}
-	}
-}
-
 func TestClose(t *testing.T) {
 	clock := newFakeClock(testStart)
 	for last, seconds := range map[int64][]int64{-1: nil, 3: {3}, 50: {3, 50, 49}} {
@@ -426,8 +379,8 @@ func TestClose(t *testing.T) {
 
 // A generator that nobody made says so.
 func TestNoGenerator(t *testing.T) {
-	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
-		for call, use := range map[string]func(){
+	for _, g := range []*Generator{{}, nil} {
+		idtest.Unmade(t, "randflake: no Generator, or the zero one: make one with New", map[string]func(){
 			"Generate": func() { g.Generate() },
 			"Fill":     func() { g.Fill(make([]ID, 1)) },
 			"Wait":     func() { g.Wait(t.Context()) },
@@ -435,17 +388,7 @@ func TestNoGenerator(t *testing.T) {
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
 			"Cipher":   func() { g.Cipher() },
-		} {
-			func() {
-				defer func() {
-					want := "randflake: no Generator, or the zero one: make one with New"
-					if got := recover(); got != want {
-						t.Errorf("%s of a %s Generator: %v, want %q", call, name, got, want)
-					}
-				}()
-				use()
-			}()
-		}
+		})
 	}
 }
 
