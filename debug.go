@@ -24,7 +24,8 @@ func checkEarlier(secret Secret, l Lease) error {
 	for _, e := range earlier.leases[secret] {
 		nodes := e.FirstNode <= l.LastNode && l.FirstNode <= e.LastNode
 		if nodes && e.Start.Before(l.End) && l.Start.Before(e.End) {
-			return fmt.Errorf("%w: this process has made a generator with a lease of the same nodes and seconds: want one generator for the whole process", ErrInvalidLease)
+			return fmt.Errorf("%w: this process has made a generator with a lease of the same nodes and seconds: want one generator for the whole process",
+				ErrInvalidLease)
 		}
 	}
 	if earlier.leases == nil {

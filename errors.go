@@ -50,4 +50,5 @@ var (
 )
 
 // errCopied says that the machine was copied since the lease was granted: it is the original's.
-var errCopied = alike.Error("randflake: this machine is a copy of another one, whose lease it is: get another lease", ErrLeaseEnded)
+var errCopied = alike.Error("randflake: this machine is a copy of another one, whose lease it is: get another lease",
+	ErrLeaseEnded)

@@ -36,7 +36,8 @@ func (l Lease) check() error {
 	case end <= start:
 		return fmt.Errorf("%w: end %s is not after start %s", ErrInvalidLease, l.End.Format(time.RFC3339), l.Start.Format(time.RFC3339))
 	case start < Epoch:
-		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, l.Start.Format(time.RFC3339), time.Unix(Epoch, 0).UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: start %s is before the epoch, %s",
+			ErrInvalidLease, l.Start.Format(time.RFC3339), time.Unix(Epoch, 0).UTC().Format(time.RFC3339))
 	case end > MaxTimestamp+1:
 		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, l.End.Format(time.RFC3339), ErrEndOfLife)
 	}

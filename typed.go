@@ -53,7 +53,8 @@ func prefixOf[K Kind]() string {
 	}
 	prefix := kind.IDPrefix()
 	if prefix != "" && !isPrefix(prefix) {
-		panic(fmt.Errorf("randflake: prefix %.80q of %T: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last", prefix, kind))
+		panic(fmt.Errorf("randflake: prefix %.80q of %T: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last",
+			prefix, kind))
 	}
 	return prefix
 }

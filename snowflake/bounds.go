@@ -61,15 +61,16 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	case !end.Before(latest):
 		return invalid("end in Unix second %d: want the years 1970 to 9999", end.Unix())
 	case start.Nanosecond() != 0:
-		return invalid("start %s: want a whole second", start.Format(time.RFC3339Nano))
+		return invalid("start %s: want a whole second", rfc3339(start))
 	case end.Nanosecond() != 0:
-		return invalid("end %s: want a whole second", end.Format(time.RFC3339Nano))
+		return invalid("end %s: want a whole second", rfc3339(end))
 	case !end.After(start):
 		return invalid("end %s: want one after %s, the start", end.Format(time.RFC3339), start.Format(time.RFC3339))
 	case b.first >= life:
 		return invalid("start %s: %w", start.Format(time.RFC3339), l.ended())
 	case b.first >= b.end:
-		return invalid("%s to %s: want one at which a unit begins, each %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+		return invalid("%s to %s: want one at which a unit begins, each %s since %s",
+			start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), rfc3339(l.Epoch()))
 	}
 	return b, nil
 }

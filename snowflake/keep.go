@@ -46,7 +46,8 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 		return nil, err
 	}
 	if nodes := source.Limits().Nodes; uint64(nodes) > workers {
-		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has %d nodes: make a space with %d nodes", ErrInvalidLayout, layout, workers, source, nodes, workers)
+		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has %d nodes: make a space with %d nodes",
+			ErrInvalidLayout, layout, workers, source, nodes, workers)
 	}
 	leasing := append(slices.Clone(set.leasing), lease.WithNodes(1))
 	if set.now != nil {

@@ -46,7 +46,7 @@ func newLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) 
 	case epoch.Before(earliest) || !epoch.Before(latest):
 		return nil, fmt.Errorf("%w: epoch in Unix second %d: want the years 1970 to 9999", ErrInvalidLayout, epoch.Unix())
 	case epoch.Nanosecond()%int(time.Millisecond) != 0:
-		return nil, fmt.Errorf("%w: epoch %s: want a whole millisecond", ErrInvalidLayout, epoch.Format(time.RFC3339Nano))
+		return nil, fmt.Errorf("%w: epoch %s: want a whole millisecond", ErrInvalidLayout, rfc3339(epoch))
 	}
 	if err := l.place(parts); err != nil {
 		return nil, err
@@ -96,7 +96,8 @@ func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
 
 // ended returns the error that wraps randflake.ErrEndOfLife for this layout.
 func (l *Layout) ended() error {
-	text := fmt.Sprintf("snowflake: end of life: layout %s ends at %s: want an earlier time, or another layout", l.name, l.Expires().Format(time.RFC3339Nano))
+	text := fmt.Sprintf("snowflake: end of life: layout %s ends at %s: want an earlier time, or another layout",
+		l.name, rfc3339(l.Expires()))
 	return alike.Error(text, errEndOfLife)
 }
 
@@ -114,7 +115,7 @@ func (l *Layout) unitOf(t time.Time) uint64 {
 // 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as time.Duration prints it,
 // and the epoch in UTC.
 func (l *Layout) String() string {
-	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), rfc3339(l.Epoch()))
 }
 
 // ParseLayout returns the preset that text names, such as "twitter", or the layout that text describes in the form of

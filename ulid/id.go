@@ -121,7 +121,8 @@ func Parse(text string) (ID, error) {
 	for i := range len(text) {
 		digit := values[text[i]]
 		if digit == idtext.None {
-			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)", ErrInvalidID, text, i+1)
+			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
+				ErrInvalidID, text, i+1)
 		}
 		high, low = high<<5|low>>59, low<<5|uint64(digit)
 	}
