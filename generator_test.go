@@ -646,34 +646,29 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// Callers that wait for ID after ID at the limit of their lease don't keep others from having theirs when the next second begins.
-func TestWaitIsFair(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *Generator) {
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 2 {
-			go func() {
-				for err := error(nil); err == nil; _, err = g.Wait(ctx) {
-				}
-			}()
-		}
-		for range 3 {
-			time.Sleep(time.Second / 2)
-			synctest.Wait() // the second is used up
-			came := time.Now()
-			var others sync.WaitGroup
-			for i := range 20 {
-				others.Go(func() {
-					if n, err := g.FillWait(t.Context(), make([]ID, i)); n != i || err != nil {
-						t.Errorf("FillWait %d = %d, %v", i, n, err)
-					}
-				})
+// Who waits is served before those who come later, also when there are IDs again and the line was not served yet.
+func TestNobodyOvertakes(t *testing.T) {
+	for how, wait := range map[string]func(g *Generator, ids []ID) error{
+		"Wait":     func(g *Generator, ids []ID) (err error) { ids[0], err = g.Wait(context.Background()); return err },
+		"FillWait": func(g *Generator, ids []ID) error { _, err := g.FillWait(context.Background(), ids); return err },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := newFakeClock(testStart)
+			g := newGenerator(t, testLease(1, 1, testStart, 60), WithClock(clock.now), Strict())
+			g.Fill(make([]ID, perNode))
+			var first, second [1]ID
+			var waiter sync.WaitGroup
+			waiter.Go(func() { first[0], _ = g.Wait(context.Background()) })
+			synctest.Wait()
+			clock.second.Add(1)
+			err := wait(g, second[:])
+			waiter.Wait()
+			early, late := g.Cipher().Decrypt(first[0]), g.Cipher().Decrypt(second[0])
+			if err != nil || late != early+1 {
+				t.Errorf("%s: %v after %v, %v", how, late.Fields(), early.Fields(), err)
 			}
-			if others.Wait(); time.Since(came) > time.Second/2 {
-				t.Errorf("waited %v, want no longer than until the next second, half a second", time.Since(came))
-			}
-		}
-		cancel()
-	})
+		})
+	}
 }
 
 // A call that waits goes on at once when there is another lease, or all are gone, or the generator is closed.
