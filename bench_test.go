@@ -3,7 +3,6 @@ package randflake
 import (
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,12 +12,11 @@ import (
 )
 
 // The benchmarks lease all nodes, so that the format's limit does not stand in the way. An operation
-// is one ID or one block, in bulk too. For scale, BenchmarkRandInt64 is the cost of a random number.
+// is one ID or one block, in bulk too.
 
 var (
 	sinkID     ID
 	sinkUint64 uint64
-	sinkInt64  int64
 )
 
 func benchGenerator(b *testing.B) *Generator {
@@ -30,19 +28,6 @@ func benchGenerator(b *testing.B) *Generator {
 	}
 	b.Cleanup(func() { g.Close() })
 	return g
-}
-
-func BenchmarkRandInt64(b *testing.B) {
-	for b.Loop() {
-		sinkInt64 = rand.Int64()
-	}
-}
-
-func BenchmarkReferenceCipher(b *testing.B) {
-	c := newReferenceCipher([16]byte{1})
-	for b.Loop() {
-		sinkUint64 = c.encrypt(sinkUint64)
-	}
 }
 
 func BenchmarkCipher(b *testing.B) {
@@ -249,22 +234,4 @@ func BenchmarkSecondLateness(b *testing.B) {
 	stop.Store(true)
 	watchers.Wait()
 	b.ReportMetric(float64(worst.Load())/1e6, "ms-late-at-most")
-}
-
-// For scale: what strconv takes for the same text.
-
-func BenchmarkAppendTextStrconv(b *testing.B) {
-	buf := make([]byte, 0, maxDigits)
-	id := rand.Uint64()
-	for b.Loop() {
-		buf = strconv.AppendUint(buf[:0], id, 32)
-		id++
-	}
-}
-
-func BenchmarkParseStrconv(b *testing.B) {
-	text := ID(rand.Int64()).String()
-	for b.Loop() {
-		sinkUint64, _ = strconv.ParseUint(text, 32, 64)
-	}
 }

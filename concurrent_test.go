@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/queue"
+	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -500,17 +501,6 @@ func TestCopiedMachine(t *testing.T) {
 	}
 }
 
-// A lateContext calls asked when it is asked for its error, which is when the caller was served, and has not returned yet.
-type lateContext struct {
-	context.Context
-	asked func()
-}
-
-func (c lateContext) Err() error {
-	c.asked()
-	return c.Context.Err()
-}
-
 // TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the caller has not returned yet.
 func TestCopiedBeforeWake(t *testing.T) {
 	for how, wait := range map[string]func(g *Generator, ctx context.Context) error{
@@ -525,7 +515,7 @@ func TestCopiedBeforeWake(t *testing.T) {
 			g := newGenerator(t, lease, WithClock(clock.now))
 			undo()
 			made := uint64(0)
-			ctx := lateContext{t.Context(), func() {
+			ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
 				made = g.claimed.Load()
 				if copied {
 					machine.Add(1)

@@ -16,6 +16,11 @@ var errFrozen = errors.New("randflake: cursor is frozen")
 // rests on one fact: the word only grows. Second, node and sequence form one integer, and the values of one second for
 // a contiguous range of nodes are consecutive integers. Clocks only say how far ahead the cursor may jump.
 //
+//	base (node 5, sequence 0)   node 6, sequence 0           node 6, sequence 131,071
+//	|                           |                           |
+//	#####################################....................    one second
+//	claimed                              next
+//
 // next may be one past the last value of a second. When the leased range ends at the highest node, that is the first
 // value of the next second, or 0 after the last second of the format.
 type cursor struct {

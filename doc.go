@@ -12,12 +12,12 @@
 //
 // # Uniqueness
 //
-// A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one lease it hands out no
-// triple twice, whatever goroutines and clocks do; and leases that do not share both a node and a second never give the
-// same ID under one secret. What counts is the second that is written into an ID, not the moment at which it is
-// written. So a wrong clock, a process that slept or a late message can cause an error, but not a duplicate. Package
-// lease takes such leases, one window after another. One second of a lease, with what processors claim of it, is drawn at
-// https://github.com/randflake/randflake/blob/main/docs/second.svg
+// A [Generator] makes IDs under a [Lease]: a range of nodes for an interval of seconds. Under one lease it hands
+// out no triple twice, whatever goroutines and clocks do; and leases that do not share both a node and a second
+// never give the same ID under one secret. What counts is the second that is written into an ID, not the moment
+// at which it is written. So a wrong clock, a process that slept or a late message can cause an error, but not a
+// duplicate. Package lease takes such leases, one window after another. One second of a lease, with what
+// processors claim of it, is drawn at https://github.com/randflake/randflake/blob/main/docs/second.svg
 //
 // If the next ID can't be proven unique, Generate returns an error at once: ErrExhausted, ErrLeaseNotStarted,
 // ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed. Wait and FillWait wait where that helps, first come,
@@ -25,9 +25,9 @@
 //
 // # Limits
 //
-// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an ID may be late: by
-// a millisecond or two as a rule, and on a loaded machine by as long as a thread of the process waits for a processor.
-// The format ends at 2058-11-05 17:10:23 UTC.
+// One node makes 131,072 IDs a second at most; a lease can cover up to 131,072 nodes. The second in an ID may be
+// late: by a millisecond or two as a rule, and on a loaded machine by as long as a thread of the process waits
+// for a processor. The format ends at 2058-11-05 17:10:23 UTC.
 //
 // An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is plausible.
 // IDs of two secrets may collide; [Secret.Derive] makes a secret for each ID space from a master secret. The clone of a
@@ -39,9 +39,9 @@
 // fastest way to make many IDs at once. The build tag purego leaves out assembly and everything that relies on the
 // runtime's internals.
 //
-// A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock, wherever
-// it is called. A call knows a bubble by its time, which has no monotonic reading. With the build tag uncached it need not
-// know: each call asks time.Now, which takes several times as long as making an ID.
+// A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock,
+// wherever it is called. A call knows a bubble by its time, which has no monotonic reading. With the build tag
+// uncached it need not know: each call asks time.Now, which takes several times as long as making an ID.
 //
 // # Related packages
 //

@@ -12,8 +12,8 @@ var (
 	// more nodes in the lease bring more for each second.
 	ErrExhausted = errors.New("randflake: no ID left in this second: wait for the next one or lease more nodes")
 
-	// ErrLeaseNotStarted says that the clock is before the lease's first second: no lease covers the time until then, as for
-	// a minute after a loss of data, or the clock is behind.
+	// ErrLeaseNotStarted says that the clock is before the lease's first second: no lease covers the time until
+	// then, as for a minute after a loss of data, or the clock is behind.
 	ErrLeaseNotStarted = errors.New("randflake: lease has not started: wait until its start, or set the clock right if it is behind")
 
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
@@ -50,4 +50,5 @@ var (
 )
 
 // errCopied says that the machine was copied since the lease was granted: it is the original's.
-var errCopied = alike.Error("randflake: this machine is a copy of another one, whose lease it is: get another lease", ErrLeaseEnded)
+var errCopied = alike.Error("randflake: this machine is a copy of another one, whose lease it is: get another lease",
+	ErrLeaseEnded)

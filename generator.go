@@ -16,9 +16,10 @@ import (
 // the zero Generator panic.
 //
 // The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the current second;
-// Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values. When the
-// run is used up or the second has passed, it claims a new run from the cursor: one word, shared by all shards, that
-// only grows, so that no two IDs are the same (see shard.go and cursor.go). A timer of the process publishes the current second.
+// Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values.
+// When the run is used up or the second has passed, it claims a new run from the cursor: one word, shared by all
+// shards, that only grows, so that no two IDs are the same (see shard.go and cursor.go). A timer of the process
+// publishes the current second.
 type Generator struct {
 	state   atomic.Pointer[state]
 	cipher  *Cipher
@@ -53,13 +54,13 @@ type state struct {
 	claimed   *atomic.Uint64 // the generator's count
 }
 
-// New returns a generator that makes IDs under a lease: make one for the whole process and keep it. Generators that are made for
-// each request, or call, begin again and repeat each other's IDs, without an error; if the environment variable RANDFLAKE_DEBUG
-// is set, New refuses the second one.
+// New returns a generator that makes IDs under a lease: make one for the whole process and keep it. Generators
+// that are made for each request, or call, begin again and repeat each other's IDs, without an error; if the
+// environment variable RANDFLAKE_DEBUG is set, New refuses the second one.
 //
-// The caller must make sure that no other generator with the same secret ever has a lease that shares both a node and a second
-// with this one; package lease does that.
-// The errors wrap ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
+// The caller must make sure that no other generator with the same secret ever has a lease that shares both a
+// node and a second with this one; package lease does that. The errors wrap ErrInvalidLease, ErrInvalidSecret
+// (the secret is unset) or ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -79,7 +80,10 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := checkEarlier(secret, lease); err != nil {
 		return nil, err
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
+	cursor := newCursor(lease.bounds())
+	shards := newShards(processors())
+	machine := vmgen.Now()
+	g.state.Store(g.newState(lease, cursor, shards, machine))
 	return g, nil
 }
 
@@ -144,7 +148,8 @@ func (g *Generator) load() *state {
 //go:noinline
 func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }
 
-// generate makes an ID where the shard has none ready, without reporting a refusal. The clock is never asked while pinned.
+// generate makes an ID where the shard has none ready, without reporting a refusal. The clock is never asked
+// while pinned.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
@@ -255,8 +260,9 @@ func (g *Generator) Cipher() *Cipher {
 	return g.cipher
 }
 
-// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs that it made, or the
-// second before the start of its lease if there are none. Another Close returns the same second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs
+// that it made, or the second before the start of its lease if there are none. Another Close returns the same
+// second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.load() // or g is of no use
 	defer g.line.Serve()
@@ -283,7 +289,8 @@ func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.load() == st {
-		grown := g.newState(st.lease, st.cursor, newShards(max(processors(), st.shards.count()+1)), st.machine)
+		more := newShards(max(processors(), st.shards.count()+1))
+		grown := g.newState(st.lease, st.cursor, more, st.machine)
 		grown.dropped = st.dropped
 		g.state.Store(grown)
 	}

@@ -347,53 +347,6 @@ func TestFillReadsTheClock(t *testing.T) {
 	}
 }
 
-// A goroutine stalls after it has read the clock, for seconds in which others use everything up.
-func TestStalledAfterReadingTheClock(t *testing.T) {
-	onOneProcessor(t)
-	for _, later := range []int64{0, 1, 5, clockTolerance + 1, 50} {
-		clock := newFakeClock(testStart)
-		stall, stalled := make(chan struct{}), make(chan struct{})
-		var first atomic.Bool
-		first.Store(true)
-		g := newGenerator(t, testLease(9, 9, testStart, 100), WithClock(func() time.Time {
-			now := clock.now()
-			if first.Swap(false) {
-				close(stalled)
-				<-stall
-			}
-			return now
-		}))
-		l := newLedger(t, g.Lease())
-		done := make(chan error)
-		go func() {
-			ids := make([]ID, 10)
-			n, err := g.Fill(ids)
-			l.addIDs(g, ids[:n])
-			done <- err
-		}()
-		<-stalled
-		clock.second.Add(later)
-		var err error
-		for err == nil {
-			var raw Raw
-			if raw, err = makers(g)["Generate"](); err == nil {
-				l.add(raw)
-			}
-		}
-		ids := make([]ID, perNode)
-		n, _ := g.Fill(ids) // what that left
-		l.addIDs(g, ids[:n])
-		close(stall)
-		switch err := <-done; {
-		case later == 0 && err != ErrExhausted, later > 0 && err != ErrClockBackward:
-			t.Errorf("stalled for %d s and all used up: %v", later, err)
-		}
-		if t.Failed() {
-			return
-		}
-	}
-}
-
 func TestClose(t *testing.T) {
 	clock := newFakeClock(testStart)
 	for last, seconds := range map[int64][]int64{-1: nil, 3: {3}, 50: {3, 50, 49}} {
@@ -426,8 +379,8 @@ func TestClose(t *testing.T) {
 
 // A generator that nobody made says so.
 func TestNoGenerator(t *testing.T) {
-	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
-		for call, use := range map[string]func(){
+	for _, g := range []*Generator{{}, nil} {
+		idtest.Unmade(t, "randflake: no Generator, or the zero one: make one with New", map[string]func(){
 			"Generate": func() { g.Generate() },
 			"Fill":     func() { g.Fill(make([]ID, 1)) },
 			"Wait":     func() { g.Wait(t.Context()) },
@@ -435,17 +388,7 @@ func TestNoGenerator(t *testing.T) {
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
 			"Cipher":   func() { g.Cipher() },
-		} {
-			func() {
-				defer func() {
-					want := "randflake: no Generator, or the zero one: make one with New"
-					if got := recover(); got != want {
-						t.Errorf("%s of a %s Generator: %v, want %q", call, name, got, want)
-					}
-				}()
-				use()
-			}()
-		}
+		})
 	}
 }
 
@@ -703,34 +646,29 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// Callers that wait for ID after ID at the limit of their lease don't keep others from having theirs when the next second begins.
-func TestWaitIsFair(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *Generator) {
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 2 {
-			go func() {
-				for err := error(nil); err == nil; _, err = g.Wait(ctx) {
-				}
-			}()
-		}
-		for range 3 {
-			time.Sleep(time.Second / 2)
-			synctest.Wait() // the second is used up
-			came := time.Now()
-			var others sync.WaitGroup
-			for i := range 20 {
-				others.Go(func() {
-					if n, err := g.FillWait(t.Context(), make([]ID, i)); n != i || err != nil {
-						t.Errorf("FillWait %d = %d, %v", i, n, err)
-					}
-				})
+// Who waits is served before those who come later, also when there are IDs again and the line was not served yet.
+func TestNobodyOvertakes(t *testing.T) {
+	for how, wait := range map[string]func(g *Generator, ids []ID) error{
+		"Wait":     func(g *Generator, ids []ID) (err error) { ids[0], err = g.Wait(context.Background()); return err },
+		"FillWait": func(g *Generator, ids []ID) error { _, err := g.FillWait(context.Background(), ids); return err },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := newFakeClock(testStart)
+			g := newGenerator(t, testLease(1, 1, testStart, 60), WithClock(clock.now), Strict())
+			g.Fill(make([]ID, perNode))
+			var first, second [1]ID
+			var waiter sync.WaitGroup
+			waiter.Go(func() { first[0], _ = g.Wait(context.Background()) })
+			synctest.Wait()
+			clock.second.Add(1)
+			err := wait(g, second[:])
+			waiter.Wait()
+			early, late := g.Cipher().Decrypt(first[0]), g.Cipher().Decrypt(second[0])
+			if err != nil || late != early+1 {
+				t.Errorf("%s: %v after %v, %v", how, late.Fields(), early.Fields(), err)
 			}
-			if others.Wait(); time.Since(came) > time.Second/2 {
-				t.Errorf("waited %v, want no longer than until the next second, half a second", time.Since(came))
-			}
-		}
-		cancel()
-	})
+		})
+	}
 }
 
 // A call that waits goes on at once when there is another lease, or all are gone, or the generator is closed.

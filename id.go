@@ -104,9 +104,9 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the decimal form, and
-// JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in their tags: Go 1.26 reads nothing that
-// has it, and Go 1.27 ignores it.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the
+// decimal form, and JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in
+// their tags: Go 1.26 reads nothing that has it, and Go 1.27 ignores it.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	text, err := jsonText(data, ID(0))
 	if err != nil || text == nil {
@@ -119,7 +119,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 func jsonText(data []byte, example fmt.Stringer) (*string, error) {
 	var text *string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return nil, fmt.Errorf("%w: %.40s: want a JSON string, as %q, and no \",string\" in the field's tag", ErrInvalidID, data, example)
+		return nil, fmt.Errorf("%w: %.40s: want a JSON string, as %q, and no \",string\" in the field's tag",
+			ErrInvalidID, data, example)
 	}
 	return text, nil
 }
@@ -161,7 +162,8 @@ func scanInteger(src any) (uint64, error) {
 		return 0, scanError(src, "an integer column")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: text that is no decimal number of 64 bits: in a text column an ID is a randflake.TextID", ErrInvalidID)
+		return 0, fmt.Errorf("%w: text that is no decimal number of 64 bits: in a text column an ID is a randflake.TextID",
+			ErrInvalidID)
 	}
 	return value, nil
 }

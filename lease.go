@@ -36,7 +36,8 @@ func (l Lease) check() error {
 	case end <= start:
 		return fmt.Errorf("%w: end %s is not after start %s", ErrInvalidLease, l.End.Format(time.RFC3339), l.Start.Format(time.RFC3339))
 	case start < Epoch:
-		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, l.Start.Format(time.RFC3339), time.Unix(Epoch, 0).UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: start %s is before the epoch, %s",
+			ErrInvalidLease, l.Start.Format(time.RFC3339), time.Unix(Epoch, 0).UTC().Format(time.RFC3339))
 	case end > MaxTimestamp+1:
 		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, l.End.Format(time.RFC3339), ErrEndOfLife)
 	}
@@ -78,6 +79,15 @@ func (g *Generator) pend(lease Lease) {
 	g.next.Add(lease.Start.Unix(), lease.End.Unix(), lease)
 }
 
+// The life of a lease in a generator:
+//
+//	pending    handed over; its time has not come, or another lease is in force
+//	in force   the state has it; used once its cursor has moved
+//	over       its cursor is frozen: its time ended, or the clock went to another lease's time
+//	dropped    over before its end: the machine is a copy of another one
+//
+// A lease in force that was not used goes back to pending.
+
 // follow switches to the next lease if that of st, which refused with err at second now, has ended or not begun. nil
 // means: try again, as another lease is in force. Otherwise it returns what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
@@ -109,8 +119,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	return nil
 }
 
-// end freezes st's cursor. It reports whether the lease is used up, because it was used at all or dropped; an unused one
-// can still be put in force.
+// end freezes st's cursor. It reports whether the lease is used up, because it was used at all or dropped; an
+// unused one can still be put in force.
 func (g *Generator) end(st *state) (used bool) {
 	if st.dropped {
 		return true
@@ -122,8 +132,8 @@ func (g *Generator) end(st *state) (used bool) {
 	return used
 }
 
-// Drop ends all leases at once. After a copy of the machine the generator then works with new ones; until then it refuses
-// by itself, where Linux has a VMClock device (/dev/vmclock0, readable for this process).
+// Drop ends all leases at once. After a copy of the machine the generator then works with new ones; until then
+// it refuses by itself, where Linux has a VMClock device (/dev/vmclock0, readable for this process).
 func (l *leases) Drop() {
 	g := (*Generator)(l)
 	defer g.line.Serve()

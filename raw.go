@@ -10,9 +10,9 @@ import (
 // A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws sort by second, so
 // that a table with Raws as its keys grows at its end. Within one second their order means nothing.
 //
-// A Raw tells when and where it was made, and is meant to stay inside: show it to a database, and the ID to everyone
-// else. So package fmt prints a Raw as "[inner]", and encoding it as text or JSON is an error. For struct fields, package mask has a
-// type that shows the ID.
+// A Raw reveals when and where it was made. Keep it in the database; show the ID. So package fmt prints a Raw as
+// "[inner]", and encoding it as text or JSON is an error. For struct fields, package mask has a type that shows
+// the ID.
 //
 // Encrypt and Decrypt of a [Cipher] convert a Raw to its ID and back, and can't fail:
 //

@@ -35,7 +35,8 @@ type Secret struct{ key hidden.Key }
 
 const redacted = "[redacted]"
 
-var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new", ErrInvalidSecret)
+var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new",
+	ErrInvalidSecret)
 
 var errSecretText = errors.New("randflake: a secret is not encoded: leave it out, or write what its method Hex returns")
 
@@ -75,13 +76,14 @@ func ParseSecret(text string) (Secret, error) {
 		decoded, err = encoding.Strict().DecodeString(strings.TrimSuffix(text, "=="))
 	}
 	if err != nil || len(decoded) != 16 || strings.ContainsAny(text, "\r\n") { // base64 skips line breaks
-		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d characters", ErrInvalidSecret, len(text))
+		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d characters",
+			ErrInvalidSecret, len(text))
 	}
 	return SecretFromBytes(decoded)
 }
 
-// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the secret's
-// users can read.
+// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the
+// secret's users can read.
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.

@@ -2,8 +2,8 @@ package randflake
 
 import "runtime"
 
-// A shard belongs to one processor. It has a batch of IDs, made ahead, and the rest of a run of raw values, claimed from
-// the cursor at once, from which it makes further batches. Only its owner reads and writes it.
+// A shard belongs to one processor. It has a batch of IDs, made ahead, and the rest of a run of raw values,
+// claimed from the cursor at once, from which it makes further batches. Only its owner reads and writes it.
 type shard struct {
 	ids    [batchSize]uint64 // the batch; first, so that the kernels write whole cache lines
 	lock   ownerLock         // empty where owners need none: not the last field, which would take room

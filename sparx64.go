@@ -40,12 +40,14 @@ func (c *Cipher) Decrypt(id ID) Raw {
 	return Raw(decryptBlock(c.keys(), uint64(id)))
 }
 
-// EncryptSlice is Encrypt of each raw value, into the IDs of dst, and much faster for many. It panics if dst is shorter.
+// EncryptSlice is Encrypt of each raw value, into the IDs of dst, and much faster for many. It panics if dst is
+// shorter.
 func (c *Cipher) EncryptSlice(dst []ID, raws []Raw) {
 	encryptBlocks(c.keys(), asUint64(dst[:len(raws):len(dst)]), asUint64(raws))
 }
 
-// DecryptSlice is Decrypt of each ID, into the raw values of dst, and much faster for many. It panics if dst is shorter.
+// DecryptSlice is Decrypt of each ID, into the raw values of dst, and much faster for many. It panics if dst is
+// shorter.
 func (c *Cipher) DecryptSlice(dst []Raw, ids []ID) {
 	decryptBlocks(c.keys(), asUint64(dst[:len(ids):len(dst)]), asUint64(ids))
 }
@@ -142,7 +144,8 @@ const (
 // b*keysPerBranch, two for each round. The last key lies as if it opened a ninth step: words 96 and 97 are for a and
 // b, 102 and 103 for c and d.
 //
-// Both halves of each uint32 hold the same word, so that assembly can broadcast it by an instruction for 32 bits.
+// Both halves of each uint32 hold the same word, so that assembly can broadcast it by an instruction for 32 bits,
+// and plain Go by one shift.
 type roundKeys [finalKeys + lastKeyWords]uint32
 
 // expandKey runs the key schedule: for each branch of each step, the first six words of the state are the keys; then

@@ -128,6 +128,11 @@ func storeLanes(v *[4]uint64, a, b, c, d uint64) {
 
 // transpose exchanges rows and columns of the 4 x 4 matrix of lanes whose rows are p, q, r, s: first single lanes
 // between neighboring rows, then pairs of lanes between the upper and the lower two rows.
+//
+//	p  0 1 2 3      0 4 2 6      0 4 8 c
+//	q  4 5 6 7  ->  1 5 3 7  ->  1 5 9 d
+//	r  8 9 a b      8 c a e      2 6 a e
+//	s  c d e f      9 d b f      3 7 b f
 func transpose(p, q, r, s uint64) (a, b, c, d uint64) {
 	const even = 0xffff_0000_ffff_0000
 	p, q = p&even|q>>16&^even, p<<16&even|q&^even

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. Never compare it with an integer
-// column: MariaDB and MySQL take the number that the text begins with, and "3vgoe12ccb8gh" is row 3 there, without an error. An ID
-// converts to it and back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. Never compare
+// it with an integer column: MariaDB and MySQL take the number that the text begins with, and "3vgoe12ccb8gh" is
+// row 3 there, without an error. An ID converts to it and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
@@ -39,8 +39,9 @@ func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJ
 // Value returns the text form, for a text column of at least 13 characters, such as a VARCHAR(13).
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
-// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13) appends to shorter texts. Anything
-// else is an error that wraps ErrInvalidID, integers included. For a column that may be NULL use a pointer.
+// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13) appends to
+// shorter texts. Anything else is an error that wraps ErrInvalidID, integers included. For a column that may be
+// NULL use a pointer.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:

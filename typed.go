@@ -8,9 +8,9 @@ import (
 // A Kind is a type that stands for one kind of thing that has IDs: orders, customers. It can be the struct of such a
 // thing, or one without fields.
 type Kind interface {
-	// IDPrefix returns what the texts of these IDs begin with, before an underscore: 1 to 63 of a-z, 0-9 and _, the
-	// first one a letter and the last one no underscore. If it returns "", the texts have neither prefix nor underscore.
-	// It is called on a zero value, from any goroutine, and always returns the same.
+	// IDPrefix returns what the texts of these IDs begin with, before an underscore: 1 to 63 of a-z, 0-9 and _,
+	// the first one a letter and the last one no underscore. If it returns "", the texts have neither prefix nor
+	// underscore. It is called on a zero value, from any goroutine, and always returns the same.
 	IDPrefix() string
 }
 
@@ -53,7 +53,8 @@ func prefixOf[K Kind]() string {
 	}
 	prefix := kind.IDPrefix()
 	if prefix != "" && !isPrefix(prefix) {
-		panic(fmt.Errorf("randflake: prefix %.80q of %T: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last", prefix, kind))
+		panic(fmt.Errorf("randflake: prefix %.80q of %T: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last",
+			prefix, kind))
 	}
 	return prefix
 }
@@ -96,7 +97,8 @@ func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 // MarshalText returns the text, which is also what JSON has.
 func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
 
-// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By convention, null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By convention,
+// null changes nothing.
 func (id *Typed[K]) UnmarshalJSON(data []byte) error {
 	text, err := jsonText(data, Typed[K](0))
 	if err != nil || text == nil {

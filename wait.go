@@ -7,10 +7,10 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to catch up
-// after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other errors at once. If
-// ctx ends first, the error wraps both the cause of that and the reason for the wait. Close wakes it, and so does package
-// lease with another lease.
+// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to
+// catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other
+// errors at once. If ctx ends first, the error wraps both the cause of that and the reason for the wait. Close
+// wakes it, and so does package lease with another lease.
 //
 // Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
 // waiting caller would have got.
@@ -36,7 +36,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		}
 	}
 	var id [1]ID
-	if _, err := g.FillWait(ctx, id[:]); err != nil { // which looks for a copy once more: others serve those who wait
+	_, err := g.FillWait(ctx, id[:])
+	if err != nil {
 		return 0, err
 	}
 	return id[0], nil
@@ -46,7 +47,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().machine
-	defer func() {
+	defer func() { // once more than fill does: another goroutine may have served this caller
 		if machine.Stale() {
 			n, err = 0, errCopied
 		}

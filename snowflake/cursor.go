@@ -2,12 +2,8 @@ package snowflake
 
 import (
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"sync/atomic"
-	"time"
-
-	"github.com/randflake/randflake"
 )
 
 // A cursor hands out the values of one lease, each at most once. A value is one integer that holds everything in which
@@ -42,8 +38,8 @@ type cursor struct {
 	left atomic.Int64
 	_    [40]byte
 
-	// Counts the IDs of a unit when the next unit is opened, and the first of each at once, lest a generator that makes few
-	// seem to make none.
+	// Counts the IDs of a unit when the next unit is opened, and the first of each at once, lest a generator
+	// that makes few seem to make none.
 	claimed *atomic.Uint64
 }
 
@@ -87,8 +83,8 @@ func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
 	return old+1 >= full
 }
 
-// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units. If there is none it is
-// the newest one under earlier leases.
+// leave records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units.
+// If there is none it is the newest one under earlier leases.
 func (c *cursor) leave(b *bounds, next uint64) {
 	unit := b.newest(next)
 	for {
@@ -110,80 +106,14 @@ const frozen = 3 << 62
 // freeze ends all claims, and returns the last next.
 func (c *cursor) freeze() (next uint64) { return c.next.Swap(frozen) }
 
-// bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If the lease can't be
-// used, the error wraps randflake.ErrInvalidLease.
-func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
-	invalid := func(format string, args ...any) (bounds, error) {
-		return bounds{}, fmt.Errorf("%w: "+format, append([]any{errInvalidLease}, args...)...)
-	}
-	start, end := lease.Start, lease.End
-	life := int64(l.time.max()) + 1
-	b := bounds{
-		sequence: l.sequence.bits,
-		time:     l.time.bits,
-		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0),  // the first unit that begins in the lease
-		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first unit that begins after it
-		life:     life,
-		random:   p.random,
-		ahead:    int64(p.ahead / l.Unit()),
-		lag:      int64(max(catchUp/l.Unit(), 1)),
-	}
-	if p.stepBack {
-		b.steps = l.rollback.max()
-	} else {
-		b.hold = int64((clockTolerance + l.Unit() - 1) / l.Unit())
-	}
-	switch {
-	case lease.FirstNode != lease.LastNode:
-		return invalid("nodes %d to %d: want one, the worker", lease.FirstNode, lease.LastNode)
-	case start.Before(earliest):
-		return invalid("start in Unix second %d: want the years 1970 to 9999", start.Unix())
-	case !end.Before(latest):
-		return invalid("end in Unix second %d: want the years 1970 to 9999", end.Unix())
-	case start.Nanosecond() != 0:
-		return invalid("start %s: want a whole second", start.Format(time.RFC3339Nano))
-	case end.Nanosecond() != 0:
-		return invalid("end %s: want a whole second", end.Format(time.RFC3339Nano))
-	case !end.After(start):
-		return invalid("end %s: want one after %s, the start", end.Format(time.RFC3339), start.Format(time.RFC3339))
-	case b.first >= life:
-		return invalid("start %s: %w", start.Format(time.RFC3339), l.ended())
-	case b.first >= b.end:
-		return invalid("%s to %s: want one at which a unit begins, each %s since %s", start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
-	}
-	return b, nil
-}
-
 // errFrozen says that a cursor was frozen; it never leaves the package.
 var errFrozen = errors.New("snowflake: cursor is frozen")
-
-// bounds holds a lease, a layout and the policy in the cursor's terms. Times are in units since the layout's epoch.
-type bounds struct {
-	sequence, time uint   // the bits of these parts
-	base           uint64 // where the cursor began
-	from           int64  // the unit of base
-	first, end     int64  // the lease's units, [first, end), all of which the layout can express
-	life           int64  // the first unit that the layout can't express
-
-	random maphash.Seed // see policy
-
-	ahead int64  // how far ahead of the clock a unit may be used
-	lag   int64  // how far behind the clock a unit may be used in full
-	hold  int64  // how far the clock may step back while the candidate stays
-	steps uint64 // the highest rollback that stepping back may reach
-}
 
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
 type plan struct {
 	start, left uint64 // the first value, and the number of values from it to the end of its unit
 	full        uint64 // what to raise cursor.full to
 	claimed     uint64 // what to add to the count, if the plan opens a unit
-}
-
-// startAt makes the cursor of b begin with unit.
-func (b *bounds) startAt(unit int64) {
-	b.from = unit
-	b.base = uint64(unit) << b.sequence
 }
 
 // A candidate is the unit from which the next value may come.

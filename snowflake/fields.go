@@ -13,8 +13,8 @@ type Fields struct {
 	Sequence uint64
 }
 
-// Inspect opens an ID. If the ID has more bits than the layout, the error wraps randflake.ErrInvalidID. An ID doesn't contain its
-// layout: another layout opens it to other fields.
+// Inspect opens an ID. If the ID has more bits than the layout, the error wraps randflake.ErrInvalidID. An ID
+// doesn't contain its layout: another layout opens it to other fields.
 func (l *Layout) Inspect(id ID) (Fields, error) {
 	if id>>l.bits() != 0 {
 		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", errInvalidID, uint64(id), l.bits(), l.name)
@@ -30,17 +30,17 @@ func (l *Layout) Inspect(id ID) (Fields, error) {
 	return f, nil
 }
 
-// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are not
-// named are zero. If the layout can't hold a field, the error wraps randflake.ErrInvalidID, and also randflake.ErrEndOfLife if the time is
-// at or after Expires.
+// Compose returns the ID with the given fields. The time is rounded down to a whole unit; static parts that are
+// not named are zero. If the layout can't hold a field, the error wraps randflake.ErrInvalidID, and also
+// randflake.ErrEndOfLife if the time is at or after Expires.
 //
 // Compose ignores leases: to make unique IDs use a Generator.
 func (l *Layout) Compose(f Fields) (ID, error) {
 	switch {
 	case f.Time.Before(l.Epoch()):
-		return 0, fmt.Errorf("%w: time %s: want %s, the epoch of layout %s, or later", errInvalidID, f.Time.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+		return 0, l.tooEarly(rfc3339(f.Time))
 	case !f.Time.Before(l.Expires()):
-		return 0, fmt.Errorf("%w: time %s: %w", errInvalidID, f.Time.Format(time.RFC3339Nano), l.ended())
+		return 0, fmt.Errorf("%w: time %s: %w", errInvalidID, rfc3339(f.Time), l.ended())
 	case f.Rollback > l.rollback.max():
 		return 0, fmt.Errorf("%w: rollback %d: want at most %d", errInvalidID, f.Rollback, l.rollback.max())
 	case f.Sequence > l.sequence.max():
@@ -56,6 +56,12 @@ func (l *Layout) Compose(f Fields) (ID, error) {
 	return ID(v), nil
 }
 
+// tooEarly returns the error of a time before the epoch.
+func (l *Layout) tooEarly(when string) error {
+	epoch := rfc3339(l.Epoch())
+	return fmt.Errorf("%w: time %s: want %s, the epoch of layout %s, or later", errInvalidID, when, epoch, l.name)
+}
+
 // first returns the lowest ID whose time, as Inspect returns it, is t or later. If t is before the epoch that is ID 0.
 // If no ID is that late, the error wraps randflake.ErrInvalidID and randflake.ErrEndOfLife.
 func (l *Layout) first(t time.Time) (ID, error) {
@@ -63,7 +69,7 @@ func (l *Layout) first(t time.Time) (ID, error) {
 		return 0, nil
 	}
 	if t.After(l.start(l.time.max())) {
-		return 0, fmt.Errorf("%w: time %s or later: %w", errInvalidID, t.Format(time.RFC3339Nano), l.ended())
+		return 0, fmt.Errorf("%w: time %s or later: %w", errInvalidID, rfc3339(t), l.ended())
 	}
 	unit := l.unitOf(t)
 	if l.start(unit).Before(t) {
@@ -76,7 +82,7 @@ func (l *Layout) first(t time.Time) (ID, error) {
 // is its highest ID. If no ID is that early, the error wraps randflake.ErrInvalidID.
 func (l *Layout) last(t time.Time) (ID, error) {
 	if t.Before(l.Epoch()) {
-		return 0, fmt.Errorf("%w: time %s or earlier: want %s, the epoch of layout %s, or later", errInvalidID, t.Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano), l.name)
+		return 0, l.tooEarly(rfc3339(t) + " or earlier")
 	}
 	unit := l.time.max()
 	if t.Before(l.Expires()) {
@@ -103,7 +109,10 @@ func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
 		return 0, 0, err
 	}
 	if first > last {
-		return 0, 0, fmt.Errorf("%w: times from %s to before %s: want the start of a unit of %s among them", errInvalidID, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano), l.Unit())
+		return 0, 0, fmt.Errorf("%w: times from %s to before %s: want the start of a unit of %s among them",
+			errInvalidID, rfc3339(from), rfc3339(to), l.Unit())
 	}
 	return first, last, nil
 }
+
+func rfc3339(t time.Time) string { return t.Format(time.RFC3339Nano) }

@@ -22,9 +22,9 @@ import (
 // If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest of that unit. After
 // that, or if the clock is further behind, it returns randflake.ErrClockBackward. [StepBack] changes that.
 //
-// The time in an ID comes from a cached clock of the process. While many IDs are made it is usually late by one or two
-// milliseconds, and on a loaded machine by as long as a thread of the process waits for a processor. It is exact if no ID
-// was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
+// The time in an ID comes from a cached clock of the process. While many IDs are made it is usually late by one
+// or two milliseconds, and on a loaded machine by as long as a thread of the process waits for a processor. It
+// is exact if no ID was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
 type Generator struct {
 	layout *Layout
 	settings
@@ -75,9 +75,9 @@ func Forever(worker uint32) randflake.Lease {
 // caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
 // with this one. Package lease ensures that, and so does [Keep].
 //
-// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also randflake.ErrEndOfLife if the layout ends before the
-// lease starts. If an option is invalid or doesn't fit the layout, it wraps randflake.ErrInvalidOption. If the layout is nil or
-// zero, it wraps ErrInvalidLayout.
+// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also randflake.ErrEndOfLife if the
+// layout ends before the lease starts. If an option is invalid or doesn't fit the layout, it wraps
+// randflake.ErrInvalidOption. If the layout is nil or zero, it wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err == nil && settings.leasing != nil {
@@ -102,8 +102,9 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	return g, nil
 }
 
-// Generate returns a new ID. It never waits: if it can't make an ID at present it returns randflake.ErrExhausted,
-// randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed.
+// Generate returns a new ID. It never waits: if it can't make an ID at present it returns
+// randflake.ErrExhausted, randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward,
+// randflake.ErrEndOfLife or randflake.ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
@@ -227,8 +228,9 @@ func (g *Generator) id(st *state, value uint64) ID {
 	return ID(id | value>>l.time.bits<<l.rollback.shift)
 }
 
-// Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the last second of all IDs that it made, or
-// the second before the start of its lease if there are none. Further calls return the same second and randflake.ErrClosed.
+// Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the last second of
+// all IDs that it made, or the second before the start of its lease if there are none. Further calls return the
+// same second and randflake.ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.load() // or g is of no use
 	defer g.line.Serve()

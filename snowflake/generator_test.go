@@ -13,6 +13,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
@@ -418,9 +419,9 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // A generator that nobody made says so.
-func TestZero(t *testing.T) {
-	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
-		for call, use := range map[string]func(){
+func TestNoGenerator(t *testing.T) {
+	for _, g := range []*Generator{{}, nil} {
+		idtest.Unmade(t, "make one with New", map[string]func(){
 			"Generate": func() { g.Generate() },
 			"Fill":     func() { g.Fill(make([]ID, 1)) },
 			"Wait":     func() { g.Wait(t.Context()) },
@@ -428,16 +429,7 @@ func TestZero(t *testing.T) {
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
 			"Layout":   func() { g.Layout() },
-		} {
-			func() {
-				defer func() {
-					if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
-						t.Errorf("%s of a %s Generator: %q", call, name, text)
-					}
-				}()
-				use()
-			}()
-		}
+		})
 	}
 }
 
@@ -461,22 +453,6 @@ func TestEpoch(t *testing.T) {
 			}
 		}
 	}
-}
-
-// What is made in a bubble goes by its time.
-func TestInBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(testStart, 0)))
-		g, err := New(smallLayout(t), testLease(1, 0, 60))
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(1234 * time.Millisecond)
-		id, err := g.Generate()
-		if p, _ := g.layout.Inspect(id); err != nil || !p.Time.Equal(time.Now()) {
-			t.Errorf("an ID of %v, %v, want %v", p.Time, err, time.Now())
-		}
-	})
 }
 
 // Once it is closed, a generator makes nothing; Close tells the last second used.

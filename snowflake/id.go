@@ -85,8 +85,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer, exactly. Don't have JavaScript write integers beyond
-// 2^53: it has rounded them. By convention, null changes nothing.
+// UnmarshalJSON reads the decimal form from a JSON string or a JSON integer, exactly. Don't have JavaScript
+// write integers beyond 2^53: it has rounded them. By convention, null changes nothing.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -111,9 +111,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column, without trailing blanks
-// of a CHAR, or from a driver that returns integers as text. For a negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use
-// a pointer.
+// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column, without
+// trailing blanks of a CHAR, or from a driver that returns integers as text. For a negative number the error
+// wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

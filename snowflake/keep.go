@@ -12,27 +12,30 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Keep leases worker numbers from a space and returns a keeper, whose generator makes IDs of layout. The worker number may
-// change with each window. ctx limits only the first takes. The keeper has a goroutine until Close; it does not close the
-// source.
+// Keep leases worker numbers from a space and returns a keeper, whose generator makes IDs of layout. The worker
+// number may change with each window. ctx limits only the first takes. The keeper has a goroutine until Close;
+// it does not close the source.
 //
-// If the clock stepped back further than the generator's policy allows, the generator returns randflake.ErrClockBackward, and continues as
-// another worker of the same window as soon as the keeper has taken that number.
+// If the clock stepped back further than the generator's policy allows, the generator returns
+// randflake.ErrClockBackward, and continues as another worker of the same window as soon as the keeper has taken
+// that number.
 //
-// The nodes of the space are the worker numbers, which fill the static parts that are not pinned. So make a space with as many
-// nodes as these have room for; with more of them Keep returns an error that wraps ErrInvalidLayout:
+// The nodes of the space are the worker numbers, which fill the static parts that are not pinned. So make a
+// space with as many nodes as these have room for; with more of them Keep returns an error that wraps
+// ErrInvalidLayout:
 //
 //	lease.Create(ctx, engine, lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
 //
-// A number that was taken is free again when its window ends: the process that took it may have crashed. So a window has room for
-// all running processes and all that start in it: with 1,024 nodes and the usual window of 60 s, for 500 processes and 524 starts
-// a minute. Then Keep returns lease.ErrFull, or the generator randflake.ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make
-// Limits.Window 10 s. If the options do not fit the layout, Keep returns the errors of New; its other errors are those of
-// lease.Keep.
+// A number that was taken is free again when its window ends: the process that took it may have crashed. So a
+// window has room for all running processes and all that start in it: with 1,024 nodes and the usual window of
+// 60 s, for 500 processes and 524 starts a minute. Then Keep returns lease.ErrFull, or the generator
+// randflake.ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make Limits.Window 10 s. If the
+// options do not fit the layout, Keep returns the errors of New; its other errors are those of lease.Keep.
 //
-// All IDs that must differ from each other need the same space, because two spaces may grant the same worker number.
-// All their keepers must also pin the same parts, to any values: with 5 bits each, worker 3 of datacenter 1 is number 35 if the
-// datacenter is not pinned, and 3 if it is. Several layouts may safely share a space, but then they share its numbers.
+// All IDs that must differ from each other need the same space, because two spaces may grant the same worker
+// number. All their keepers must also pin the same parts, to any values: with 5 bits each, worker 3 of
+// datacenter 1 is number 35 if the datacenter is not pinned, and 3 if it is. Several layouts may safely share a
+// space, but then they share its numbers.
 func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...Option) (*lease.Keeper[*Generator], error) {
 	set, err := newSettings(layout, options)
 	if err != nil {
@@ -43,7 +46,8 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 		return nil, err
 	}
 	if nodes := source.Limits().Nodes; uint64(nodes) > workers {
-		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has %d nodes: make a space with %d nodes", ErrInvalidLayout, layout, workers, source, nodes, workers)
+		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has %d nodes: make a space with %d nodes",
+			ErrInvalidLayout, layout, workers, source, nodes, workers)
 	}
 	leasing := append(slices.Clone(set.leasing), lease.WithNodes(1))
 	if set.now != nil {
@@ -54,8 +58,8 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 	}, leasing...)
 }
 
-// Leasing passes options such as lease.WithOutage and lease.WithLogger to the lease of Keep. They can't change the number
-// of nodes or the clock. Leasing is for Keep only: New returns an error for it.
+// Leasing passes options such as lease.WithOutage and lease.WithLogger to the lease of Keep. They can't change
+// the number of nodes or the clock. Leasing is for Keep only: New returns an error for it.
 func Leasing(options ...lease.Option) Option {
 	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
 }
@@ -88,8 +92,8 @@ func (l *leases) Add(lease randflake.Lease) error {
 	return nil
 }
 
-// follow switches to the next lease if that of st, which refused with err at unit now, is of no use at present. nil means:
-// try again, as another lease is in force. Otherwise it returns what callers get.
+// follow switches to the next lease if that of st, which refused with err at unit now, is of no use at present.
+// nil means: try again, as another lease is in force. Otherwise it returns what callers get.
 //
 // New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
 func (g *Generator) follow(st *state, now int64, err error) error {
@@ -129,8 +133,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	return nil
 }
 
-// end freezes the cursor of st. It returns the newest unit used under all leases since the clock was last seen to step back,
-// and whether the lease can't be used any more: it was used, or dropped.
+// end freezes the cursor of st. It returns the newest unit used under all leases since the clock was last seen
+// to step back, and whether the lease can't be used any more: it was used, or dropped.
 func (g *Generator) end(st *state) (last int64, used bool) {
 	if st.dropped {
 		return st.last, true

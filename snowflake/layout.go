@@ -46,7 +46,7 @@ func newLayout(name string, epoch time.Time, unit time.Duration, parts ...Part) 
 	case epoch.Before(earliest) || !epoch.Before(latest):
 		return nil, fmt.Errorf("%w: epoch in Unix second %d: want the years 1970 to 9999", ErrInvalidLayout, epoch.Unix())
 	case epoch.Nanosecond()%int(time.Millisecond) != 0:
-		return nil, fmt.Errorf("%w: epoch %s: want a whole millisecond", ErrInvalidLayout, epoch.Format(time.RFC3339Nano))
+		return nil, fmt.Errorf("%w: epoch %s: want a whole millisecond", ErrInvalidLayout, rfc3339(epoch))
 	}
 	if err := l.place(parts); err != nil {
 		return nil, err
@@ -96,7 +96,8 @@ func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
 
 // ended returns the error that wraps randflake.ErrEndOfLife for this layout.
 func (l *Layout) ended() error {
-	text := fmt.Sprintf("snowflake: end of life: layout %s ends at %s: want an earlier time, or another layout", l.name, l.Expires().Format(time.RFC3339Nano))
+	text := fmt.Sprintf("snowflake: end of life: layout %s ends at %s: want an earlier time, or another layout",
+		l.name, rfc3339(l.Expires()))
 	return alike.Error(text, errEndOfLife)
 }
 
@@ -114,7 +115,7 @@ func (l *Layout) unitOf(t time.Time) uint64 {
 // 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as time.Duration prints it,
 // and the epoch in UTC.
 func (l *Layout) String() string {
-	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), rfc3339(l.Epoch()))
 }
 
 // ParseLayout returns the preset that text names, such as "twitter", or the layout that text describes in the form of
@@ -122,9 +123,10 @@ func (l *Layout) String() string {
 //
 //	orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z
 //
-// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The first one is the time. After it
-// come, in any order, one sequence, any number of static parts and at most one rollback. All together have at most 64 bits, and
-// time, rollback and sequence 63. IDs of 63 bits or fewer fit the signed integers of databases and of other languages.
+// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The first one is the
+// time. After it come, in any order, one sequence, any number of static parts and at most one rollback. All
+// together have at most 64 bits, and time, rollback and sequence 63. IDs of 63 bits or fewer fit the signed
+// integers of databases and of other languages.
 //
 //   - time counts units since the epoch.
 //   - rollback counts how often a generator's clock stepped back.
@@ -132,9 +134,9 @@ func (l *Layout) String() string {
 //   - A part of another name is static: it keeps its value for as long as a generator has its lease, such as a worker, a
 //     datacenter or a shard.
 //
-// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach to the end of the
-// year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits, '-' and '_'; those of parts are
-// unique. The text has at most 2,000 bytes.
+// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach
+// to the end of the year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits,
+// '-' and '_'; those of parts are unique. The text has at most 2,000 bytes.
 //
 // An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
 // IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.

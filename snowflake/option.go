@@ -93,17 +93,18 @@ func RunAhead(limit time.Duration) Option {
 	}}
 }
 
-// StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the rollback
-// field, which the layout must have. The field's range limits how often that is possible under one lease: 3 times for 2
-// bits. After that the generator returns randflake.ErrClockBackward until the clock has caught up, or until it has another
-// lease. IDs made after a step have earlier times, so they can
-// sort before IDs made before it.
+// StepBack lets the generator follow a clock that steps back behind the newest unit used. It then raises the
+// rollback field, which the layout must have. The field's range limits how often that is possible under one
+// lease: 3 times for 2 bits. After that the generator returns randflake.ErrClockBackward until the clock has
+// caught up, or until it has another lease. IDs made after a step have earlier times, so they can sort before
+// IDs made before it.
 func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
 }
 
-// RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which it counts up, so that IDs
-// made at a low rate differ in their lowest bits. Order and uniqueness stay, but a unit has up to a quarter fewer IDs.
+// RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which it counts up,
+// so that IDs made at a low rate differ in their lowest bits. Order and uniqueness stay, but a unit has up to a
+// quarter fewer IDs.
 func RandomStart() Option {
 	return Option{func(s *settings) error { s.policy.random = maphash.MakeSeed(); return nil }}
 }

@@ -77,7 +77,8 @@ func checkParts(parts []Part) error {
 	for i, p := range parts {
 		switch {
 		case !isName(p.Name):
-			return fmt.Errorf("%w: part %q: want a name of lower-case letters, digits, '-' and '_' that begins with a letter", ErrInvalidLayout, p.Name)
+			return fmt.Errorf("%w: part %q: want a name of lower-case letters, digits, '-' and '_' that begins with a letter",
+				ErrInvalidLayout, p.Name)
 		case seen[p.Name]:
 			return fmt.Errorf("%w: part %s: given twice: want one", ErrInvalidLayout, p.Name)
 		case p.Bits < 1 || p.Bits >= maxBits:
@@ -119,8 +120,8 @@ type pin struct {
 // The static parts that are not pinned, taken together from high to low, hold the worker number: with 5 bits each for
 // datacenter and worker, number 33 is worker 1 in datacenter 1.
 //
-// If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker number, the error wraps
-// randflake.ErrInvalidLease, since the number comes from a lease.
+// If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
+// number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.
 func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err error) {
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
@@ -145,7 +146,8 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 		bits |= value << s.shift
 	}
 	if rest != 0 {
-		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold", errInvalidLease, worker, workers-1, l.name)
+		return 0, 0, fmt.Errorf("%w: worker %d: want at most %d, which the static parts of layout %s that are not pinned can hold",
+			errInvalidLease, worker, workers-1, l.name)
 	}
 	return bits, workers, nil
 }

@@ -25,15 +25,15 @@ var (
 	// The same of version 2, v2/sonyflake.go
 	sonyflake2 = preset("sonyflake2: time 39, sequence 8, machine 16; 10ms since 2025-01-01T00:00:00Z")
 
-	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which the highest is the sign of a BIGINT, and 16
-	// that are partly random
+	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which the highest is
+	// the sign of a BIGINT, and 16 that are partly random
 	mastodon = preset("mastodon: time 47, sequence 16; 1ms since 1970-01-01T00:00:00Z")
 
 	// https://github.com/f4b6a3/tsid-creator, with 1,024 nodes
 	tsid = preset("tsid: time 42, worker 10, sequence 12; 1ms since 2020-01-01T00:00:00Z")
 
-	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as JavaScript keeps. Its
-	// port to C# counts from eight hours later on.
+	// https://github.com/yitter/IdGenerator, IdGeneratorOptions, by default; the time has as many bits as
+	// JavaScript keeps. Its port to C# counts from eight hours later on.
 	yitter = preset("yitter: time 41, worker 6, sequence 6; 1ms since 2020-02-19T18:20:02Z")
 
 	// Of many services: the divisions of twitter, from 1970 on

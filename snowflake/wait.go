@@ -20,9 +20,9 @@ const (
 	shortWait = 15 * time.Millisecond
 )
 
-// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and randflake.ErrLeaseNotStarted it waits for as long as it takes. It
-// returns the other errors at once. If ctx ends first, the error wraps both the context's cause and the reason for the
-// wait. If an ID is available at once, ctx is ignored.
+// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and randflake.ErrLeaseNotStarted
+// it waits for as long as it takes. It returns the other errors at once. If ctx ends first, the error wraps both
+// the context's cause and the reason for the wait. If an ID is available at once, ctx is ignored.
 //
 // Waiting callers are served in order. Until they have their IDs, Generate and Fill return randflake.ErrExhausted.
 //

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -263,10 +264,9 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// The machine is copied when an ID was made for a caller that waits, and before the caller runs: its context ended, so it waits for the
-// line to leave it, which is held while the next in line is served.
+// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the caller has not returned yet.
 func TestCopiedBeforeWake(t *testing.T) {
-	for name, wait := range map[string]func(g *Generator, ctx context.Context) (n int, err error){
+	for how, wait := range map[string]func(g *Generator, ctx context.Context) (n int, err error){
 		"Wait": func(g *Generator, ctx context.Context) (int, error) {
 			id, err := g.Wait(ctx)
 			return min(int(id), 1), err
@@ -275,38 +275,14 @@ func TestCopiedBeforeWake(t *testing.T) {
 	} {
 		var machine atomic.Uint64
 		undo := vmgen.Pretend(&machine)
-		var served atomic.Bool // from now on callers in line are served
-		var calls atomic.Int64
-		ctx, cancel := context.WithCancel(t.Context())
-		clock := WithClock(func() time.Time {
-			if served.Load() {
-				switch calls.Add(1) {
-				case 1:
-					cancel()
-				case 2:
-					machine.Add(1)
-				}
-			}
-			return time.Now()
-		})
 		inBubble(t, func(t *testing.T, w *waiting) {
-			ctx, stop := context.WithCancel(ctx)
-			defer stop()
-			w.Fill(make([]ID, 8))
-			go func() {
-				if n, err := wait(w.Generator, ctx); n != 0 || err != errCopied {
-					t.Errorf("%s: %d IDs, %v, want errCopied", name, n, err)
-				}
-			}()
-			synctest.Wait()
-			go w.Wait(t.Context())
-			synctest.Wait()
-			served.Store(true)
-			time.Sleep(time.Second)
-			if calls.Load() < 2 {
-				t.Errorf("%s: the clock was read %d times", name, calls.Load())
+			w.want(8, 0)
+			ctx := idtest.LateContext{Context: t.Context(), Asked: func() { machine.Add(1) }}
+			n, err := wait(w.Generator, ctx)
+			if n != 0 || err != errCopied || w.count() != 9 {
+				t.Errorf("%s: %d IDs, %v, after %d were made; want errCopied, after 9", how, n, err, w.count())
 			}
-		}, clock)
+		})
 		undo()
 	}
 }

@@ -59,9 +59,9 @@ var (
 // starts again at 80 bits from crypto/rand: with Strict in the next millisecond, otherwise in the same one, so that a
 // smaller ID follows.
 //
-// Ordered: the IDs of one call of Fill grow, and so do IDs of different milliseconds while the clock does not step back.
-// Those of different calls within a millisecond have no order. With the option Strict all IDs grow. Without it, IDs
-// follow a clock that steps back.
+// Ordered: the IDs of one call of Fill grow, and so do IDs of different milliseconds while the clock does not
+// step back. Those of different calls within a millisecond have no order. With the option Strict all IDs grow.
+// Without it, IDs follow a clock that steps back.
 //
 // Hard to guess: from one ID, the previous or next ID of the same state and millisecond can be guessed with probability
 // 2^-32. IDs of other milliseconds and other states have no relation to it. That is not enough for a secret token: for
@@ -102,8 +102,8 @@ func Strict() Option {
 	return Option{func(g *Generator) error { g.strict = new(state); return nil }}
 }
 
-// New returns a generator. It takes about 600 bytes for each call at a time. If an option can't be used, the error wraps
-// ErrInvalidOption; without options there is no error.
+// New returns a generator. It takes about 600 bytes for each call at a time. If an option can't be used, the
+// error wraps ErrInvalidOption; without options there is no error.
 func New(options ...Option) (*Generator, error) {
 	return newGenerator(func(p []byte) { rand.Read(p) }, options...)
 }

@@ -135,20 +135,11 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%v, %v, want an error that says %s", g, err, want)
 		}
 	}
-	for name, g := range map[string]*Generator{"zero": {}, "nil": nil} {
-		for call, use := range map[string]func(){
+	for _, g := range []*Generator{{}, nil} {
+		idtest.Unmade(t, "make one with New", map[string]func(){
 			"Generate": func() { g.Generate() },
 			"Fill":     func() { g.Fill(make([]ID, part+1)) },
-		} {
-			func() {
-				defer func() {
-					if text, _ := recover().(string); !strings.Contains(text, "make one with New") {
-						t.Errorf("%s of a %s Generator: %q", call, name, text)
-					}
-				}()
-				use()
-			}()
-		}
+		})
 	}
 }
 
@@ -266,42 +257,6 @@ func TestStateOverflows(t *testing.T) {
 			if id := s.newID(7); id.Compare(last) <= 0 || id.milliseconds() != last.milliseconds() {
 				t.Errorf("%s, hold %v: %v after %v", c.name, hold, id, last)
 			}
-		}
-	}
-}
-
-// Whatever clock and random numbers say, the IDs of one state grow within a millisecond, have the clock's time and never repeat; those
-// of a state that holds grow always.
-func TestStateGrows(t *testing.T) {
-	for _, hold := range []bool{false, true} {
-		random := rand.New(rand.NewPCG(1, 2))
-		s := newState(func(p []byte) {
-			for i := range p {
-				p[i] = byte(random.Uint32())
-			}
-		}, hold)
-		var last ID
-		ms, newest := int64(1000), int64(0)
-		seen := map[ID]bool{}
-		for range 100_000 {
-			ms = max(ms+[]int64{-1, 0, 0, 0, 1}[random.IntN(5)], 0)
-			newest = max(newest, ms)
-			want := ms
-			if hold {
-				want = newest
-			}
-
-			id := s.newID(ms)
-			if got := id.milliseconds(); got != want {
-				t.Fatalf("hold %v: the time is %d, want %d", hold, got, want)
-			}
-			if (hold || id.milliseconds() == last.milliseconds()) && id.Compare(last) <= 0 {
-				t.Fatalf("hold %v: %v after %v", hold, id, last)
-			}
-			if seen[id] {
-				t.Fatalf("hold %v: %v twice", hold, id)
-			}
-			seen[id], last = true, id
 		}
 	}
 }

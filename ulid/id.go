@@ -39,9 +39,9 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // column of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
-// Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for a column of UUIDs.
-// It distinguishes them by their lengths, without trailing blanks of a CHAR. For anything else the error wraps ErrInvalidID. For a column that may be NULL
-// use a pointer.
+// Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for a column of
+// UUIDs. It distinguishes them by their lengths, without trailing blanks of a CHAR. For anything else the error
+// wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
@@ -69,8 +69,8 @@ func (id *ID) scanText(text string) error {
 	return err
 }
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts to it and
-// back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts
+// to it and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES (?)", ulid.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*ulid.TextID)(&id))
@@ -111,8 +111,8 @@ var values = func() [256]byte {
 	return values
 }()
 
-// Parse reads the text form of an ID, in upper or lower case, as the specification has it; String returns upper case. For
-// hyphens, the letters I, L, O and U, and values of more than 128 bits the error wraps ErrInvalidID.
+// Parse reads the text form of an ID, in upper or lower case, as the specification has it; String returns upper
+// case. For hyphens, the letters I, L, O and U, and values of more than 128 bits the error wraps ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d characters", ErrInvalidID, text, textSize, len(text))
@@ -121,7 +121,8 @@ func Parse(text string) (ID, error) {
 	for i := range len(text) {
 		digit := values[text[i]]
 		if digit == idtext.None {
-			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)", ErrInvalidID, text, i+1)
+			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
+				ErrInvalidID, text, i+1)
 		}
 		high, low = high<<5|low>>59, low<<5|uint64(digit)
 	}
@@ -221,9 +222,10 @@ func FormatUUID(id ID) string {
 	return string(text)
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and nothing around them. It takes the
-// 128 bits of a UUID of any version, but only those of version 7 have a ULID's time: both begin with 48 bits of Unix
-// milliseconds (RFC 9562, section 5.7). The Time of any other one means nothing. The error wraps ErrInvalidID.
+// ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and nothing around
+// them. It takes the 128 bits of a UUID of any version, but only those of version 7 have a ULID's time: both
+// begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The Time of any other one means nothing. The
+// error wraps ErrInvalidID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidID, text, why)

@@ -30,8 +30,8 @@ func newState(random func([]byte), hold bool) *state {
 	return &state{ms: noTime, random: random, hold: hold, machine: vmgen.Now()}
 }
 
-// copied reports whether the machine was copied since the random bytes were read. Then the original may make the same IDs as this
-// machine, and the state starts again with other bytes: make them anew.
+// copied reports whether the machine was copied since the random bytes were read. Then the original may make the
+// same IDs as this machine, and the state starts again with other bytes: make them anew.
 func (s *state) copied() bool {
 	if !s.machine.Stale() {
 		return false
@@ -79,8 +79,8 @@ func (s *state) step() {
 	s.hi, s.lo = s.hi+carry, lo
 }
 
-// restart moves to another random value of the millisecond, or of the next one if all IDs have to grow. They don't after the last
-// millisecond of 48 bits.
+// restart moves to another random value of the millisecond, or of the next one if all IDs have to grow. They
+// don't after the last millisecond of 48 bits.
 func (s *state) restart() {
 	if s.hold {
 		s.ms++

@@ -53,8 +53,9 @@ func (c *Clock) Read() int64 {
 	return c.publish(published, t)
 }
 
-// publish publishes the time t, which was read after published, and returns it. It does so by compare-and-swap: a goroutine that was
-// held up since must not turn the clock back. The goroutine that turns it from 0 starts the timer, so there is never more than one.
+// publish publishes the time t, which was read after published, and returns it. It does so by compare-and-swap:
+// a goroutine that was held up since must not turn the clock back. The goroutine that turns it from 0 starts the
+// timer, so there is never more than one.
 func (c *Clock) publish(published int64, t time.Time) (now int64) {
 	now = c.units(t)
 	if now != published && c.now.CompareAndSwap(published, now) && published == 0 {

@@ -1,15 +1,17 @@
-// Package handover is how generators get the leases that follow their first one: a keeper of package lease adds them to a
-// Queue, and they are Pending until their time comes.
+// Package handover is how generators get the leases that follow their first one: a keeper of package lease adds
+// them to a Queue, and they are Pending until their time comes.
 package handover
 
 import "slices"
 
 // A Queue is what a generator shows its keeper. Its methods return at once and are safe for concurrent use.
 type Queue[Lease any] interface {
-	// Add adds a lease. The generator goes on to it when it has no other lease for the present, and drops it when it is over.
+	// Add adds a lease. The generator goes on to it when it has no other lease for the present, and drops it
+	// when it is over.
 	Add(Lease) error
 
-	// Drop ends all leases: until the next Add, callers get ErrLeaseEnded. This process is a copy of another one that uses them.
+	// Drop ends all leases: until the next Add, callers get ErrLeaseEnded. This process is a copy of another one
+	// that uses them.
 	Drop()
 
 	// Ready returns nil if an ID can be made now, and otherwise the error that a caller would get.
@@ -18,8 +20,8 @@ type Queue[Lease any] interface {
 	// Counts returns how many IDs were handed out, without the latest of them, and how many calls had to wait for one.
 	Counts() (claimed, waited uint64)
 
-	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one goes on waiting.
-	// It comes before the first ID.
+	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one
+	// goes on waiting. It comes before the first ID.
 	OnRefusal(func(err error, waiting bool))
 }
 
@@ -39,8 +41,8 @@ func (p *Pending[Lease]) Add(first, end int64, lease Lease) {
 // Clear removes all leases.
 func (p *Pending[Lease]) Clear() { p.terms = nil }
 
-// Take removes and returns a lease for now, and removes those that are over. If there is no lease for now, all stay, as the
-// clock may be wrong.
+// Take removes and returns a lease for now, and removes those that are over. If there is no lease for now, all
+// stay, as the clock may be wrong.
 func (p *Pending[Lease]) Take(now int64) (lease Lease, ok bool) {
 	i := slices.IndexFunc(p.terms, func(t term[Lease]) bool { return t.first <= now && now < t.end })
 	if i < 0 {

@@ -1,5 +1,5 @@
-// Package hidden keeps keys from printers. Methods alone can't: package fmt calls none for unexported fields, and others
-// look into structs, and follow pointers, by reflection.
+// Package hidden keeps keys from printers. Methods alone can't: package fmt calls none for unexported fields,
+// and others look into structs, and follow pointers, by reflection.
 package hidden
 
 import (

@@ -72,8 +72,8 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 	}
 }
 
-// elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way round. Nothing outside may touch
-// the timers and channels of a bubble, so callers in it don't stand in line.
+// elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way round. Nothing
+// outside may touch the timers and channels of a bubble, so callers in it don't stand in line.
 func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
 
 // waitAlone is Wait for a caller that is elsewhere.
@@ -128,8 +128,8 @@ func (q *Queue) serve() {
 	}
 }
 
-// try has a caller try, who leaves the line unless it has to wait on. A panic is the caller's, whoever's goroutine this is; an end of
-// the goroutine counts as an error. It is called with mu held.
+// try has a caller try, who leaves the line unless it has to wait on. A panic is the caller's, whoever's
+// goroutine this is; an end of the goroutine counts as an error. It is called with mu held.
 func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 	c := first.Value.(*caller)
 	ended := fmt.Errorf("%s: a function that the caller gave did not return", q.name)

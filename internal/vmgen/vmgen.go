@@ -1,8 +1,9 @@
 // Package vmgen tells whether the virtual machine was copied: resumed from a snapshot, perhaps beside the original.
 //
 // The hypervisor counts that in a page of memory, which Linux maps for programs: see vmclock-abi.h, VMClock's
-// vm_generation_counter, which a live migration leaves as it is. An older device, VMGENID, has a random number that the kernel
-// keeps to itself, and announces a change by a uevent; those are counted here, milliseconds late, while somebody listens.
+// vm_generation_counter, which a live migration leaves as it is. An older device, VMGENID, has a random number
+// that the kernel keeps to itself, and announces a change by a uevent; those are counted here, milliseconds
+// late, while somebody listens.
 package vmgen
 
 import (
@@ -10,7 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// A Generation is what a machine is until it is copied. Without either device it is never stale. The zero Generation is invalid.
+// A Generation identifies this machine until it is copied. Without either device it is never stale. The zero
+// Generation is invalid.
 type Generation struct {
 	counter *atomic.Uint64
 	at      uint64

@@ -63,8 +63,8 @@ func mapped(path string) *atomic.Uint64 {
 // uevents counts what the driver of VMGENID announces.
 var uevents atomic.Uint64
 
-// listen counts uevents, where VMGENID is what tells of copies. In a testing/synctest bubble it does nothing, as time would stand
-// still there while a goroutine waits for the kernel.
+// listen counts uevents, where VMGENID is what tells of copies. In a testing/synctest bubble it does nothing, as
+// time would stand still there while a goroutine waits for the kernel.
 func listen() (stop func()) {
 	if counter() != &uevents || coarse.InBubble(time.Now()) {
 		return func() {}

@@ -1,5 +1,9 @@
 // Package objectkey names objects in an object store by ULID, and finds the objects of a time interval without listing
 // others.
+//
+//	keys, err := objectkey.New(objectkey.Format{Prefix: "events/", Splits: []int{6}, Delimiter: "/", Suffix: ".json"})
+//	key := keys.Key(id)                    // events/01JDA7/3N0Q8ZJ5V3D1W9K2M4PX.json
+//	listing, ok := keys.Listing(from, to)  // what to ask the store for
 package objectkey
 
 import (

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -382,22 +383,13 @@ func TestNoListing(t *testing.T) {
 // Keys that nobody made say so.
 func TestNoKeys(t *testing.T) {
 	from, to := time.Unix(0, 0), time.Unix(1, 0)
-	for name, k := range map[string]*Keys{"zero": {}, "nil": nil} {
-		for call, use := range map[string]func(){
+	for _, k := range []*Keys{{}, nil} {
+		idtest.Unmade(t, "make them with New", map[string]func(){
 			"Key":      func() { k.Key(ulid.ID{}) },
 			"Parse":    func() { k.Parse("") },
 			"Listing":  func() { k.Listing(from, to) },
 			"Listings": func() { k.Listings(from, to, 6) },
 			"Prefixes": func() { k.Prefixes(from, to) },
-		} {
-			func() {
-				defer func() {
-					if text, _ := recover().(string); !strings.Contains(text, "make them with New") {
-						t.Errorf("%s of %s Keys: %q", call, name, text)
-					}
-				}()
-				use()
-			}()
-		}
+		})
 	}
 }

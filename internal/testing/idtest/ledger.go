@@ -2,6 +2,7 @@ package idtest
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -144,4 +145,31 @@ func Ways[T any](ctx context.Context, g interface {
 		One(func() (T, error) { return g.Wait(ctx) }),
 		func(dst []T) (int, error) { return g.FillWait(ctx, dst) },
 	}
+}
+
+// Unmade checks that each call, on what nobody made, panics with a text that says how to make one.
+func Unmade(t *testing.T, says string, calls map[string]func()) {
+	t.Helper()
+	for name, call := range calls {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, says) {
+					t.Errorf("%s: panics with %q, want a text that says %q", name, text, says)
+				}
+			}()
+			call()
+		}()
+	}
+}
+
+// A LateContext calls Asked when it is asked for its error: for a caller in line that is when it was served, and hasn't
+// returned yet.
+type LateContext struct {
+	context.Context
+	Asked func()
+}
+
+func (c LateContext) Err() error {
+	c.Asked()
+	return c.Context.Err()
 }
