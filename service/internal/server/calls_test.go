@@ -2,18 +2,13 @@ package server
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -21,7 +16,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -217,94 +211,6 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
-func TestLimits(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
-		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
-	for i, tt := range []struct{ who, procedure, body, code string }{
-		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
-		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
-		{"web", "IDService/Mint", `{"space":"mint","count":5}`, ""},
-		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied"},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, ""},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied"},
-		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
-		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
-		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
-		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
-		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
-		{"slow", "IDService/Mint", `{"space":"wide"}`, "permission_denied"},
-	} {
-		before := len(w.written.String())
-		a := w.call(tt.procedure, tt.body, as(tt.who))
-		if a.body.Code != tt.code {
-			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
-		}
-		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
-			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v", i, tt.procedure, tt.body, a.text, allowed)
-		}
-		line := `"msg":"denial","principal":"` + tt.who + `"`
-		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
-		if strings.Contains(w.written.String()[before:], line) != denied {
-			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s", i, tt.procedure, tt.body, denied, w.written.String()[before:])
-		}
-		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
-			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
-		}
-	}
-	go func() { // a slow machine makes fewer calls a second than the rate
-		for t.Context().Err() == nil {
-			w.usage.Call("slow", "", config.DefaultRate, int(config.DefaultRate))
-		}
-	}()
-	slowed := false
-	for range 2 * int(config.DefaultRate) {
-		slowed = slowed || w.call("IDService/Mint", `{"space":"wide"}`, as("slow")).body.Code == "resource_exhausted"
-	}
-	if !slowed {
-		t.Error("denied calls count against no rate")
-	}
-}
-
-// TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
-func TestNoRoom(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces)
-		var all []func()
-		for range 4 {
-			done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, done)
-		}
-		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
-		many := `{"space":"wide","count":1000}`
-		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
-			t.Errorf("there is no room: %d %s", a.status, a.text)
-		}
-		gone, hangUp := context.WithCancel(t.Context())
-		time.AfterFunc(20*time.Millisecond, hangUp)
-		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {
-			t.Errorf("the caller has left: %d %s", a.status, a.text)
-		}
-		if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
-			t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
-		}
-		for _, done := range all {
-			done()
-		}
-		for range 300 { // as each gives its room back
-			if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
-				t.Fatalf("there is room again: %d %s", a.status, a.text)
-			}
-		}
-	})
-}
-
 // TestBadInput: what can't be is refused with the code that says so, by each procedure.
 func TestBadInput(t *testing.T) {
 	w := newTestbed(t, spaces)
@@ -359,24 +265,6 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func gzipped(text string) string {
-	var b strings.Builder
-	w := gzip.NewWriter(&b)
-	io.WriteString(w, text)
-	w.Close()
-	return b.String()
-}
-
-// endless is a body of blanks.
-type endless struct{}
-
-func (endless) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = ' '
-	}
-	return len(b), nil
-}
-
 // TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.
 func TestGetMakesNothing(t *testing.T) {
 	w := newTestbed(t, spaces)
@@ -394,122 +282,9 @@ func TestGetMakesNothing(t *testing.T) {
 	}
 }
 
-// unread fails the test when it is read.
-type unread struct{ *testing.T }
-
-func (u unread) Read([]byte) (int, error) { u.Error("the body was read"); return 0, io.EOF }
-
-// TestStrangers: callers without credentials that are known are refused before a byte of their bodies is read, and learn nothing of what
-// is configured.
-func TestStrangers(t *testing.T) {
-	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked, jwks: 'https://issuer.example/keys'}]\n")
-	for _, procedure := range append(procedures(), "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
-		for what, token := range map[string]string{"none": "", "unknown": "x", "unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
-			a := w.call(procedure, "", func(r *http.Request) {
-				r.Body = io.NopCloser(unread{t})
-				r.ContentLength = 100
-				r.Header.Set("Content-Encoding", "gzip")
-				if token != "" {
-					r.Header.Set("Authorization", "Bearer "+token)
-				} else {
-					r.Header.Set("Content-Type", "text/plain")
-				}
-			})
-			if strings.HasPrefix(procedure, "/") {
-				continue // not by JSON
-			}
-			if a.body.Code != "unauthenticated" || strings.Contains(a.text, "issuer") || a.header.Get("Connection") != "close" {
-				t.Errorf("%s, token %s: %s", procedure, what, a.text)
-			}
-		}
-	}
-}
-
-// TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more of theirs get a header alone, and
-// others answers.
-func TestPlaces(t *testing.T) {
-	w := newTestbed(t, spaces+watchers)
-	paths := []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"}
-	for _, tt := range []struct {
-		who, other string // "" is a stranger
-		status     int
-	}{
-		{"", "web", http.StatusServiceUnavailable},
-		{"all", "web", http.StatusTooManyRequests},
-		{"web", "all", http.StatusTooManyRequests},
-	} {
-		from := func(who string) func(*http.Request) {
-			return func(r *http.Request) {
-				if who != "" {
-					as(who)(r)
-				}
-			}
-		}
-		places := w.usage.Places(tt.who)
-		for _, held := range []int64{999, 1000, 999} {
-			if !places.TryAcquire(held) {
-				t.Fatalf("%q: %d places: requests that are over keep theirs", tt.who, held)
-			}
-			for _, path := range paths {
-				a := w.send(http.MethodPost, path, "", from(tt.who))
-				refused := a.status == tt.status && a.text == ""
-				if refused != (held == 1000) {
-					t.Errorf("%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
-				}
-				if refused && a.header.Get("Connection") != "close" {
-					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
-				}
-			}
-			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {
-				t.Errorf("%q with %d of %q under way: %d %s", tt.other, held, tt.who, a.status, a.text)
-			}
-			places.Release(held)
-		}
-	}
-}
-
 // watchers are principals who may observe everything, one space, or nothing.
 var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name: one, tokens: [" + hashOf("one") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
 	"rules: [{principals: [all], spaces: ['*'], verbs: [observe]}, {principals: [one], spaces: [none], verbs: [observe]}, {principals: [web], spaces: ['*'], verbs: [mint, count]}]\n"
-
-// A waiting writes an answer, and notes for how long it waits for the reader.
-type waiting struct {
-	*httptest.ResponseRecorder
-	read, write time.Time
-}
-
-func (w *waiting) SetReadDeadline(end time.Time) error {
-	w.read = end
-	return nil
-}
-
-func (w *waiting) SetWriteDeadline(end time.Time) error {
-	w.write = end
-	return nil
-}
-
-// TestSlowStrangers: an answer to a stranger waits for five seconds, whichever way they are slow, and an answer to a principal as long as the
-// connection allows.
-func TestSlowStrangers(t *testing.T) {
-	w := newTestbed(t, spaces+watchers)
-	for who, known := range map[string]bool{"nobody": false, "web": true} {
-		r := httptest.NewRequest(http.MethodPost, "/randflake.v1.IDService/Mint", strings.NewReader(`{"space":"mint"}`))
-		r.Header.Set("Content-Type", "application/json")
-		as(who)(r)
-		answer := &waiting{ResponseRecorder: httptest.NewRecorder()}
-		before := time.Now()
-		w.handler.ServeHTTP(answer, r)
-		for what, end := range map[string]time.Time{"read": answer.read, "written": answer.write} {
-			bounded := !end.Before(before.Add(strangerTime)) && !end.After(time.Now().Add(strangerTime))
-			if end.IsZero() != known || !known && !bounded {
-				t.Errorf("%s: %s until %v", who, what, end)
-			}
-		}
-		if answer.Flushed == known {
-			t.Errorf("%s: sent while its place is held: %v", who, answer.Flushed)
-		}
-	}
-}
 
 // TestConnections: a connection takes no more calls when it is old, or, as far as no call is cut, when the service shuts down.
 func TestConnections(t *testing.T) {
@@ -605,160 +380,5 @@ func TestShortDeadline(t *testing.T) {
 	a := w.take("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
 	if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
 		t.Errorf("%s, and the log has:\n%s", a.text, w.written)
-	}
-}
-
-// reconfigure applies the configuration with a change.
-func (w *testbed) reconfigure(change func(*config.Config)) error {
-	next := *w.setup.Load().config
-	next.Spaces = slices.Clone(next.Spaces)
-	change(&next)
-	return w.Configure(&next, w.files)
-}
-
-// TestConfigure: a space that stays as it is stays open, with its lease; others come, though their stores are away, and go; and a
-// configuration that fails changes nothing.
-func TestConfigure(t *testing.T) {
-	w := newTestbed(t, spaces)
-	kept, gone := w.setup.Load().spaces["mint"], w.setup.Load().spaces["sorted"]
-	w.broken.Store(true)
-	if err := w.reconfigure(func(c *config.Config) {
-		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
-		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	w.closing.Wait()
-	if _, err := gone.State(); err == nil {
-		t.Error("a space that is gone stays open")
-	}
-	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
-		t.Error("a space that stayed as it is was closed")
-	}
-	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
-		t.Errorf("a space that is gone: %s", a.text)
-	}
-	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
-		t.Errorf("a space without its store: %s, ready %v", a.text, w.Ready())
-	}
-	w.broken.Store(false)
-	for w.Ready() != nil {
-		time.Sleep(time.Millisecond)
-	}
-	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
-		t.Errorf("a space with its store: %s", a.text)
-	}
-	if err := w.reconfigure(func(c *config.Config) {
-		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
-	}); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
-		t.Errorf("a configuration that fails: error %v; or nothing is as before", err)
-	}
-	w.Drain()
-	for path, status := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/healthz": http.StatusOK} {
-		if a := w.send(http.MethodGet, path, ""); a.status != status {
-			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
-		}
-	}
-}
-
-// A closable is a file of the audit log.
-type closable struct {
-	buffer
-	closed atomic.Bool
-}
-
-func (c *closable) Close() error {
-	c.closed.Store(true)
-	return nil
-}
-
-// TestFiles: files are closed once others have replaced them, and those of a configuration that fails are their opener's.
-func TestFiles(t *testing.T) {
-	w := newTestbed(t, spaces)
-	c := w.setup.Load().config
-	first, second, third := new(closable), new(closable), new(closable)
-	configure := func(c *config.Config, file *closable) error {
-		return w.Configure(c, Files{TLS: w.files.TLS, Audit: file})
-	}
-	if configure(c, first) != nil || configure(c, second) != nil {
-		t.Fatal("a configuration does no more")
-	}
-	for what, change := range map[string]func(*config.Config){
-		"secret": func(c *config.Config) {
-			c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
-		},
-		"authority": func(c *config.Config) {
-			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
-		},
-	} {
-		wrong := *c
-		change(&wrong)
-		if configure(&wrong, third) == nil {
-			t.Errorf("the file of the %s is not there: no error", what)
-		}
-	}
-	w.take("none", "")
-	if !first.closed.Load() || second.closed.Load() || third.closed.Load() {
-		t.Errorf("closed: %v, %v, %v; want the first one", first.closed.Load(), second.closed.Load(), third.closed.Load())
-	}
-	if first.String() != "" || !strings.Contains(second.String(), `"msg":"take"`) || third.String() != "" {
-		t.Errorf("the lines are in another file than the second: %q, %q, %q", first, second, third)
-	}
-}
-
-// A slow keeper is closed when it says so.
-type slow struct {
-	space.Keeper
-	closed atomic.Bool
-}
-
-func (s *slow) Close() error {
-	err := s.Keeper.Close()
-	s.closed.Store(true)
-	return err
-}
-
-// TestClose: a server is closed when all its spaces are.
-func TestClose(t *testing.T) {
-	w := newTestbed(t, spaces)
-	state, err := w.setup.Load().spaces["mint"].State()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keeper := &slow{Keeper: state.Own}
-	state.Own = keeper
-	w.Close()
-	if !keeper.closed.Load() {
-		t.Error("the service's lease is kept")
-	}
-	for name, in := range w.setup.Load().spaces {
-		if _, err := in.State(); err == nil {
-			t.Errorf("%s is open", name)
-		}
-	}
-}
-
-// TestChangedFiles: another secret, or another place in a file, is another space; and a file that is missing changes nothing.
-func TestChangedFiles(t *testing.T) {
-	place := filepath.Join(t.TempDir(), "place")
-	write := func(file, text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(place, "sorted")
-	w := newTestbed(t, spaces+"- {name: filed, kind: twitter, storeFile: "+place+"}\n")
-	c := w.setup.Load().config
-	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
-		before := w.setup.Load().spaces
-		write(tt.file, tt.text)
-		if err := w.Configure(c, w.files); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
-			t.Errorf("%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
-		}
-		os.Remove(tt.file)
-		if err := w.Configure(c, w.files); err == nil {
-			t.Errorf("%s without its file: no error", tt.space)
-		}
-		write(tt.file, tt.text)
 	}
 }

@@ -97,8 +97,8 @@ func (s *Server) known(next http.Handler) http.Handler {
 
 type ageKey struct{}
 
-// Aging returns the context of a connection that is old at a time. It ends after the calls that are under way then, and the client
-// connects to any of the replicas, with the certificate that it has by then.
+// Aging returns the context of a connection that is old at a time. The connection ends after the calls that are under way then, and the
+// client connects to any of the replicas, with the certificate that it has by then.
 func Aging(ctx context.Context, old time.Time) context.Context {
 	return context.WithValue(ctx, ageKey{}, old)
 }

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
+func TestLimits(t *testing.T) {
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
+		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
+	for i, tt := range []struct{ who, procedure, body, code string }{
+		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
+		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
+		{"web", "IDService/Mint", `{"space":"mint","count":5}`, ""},
+		{"web", "IDService/Mint", `{"space":"mint","count":6}`, "permission_denied"},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":5}`, ""},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/1","count":6}`, "permission_denied"},
+		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
+		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
+		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
+		{"slow", "IDService/Mint", `{"space":"wide"}`, "permission_denied"},
+	} {
+		before := len(w.written.String())
+		a := w.call(tt.procedure, tt.body, as(tt.who))
+		if a.body.Code != tt.code {
+			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
+		}
+		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
+			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v", i, tt.procedure, tt.body, a.text, allowed)
+		}
+		line := `"msg":"denial","principal":"` + tt.who + `"`
+		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
+		if strings.Contains(w.written.String()[before:], line) != denied {
+			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s", i, tt.procedure, tt.body, denied, w.written.String()[before:])
+		}
+		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
+			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
+		}
+	}
+	go func() { // a slow machine makes fewer calls a second than the rate
+		for t.Context().Err() == nil {
+			w.usage.Call("slow", "", config.DefaultRate, int(config.DefaultRate))
+		}
+	}()
+	slowed := false
+	for range 2 * int(config.DefaultRate) {
+		slowed = slowed || w.call("IDService/Mint", `{"space":"wide"}`, as("slow")).body.Code == "resource_exhausted"
+	}
+	if !slowed {
+		t.Error("denied calls count against no rate")
+	}
+}
+
+// TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
+func TestNoRoom(t *testing.T) {
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		var all []func()
+		for range 4 {
+			done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, done)
+		}
+		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
+		many := `{"space":"wide","count":1000}`
+		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
+			t.Errorf("there is no room: %d %s", a.status, a.text)
+		}
+		gone, hangUp := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, hangUp)
+		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {
+			t.Errorf("the caller has left: %d %s", a.status, a.text)
+		}
+		if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
+			t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
+		}
+		for _, done := range all {
+			done()
+		}
+		for range 300 { // as each gives its room back
+			if a := w.call("IDService/Mint", many); a.status != http.StatusOK {
+				t.Fatalf("there is room again: %d %s", a.status, a.text)
+			}
+		}
+	})
+}
+
+func gzipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.String()
+}
+
+// endless is a body of blanks.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+// unread fails the test when it is read.
+type unread struct{ *testing.T }
+
+func (u unread) Read([]byte) (int, error) { u.Error("the body was read"); return 0, io.EOF }
+
+// TestStrangers: callers without credentials that are known are refused before a byte of their bodies is read, and learn nothing of what
+// is configured.
+func TestStrangers(t *testing.T) {
+	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked, jwks: 'https://issuer.example/keys'}]\n")
+	for _, procedure := range append(procedures(), "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
+		for what, token := range map[string]string{"none": "", "unknown": "x", "unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
+			a := w.call(procedure, "", func(r *http.Request) {
+				r.Body = io.NopCloser(unread{t})
+				r.ContentLength = 100
+				r.Header.Set("Content-Encoding", "gzip")
+				if token != "" {
+					r.Header.Set("Authorization", "Bearer "+token)
+				} else {
+					r.Header.Set("Content-Type", "text/plain")
+				}
+			})
+			if strings.HasPrefix(procedure, "/") {
+				continue // not by JSON
+			}
+			if a.body.Code != "unauthenticated" || strings.Contains(a.text, "issuer") || a.header.Get("Connection") != "close" {
+				t.Errorf("%s, token %s: %s", procedure, what, a.text)
+			}
+		}
+	}
+}
+
+// TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more of theirs get a header alone, and
+// others answers.
+func TestPlaces(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	paths := []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"}
+	for _, tt := range []struct {
+		who, other string // "" is a stranger
+		status     int
+	}{
+		{"", "web", http.StatusServiceUnavailable},
+		{"all", "web", http.StatusTooManyRequests},
+		{"web", "all", http.StatusTooManyRequests},
+	} {
+		from := func(who string) func(*http.Request) {
+			return func(r *http.Request) {
+				if who != "" {
+					as(who)(r)
+				}
+			}
+		}
+		places := w.usage.Places(tt.who)
+		for _, held := range []int64{999, 1000, 999} {
+			if !places.TryAcquire(held) {
+				t.Fatalf("%q: %d places: requests that are over keep theirs", tt.who, held)
+			}
+			for _, path := range paths {
+				a := w.send(http.MethodPost, path, "", from(tt.who))
+				refused := a.status == tt.status && a.text == ""
+				if refused != (held == 1000) {
+					t.Errorf("%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
+				}
+				if refused && a.header.Get("Connection") != "close" {
+					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
+				}
+			}
+			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {
+				t.Errorf("%q with %d of %q under way: %d %s", tt.other, held, tt.who, a.status, a.text)
+			}
+			places.Release(held)
+		}
+	}
+}
+
+// A waiting writes an answer, and notes for how long it waits for the reader.
+type waiting struct {
+	*httptest.ResponseRecorder
+	read, write time.Time
+}
+
+func (w *waiting) SetReadDeadline(end time.Time) error {
+	w.read = end
+	return nil
+}
+
+func (w *waiting) SetWriteDeadline(end time.Time) error {
+	w.write = end
+	return nil
+}
+
+// TestSlowStrangers: an answer to a stranger waits for five seconds, whichever way they are slow, and an answer to a principal as long as the
+// connection allows.
+func TestSlowStrangers(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	for who, known := range map[string]bool{"nobody": false, "web": true} {
+		r := httptest.NewRequest(http.MethodPost, "/randflake.v1.IDService/Mint", strings.NewReader(`{"space":"mint"}`))
+		r.Header.Set("Content-Type", "application/json")
+		as(who)(r)
+		answer := &waiting{ResponseRecorder: httptest.NewRecorder()}
+		before := time.Now()
+		w.handler.ServeHTTP(answer, r)
+		for what, end := range map[string]time.Time{"read": answer.read, "written": answer.write} {
+			bounded := !end.Before(before.Add(strangerTime)) && !end.After(time.Now().Add(strangerTime))
+			if end.IsZero() != known || !known && !bounded {
+				t.Errorf("%s: %s until %v", who, what, end)
+			}
+		}
+		if answer.Flushed == known {
+			t.Errorf("%s: sent while its place is held: %v", who, answer.Flushed)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
+)
+
+// reconfigure applies the configuration with a change.
+func (w *testbed) reconfigure(change func(*config.Config)) error {
+	next := *w.setup.Load().config
+	next.Spaces = slices.Clone(next.Spaces)
+	change(&next)
+	return w.Configure(&next, w.files)
+}
+
+// TestConfigure: a space that stays as it is stays open, with its lease; others come, though their stores are away, and go; and a
+// configuration that fails changes nothing.
+func TestConfigure(t *testing.T) {
+	w := newTestbed(t, spaces)
+	kept, gone := w.setup.Load().spaces["mint"], w.setup.Load().spaces["sorted"]
+	w.broken.Store(true)
+	if err := w.reconfigure(func(c *config.Config) {
+		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
+		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.closing.Wait()
+	if _, err := gone.State(); err == nil {
+		t.Error("a space that is gone stays open")
+	}
+	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
+		t.Error("a space that stayed as it is was closed")
+	}
+	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
+		t.Errorf("a space that is gone: %s", a.text)
+	}
+	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
+		t.Errorf("a space without its store: %s, ready %v", a.text, w.Ready())
+	}
+	w.broken.Store(false)
+	for w.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
+		t.Errorf("a space with its store: %s", a.text)
+	}
+	if err := w.reconfigure(func(c *config.Config) {
+		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
+	}); err == nil || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
+		t.Errorf("a configuration that fails: error %v; or nothing is as before", err)
+	}
+	w.Drain()
+	for path, status := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/healthz": http.StatusOK} {
+		if a := w.send(http.MethodGet, path, ""); a.status != status {
+			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
+		}
+	}
+}
+
+// A closable is a file of the audit log.
+type closable struct {
+	buffer
+	closed atomic.Bool
+}
+
+func (c *closable) Close() error {
+	c.closed.Store(true)
+	return nil
+}
+
+// TestFiles: files are closed once others have replaced them, and those of a configuration that fails are their opener's.
+func TestFiles(t *testing.T) {
+	w := newTestbed(t, spaces)
+	c := w.setup.Load().config
+	first, second, third := new(closable), new(closable), new(closable)
+	configure := func(c *config.Config, file *closable) error {
+		return w.Configure(c, Files{TLS: w.files.TLS, Audit: file})
+	}
+	if configure(c, first) != nil || configure(c, second) != nil {
+		t.Fatal("a configuration does no more")
+	}
+	for what, change := range map[string]func(*config.Config){
+		"secret": func(c *config.Config) {
+			c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
+		},
+		"authority": func(c *config.Config) {
+			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
+		},
+	} {
+		wrong := *c
+		change(&wrong)
+		if configure(&wrong, third) == nil {
+			t.Errorf("the file of the %s is not there: no error", what)
+		}
+	}
+	w.take("none", "")
+	if !first.closed.Load() || second.closed.Load() || third.closed.Load() {
+		t.Errorf("closed: %v, %v, %v; want the first one", first.closed.Load(), second.closed.Load(), third.closed.Load())
+	}
+	if first.String() != "" || !strings.Contains(second.String(), `"msg":"take"`) || third.String() != "" {
+		t.Errorf("the lines are in another file than the second: %q, %q, %q", first, second, third)
+	}
+}
+
+// A slow keeper is closed when it says so.
+type slow struct {
+	space.Keeper
+	closed atomic.Bool
+}
+
+func (s *slow) Close() error {
+	err := s.Keeper.Close()
+	s.closed.Store(true)
+	return err
+}
+
+// TestClose: a server is closed when all its spaces are.
+func TestClose(t *testing.T) {
+	w := newTestbed(t, spaces)
+	state, err := w.setup.Load().spaces["mint"].State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper := &slow{Keeper: state.Own}
+	state.Own = keeper
+	w.Close()
+	if !keeper.closed.Load() {
+		t.Error("the service's lease is kept")
+	}
+	for name, in := range w.setup.Load().spaces {
+		if _, err := in.State(); err == nil {
+			t.Errorf("%s is open", name)
+		}
+	}
+}
+
+// TestChangedFiles: another secret, or another place in a file, is another space; and a file that is missing changes nothing.
+func TestChangedFiles(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "place")
+	write := func(file, text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(place, "sorted")
+	w := newTestbed(t, spaces+"- {name: filed, kind: twitter, storeFile: "+place+"}\n")
+	c := w.setup.Load().config
+	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
+		before := w.setup.Load().spaces
+		write(tt.file, tt.text)
+		if err := w.Configure(c, w.files); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
+			t.Errorf("%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
+		}
+		os.Remove(tt.file)
+		if err := w.Configure(c, w.files); err == nil {
+			t.Errorf("%s without its file: no error", tt.space)
+		}
+		write(tt.file, tt.text)
+	}
+}
