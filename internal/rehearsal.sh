@@ -112,6 +112,7 @@ until address=$(sed -n 's#^look: ##p' "$work/service.log") && [ -n "$address" ];
 	sleep 0.1
 done
 RANDFLAKE_SECRET=$(cat "$work/demo/secret")
+export RANDFLAKE_SECRET
 
 step "the clients, as packages"
 local_address() { sed "s#http://localhost:8080#$address#"; }
