@@ -134,7 +134,7 @@ cd "$work/java/project"
 	block service/clients/java/README.md 'new Service' | local_address
 	echo '}}'
 } >First.java
-java -cp ./* First.java | lines 1 '^[0-9a-v]+ '
+java -cp '*' First.java | lines 1 '^[0-9a-v]+ '
 
 step "the image"
 # The steps of the Dockerfile, in the clone: /root-fs is what the image has.
