@@ -118,7 +118,6 @@ step "the clients, as packages"
 local_address() { sed "s#http://localhost:8080#$address#"; }
 clients=$clone/service/clients
 export npm_config_cache=$work/npm
-(cd "$clients/typescript" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 for language in python typescript java; do
 	"$clients/pack.sh" "$language" "$work/$language"
 done
