@@ -3,6 +3,7 @@
 # usage: internal/artifacts.sh v0.1.0 DIR [PLATFORM...]
 set -euo pipefail
 version=$1
+own=github.com/randflake/randflake
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 shift 2
@@ -14,7 +15,7 @@ for platform in "$@"; do
 	suffix=$GOOS-$GOARCH
 	[ "$GOOS" != windows ] || suffix=$suffix.exe
 	for command in cmd/randflake service/cmd/randflaked; do
-		go build -trimpath -ldflags="-s -w -X github.com/randflake/randflake/service/internal/server.version=$version" \
+		go build -trimpath -ldflags="-s -w -X $own/service/internal/server.version=$version -X $own/cmd/randflake/internal/cli.linked=$version" \
 			-o "$dir/$(basename "$command")-$suffix" "./$command"
 	done
 done

@@ -112,12 +112,12 @@ until address=$(sed -n 's#^look: ##p' "$work/service.log") && [ -n "$address" ];
 	sleep 0.1
 done
 RANDFLAKE_SECRET=$(cat "$work/demo/secret")
+export RANDFLAKE_SECRET
 
 step "the clients, as packages"
 local_address() { sed "s#http://localhost:8080#$address#"; }
 clients=$clone/service/clients
 export npm_config_cache=$work/npm
-(cd "$clients/typescript" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 for language in python typescript java; do
 	"$clients/pack.sh" "$language" "$work/$language"
 done
@@ -133,7 +133,7 @@ cd "$work/java/project"
 	block service/clients/java/README.md 'new Service' | local_address
 	echo '}}'
 } >First.java
-java -cp ./* First.java | lines 1 '^[0-9a-v]+ '
+java -cp '*' First.java | lines 1 '^[0-9a-v]+ '
 
 step "the image"
 # The steps of the Dockerfile, in the clone: /root-fs is what the image has.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the package of a client, as it is published, and installs it into an empty project, where no registry is asked.
+# Makes the package of a client, as it is published, and installs it into an empty project, for which no registry is asked.
 # usage: service/clients/pack.sh python|typescript|java DIR
 # The package is then in DIR/package, and the project in DIR/project.
 set -euo pipefail
@@ -20,6 +20,7 @@ python)
 	"${pip[@]}" install --no-index --no-deps --root-user-action=ignore --target "$project" "$package"/*.whl
 	;;
 typescript)
+	[ -d node_modules ] || npm ci --ignore-scripts --no-audit --no-fund --silent
 	npm pack --silent --pack-destination "$package" >/dev/null
 	cd "$project"
 	npm init --yes >/dev/null

@@ -102,8 +102,14 @@ func (t *tool) versionCommand() *cobra.Command {
 	}
 }
 
+// linked is set by the linker where the go command does not know the version, as in an image.
+var linked string
+
 // version returns the module's version as the go command knows it.
 func version() string {
+	if linked != "" {
+		return linked
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
