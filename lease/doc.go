@@ -25,8 +25,8 @@
 //  2. A lease is the run of nodes by which one compare-and-swap raised that number, for the seconds of K and no others.
 //  3. The number of a window only grows, so two leases of K share no node, whatever clocks do, and leases of two windows
 //     share no second.
-//  4. Old numbers are not removed but merged with their neighbours into the highest of them (numbers.go has an example), so they
-//     also only grow, in bounded space.
+//  4. Old numbers are not removed but merged with their neighbours into the highest of them, so they also only grow, in
+//     bounded space.
 //  5. A lease is used only after the engine has acknowledged it as durable; when the outcome is unknown it is never used.
 //  6. Every swap also expects the meta entry unchanged, so no take that was decided before a loss of data was noted can
 //     take effect after that.
@@ -37,7 +37,7 @@
 //     at most; so whoever notes the loss raises low, which never falls, above every window that a forgotten lease can be of, and
 //     below low no main node is granted: what was forgotten stays the property of those who have it.
 //  9. Below low leases come from the slice of the tick in which the loss was noted, and no slice is used before its tick is over by
-//     every clock, so a later loss has another slice, or windows that don't meet (see reserve.go).
+//     every clock, so a later loss has another slice, or windows that don't meet.
 //  10. Outside of this are the six cases of "When IDs can repeat" in docs/leases.md, such as a loss that nobody notices or
 //     reports, and a copy of a process that the machine does not announce.
 package lease

@@ -15,31 +15,32 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// makeSpace makes a space in a directory, as the command randflake store init does once.
-func makeSpace(ctx context.Context, dir string) (*lease.Space, error) {
-	engine, err := file.New(dir)
-	if err != nil {
-		return nil, err
-	}
-	return lease.Create(ctx, engine, lease.Config{New: true})
-}
-
-// The store is a directory here. All processes on this machine that open it, and have the same secret, share one kind of ID.
-func ExampleKeep() {
-	ctx := context.Background()
+// directory returns an engine whose store is a new directory. All processes of one machine may share one.
+func directory() (engine lease.Engine, remove func()) {
 	dir, err := os.MkdirTemp("", "ids")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	space, err := makeSpace(ctx, dir)
+	engine, err = file.New(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer space.Close()
+	return engine, func() { os.RemoveAll(dir) }
+}
 
+var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))
+
+// The space is made here, as the command randflake store init does once. A program opens it with [lease.Open].
+func ExampleKeep() {
+	ctx := context.Background()
+	engine, remove := directory()
+	defer remove()
+	space, err := lease.Create(ctx, engine, lease.Config{New: true})
+	if err != nil {
+		log.Fatal(err)
+	}
 	secret := randflake.NewSecret()
-	keeper, err := lease.Keep(ctx, space, secret, lease.WithNodes(4), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	keeper, err := lease.Keep(ctx, space, secret, lease.WithNodes(4), quiet)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,29 +53,20 @@ func ExampleKeep() {
 	// <nil> true true
 }
 
-// Worker numbers of Snowflakes are leased too, here by a generator with an option of its own. [snowflake.Keep] does it in one call.
+// Worker numbers of Snowflakes are leased too. [snowflake.Keep] does this in one call.
 func ExampleKeepFor() {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "ids")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	engine, err := file.New(dir)
-	if err != nil {
-		log.Fatal(err)
-	}
+	engine, remove := directory()
+	defer remove()
 	layout := snowflake.Twitter()
 	limits := lease.Limits{Nodes: uint32(layout.Workers())}
 	space, err := lease.Create(ctx, engine, lease.Config{New: true, Limits: limits})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer space.Close()
-
 	keeper, err := lease.KeepFor(ctx, space, func(first randflake.Lease) (*snowflake.Generator, error) {
 		return snowflake.New(layout, first)
-	}, lease.WithLogger(slog.New(slog.DiscardHandler)))
+	}, quiet)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,50 +82,34 @@ func ExampleKeepFor() {
 	// map[datacenter:0 worker:0] <nil>
 }
 
-// A program opens the space that was made for its IDs. It makes none, so that no program starts in an empty store by mistake.
+// A program opens the space of its IDs. It makes none, so that it does not start in an empty store by mistake.
 func ExampleOpen() {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "ids")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	engine, err := file.New(dir)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer engine.Close()
+	engine, remove := directory()
+	defer remove()
 
-	_, err = lease.Open(ctx, engine, lease.Config{Name: "orders"})
+	_, err := lease.Open(ctx, engine, lease.Config{Name: "orders"})
 	fmt.Println(errors.Is(err, lease.ErrNoSpace))
 
 	_, err = lease.Create(ctx, engine, lease.Config{Name: "orders", New: true})
 	fmt.Println(err)
 	space, err := lease.Open(ctx, engine, lease.Config{Name: "orders"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(space.Limits().Window, space.Limits().Nodes)
+	fmt.Println(space.Limits().Window, space.Limits().Nodes, err)
 	// Output:
 	// true
 	// <nil>
-	// 1m0s 131072
+	// 1m0s 131072 <nil>
 }
 
 // A counter of invoices. Package counter takes runs of numbers ahead, and hands them out of memory.
 func ExampleSpace_TakeNumbers() {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "ids")
+	engine, remove := directory()
+	defer remove()
+	space, err := lease.Create(ctx, engine, lease.Config{New: true})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	space, err := makeSpace(ctx, dir)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer space.Close()
-
 	if err := space.CreateCounter(ctx, lease.Counter{Name: "invoices", Start: 1}); err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 // others had written by then. An answer that shows less proves a loss.
 type known struct {
 	meta     *meta
-	raw      []byte // of meta
 	position uint64
 	newest   int64             // window that was seen taken: a floor that another process sets must be later
 	values   map[string][]byte // of entries
@@ -81,7 +80,6 @@ func (s *Space) rememberRetired(retired *meta) {
 	m.Retired = retired.Retired
 	m.Successor = retired.Successor
 	s.known.meta = &m
-	s.known.raw = nil // it has no mark
 }
 
 // learn remembers what a swap of this handle has made durable, unless a later one did so before.
@@ -97,7 +95,6 @@ func (s *Space) learn(after *snapshot) {
 	}
 
 	now.meta = after.meta
-	now.raw = after.raw
 	now.position = max(now.position, after.Position)
 
 	name := after.record.name

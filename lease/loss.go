@@ -126,6 +126,6 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []b
 	if before := s.known.meta; before != nil && before.Losses >= m.Losses {
 		return true, nil // another call has learned of m, or of a later loss, since then
 	}
-	s.known = known{meta: m, raw: value, position: after.Position, newest: m.Low - 1, values: values}
+	s.known = known{meta: m, position: after.Position, newest: m.Low - 1, values: values}
 	return true, nil
 }

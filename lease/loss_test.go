@@ -182,6 +182,15 @@ func TestLossFound(t *testing.T) {
 			w.take(w.a, 0, 1)
 			w.data.restore(old)
 		}, ErrLoss, 2},
+		"a later loss was noted before the answer to the note of one, and then forgotten": {true, func(w *trial) {
+			var old state
+			w.arrives = once(putsMeta, func() {
+				old = w.data.snapshot()
+				w.report(w.a)
+			})
+			w.report(w.a)
+			w.data.restore(old)
+		}, ErrLoss, 3},
 		"an answer was late, and a later number went back": {true, func(w *trial) {
 			var old state
 			w.arrives = once(isSwap, func() {

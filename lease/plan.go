@@ -86,10 +86,9 @@ func (p *plan) wanted(now time.Time, last int64) (from, to int64, found bool) {
 
 func (p *plan) isWanted(window int64, now time.Time) bool {
 	o, asked := p.asked[window]
-	return !asked || o.isDue(now)
+	again := !o.retry.IsZero() && !now.Before(o.retry)
+	return !asked || again
 }
-
-func (o outcome) isDue(now time.Time) bool { return !o.retry.IsZero() && !now.Before(o.retry) }
 
 // refused notes why windows that were asked for are not leased, and until when it makes no sense to ask again.
 // Processes that have leases for some time ask later than those that have none.

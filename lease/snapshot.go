@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -90,16 +89,12 @@ func (s *snapshot) decode(space *Space) error {
 	if s.raw == nil {
 		return nil
 	}
-	before := s.known.meta
-	if bytes.Equal(s.raw, s.known.raw) {
-		s.meta = before
-		return nil
-	}
 	m, err := decodeMeta(s.raw)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, space, err)
 	}
 	s.meta = m
+	before := s.known.meta
 	same := before == nil || before.Limits == m.Limits && before.Check == m.Check
 	if !same { // its windows may be others
 		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again", ErrNoSpace, space)

@@ -55,32 +55,6 @@ func TestSameIDsInEachRun(t *testing.T) {
 	}
 }
 
-// A keeper whose lease ended, as the clock moved on, takes another one.
-func TestKeepGoesOn(t *testing.T) {
-	clock := NewClock()
-	g := New(t, clock)
-	take(t, g, 1)
-	clock.Advance(-time.Hour)
-	if _, err := g.Generate(); err != randflake.ErrClockBackward {
-		t.Errorf("an hour back: %v", err)
-	}
-	g = Keep(t, clock).Generator()
-	clock.Advance(2 * time.Hour)
-	for {
-		id, err := g.Generate()
-		switch {
-		case err == nil:
-			if got := g.Cipher().Inspect(id).Time; !got.Equal(clock.Now()) {
-				t.Errorf("made at %v, want %v", got, clock.Now())
-			}
-			return
-		case !errors.Is(err, randflake.ErrLeaseEnded):
-			t.Fatal(err)
-		}
-		runtime.Gosched()
-	}
-}
-
 // What is open at the end of a test is closed then.
 func TestClosedAtTheEnd(t *testing.T) {
 	var generators []*randflake.Generator
