@@ -7,9 +7,7 @@
 //
 // [Pgx] is for transactions of pgx, and [MySQL] for MySQL and MariaDB. Number, a method of Format in package numbers, makes
 // INV-2026-000042 of it. Create the table in a migration, with [PostgresSchema] or [MySQLSchema]. A counter is a row of it, in the
-// same database as the invoices, so a backup restores both together. To see how far the counters are, select from the table:
-//
-//	SELECT name, taken, last FROM randflake_gapless WHERE name LIKE 'invoices/%'
+// same database as the invoices, so a backup restores both together. [Tx.Peek] and [Tx.List] show how far counters are.
 //
 // The price is that taking a number locks its counter until the transaction ends. So transactions on one counter run
 // one after the other, including the flush of each commit. Take the number as late as you can, and don't wait for a
@@ -44,6 +42,9 @@ var (
 	// ErrEnd says that all numbers of a counter are taken.
 	ErrEnd = errors.New("gapless: counter is at its end")
 
+	// ErrNoCounter says that there is no counter with that name yet: Next creates it.
+	ErrNoCounter = errors.New("gapless: no such counter")
+
 	// ErrNoTransaction says that the server has no transaction, although the driver has one. The server ended it
 	// because of a deadlock, or because of a statement such as CREATE TABLE, and later statements are committed
 	// already. Only MariaDB can report this; in MySQL a rollback would then leave a gap.
@@ -65,6 +66,9 @@ type Tx struct{ in transaction }
 type transaction interface {
 	// next does what Tx.Next does. Its error at the end of the counter is atEnd.
 	next(ctx context.Context, name string, first, last int64) (int64, error)
+
+	// list returns the first limit counters whose names begin with prefix and come after the name after.
+	list(ctx context.Context, prefix, after string, limit int) ([]counter, error)
 }
 
 // Next takes the next number of a counter. If there is no such counter it creates one of the numbers from first to last, with
@@ -75,8 +79,8 @@ type transaction interface {
 // those before it roll back. PostgreSQL needs one round trip; MySQL and MariaDB need two, and four where the counter is created, and
 // run transactions that create counters one after the other.
 func (tx Tx) Next(ctx context.Context, name string, first, last int64) (int64, error) {
-	if !validName.MatchString(name) {
-		return 0, fmt.Errorf("%w: %.60q: want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last", ErrInvalidName, name)
+	if err := checkName(name); err != nil {
+		return 0, err
 	}
 	if first < 0 || last < first {
 		return 0, fmt.Errorf("%w: next of %q: %d to %d: want 0 <= first <= last", ErrInvalidRange, name, first, last)
@@ -92,3 +96,10 @@ func atEnd(last int64) error { return fmt.Errorf("%w: the last number is %d", Er
 
 // validName matches names that need no escaping within quotes in SQL.
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
+
+func checkName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("%w: %.60q: want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last", ErrInvalidName, name)
+	}
+	return nil
+}

@@ -16,6 +16,8 @@ type answering struct {
 
 func (a answering) next(context.Context, string, int64, int64) (int64, error) { return a.n, a.err }
 
+func (a answering) list(context.Context, string, string, int) ([]counter, error) { return nil, a.err }
+
 // TestNext: what is wrong is refused before anything is sent, and errors of the transaction say whose they are. The rest is tested on
 // servers, by package gaplesstest.
 func TestNext(t *testing.T) {

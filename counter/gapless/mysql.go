@@ -91,3 +91,30 @@ func (m mysql) why(ctx context.Context, name string) error {
 	}
 	return atEnd(last)
 }
+
+// list leaves out the row without a name, which comes after no other. It rolls back after an error, as next does.
+func (m mysql) list(ctx context.Context, prefix, after string, limit int) ([]counter, error) {
+	query := fmt.Sprintf(`SELECT name, taken, last FROM randflake_gapless
+		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s' ORDER BY name LIMIT %[3]d`, prefix, after, limit)
+	page, err := m.counters(ctx, query)
+	if err != nil {
+		m.tx.Rollback()
+	}
+	return page, err
+}
+
+func (m mysql) counters(ctx context.Context, query string) (page []counter, err error) {
+	rows, err := m.tx.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c counter
+		if err := rows.Scan(&c.Name, &c.Taken, &c.Last); err != nil {
+			return nil, err
+		}
+		page = append(page, c)
+	}
+	return page, rows.Err()
+}

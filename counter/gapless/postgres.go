@@ -3,6 +3,7 @@ package gapless
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 )
 
 // PostgresSchema creates the table, if it does not exist, in the first schema of the search_path. Make the column of the
@@ -45,4 +46,18 @@ func (query queryRow[R]) next(ctx context.Context, name string, first, last int6
 		err = atEnd(end.Int64)
 	}
 	return taken.Int64, err
+}
+
+// list has all counters in one row, of JSON, as the rows of drivers differ.
+func (query queryRow[R]) list(ctx context.Context, prefix, after string, limit int) (page []counter, err error) {
+	const statement = `WITH page AS (
+			SELECT name, taken, last FROM randflake_gapless
+			WHERE name >= $1::text AND name < $1::text || '~' AND name > $2::text
+			ORDER BY name LIMIT $3::int)
+		SELECT coalesce(json_agg(page ORDER BY name), '[]')::text FROM page`
+	var text string
+	if err := query(ctx, statement, prefix, after, limit).Scan(&text); err != nil {
+		return nil, err
+	}
+	return page, json.Unmarshal([]byte(text), &page)
 }

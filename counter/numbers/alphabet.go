@@ -1,9 +1,11 @@
 package numbers
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -16,7 +18,7 @@ type alphabet struct {
 
 const digits = "0123456789"
 
-// alphabets are by the name that a pattern has for them.
+// alphabets are by the name that a pattern has for them. No name has ten characters, each once, so it is never itself an alphabet.
 var alphabets = map[string]*alphabet{
 	"":           decimal,
 	"crockford":  newAlphabet(idtext.Crockford),
@@ -27,6 +29,23 @@ var decimal = newAlphabet(digits)
 
 func newAlphabet(characters string) *alphabet {
 	return &alphabet{characters, idtext.Values(characters)}
+}
+
+// findAlphabet returns the alphabet that has the name, or the characters, of text.
+func findAlphabet(text string) (*alphabet, error) {
+	if named := alphabets[text]; named != nil {
+		return named, nil
+	}
+	if len(text) < 10 || len(text) > 64 {
+		return nil, fmt.Errorf("alphabet %+q: want crockford, consonants, or 10 to 64 characters of your own", text)
+	}
+	for i, c := range []byte(text) {
+		printable := ' ' < c && c <= '~'
+		if !printable || strings.IndexByte(text, c) < i {
+			return nil, fmt.Errorf("alphabet %+q: character %+q: want printable ASCII, each character once", text, c)
+		}
+	}
+	return newAlphabet(text), nil
 }
 
 // last returns the greatest number that has width characters, and whether it is an int64.

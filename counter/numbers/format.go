@@ -17,7 +17,8 @@
 //
 //   - {n:6} is the number in six digits, 000001 to 999999; after the last one comes an error, never a longer number.
 //     {n} has as many digits as the number needs. {n:8:crockford} is in digits and capitals without I, L, O and U.
-//     {n:8:consonants} is without A and E too, so that it spells no word. A pattern must have this field.
+//     {n:8:consonants} is without A and E too, so that it spells no word. {n:8:0123456789abcdef} is in an alphabet of
+//     your own: 10 to 64 printable ASCII characters, each once. A pattern must have this field.
 //   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
 //     between.
 //   - {period} is the name of the period, such as 2026-W47 or FY2027. A date beside it must show at least as much.

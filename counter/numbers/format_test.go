@@ -33,6 +33,9 @@ func newTestFormat(t testing.TB, pattern string, options ...Option) *Format {
 	return f
 }
 
+// sixtyFour is an alphabet of the largest size.
+const sixtyFour = alphanumeric + "abcdefghijklmnopqrstuvwxyz+~"
+
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
@@ -59,6 +62,12 @@ func TestFormats(t *testing.T) {
 		{"{n:12:crockford}", nil, 1<<60 - 1, 1<<60 - 1, "ZZZZZZZZZZZZ", ""},
 		{"{n:2:consonants}", nil, 899, 899, "ZZ", ""},
 		{"{n::crockford}", nil, 255, math.MaxInt64, "7Z", ""},
+		{"{n:2:abcdefghij}", nil, 12, 99, "bc", ""},
+		{"{n::abcdefghij}", nil, 12, math.MaxInt64, "bc", ""},
+		{"{n:2:~!34567890}", nil, 10, 99, "!~", ""},
+		{"{n:2::;34567890}", nil, 10, 99, ";:", ""},
+		{"{n:1:" + sixtyFour + "}", nil, 63, 63, "~", ""},
+		{"{n::0123456789abcdef}", nil, 255, math.MaxInt64, "ff", ""},
 		{"T{n:3}-{check:mod97-10}€", nil, 1, 999, "T001-95€", ""},
 	} {
 		f := newTestFormat(t, c.pattern, c.options...)
@@ -97,9 +106,14 @@ func TestInvalidPatterns(t *testing.T) {
 		"{n:six}":                          "width",
 		"{n:19}":                           "at most 18",
 		"{n:13:crockford}":                 "2^63-1",
-		"{n:6:hex}":                        "want crockford, consonants",
-		"{n:6:0123456789}":                 "want crockford, consonants",
-		"{n:6:\xff}":                       "want crockford, consonants",
+		"{n:6:hex}":                        "10 to 64 characters",
+		"{n:6:012345678}":                  "10 to 64 characters",
+		"{n:6:" + sixtyFour + "-}":         "10 to 64 characters",
+		"{n:6:0123456789a b}":              "printable ASCII",
+		"{n:6:012345678\x7f}":              "printable ASCII",
+		"{n:6:\x00٠١٢٣٤٥٦٧٨٩}":             "printable ASCII",
+		"{n:6:01234567890}":                "once",
+		"{n:6:abcdefghij}{check:mod37-2}":  "alphabet out of",
 		"{period:2006}{n:6}":               "want {period}, and WithPeriod",
 		"{date:}{n:6}":                     "want a year",
 		"{date:01}{n:6}":                   "want a year",
@@ -186,7 +200,7 @@ func TestRandomPatterns(t *testing.T) {
 	valid := map[Period]int{}
 	for range 50_000 {
 		fields := []string{
-			"{n" + one("", ":1", ":5", ":6:consonants", ":12:crockford", "::crockford") + "}",
+			"{n" + one("", ":1", ":5", ":6:consonants", ":12:crockford", "::0123456789abcdef", ":4:~!34567-90") + "}",
 			one("", "{date:2006}", "{date:06}", "{date:2006-01}", "{date:0106}", "{date:060102}", "{date:02.01.2006}", "{date:2006002}"),
 			one("", "{period}"),
 		}
@@ -269,6 +283,10 @@ func TestStrictParsing(t *testing.T) {
 
 // TestWithoutWidth: a number without a width has no leading zeros, and is at most the largest int64.
 func TestWithoutWidth(t *testing.T) {
+	letters := newTestFormat(t, "{n::abcdefghij}")
+	if n, err := letters.Parse("abc"); !errors.Is(err, ErrInvalidNumber) || !strings.Contains(err.Error(), "no leading a") {
+		t.Errorf("%v, %v", n, err)
+	}
 	f := newTestFormat(t, "A{n}B")
 	for text, want := range map[string]string{
 		"AB":                      "at least 3 bytes",
@@ -328,6 +346,10 @@ func TestParsingOfPeople(t *testing.T) {
 		{"X{n}{check:mod11-2}", Forever, "X5669410684/9", ""},
 		{"{n}", Forever, "-5", ""},
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MDO", "CD6MDO"},
+		{"INV-{n:4:0123456789abcdef}", Forever, "inv OOAF", "INV-00af"},
+		{"{n:4:" + sixtyFour + "}", Forever, "Aa-aA", "AaaA"},
+		{"{n:4:" + sixtyFour + "}", Forever, "OolI", "OolI"},
+		{"INV {n:4:-123456789}", Forever, "INV -1234", ""},
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
 	} {
 		n, err := newTestFormat(t, c.pattern, WithPeriod(c.period)).Parse(c.text)
@@ -396,7 +418,7 @@ func fuzzed(t testing.TB) []*Format {
 		newTestFormat(t, "{n}/{date:2006}"),
 		newTestFormat(t, "{date:06.002} {n:5:crockford}-{check:mod37-2}", Encrypted(secret)),
 		newTestFormat(t, "{n:8}{check:mod97-10}", Encrypted(secret)),
-		newTestFormat(t, "0{n::crockford}0"),
+		newTestFormat(t, "0{n::0123456789abcdef}0"),
 		newTestFormat(t, "{date:2006-01}{n:7:consonants}", WithPeriod(Year)),
 	}
 }
@@ -407,7 +429,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(1, "42/2026", int64(0), int64(math.MaxInt64))
 	f.Add(2, "26.326 7ZQ0X-A", int64(-1), int64(33554431))
 	f.Add(3, "0000000197", int64(1)<<40, int64(99999999))
-	f.Add(4, "07Z0", int64(0), int64(255))
+	f.Add(4, "0ff0", int64(0), int64(255))
 	f.Add(5, "2026-11BCDF012", int64(951782400), int64(1))
 	formats := fuzzed(f)
 	f.Add(0, "ORD-20240229-0000012", int64(1709164800), int64(999999))

@@ -26,7 +26,7 @@ func (f *Format) checkValue() string {
 // of literals that could be a number's. Before the first field these only matter where they touch it and texts have any length.
 func (p *pattern) identity() string {
 	text := ""
-	characters := p.alphabet.characters
+	characters := p.alphabet.characters + digits // those of dates and check characters
 	for i, part := range p.parts {
 		switch part {
 		case dateField:
@@ -34,7 +34,7 @@ func (p *pattern) identity() string {
 		case periodField:
 			text += part
 		case numberField:
-			text += fmt.Sprintf("{n:%d:%s}", p.width, characters)
+			text += fmt.Sprintf("{n:%d:%s}", p.width, p.alphabet.characters)
 		case checkField:
 			text += fmt.Sprintf("{check:%d}", p.check.length)
 		default:

@@ -106,15 +106,12 @@ func (p *pattern) addField(field string) (err error) {
 
 // setNumber parses the text after the first colon of {n:WIDTH} or {n:WIDTH:ALPHABET}. For {n}, argument is "".
 func (p *pattern) setNumber(argument string) error {
-	width, name, _ := strings.Cut(argument, ":")
-	p.alphabet = alphabets[name]
-	if p.alphabet == nil {
-		return fmt.Errorf("alphabet %+q: want crockford, consonants, or none for decimal digits", name)
-	}
-	if width == "" {
-		return nil
-	}
+	width, characters, _ := strings.Cut(argument, ":")
 	var err error
+	p.alphabet, err = findAlphabet(characters)
+	if err != nil || width == "" {
+		return err
+	}
 	p.width, err = strconv.Atoi(width)
 	_, fits := p.alphabet.last(p.width)
 	if err != nil || p.width < 1 || !fits {

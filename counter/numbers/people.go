@@ -9,9 +9,9 @@ import "strings"
 const grouping = " -./_"
 
 // asPrinted returns what a text is meant to be. Without a width only the grouping tells where the number begins, and a digit that was
-// mistyped as a hyphen would just be missing: such a text stays as it is.
+// mistyped as a hyphen would just be missing: such a text stays as it is, and so does one whose digits can be a hyphen.
 func (p *pattern) asPrinted(text string) string {
-	if p.width == 0 {
+	if p.width == 0 || strings.ContainsAny(p.alphabet.characters, grouping) {
 		return text
 	}
 	r := regrouping{rest: strings.Map(ungrouped, text)}
@@ -77,15 +77,25 @@ func upper(c byte) byte {
 	return c
 }
 
+// lower returns the small letter of an ASCII capital.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c - 'A' + 'a'
+	}
+	return c
+}
+
 // lookalike returns the character of the alphabet that c stands for, or c if there is none.
 func (a *alphabet) lookalike(c byte) byte {
-	capital := upper(c)
-	switch {
-	case strings.IndexByte(a.characters, capital) >= 0:
-		return capital
-	case capital == 'O':
+	for _, same := range []byte{c, upper(c), lower(c)} {
+		if strings.IndexByte(a.characters, same) >= 0 {
+			return same
+		}
+	}
+	switch upper(c) {
+	case 'O':
 		return '0'
-	case capital == 'I', capital == 'L':
+	case 'I', 'L':
 		return '1'
 	}
 	return c

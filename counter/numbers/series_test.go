@@ -496,6 +496,7 @@ func TestMustNotChange(t *testing.T) {
 		"no check, with 12":   {"12{n:6}", nil, "{n:6}{check:mod97-10}", nil, counter.ErrMismatch},
 		"the width":           {"A{date:2006-01-02}-{n:7}", nil, "", nil, counter.ErrMismatch},
 		"the alphabet":        {"A{date:2006-01-02}-{n:6:consonants}", nil, "", nil, counter.ErrMismatch},
+		"digits of no number": {"{date:2006}3{n:2:abcdefghij}", nil, "2{date:2006}{n:2:abcdefghij}", nil, counter.ErrMismatch}, // 22023ab was in 2023
 		"order of fields":     {"A{n:6}-{date:2006-01-02}", nil, "", nil, counter.ErrMismatch},
 		"order within a date": {"{date:020106}{n:6}", nil, "{date:060102}{n:6}", nil, counter.ErrMismatch},
 		"period for date":     {"{period}{n:6}", with(WithPeriod(Day)), "{date:2006-01-02}{n:6}", nil, counter.ErrMismatch},

@@ -63,8 +63,8 @@ func (p *pattern) read(text string) (v values, err error) {
 			if bad >= 0 {
 				return values{}, mismatch(at+bad, "a digit out of "+p.alphabet.characters+", and no number beyond 2^63-1")
 			}
-			if p.width == 0 && rest[0] == '0' {
-				return values{}, mismatch(at, "no leading 0")
+			if p.width == 0 && rest[0] == p.alphabet.characters[0] {
+				return values{}, mismatch(at, "no leading "+p.alphabet.characters[:1])
 			}
 			v.n = n
 			at += width

@@ -45,6 +45,7 @@ func Run(t *testing.T, d Database) {
 		must(t, err)
 	}
 	t.Run("steps", func(t *testing.T) { d.steps(t, db, proxy) })
+	t.Run("list", func(t *testing.T) { d.list(t, db) })
 	t.Run("new year", func(t *testing.T) { d.newYear(t, db) })
 	t.Run("faults", func(t *testing.T) { d.faults(t, db, proxy) })
 	t.Run("control", func(t *testing.T) { d.control(t, db) })
@@ -151,6 +152,48 @@ func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 			if trips := proxy.Requests() - before; err == nil && !created && trips != d.Trips {
 				t.Errorf("step %d made %d round trips, want %d", i+1, trips, d.Trips)
 			}
+		}
+		return nil
+	}))
+}
+
+// list tests that a transaction sees each counter, of more than a page, and those that it changed itself.
+func (d Database) list(t *testing.T, db *sql.DB) {
+	insert := "INSERT INTO randflake_gapless (name, taken, last) VALUES ('list', 5, 5)"
+	for i := range 1001 {
+		insert += fmt.Sprintf(", ('list/%04d', %d, %d)", i, i-1, int64(math.MaxInt64))
+	}
+	_, err := db.ExecContext(t.Context(), insert)
+	must(t, err)
+	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
+		listed := 0
+		for info, err := range tx.List(t.Context(), "list/") {
+			next := int64(listed)
+			left := uint64(math.MaxInt64) - uint64(listed) + 1
+			want := gapless.Info{Name: fmt.Sprintf("list/%04d", listed), Next: next, Last: math.MaxInt64, Left: left}
+			if err != nil || info != want {
+				t.Fatalf("%+v, %v, want %+v", info, err, want)
+			}
+			listed++
+		}
+		if listed != 1001 {
+			t.Errorf("%d listed, want 1001", listed)
+		}
+		for info, err := range tx.List(t.Context(), "") {
+			if info.Name == "" || err != nil {
+				t.Errorf("%+v, %v", info, err)
+			}
+		}
+		if info, err := tx.Peek(t.Context(), "list"); info != (gapless.Info{Name: "list", Last: 5}) || err != nil {
+			t.Errorf("at the end: %+v, %v", info, err)
+		}
+		if info, err := tx.Peek(t.Context(), "lis"); !errors.Is(err, gapless.ErrNoCounter) {
+			t.Errorf("no counter: %+v, %v", info, err)
+		}
+		_, err := tx.Next(t.Context(), "list/new", 7, 9)
+		must(t, err)
+		if info, err := tx.Peek(t.Context(), "list/new"); info != (gapless.Info{Name: "list/new", Next: 8, Last: 9, Left: 2}) || err != nil {
+			t.Errorf("its own: %+v, %v", info, err)
 		}
 		return nil
 	}))
