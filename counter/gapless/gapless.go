@@ -1,13 +1,14 @@
 // Package gapless makes numbers without gaps, as invoices need them. It takes them within the caller's own transaction
 // in PostgreSQL, MySQL or MariaDB: a number is used if and only if that transaction commits.
 //
-//	n, err := gapless.Postgres(tx).Next(ctx, "invoices/2026", 1, 999_999) // tx is an *sql.Tx
+//	n, err := gapless.Postgres(tx).NextOrCreate(ctx, "invoices/2026", 1, 999_999) // tx is an *sql.Tx
 //	_, err = tx.ExecContext(ctx, "INSERT INTO invoices (number, customer) VALUES ($1, $2)", n, customer)
 //	err = tx.Commit()
 //
 // [Pgx] is for transactions of pgx, and [MySQL] for MySQL and MariaDB. Number, a method of Format in package numbers, makes
-// INV-2026-000042 of it. Create the table in a migration, with [PostgresSchema] or [MySQLSchema]. A counter is a row of it, in the
-// same database as the invoices, so a backup restores both together. [Tx.Peek] and [Tx.List] show how far counters are.
+// INV-2026-000042 of it. A counter is a row in the same database as the
+// invoices, so a backup restores both together. Create the table in a migration, with [PostgresSchema] or
+// [MySQLSchema].
 //
 // The price is that taking a number locks its counter until the transaction ends. So transactions on one counter run
 // one after the other, including the flush of each commit. Take the number as late as you can, and don't wait for a
@@ -15,8 +16,12 @@
 // or two transactions may deadlock and the server ends one of them. If a transaction is rolled back, or lost with its
 // connection, the next one gets its number.
 //
-// Make the column of the numbers UNIQUE. In MySQL and MariaDB a deadlock ends the transaction. If the program ignores that error of
-// its own statement, the next statements are committed one by one, and the next transaction gets the same number.
+// Make the column of the numbers UNIQUE:
+//
+//	CREATE TABLE invoices (number BIGINT NOT NULL UNIQUE, customer TEXT)
+//
+// In MySQL and MariaDB a deadlock ends the transaction. If the program ignores that error of its own statement, the next
+// statements are committed one by one, and the next transaction gets the same number.
 //
 // With binlog_format=STATEMENT, MySQL and MariaDB refuse writes under READ COMMITTED with error 1665: set MIXED or ROW.
 //
@@ -31,19 +36,22 @@ package gapless
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	"regexp"
 )
 
 // The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. They don't change
 // the transaction, so it can continue, except for ErrNoTransaction.
 var (
-	// ErrEnd says that all numbers of a counter are taken.
-	ErrEnd = errors.New("gapless: counter is at its end")
-
-	// ErrNoCounter says that there is no counter with that name yet: Next creates it.
+	// ErrNoCounter says that there is no counter of that name: create it with [Tx.Create], or use [Tx.NextOrCreate].
 	ErrNoCounter = errors.New("gapless: no such counter")
+
+	// ErrEnd says that fewer numbers are left than were requested. The call took no number.
+	ErrEnd = errors.New("gapless: counter is at its end")
 
 	// ErrNoTransaction says that the server has no transaction, although the driver has one. The server ended it
 	// because of a deadlock, or because of a statement such as CREATE TABLE, and later statements are committed
@@ -64,38 +72,157 @@ type Tx struct{ in transaction }
 
 // A transaction runs the SQL of one kind of server.
 type transaction interface {
-	// next does what Tx.Next does. Its error at the end of the counter is atEnd.
-	next(ctx context.Context, name string, first, last int64) (int64, error)
+	// create creates a counter, and reports whether it did not exist before.
+	create(ctx context.Context, name string, taken, last int64) (made bool, err error)
+
+	// take takes n numbers and returns the last one in taken. If fewer than n are left, it takes no numbers and returns
+	// the counter's last number in last, if there is such a counter.
+	take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error)
+
+	// takeOrCreate takes one number as take does. If there is no such counter, it creates it and takes its first number.
+	takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error)
 
 	// list returns the first limit counters whose names begin with prefix and come after the name after.
-	list(ctx context.Context, prefix, after string, limit int) ([]counter, error)
+	list(ctx context.Context, prefix, after string, limit int) ([]row, error)
 }
 
-// Next takes the next number of a counter. If there is no such counter it creates one of the numbers from first to last, with
-// 0 <= first <= last, and takes first; use math.MaxInt64 for a counter without an end. An existing counter stays as it is, so it may
-// have another end than last.
-//
-// If many transactions create a counter at the same moment, they wait for each other, without a deadlock: each gets a number, also if
-// those before it roll back. PostgreSQL needs one round trip; MySQL and MariaDB need two, and four where the counter is created, and
-// run transactions that create counters one after the other.
-func (tx Tx) Next(ctx context.Context, name string, first, last int64) (int64, error) {
+// Create creates a counter of the numbers from first to last, with 0 <= first <= last; use math.MaxInt64 for a counter
+// without an end. The counter exists once the transaction commits. If it exists already, Create changes nothing and the
+// error wraps fs.ErrExist. If another transaction is creating the same counter, Create waits for that transaction. For a
+// counter that begins when its first number is needed, as in a new year, see [Tx.NextOrCreate].
+func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
+	if err := checkRange(name, first, last); err != nil {
+		return err
+	}
+	made, err := tx.in.create(ctx, name, first-1, last)
+	if err == nil && !made {
+		err = fmt.Errorf("%w: a counter is never replaced", fs.ErrExist)
+	}
+	if err != nil {
+		return fmt.Errorf("gapless: create %q: %w", name, err)
+	}
+	return nil
+}
+
+// Next takes the next number of a counter, in one round trip.
+func (tx Tx) Next(ctx context.Context, name string) (int64, error) { return tx.NextN(ctx, name, 1) }
+
+// NextOrCreate is Next, but if there is no such counter it creates it as Create does and takes first. If many transactions
+// do so at the same moment, they wait for each other, without a deadlock: each gets a number, also if those before it roll
+// back. An existing counter stays as it is, so it may have another end than last. PostgreSQL needs one round trip; MySQL and
+// MariaDB need two, and four where the counter is created, and run transactions that create counters one after the other.
+func (tx Tx) NextOrCreate(ctx context.Context, name string, first, last int64) (int64, error) {
+	if err := checkRange(name, first, last); err != nil {
+		return 0, err
+	}
+	taken, end, err := tx.in.takeOrCreate(ctx, name, first, last)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("gapless: take 1 from %q: %w", name, err)
+	case !taken.Valid:
+		return 0, fmt.Errorf("%w: take 1 from %q: the last number is %d", ErrEnd, name, end.Int64)
+	}
+	return taken.Int64, nil
+}
+
+// NextN takes n consecutive numbers, in one round trip, and returns the first of them. If it can't take all n, it takes
+// none and returns an error.
+func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err error) {
 	if err := checkName(name); err != nil {
 		return 0, err
 	}
-	if first < 0 || last < first {
-		return 0, fmt.Errorf("%w: next of %q: %d to %d: want 0 <= first <= last", ErrInvalidRange, name, first, last)
+	if n < 1 {
+		return 0, fmt.Errorf("%w: take from %q: %d numbers: want at least 1", ErrInvalidRange, name, n)
 	}
-	n, err := tx.in.next(ctx, name, first, last)
-	if err != nil {
-		return 0, fmt.Errorf("gapless: next of %q: %w", name, err)
+	taken, last, err := tx.in.take(ctx, name, int64(n))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("gapless: take %d from %q: %w", n, name, err)
+	case taken.Valid:
+		return taken.Int64 - int64(n) + 1, nil
+	case last.Valid:
+		return 0, fmt.Errorf("%w: take %d from %q: the last number is %d", ErrEnd, n, name, last.Int64)
 	}
-	return n, nil
+	return 0, fmt.Errorf("%w: %q: create it first, with Tx.Create, or take its numbers with Tx.NextOrCreate", ErrNoCounter, name)
 }
 
-func atEnd(last int64) error { return fmt.Errorf("%w: the last number is %d", ErrEnd, last) }
+// An Info is what a transaction sees of a counter. Others may take numbers meanwhile.
+type Info struct {
+	Name string
+	Next int64  // the next number, or 0 at the end
+	Last int64  // the largest possible number
+	Left uint64 // numbers
+}
+
+// A row is a row of the table.
+type row struct {
+	Name        string
+	Taken, Last int64
+}
+
+func (r row) info() Info {
+	i := Info{Name: r.Name, Last: r.Last, Left: uint64(r.Last) - uint64(r.Taken)}
+	if i.Left > 0 {
+		i.Next = r.Taken + 1
+	}
+	return i
+}
+
+// Peek returns the state of a counter without locking it or taking a number.
+func (tx Tx) Peek(ctx context.Context, name string) (Info, error) {
+	if err := checkName(name); err != nil {
+		return Info{}, err
+	}
+	page, err := tx.in.list(ctx, name, "", 1)
+	switch {
+	case err != nil:
+		return Info{}, fmt.Errorf("gapless: peek at %q: %w", name, err)
+	case len(page) == 0 || page[0].Name != name:
+		return Info{}, fmt.Errorf("%w: %q", ErrNoCounter, name)
+	}
+	return page[0].info(), nil
+}
+
+// List returns all counters whose names begin with prefix, sorted by name. It reads pages of a thousand, and locks
+// nothing.
+func (tx Tx) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		if !validPrefix.MatchString(prefix) {
+			yield(Info{}, fmt.Errorf("%w: prefix %.60q: want up to 50 characters of / - _ . a-z and 0-9", ErrInvalidName, prefix))
+			return
+		}
+		for after, full := "", true; full; {
+			page, err := tx.in.list(ctx, prefix, after, pageSize)
+			if err != nil {
+				yield(Info{}, fmt.Errorf("gapless: list %q: %w", prefix, err))
+				return
+			}
+			for _, r := range page {
+				if after = r.Name; !yield(r.info(), nil) {
+					return
+				}
+			}
+			full = len(page) == pageSize
+		}
+	}
+}
+
+const pageSize = 1000
 
 // validName matches names that need no escaping within quotes in SQL.
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,48}[a-z0-9])?$`)
+
+var validPrefix = regexp.MustCompile(`^[a-z0-9/_.-]{0,50}$`)
+
+func checkRange(name string, first, last int64) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if first < 0 || last < first {
+		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= first <= last", ErrInvalidRange, name, first, last)
+	}
+	return nil
+}
 
 func checkName(name string) error {
 	if !validName.MatchString(name) {

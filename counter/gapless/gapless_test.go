@@ -1,62 +1,69 @@
-package gapless
+package gapless_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/counter/gapless"
 )
 
-// An answering transaction gives the same answer to all calls.
-type answering struct {
-	n   int64
-	err error
+// An invoice and its number, or neither.
+func Example() {
+	write := func(ctx context.Context, db *sql.DB, customer string) error {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		n, err := gapless.Postgres(tx).Next(ctx, "invoices/2026")
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO invoices (number, customer) VALUES ($1, $2)", n, customer); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	_ = write
 }
 
-func (a answering) next(context.Context, string, int64, int64) (int64, error) { return a.n, a.err }
-
-func (a answering) list(context.Context, string, string, int) ([]counter, error) { return nil, a.err }
-
-// TestNext: what is wrong is refused before anything is sent, and errors of the transaction say whose they are. The rest is tested on
-// servers, by package gaplesstest.
-func TestNext(t *testing.T) {
-	broken := errors.New("the connection broke")
-	for _, c := range []struct {
-		name        string
-		first, last int64
-		in          transaction
-		err         error
-	}{
-		{"a", 0, 0, answering{n: 7}, nil},
-		{"0", 1, 9, answering{n: 7}, nil},
-		{"a/b", 1, math.MaxInt64, answering{n: 7}, nil},
-		{"9_9", 1, 9, answering{n: 7}, nil},
-		{"z.-z", 1, 9, answering{n: 7}, nil},
-		{strings.Repeat("z", 50), 1, 9, answering{n: 7}, nil},
-		{"books", 1, 9, answering{err: broken}, broken},
-		{"books", 1, 9, answering{err: atEnd(9)}, ErrEnd},
-
-		{"", 1, 9, nil, ErrInvalidName},
-		{"A", 1, 9, nil, ErrInvalidName},
-		{"-a", 1, 9, nil, ErrInvalidName},
-		{"a/", 1, 9, nil, ErrInvalidName},
-		{"a'b", 1, 9, nil, ErrInvalidName},
-		{`a\`, 1, 9, nil, ErrInvalidName},
-		{"a b", 1, 9, nil, ErrInvalidName},
-		{"ä", 1, 9, nil, ErrInvalidName},
-		{"a\n", 1, 9, nil, ErrInvalidName},
-		{strings.Repeat("a", 51), 1, 9, nil, ErrInvalidName},
-		{"a", -1, 5, nil, ErrInvalidRange},
-		{"a", 5, 4, nil, ErrInvalidRange},
-		{"a", math.MinInt64, math.MaxInt64, nil, ErrInvalidRange},
-	} {
-		n, err := Tx{c.in}.Next(t.Context(), c.name, c.first, c.last)
-		if !errors.Is(err, c.err) || (n == 7) != (c.err == nil) {
-			t.Errorf("%q, %d to %d: %d, %v, want %v", c.name, c.first, c.last, n, err, c.err)
+// TestInvalid: what is wrong is refused before anything is sent. The rest is tested on servers, by the modules of store's
+// engines for them.
+func TestInvalid(t *testing.T) {
+	var tx gapless.Tx
+	for _, name := range []string{"", "A", "-a", "a/", "a'b", `a\`, "a b", "ä", "a\n", strings.Repeat("a", 51)} {
+		if n, err := tx.Next(t.Context(), name); n != 0 || !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Next(%q): %d, %v, want ErrInvalidName", name, n, err)
 		}
-		if c.in != nil && err != nil && !strings.HasPrefix(err.Error(), `gapless: next of "books": `) {
-			t.Errorf("%q: %v", c.name, err)
+		if err := tx.Create(t.Context(), name, 1, 2); !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Create(%q): %v, want ErrInvalidName", name, err)
+		}
+		if n, err := tx.NextOrCreate(t.Context(), name, 1, 2); n != 0 || !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("NextOrCreate(%q): %d, %v, want ErrInvalidName", name, n, err)
+		}
+		if _, err := tx.Peek(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) {
+			t.Errorf("Peek(%q): %v, want ErrInvalidName", name, err)
+		}
+	}
+	var listed []error
+	for _, err := range tx.List(t.Context(), "a'") {
+		listed = append(listed, err)
+	}
+	if len(listed) != 1 || !errors.Is(listed[0], gapless.ErrInvalidName) {
+		t.Errorf("List: %v, want ErrInvalidName", listed)
+	}
+	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
+		if err := tx.Create(t.Context(), "a", limits[0], limits[1]); !errors.Is(err, gapless.ErrInvalidRange) {
+			t.Errorf("Create(%d): %v, want ErrInvalidRange", limits, err)
+		}
+	}
+	for _, n := range []int{0, -1, math.MinInt} {
+		if first, err := tx.NextN(t.Context(), "a", n); first != 0 || !errors.Is(err, gapless.ErrInvalidRange) {
+			t.Errorf("NextN(%d): %d, %v, want ErrInvalidRange", n, first, err)
 		}
 	}
 }

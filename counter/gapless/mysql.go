@@ -9,8 +9,8 @@ import (
 
 // MySQLSchema creates the table, if it does not exist, in MySQL 8.0.21, MariaDB 10.6, and later versions. Like every
 // CREATE TABLE it commits the transaction in which it runs. Make the column of the numbers in your own table UNIQUE: see the
-// package comment. A user that takes numbers needs SELECT, INSERT and UPDATE. The row without a name, which the schema inserts, is
-// what transactions lock while they create counters.
+// package comment. A user that takes numbers needs SELECT and UPDATE; a user that creates counters also needs INSERT.
+// The row without a name, which the schema inserts, is what transactions lock while they create counters.
 const MySQLSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
 	taken BIGINT NOT NULL, -- the newest number that was given, or the one before the first
@@ -25,96 +25,96 @@ func MySQL(tx *sql.Tx) Tx { return Tx{mysql{tx}} }
 // The statements of mysql have no parameters, as these would cost most drivers a second round trip.
 type mysql struct{ tx *sql.Tx }
 
-// next rolls back after an error of the server, which has done so already if it was a deadlock, and would commit each later statement by
-// itself.
-func (m mysql) next(ctx context.Context, name string, first, last int64) (int64, error) {
-	n, err := m.take(ctx, name, first, last)
-	if err != nil && !errors.Is(err, ErrEnd) {
+// rollBack rolls back after an error, unless it is nil. The server has rolled back already if it was a deadlock, and would
+// commit each later statement by itself.
+func (m mysql) rollBack(err *error) {
+	if *err != nil {
 		m.tx.Rollback()
 	}
-	return n, err
-}
-
-// take looks for the counter without a lock, as that of a missing row would keep others from inserting it. Only MariaDB runs the text
-// in /*M! */.
-func (m mysql) take(ctx context.Context, name string, first, last int64) (int64, error) {
-	var found bool
-	query := fmt.Sprintf("SELECT EXISTS (SELECT * FROM randflake_gapless WHERE name = '%s')", name)
-	err := m.tx.QueryRowContext(ctx, query).Scan(&found)
-	if err == nil && !found {
-		err = m.create(ctx, name, first-1, last)
-	}
-	if err != nil {
-		return 0, err
-	}
-	update := fmt.Sprintf(`UPDATE randflake_gapless SET taken = LAST_INSERT_ID(taken + 1)
-		WHERE name = '%s' AND taken < last /*M! AND @@in_transaction */`, name)
-	result, err := m.tx.ExecContext(ctx, update)
-	if err != nil {
-		return 0, err
-	}
-	rows, err := result.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	if rows == 0 {
-		return 0, m.why(ctx, name)
-	}
-	return result.LastInsertId()
 }
 
 // create locks the row without a name first, so that transactions create one after the other. Otherwise those that wait for
 // one that creates the same counter deadlock when it rolls back: each then has a lock where the others insert. An existing
 // row is locked for writing at once, not for reading as by INSERT IGNORE, since two readers deadlock when they take numbers.
-func (m mysql) create(ctx context.Context, name string, taken, last int64) error {
+func (m mysql) create(ctx context.Context, name string, taken, last int64) (made bool, err error) {
+	defer m.rollBack(&err)
 	if _, err := m.tx.ExecContext(ctx, "UPDATE randflake_gapless SET taken = 0 WHERE name = ''"); err != nil {
-		return err
+		return false, err
 	}
-	insert := fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)
-		ON DUPLICATE KEY UPDATE taken = taken`, name, taken, last)
-	_, err := m.tx.ExecContext(ctx, insert)
-	return err
-}
-
-// why returns why no number was taken. It reads the newest row, as UPDATE does, instead of the transaction's snapshot.
-func (m mysql) why(ctx context.Context, name string) error {
-	query := fmt.Sprintf(`SELECT last, 1 /*M! AND @@in_transaction */ FROM randflake_gapless
-		WHERE name = '%s' LOCK IN SHARE MODE`, name)
-	var last int64
-	var within bool
-	err := m.tx.QueryRowContext(ctx, query).Scan(&last, &within)
-	switch {
-	case err != nil:
-		return err
-	case !within:
-		return fmt.Errorf("%w: begin a new one", ErrNoTransaction)
-	}
-	return atEnd(last)
-}
-
-// list leaves out the row without a name, which comes after no other. It rolls back after an error, as next does.
-func (m mysql) list(ctx context.Context, prefix, after string, limit int) ([]counter, error) {
-	query := fmt.Sprintf(`SELECT name, taken, last FROM randflake_gapless
-		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s' ORDER BY name LIMIT %[3]d`, prefix, after, limit)
-	page, err := m.counters(ctx, query)
+	result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)
+		ON DUPLICATE KEY UPDATE taken = IF(LAST_INSERT_ID(1), taken, taken)`, name, taken, last))
 	if err != nil {
-		m.tx.Rollback()
+		return false, err
 	}
-	return page, err
+	found, err := result.LastInsertId()
+	return found == 0, err
 }
 
-func (m mysql) counters(ctx context.Context, query string) (page []counter, err error) {
-	rows, err := m.tx.QueryContext(ctx, query)
+// takeOrCreate looks for the counter without a lock, as that of a missing row would keep others from inserting it.
+func (m mysql) takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
+	page, err := m.list(ctx, name, "", 1)
+	if err == nil && (len(page) == 0 || page[0].Name != name) {
+		_, err = m.create(ctx, name, first-1, last)
+	}
+	if err != nil {
+		return taken, end, err
+	}
+	return m.take(ctx, name, 1)
+}
+
+// Only MariaDB runs the text in /*M! */.
+func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
+	defer m.rollBack(&err)
+	for {
+		result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless SET taken = LAST_INSERT_ID(taken + %[2]d)
+			WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n))
+		if err != nil {
+			return taken, last, err
+		}
+		rows, err := result.RowsAffected()
+		if rows == 1 {
+			taken.Int64, err = result.LastInsertId()
+			taken.Valid = err == nil
+		}
+		if rows == 1 || err != nil {
+			return taken, last, err
+		}
+		var room bool
+		if room, last, err = m.look(ctx, name, n); err != nil || !room { // otherwise the counter was created just now
+			return taken, last, err
+		}
+	}
+}
+
+// look returns whether there is a counter with n numbers left, and the counter's last number if there is a counter. It
+// reads the newest row, as UPDATE does, instead of the transaction's snapshot.
+func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last sql.NullInt64, err error) {
+	var within bool
+	err = m.tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT taken <= last - %d, last, 1 /*M! AND @@in_transaction */ FROM randflake_gapless
+		WHERE name = '%s' LOCK IN SHARE MODE`, n, name)).Scan(&room, &last, &within)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, last, nil
+	case err == nil && !within:
+		err = fmt.Errorf("%w: begin a new one", ErrNoTransaction)
+	}
+	return room, last, err
+}
+
+func (m mysql) list(ctx context.Context, prefix, after string, limit int) (page []row, err error) {
+	defer m.rollBack(&err)
+	rows, err := m.tx.QueryContext(ctx, fmt.Sprintf(`SELECT name, taken, last FROM randflake_gapless
+		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s' ORDER BY name LIMIT %[3]d`, prefix, after, limit))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var c counter
-		if err := rows.Scan(&c.Name, &c.Taken, &c.Last); err != nil {
+		var r row
+		if err := rows.Scan(&r.Name, &r.Taken, &r.Last); err != nil {
 			return nil, err
 		}
-		page = append(page, c)
+		page = append(page, r)
 	}
 	return page, rows.Err()
 }

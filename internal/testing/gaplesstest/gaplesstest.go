@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -24,7 +25,6 @@ type Database struct {
 	Schema string
 	In     func(*sql.Tx) gapless.Tx
 	Open   func(addr string) (*sql.DB, error) // opens the database through another address
-	Trips  int64                              // round trips of a call
 	Commit string                             // the text that the driver sends to commit
 	Addr   string                             // of the server
 	End    func() error                       // stops the server
@@ -45,7 +45,6 @@ func Run(t *testing.T, d Database) {
 		must(t, err)
 	}
 	t.Run("steps", func(t *testing.T) { d.steps(t, db, proxy) })
-	t.Run("list", func(t *testing.T) { d.list(t, db) })
 	t.Run("new year", func(t *testing.T) { d.newYear(t, db) })
 	t.Run("faults", func(t *testing.T) { d.faults(t, db, proxy) })
 	t.Run("control", func(t *testing.T) { d.control(t, db) })
@@ -59,54 +58,61 @@ func must(t testing.TB, err error) {
 }
 
 // newYear tests that transactions that take the first number of a series at the same moment all get one, and that none has
-// to be run again, if the first one commits and if it rolls back.
+// to be run again, if the first one commits and if it rolls back; and that a number may come from Create and Next.
 func (d Database) newYear(t *testing.T, db *sql.DB) {
-	for round := range 20 {
-		name := fmt.Sprintf("at-once/%d", round)
-		take := func(tx *sql.Tx) (int64, error) { return d.In(tx).Next(t.Context(), name, 1, 11) }
-		begun := make([]*sql.Tx, 11)
-		for i := range begun {
-			tx, err := db.BeginTx(t.Context(), []*sql.TxOptions{nil, {Isolation: sql.LevelReadCommitted}}[round%2])
-			must(t, err)
-			defer tx.Rollback()
-			begun[i] = tx
-		}
-		first, err := take(begun[0])
-		must(t, err)
-		if first != 1 {
-			t.Errorf("the first is %d", first)
-		}
-		numbers := make([]int64, 10)
-		failed := make([]error, 10)
-		var wg sync.WaitGroup
-		for i := range failed {
-			wg.Go(func() {
-				tx := begun[1+i]
-				numbers[i], failed[i] = take(tx)
-				if failed[i] == nil {
-					failed[i] = tx.Commit()
-				}
-			})
-		}
-		time.Sleep(20 * time.Millisecond) // for the others to wait, without which the test is easier
-		if round/2%2 == 1 {
-			must(t, begun[0].Commit())
-			numbers = append(numbers, first)
-		} else {
-			must(t, begun[0].Rollback())
-		}
-		wg.Wait()
-		slices.Sort(numbers)
-		if err := errors.Join(failed...); err != nil || check(numbers) != nil {
-			t.Fatalf("%s: %v, %v", name, numbers, err)
-		}
-		must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
-			n, err := tx.Next(t.Context(), name, 1, 99)
-			if last := numbers[len(numbers)-1]; last == 11 && !errors.Is(err, gapless.ErrEnd) || last == 10 && n != 11 {
-				t.Errorf("%d, %v after %d: want 11, or ErrEnd after it", n, err, last)
+	ways := map[string]func(gapless.Tx, string) (int64, error){
+		"at-once": func(tx gapless.Tx, name string) (int64, error) { return tx.NextOrCreate(t.Context(), name, 1, 11) },
+		"create": func(tx gapless.Tx, name string) (int64, error) {
+			if err := tx.Create(t.Context(), name, 1, 11); err != nil && !errors.Is(err, fs.ErrExist) {
+				return 0, err
 			}
-			return nil
-		}))
+			return tx.Next(t.Context(), name)
+		},
+	}
+	for way, take := range ways {
+		for round := range 20 {
+			name := fmt.Sprintf("%s/%d", way, round)
+			begun := make([]*sql.Tx, 11)
+			for i := range begun {
+				tx, err := db.BeginTx(t.Context(), []*sql.TxOptions{nil, {Isolation: sql.LevelReadCommitted}}[round%2])
+				must(t, err)
+				defer tx.Rollback()
+				begun[i] = tx
+			}
+			first, err := take(d.In(begun[0]), name)
+			if must(t, err); first != 1 {
+				t.Errorf("the first is %d", first)
+			}
+			numbers, failed := make([]int64, 10), make([]error, 10)
+			var wg sync.WaitGroup
+			for i := range failed {
+				wg.Go(func() {
+					tx := begun[1+i]
+					if numbers[i], failed[i] = take(d.In(tx), name); failed[i] == nil {
+						failed[i] = tx.Commit()
+					}
+				})
+			}
+			time.Sleep(20 * time.Millisecond) // for the others to wait, without which the test is easier
+			end, other := begun[0].Rollback, []int64(nil)
+			if round/2%2 == 1 {
+				end, other = begun[0].Commit, []int64{first}
+			}
+			must(t, end())
+			wg.Wait()
+			numbers = append(numbers, other...)
+			slices.Sort(numbers)
+			if err := errors.Join(failed...); err != nil || check(numbers) != nil {
+				t.Fatalf("%s: %v, %v", name, numbers, err)
+			}
+			must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
+				n, err := tx.NextOrCreate(t.Context(), name, 1, 99)
+				if last := numbers[len(numbers)-1]; last == 11 && !errors.Is(err, gapless.ErrEnd) || last == 10 && n != 11 {
+					t.Errorf("%d, %v after %d: want 11, or ErrEnd after it", n, err, last)
+				}
+				return nil
+			}))
+		}
 	}
 }
 
@@ -123,77 +129,51 @@ func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx)
 	return tx.Commit()
 }
 
-// steps tests that numbers are consecutive, how many round trips a call takes, and that a transaction can continue
+// steps tests that numbers are consecutive, that each call takes one round trip, and that a transaction can continue
 // after an error.
 func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
-		for i, step := range []struct {
-			name  string
-			first int64
-			last  int64
-			want  int64
-			err   error
-		}{
-			{"book", 0, 2, 0, nil},
-			{"book", 5, 9, 1, nil}, // it stays as it is
-			{"far", math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 - 1, nil},
-			{"book", 0, 2, 2, nil},
-			{"book", 0, 2, 0, gapless.ErrEnd},
-			{"book", 0, 9, 0, gapless.ErrEnd},
-			{"far", 1, 2, math.MaxInt64, nil},
-			{"far", 1, 2, 0, gapless.ErrEnd},
-		} {
-			before := proxy.Requests()
-			n, err := tx.Next(t.Context(), step.name, step.first, step.last)
-			if n != step.want || !errors.Is(err, step.err) {
-				t.Errorf("step %d: %d, %v; want %d, %v", i+1, n, err, step.want, step.err)
-			}
-			created := n == step.first
-			if trips := proxy.Requests() - before; err == nil && !created && trips != d.Trips {
-				t.Errorf("step %d made %d round trips, want %d", i+1, trips, d.Trips)
-			}
+		if _, err := tx.Next(t.Context(), "book"); !errors.Is(err, gapless.ErrNoCounter) {
+			t.Errorf("no counter: %v", err)
 		}
-		return nil
-	}))
-}
-
-// list tests that a transaction sees each counter, of more than a page, and those that it changed itself.
-func (d Database) list(t *testing.T, db *sql.DB) {
-	insert := "INSERT INTO randflake_gapless (name, taken, last) VALUES ('list', 5, 5)"
-	for i := range 1001 {
-		insert += fmt.Sprintf(", ('list/%04d', %d, %d)", i, i-1, int64(math.MaxInt64))
-	}
-	_, err := db.ExecContext(t.Context(), insert)
-	must(t, err)
-	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
-		listed := 0
+		must(t, tx.Create(t.Context(), "book", 0, 5))
+		if err := tx.Create(t.Context(), "book", 5, 9); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("once more: %v, want ErrExist", err)
+		}
+		must(t, tx.Create(t.Context(), "far", math.MaxInt64-1, math.MaxInt64))
+		for i := range 1001 { // more than a page
+			must(t, tx.Create(t.Context(), fmt.Sprintf("list/%04d", i), int64(i), math.MaxInt64))
+		}
+		i := 0
 		for info, err := range tx.List(t.Context(), "list/") {
-			next := int64(listed)
-			left := uint64(math.MaxInt64) - uint64(listed) + 1
-			want := gapless.Info{Name: fmt.Sprintf("list/%04d", listed), Next: next, Last: math.MaxInt64, Left: left}
-			if err != nil || info != want {
+			want := gapless.Info{Name: fmt.Sprintf("list/%04d", i), Next: int64(i), Last: math.MaxInt64, Left: uint64(math.MaxInt64) - uint64(i) + 1}
+			if i++; err != nil || info != want {
 				t.Fatalf("%+v, %v, want %+v", info, err, want)
 			}
-			listed++
 		}
-		if listed != 1001 {
-			t.Errorf("%d listed, want 1001", listed)
+		if _, err := tx.Peek(t.Context(), "list"); i != 1001 || !errors.Is(err, gapless.ErrNoCounter) {
+			t.Errorf("%d listed, Peek without a counter: %v", i, err)
 		}
-		for info, err := range tx.List(t.Context(), "") {
-			if info.Name == "" || err != nil {
-				t.Errorf("%+v, %v", info, err)
+		for _, step := range []struct {
+			name  string
+			n     int
+			first int64
+			err   error
+		}{
+			{"book", 7, 0, gapless.ErrEnd}, {"book", 1, 0, nil}, {"book", 4, 1, nil}, {"book", 2, 0, gapless.ErrEnd}, {"book", 1, 5, nil},
+			{"book", 1, 0, gapless.ErrEnd}, {"far", 1, math.MaxInt64 - 1, nil}, {"far", 1, math.MaxInt64, nil}, {"far", math.MaxInt, 0, gapless.ErrEnd},
+		} {
+			before := proxy.Requests()
+			first, err := tx.NextN(t.Context(), step.name, step.n)
+			if first != step.first || !errors.Is(err, step.err) {
+				t.Errorf("NextN(%q, %d) = %d, %v; want %d, %v", step.name, step.n, first, err, step.first, step.err)
+			}
+			if trips := proxy.Requests() - before; err == nil && trips != 1 {
+				t.Errorf("NextN(%q, %d) made %d round trips", step.name, step.n, trips)
 			}
 		}
-		if info, err := tx.Peek(t.Context(), "list"); info != (gapless.Info{Name: "list", Last: 5}) || err != nil {
+		if info, err := tx.Peek(t.Context(), "book"); info != (gapless.Info{Name: "book", Last: 5}) || err != nil {
 			t.Errorf("at the end: %+v, %v", info, err)
-		}
-		if info, err := tx.Peek(t.Context(), "lis"); !errors.Is(err, gapless.ErrNoCounter) {
-			t.Errorf("no counter: %+v, %v", info, err)
-		}
-		_, err := tx.Next(t.Context(), "list/new", 7, 9)
-		must(t, err)
-		if info, err := tx.Peek(t.Context(), "list/new"); info != (gapless.Info{Name: "list/new", Next: 8, Last: 9, Left: 2}) || err != nil {
-			t.Errorf("its own: %+v, %v", info, err)
 		}
 		return nil
 	}))
@@ -206,7 +186,7 @@ const workers = 20
 type round struct {
 	db    *sql.DB
 	name  string // of the counter
-	take  func(ctx context.Context, tx *sql.Tx) (int64, error)
+	take  func(ctx context.Context, tx *sql.Tx, n int) (first int64, err error)
 	fault func(attempt int64) bool // called when numbers are taken; returns whether it makes the commit fail
 
 	attempts, committed, rolledBack, lost atomic.Int64
@@ -214,6 +194,7 @@ type round struct {
 
 // run continues until want transactions are committed, and returns the numbers of the invoices, in order.
 func (d Database) run(t *testing.T, r *round, want int64) (numbers []int64) {
+	must(t, d.within(t.Context(), r.db, func(tx gapless.Tx) error { return tx.Create(t.Context(), r.name, 1, math.MaxInt64) }))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -249,23 +230,20 @@ func (r *round) transact(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback()
-	for range 1 + rand.IntN(3) {
-		n, err := r.take(ctx, tx)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO invoices VALUES ('%s', %d)", r.name, n))
-		if err != nil {
-			return err
-		}
+	n := 1 + rand.IntN(3)
+	first, err := r.take(ctx, tx, n)
+	if err != nil {
+		return err
 	}
-	attempt := r.attempts.Add(1)
-	faulty := r.fault != nil && r.fault(attempt)
-	if !faulty && rand.IntN(3) == 0 {
+	for i := range n {
+		_, failed := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO invoices VALUES ('%s', %d)", r.name, first+int64(i)))
+		err = cmp.Or(err, failed)
+	}
+	if attempt := r.attempts.Add(1); err == nil && (r.fault == nil || !r.fault(attempt)) && rand.IntN(3) == 0 {
 		r.rolledBack.Add(1)
 		return tx.Rollback()
 	}
-	if err := tx.Commit(); err != nil {
+	if err = cmp.Or(err, tx.Commit()); err != nil {
 		r.lost.Add(1)
 		return err
 	}
@@ -290,9 +268,7 @@ func check(numbers []int64) error {
 // is lost while numbers are taken.
 func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	r := round{db: db, name: "invoices/2026"}
-	r.take = func(ctx context.Context, tx *sql.Tx) (int64, error) {
-		return d.In(tx).Next(ctx, r.name, 1, math.MaxInt64)
-	}
+	r.take = func(ctx context.Context, tx *sql.Tx, n int) (int64, error) { return d.In(tx).NextN(ctx, r.name, n) }
 	r.fault = func(attempt int64) bool {
 		switch attempt {
 		case 40, 80, 120:
@@ -317,7 +293,7 @@ func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		t.Error("not all faults took place: the test shows nothing")
 	}
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
-		next, err := tx.Next(t.Context(), r.name, 1, math.MaxInt64)
+		next, err := tx.Next(t.Context(), r.name)
 		if next != int64(len(numbers))+1 {
 			t.Errorf("the next is %d, want %d", next, len(numbers)+1)
 		}
@@ -327,16 +303,14 @@ func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 
 // control tests that check finds the duplicates of a wrong implementation.
 func (d Database) control(t *testing.T, db *sql.DB) {
-	_, err := db.ExecContext(t.Context(), "INSERT INTO randflake_gapless (name, taken, last) VALUES ('no-lock', 0, 999999)")
-	must(t, err)
-	noLock := round{db: db, name: "no-lock", take: func(ctx context.Context, tx *sql.Tx) (taken int64, err error) {
+	noLock := round{db: db, name: "no-lock", take: func(ctx context.Context, tx *sql.Tx, n int) (taken int64, err error) {
 		err = tx.QueryRowContext(ctx, "SELECT taken FROM randflake_gapless WHERE name = 'no-lock'").Scan(&taken)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, fmt.Sprintf("UPDATE randflake_gapless SET taken = %d WHERE name = 'no-lock'", taken+1))
+			_, err = tx.ExecContext(ctx, fmt.Sprintf("UPDATE randflake_gapless SET taken = %d WHERE name = 'no-lock'", taken+int64(n)))
 		}
 		return taken + 1, err
 	}}
-	err = check(d.run(t, &noLock, 60))
+	err := check(d.run(t, &noLock, 60))
 	if err == nil {
 		t.Error("nothing is found")
 	}
