@@ -340,7 +340,6 @@ func TestGapless(t *testing.T) {
 		Schema: gapless.PostgresSchema,
 		In:     gapless.Postgres,
 		Open:   func(addr string) (*sql.DB, error) { return sql.Open("pgx", through(t, addr, server.URL())) },
-		Trips:  1,
 		Commit: "commit\x00", // and not that of "begin isolation level read committed"
 		Addr:   server.Addr(),
 		End:    server.Kill,
@@ -363,7 +362,7 @@ func TestGaplessPgx(t *testing.T) {
 	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
 	must(t, err)
 	take := func(tx pgx.Tx) error {
-		_, err := gapless.Pgx(tx).Next(t.Context(), "a", 1, 5)
+		_, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5)
 		return err
 	}
 	must(t, pgx.BeginFunc(t.Context(), pool, take))
