@@ -1,4 +1,4 @@
-// Package dialect writes functions that open, mask and unmask IDs in the languages of databases. The cipher in them is
+// Package dialect writes functions that open, make, mask and unmask IDs in the languages of databases. The cipher in them is
 // described once, by expressions that each dialect spells in its own operators. A template has what is around them.
 //
 // The cipher's four words a, b, c, d are one integer, s, with a in its lowest 16 bits. Expressions work on both branches at
@@ -21,11 +21,20 @@ var Names = []string{"postgres", "mysql"}
 
 // Text returns the functions for one of Names.
 func Text(name string) string {
+	return strings.NewReplacer(dialects[name].expressions()...).Replace(template(name))
+}
+
+// Default returns what makes IDs of a node, which nobody else may have, as the default of columns. It needs the functions of Text.
+func Default(name string, node uint32) string {
+	return strings.ReplaceAll(template(name+"-default"), "{{node}}", fmt.Sprint(node))
+}
+
+func template(name string) string {
 	text, err := templates.ReadFile(name + ".sql")
 	if err != nil {
-		panic(err) // never: each of Names has its file
+		panic(err) // never: each of Names has its files
 	}
-	return strings.NewReplacer(dialects[name].expressions()...).Replace(string(text))
+	return string(text)
 }
 
 // A dialect has the formats of what dialects write in different ways.
