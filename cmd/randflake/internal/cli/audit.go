@@ -20,7 +20,7 @@ import (
 )
 
 func (t *tool) auditCommand() *cobra.Command {
-	a := audit{inspector: inspector{tool: t, now: time.Now, parser: parser{from: "auto"}}}
+	a := audit{inspector: inspector{tool: t, now: time.Now, parser: parser{from: formAuto}}}
 	var h home
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -36,10 +36,8 @@ are not in the future. The exit status is 1 if an ID comes twice.`,
 				return wrong(cmd, "%v", err)
 			}
 			t.sayWhatIsRead(nil)
-			if a.kind == "" || a.kind == kindRandflake {
-				if err := a.findSecret(h); err != nil {
-					return err
-				}
+			if err := a.findSecret(h); err != nil {
+				return err
 			}
 			if err := a.read(); err != nil {
 				return err
@@ -74,37 +72,50 @@ type audit struct {
 	decode  decoder
 }
 
+// read reads all lines. Those that later ones explain are parsed again at the end.
 func (a *audit) read() error {
 	lines := bufio.NewScanner(a.stdin)
-	var texts []string
-	for lines.Scan() {
+	var unclear []entry
+	for n := 1; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
-		if len(texts) == 0 && !strings.ContainsAny(text, "0123456789") {
-			text = "" // the title of the column
-		}
-		texts = append(texts, trimmed(text))
-	}
-	a.parseAll(texts)
-	for i, text := range texts {
-		var id ulid.ID
-		switch {
-		case a.all[i].err == nil:
-			binary.BigEndian.PutUint64(id[8:], uint64(a.all[i].id))
-		case id.Scan(text) == nil:
-			a.wide = true
-		case text != "":
-			a.odd++
-			fallthrough
-		default:
+		text = trimmed(text)
+		isTitle := n == 1 && !strings.ContainsAny(text, "0123456789")
+		if text == "" || isTitle {
 			continue
 		}
-		a.entries = append(a.entries, entry{id, text, i + 1})
+		if e := (entry{text: text, line: n}); !a.add(e) {
+			unclear = append(unclear, e)
+		}
 	}
-	slices.SortStableFunc(a.entries, func(x, y entry) int { return bytes.Compare(x.id[:], y.id[:]) })
+	for _, e := range unclear {
+		if !a.add(e) {
+			a.odd++
+		}
+	}
+	slices.SortFunc(a.entries, func(x, y entry) int { return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line) })
 	if len(a.entries) == 0 && lines.Err() == nil {
 		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
 	}
 	return lines.Err()
+}
+
+// add adds an ID, if its text is one.
+func (a *audit) add(e entry) bool {
+	p := a.parse(e.text)
+	if p.err != nil {
+		return false
+	}
+	if p.isWide() {
+		e.id = p.wide
+		a.wide = true
+	} else {
+		binary.BigEndian.PutUint64(e.id[8:], uint64(p.id))
+	}
+	if p.layout != "" && a.layout == nil {
+		a.layout, _ = snowflake.ParseLayout(p.layout)
+	}
+	a.entries = append(a.entries, e)
+	return true
 }
 
 // choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
@@ -144,24 +155,20 @@ func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
 	return true
 }
 
-// decoderOf reads a layout as Inspect does, without a map for each ID.
+// decoderOf reads a layout. What differs between generators is the number of a worker.
 func decoderOf(l *snowflake.Layout) decoder {
-	parts, epoch, unit := l.Parts()[1:], l.Epoch().UnixMilli(), l.Unit().Milliseconds()
+	parts := l.Parts()
 	return func(id ulid.ID) (ms int64, worker, sequence uint64) {
-		rest, shift := binary.BigEndian.Uint64(id[8:]), 0
-		for _, p := range slices.Backward(parts) {
-			value := rest & (1<<p.Bits - 1)
-			rest >>= p.Bits
-			switch p.Name {
-			case "sequence":
-				sequence = value
-			case "rollback": // the same worker after its clock stepped back
-			default: // what differs between generators, from low to high
-				worker |= value << shift
-				shift += p.Bits
+		f, err := l.Inspect(snowflake.ID(binary.BigEndian.Uint64(id[8:])))
+		if err != nil {
+			return 0, 0, 0
+		}
+		for _, p := range parts {
+			if value, static := f.Static[p.Name]; static {
+				worker = worker<<p.Bits | value
 			}
 		}
-		return epoch + int64(rest)*unit, worker, sequence
+		return f.Time.UnixMilli(), worker, f.Sequence
 	}
 }
 
@@ -211,7 +218,8 @@ func (a *audit) report() error {
 
 // writeBars writes how many IDs were made an hour, in at most 24 lines.
 func writeBars(w io.Writer, hours map[int64]int) {
-	first, last := slices.Min(slices.Collect(maps.Keys(hours))), slices.Max(slices.Collect(maps.Keys(hours)))
+	all := slices.Sorted(maps.Keys(hours))
+	first, last := all[0], all[len(all)-1]
 	step := (last-first)/24 + 1
 	bars := make([]int, (last-first)/step+1)
 	for h, n := range hours {

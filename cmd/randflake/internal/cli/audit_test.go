@@ -131,12 +131,17 @@ func TestAuditReads(t *testing.T) {
 		input string
 		says  []string
 	}{
-		"CSV":         {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
-		"other lines": {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
-		"typed":       {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
-		"UUIDs":       {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
-		"a rollback":  {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
-		"a gap":       {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+		"CSV":                  {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"other lines":          {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
+		"typed":                {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
+		"UUIDs":                {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
+		"TypeIDs":              {"user_01h2xcejqtf2nbrexx3vqjhp41\n0188bac74afa78aabc3bbd1eef28d881\n", []string{"kind     ULIDs", "in lines 1 and 2", "2023-06-14T"}},
+		"TSIDs":                {"0AWG1PRQQFZ8D\n392377999526722829\n", []string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
+		"mentions":             {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n", []string{"IDs      2, and 1 lines", "snowflake discord", "2015-08-10T"}},
+		"as people write them": {"1_541_815_603_606_036_480\n1541815603606036480n\n0x1565a11f6217a000\n", []string{"IDs      3, and 0 lines", "repeats  2"}},
+		"digits first":         {"12\nv\n", []string{"IDs      2, and 0 lines"}},
+		"a rollback":           {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
+		"a gap":                {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {
