@@ -191,7 +191,8 @@ func (a *audit) report() error {
 			continue
 		}
 		repeats[worker]++
-		if all++; all <= 5 {
+		all++
+		if all <= 5 {
 			fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", e.text, a.entries[i-1].line, e.line)
 		}
 	}

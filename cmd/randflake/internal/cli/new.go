@@ -233,7 +233,8 @@ func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) func(ctx context.
 	return func(ctx context.Context, ids []ID) (n int, err error) {
 		for end := time.Now().Add(storeTimeout); ; {
 			more, err := keeper.Generator().FillWait(ctx, ids[n:])
-			if n += more; !errors.Is(err, randflake.ErrLeaseEnded) {
+			n += more
+			if !errors.Is(err, randflake.ErrLeaseEnded) {
 				return n, err
 			}
 			if more > 0 {
