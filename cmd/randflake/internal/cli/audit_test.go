@@ -57,13 +57,6 @@ func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []stri
 	return texts
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // plant puts texts into a table behind those of other lines, and returns what the command says of them: n of line i is in line j too.
 func plant(texts []string, doubles ...int) (file string, says []string) {
 	texts = slices.Clone(texts)

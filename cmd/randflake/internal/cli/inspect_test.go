@@ -27,9 +27,7 @@ func newSecretFile(t *testing.T) (string, *randflake.Cipher) {
 	file := filepath.Join(t.TempDir(), "secret")
 	succeed(t, "", "secret", "new", "-o", file)
 	secret, err := local.ReadSecret(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return file, randflake.NewCipher(secret)
 }
 
@@ -40,9 +38,7 @@ func sample(t *testing.T, cipher *randflake.Cipher) (randflake.ID, randflake.Fie
 	for sequence := range uint32(10000) {
 		f := randflake.Fields{Time: time.Date(2025, 1, 31, 12, 0, 0, 0, time.UTC), Node: 70000, Sequence: sequence}
 		id, err := cipher.Compose(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if id < -1e15 && !isDecimal(id.String()) {
 			return id, f
 		}
@@ -136,9 +132,7 @@ func TestDigitsAlone(t *testing.T) {
 	}
 	file, cipher := newSecretFile(t)
 	id, err := randflake.Parse("1157662651464")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := cipher.Inspect(id).Time.Format(time.RFC3339)
 	for _, input := range []string{"v\n1157662651464\n", "1157662651464\nv\n"} {
 		if r := call(t, input, "inspect", "--secret-file", file); !strings.Contains("\n"+r.out, "\n1157662651464  "+want) {
@@ -191,9 +185,7 @@ func TestInspectImplausible(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	good, _ := sample(t, cipher)
 	bad, err := cipher.Compose(randflake.Fields{Time: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	args := []string{"inspect", "--secret-file", file, "--from", "text", "--json", good.String(), bad.String(), "x!", good.String()}
 	r := call(t, "", args...)
 	if r.code != exitFailed || strings.Count(r.out, `"plausible":true`) != 2 || strings.Count(r.out, `"plausible":false`) != 1 {
@@ -386,9 +378,7 @@ func positive(t *testing.T, cipher *randflake.Cipher, made time.Time) (randflake
 	for sequence := range uint32(10000) {
 		f := randflake.Fields{Time: made, Node: 70000, Sequence: sequence}
 		id, err := cipher.Compose(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if id > 1e15 {
 			return id, f
 		}
@@ -429,9 +419,7 @@ func TestInspectSnowflake(t *testing.T) {
 	isolate(t)
 	want := "175928847299117063   snowflake discord       2016-04-30T11:18:25.796Z  worker      1  process      0  sequence      7\n"
 	id, err := snowflake.Parse(documented)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, args := range [][]string{
 		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text", documented},
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
@@ -482,58 +470,27 @@ func TestInspectULID(t *testing.T) {
 	}
 }
 
-// TestKindOf: which kind a text is read as when no flag names one.
-func TestKindOf(t *testing.T) {
-	for _, c := range []struct{ from, text, want string }{
-		{"auto", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
-		{"auto", "00000000000000000000000000", kindULID}, // more digits than a number has
-		{"text", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
-		{"auto", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", kindRandflake},
-		{"auto", "12345678901234", ""},
-		{"auto", "1234567890123", kindRandflake}, // refused there
-		{"int", "1234567890123", ""},
-		{"int", "12", ""},
-		{"text", "12345678901234", kindRandflake},
-		{"auto", "-12345678901234", ""},
-		{"int", "-5", ""},
-		{"auto", "0x1f", ""},
-		{"hex", "12345678901234", ""},
-		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindUUID},
-		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g", kindUUID}, // refused there
-		{"auto", "017f22e279b07cc398c4dc0c0c07398f", kindUUID},
-		{"auto", "prefix_01h455vb4pex5vsknk084sn02q", kindUUID},
-		{"hex", "017f22e279b07cc398c4dc0c0c07398f", ""},
-		{"auto", "0AWG1PRQQFZ8D", ""},
-		{"auto", "3VGOE12CCB8GH", kindRandflake},
-		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
-		{"auto", "as_long_as_a_uuid_is_b_3vgoe12ccb8gh", kindRandflake},
-		{"auto", "3vgoe12ccb8gh", kindRandflake},
-		{"auto", "", kindRandflake},
-	} {
-		in := at(time.Now())
-		in.from = c.from
-		if got := in.kindOf(in.parse(c.text)); got != c.want {
-			t.Errorf("--from %s %q: %q, want %q", c.from, c.text, got, c.want)
-		}
-	}
-}
-
-func TestInspectSnowflakeRefuses(t *testing.T) {
+func TestInspectRefusesKinds(t *testing.T) {
 	isolate(t)
 	for args, want := range map[string]string{
-		"--layout twitter -- -5":                    "63 bits of layout twitter",
-		"--layout twitter 05":                       "no leading zeros",
-		"--layout twitter 9223372036854775808":      "63 bits of layout twitter",
-		"--layout twitter 0xffffffffffffffff":       "63 bits of layout twitter",
-		"--layout twitter abc":                      "decimal digits",
-		"--layout javascript53 9223372036854775807": "53 bits of layout javascript53",
-		"--from base32 5":                           "13 digits of base 32",
-		"--from base58 0qm6nKp8qFC":                 "digit of base 58",
-		"--from base62 zzzzzzzzzzz":                 "at most LygHa16AHYF",
-		"--kind snowflake 0":                        "choose one with --kind or --layout",
-		"--kind ulid 5":                             "26 digits of a ULID",
-		"--from int 5":                              "--secret-file",
-		"12345678901":                               "--from text or --from int",
+		"--layout twitter -- -5":                      "63 bits of layout twitter",
+		"--layout twitter 05":                         "no leading zeros",
+		"--layout twitter 9223372036854775808":        "63 bits of layout twitter",
+		"--layout twitter 0xffffffffffffffff":         "63 bits of layout twitter",
+		"--layout twitter abc":                        "decimal digits",
+		"--layout javascript53 9223372036854775807":   "53 bits of layout javascript53",
+		"--from base32 5":                             "13 digits of base 32",
+		"--from base58 0qm6nKp8qFC":                   "digit of base 58",
+		"--from base62 zzzzzzzzzzz":                   "at most LygHa16AHYF",
+		"--kind snowflake 0":                          "choose one with --kind or --layout",
+		"--kind ulid 5":                               "26 digits of a ULID",
+		"--from int 5":                                "--secret-file",
+		"12345678901":                                 "--from text or --from int",
+		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                  "a ULID or a UUID",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g":        "26 digits of a ULID",
+		"--from hex 017f22e279b07cc398c4dc0c0c07398f": "more than 64 bits",
+		"as_long_as_a_uuid_is_b_3vgoe12ccb8gh":        "default/secret: no such file",
+		"3VGOE12CCB8GH":                               "default/secret: no such file",
 	} {
 		wantFailure(t, call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...), exitFailed, want)
 	}

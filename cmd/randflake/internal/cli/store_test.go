@@ -165,14 +165,10 @@ func TestModes(t *testing.T) {
 func damage(t *testing.T, dir, name, value string) {
 	t.Helper()
 	engine, err := file.New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer engine.Close()
 	found, err := engine.Read(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	answer, err := engine.Swap(t.Context(), found.Entries, []lease.Entry{{Name: name, Value: []byte(value)}})
 	if err != nil || !answer.Swapped {
 		t.Fatalf("%+v, %v", answer, err)
@@ -207,14 +203,10 @@ func TestInfoOfCrowdedSpace(t *testing.T) {
 	for taken := range 11 {
 		if taken > 0 {
 			space, err := url.Open(t.Context(), dir, lease.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			present := space.Limits().WindowOf(time.Now())
 			_, err = space.Take(t.Context(), present, present, 1)
-			if err := errors.Join(err, space.Close()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(err, space.Close()))
 		}
 		r := call(t, "", "store", "info", dir)
 		want := fmt.Sprintf("ok     %d nodes of the present window are leased\n", taken)
@@ -291,12 +283,8 @@ func TestOutput(t *testing.T) {
 func TestLossNotNoted(t *testing.T) {
 	dir := newHome(t)
 	copied := dir + "-copy"
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.RemoveAll(dir), os.Rename(copied, dir)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(copied, os.DirFS(dir)))
+	check(t, errors.Join(os.RemoveAll(dir), os.Rename(copied, dir)))
 	r := call(t, "", "store", "info", dir)
 	if r.code != exitFailed || !strings.Contains(r.out, "wrong  data was lost, which is not noted yet: ") {
 		t.Errorf("%+v", r)
@@ -340,12 +328,8 @@ func TestSignals(t *testing.T) {
 		var said strings.Builder
 		cmd.Stderr = &said
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, cmd.Start())
 		io.ReadFull(out, make([]byte, 1000))
 		end(cmd, out)
 		err = cmd.Wait()
