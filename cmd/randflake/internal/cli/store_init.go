@@ -47,7 +47,7 @@ secret is made if it is missing.`,
 	f.DurationVar(&config.Limits.Window, "window", 0, "how long leases last (default 1m0s)")
 	f.Int64Var(&config.Limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
 	f.DurationVar(&config.Limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
-	f.Uint32Var(&config.Limits.Reserve, "reserve", 0, "nodes that are kept 64 times for the minutes after a loss\nof data, 0 for none (default 1024 of 131072)")
+	f.Uint32Var(&config.Limits.Reserve, "reserve", 0, "nodes that are kept 64 times for the minutes after a loss\nof data, 0 for none (default 1024 from 65537 nodes on)")
 	return cmd
 }
 
