@@ -111,7 +111,7 @@ func (a *audit) add(e entry) bool {
 	} else {
 		binary.BigEndian.PutUint64(e.id[8:], uint64(p.id))
 	}
-	if p.layout != "" && a.layout == nil {
+	if p.layout != "" && a.layout == nil && a.kind != kindRandflake {
 		a.layout, _ = snowflake.ParseLayout(p.layout)
 	}
 	a.entries = append(a.entries, e)
@@ -131,7 +131,8 @@ func (a *audit) choose() {
 		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), ofULID)
 	case a.layout != nil:
 		a.try(kindSnowflake+" "+a.layout.Name(), a.layout.Epoch(), decoderOf(a.layout))
-	case a.cipher == nil || !a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake):
+	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake), a.kind == kindRandflake:
+	default:
 		for _, l := range snowflake.Presets() {
 			a.try(kindSnowflake+" "+l.Name(), l.Epoch(), decoderOf(l))
 		}

@@ -90,6 +90,7 @@ func TestAudit(t *testing.T) {
 		"randflakes":            {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"made", "doubled"}},
 		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
 		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none"}, []string{"workers"}},
+		"Snowflakes, by order":  {twitterIDs(1000), append(first, "--kind", "randflake"), nil, []string{"kind     none"}, []string{"workers"}},
 		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

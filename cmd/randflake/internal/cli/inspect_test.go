@@ -645,6 +645,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"<#41771983423143937>", "snowflake discord       2015-04-26T06:26:56.934Z"},
 		{"<:name:175928847299117063>", "snowflake discord       2016-04-30T11:18:25.796Z"},
 		{"<@12,5>", "invalid ID"},
+		{"<@12>", "no kind or layout gives a time"},
+		{"--kind ulid <@12>", "26 digits of a ULID"},
 		{"--from text 1,849", "invalid ID"},
 		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
 	} {

@@ -73,6 +73,9 @@ func (p *parser) parse(text string) (r parsed) {
 		r.text, r.layout = withoutAround(r.text)
 	}
 	r.form = p.formOf(r.text)
+	if r.layout != "" && p.kind != kindULID {
+		r.form = formInt // of a mention, however short
+	}
 	switch r.form {
 	case "":
 		r.err = fmt.Errorf("%.40q can be text or a decimal number: say which with --from text or --from int", text)
