@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -130,39 +131,58 @@ func connectPostgres(t *testing.T) *pgx.Conn {
 	return conn
 }
 
-// TestSecrets has tables whose keys the database makes, with the functions of the command and the secret of a session.
+// TestSecrets has tables whose keys the database makes, by the functions of the command.
 func TestSecrets(t *testing.T) {
 	functions := func(dialect string) string {
-		out, err := exec.Command("go", "run", "../../cmd/randflake", "sql", "--dialect", dialect).Output()
+		out, err := exec.Command("go", "run", "../../cmd/randflake", "sql", "--dialect", dialect, "--default", "--node", "131071").Output()
 		must(t, err)
 		return string(out)
 	}
 	secret := randflake.NewSecret()
 	cipher := randflake.NewCipher(secret)
-
-	conn := connectPostgres(t)
-	_, err := conn.Exec(t.Context(), functions("postgres")+ordersInPostgres)
-	must(t, err)
-	must(t, useSecret(t.Context(), conn, secret))
-	var first randflake.ID
-	must(t, conn.QueryRow(t.Context(), "INSERT INTO orders (item) VALUES ('tea') RETURNING id").Scan(&first))
-	if raw := cipher.Decrypt(first); raw != 1 {
-		t.Errorf("the first order in PostgreSQL is %v, want 1", raw)
+	var id randflake.ID
+	wantOwn := func() {
+		t.Helper()
+		if f := cipher.Inspect(id); f.Node != 131071 || time.Since(f.Time).Abs() > time.Hour {
+			t.Errorf("the order is %v, %+v", id, f)
+		}
 	}
 
-	_, err = mariaDB.Do(functions("mysql") + ordersInMariaDB)
+	conn := connectPostgres(t)
+	_, err := conn.Exec(t.Context(), functions("postgres")+ordersInPostgres+maskedInPostgres)
 	must(t, err)
-	db, err := sql.Open("mysql", databases(t)["MariaDB, binary"].source)
+	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"randflake_default"}, []string{"secret"}, pgx.CopyFromRows([][]any{{secret.Hex()}}))
+	must(t, err)
+	must(t, conn.QueryRow(t.Context(), "INSERT INTO orders (item) VALUES ('tea') RETURNING id").Scan(&id))
+	wantOwn()
+	must(t, useSecret(t.Context(), conn, secret))
+	must(t, conn.QueryRow(t.Context(), "INSERT INTO masked (item) VALUES ('tea') RETURNING id").Scan(&id))
+	if raw := cipher.Decrypt(id); raw != 1 {
+		t.Errorf("the first masked order is %v, want 1", raw)
+	}
+
+	_, err = mariaDB.Do("CREATE DATABASE ids; USE ids;" + functions("mysql") + "CALL randflake_raise(); USE randflake;" + ordersInMariaDB +
+		"CREATE USER app IDENTIFIED BY 'app'; GRANT ALL ON randflake.* TO app")
+	must(t, err)
+	source := databases(t)["MariaDB, binary"].source
+	db, err := sql.Open("mysql", source)
 	must(t, err)
 	defer db.Close()
 	session, err := db.Conn(t.Context())
 	must(t, err)
 	must(t, useSecretInMariaDB(t.Context(), session, secret))
-	_, err = session.ExecContext(t.Context(), "INSERT INTO orders (item) VALUES ('tea')")
+	app, err := sql.Open("mysql", "app:app"+source[strings.Index(source, "@"):])
 	must(t, err)
-	must(t, session.QueryRowContext(t.Context(), "SELECT id FROM orders").Scan(&first))
-	if raw := cipher.Decrypt(first); raw != 1 {
-		t.Errorf("the first order in MariaDB is %v, want 1", raw)
+	defer app.Close()
+	var last int
+	must(t, app.QueryRow("INSERT INTO orders (item) VALUES ('tea') RETURNING id").Scan(&id))
+	wantOwn()
+	must(t, app.QueryRow("SELECT LAST_INSERT_ID()").Scan(&last))
+	if last != 0 {
+		t.Errorf("LAST_INSERT_ID() is %d, want 0, as the docs say", last)
+	}
+	if _, err := app.Exec("SELECT round_keys FROM ids.randflake_default"); err == nil {
+		t.Error("who inserts orders reads the key")
 	}
 }
 

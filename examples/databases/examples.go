@@ -50,16 +50,17 @@ func (o *Order) BeforeCreate(*gorm.DB) error {
 	return err
 }
 
-// Tables whose keys are masked numbers of a sequence.
+// Tables whose keys the database makes: IDs of its own, or masked numbers of a sequence.
 const (
 	ordersInPostgres = `
-CREATE SEQUENCE order_numbers;
-CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT randflake_mask(nextval('order_numbers')), item text);
+CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT randflake_next(), item text);
 `
 	ordersInMariaDB = `
-CREATE SEQUENCE order_numbers;
 CREATE TABLE orders (id BIGINT DEFAULT 0 PRIMARY KEY, item TEXT);
-CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW
-  SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_mask(NEXTVAL(order_numbers), @randflake_key));
+CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, ids.randflake_next());
+`
+	maskedInPostgres = `
+CREATE SEQUENCE order_numbers;
+CREATE TABLE masked (id bigint PRIMARY KEY DEFAULT randflake_mask(nextval('order_numbers')), item text);
 `
 )

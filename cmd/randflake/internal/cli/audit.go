@@ -20,7 +20,7 @@ import (
 )
 
 func (t *tool) auditCommand() *cobra.Command {
-	a := audit{inspector: inspector{tool: t, now: time.Now, parser: parser{from: "auto"}}}
+	a := audit{inspector: inspector{tool: t, now: time.Now, parser: parser{from: formAuto}}}
 	var h home
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -37,10 +37,8 @@ ID comes twice.`,
 				return wrong(cmd, "%v", err)
 			}
 			t.sayWhatIsRead(nil)
-			if a.kind == "" || a.kind == kindRandflake {
-				if err := a.findSecret(h); err != nil {
-					return err
-				}
+			if err := a.findSecret(h); err != nil {
+				return err
 			}
 			if err := a.read(); err != nil {
 				return err
@@ -78,61 +76,59 @@ type audit struct {
 // longestRow is that of CSV, in bytes, in which columns behind the first can be long.
 const longestRow = 1 << 30
 
+// read reads all lines. Those that later ones explain are parsed again at the end.
 func (a *audit) read() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
-	var texts []string
-	for lines.Scan() {
+	var unclear []entry
+	for n := 1; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
 		text = trimmed(text)
-		if len(texts) == 0 && isTitle(text) || strings.EqualFold(text, "null") {
-			text = ""
-		}
-		texts = append(texts, text)
-	}
-	if !a.parseAll(texts) && !a.text { // digits alone are numbers, as of an auto-increment
-		a.decimal = true
-		a.parseAll(texts)
-	}
-	for i, text := range texts {
-		id, ok := a.idOf(text, a.all[i])
-		if !ok {
-			if text != "" {
-				a.odd++
-			}
+		if text == "" || n == 1 && isTitle(text) || strings.EqualFold(text, "null") {
 			continue
 		}
-		a.entries = append(a.entries, entry{id, text, i + 1})
+		if e := (entry{text: text, line: n}); !a.add(e) {
+			unclear = append(unclear, e)
+		}
 	}
-	slices.SortStableFunc(a.entries, func(x, y entry) int { return bytes.Compare(x.id[:], y.id[:]) })
+	if !a.text {
+		a.decimal = true // digits alone are numbers, as of an auto-increment
+	}
+	for _, e := range unclear {
+		if !a.add(e) {
+			a.odd++
+		}
+	}
+	slices.SortFunc(a.entries, func(x, y entry) int { return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line) })
 	if len(a.entries) == 0 && lines.Err() == nil {
 		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
 	}
 	return lines.Err()
 }
 
-// idOf returns the ID in a text, which is p as that of a Randflake.
-func (a *audit) idOf(text string, p parsed) (id ulid.ID, ok bool) {
-	if p.err == nil {
-		binary.BigEndian.PutUint64(id[8:], uint64(p.id))
-		return id, true
-	}
-	if tsid, ok := tsidOf(text); ok {
-		binary.BigEndian.PutUint64(id[8:], uint64(tsid))
-		return id, true
-	}
-	if id, ok = uuidOf(text); !ok {
-		ok = id.Scan(text) == nil
-	}
-	a.wide = a.wide || ok
-	return id, ok
-}
-
 // isTitle reports whether text is the title of a column. IDs without digits are longer than words, and rare.
 func isTitle(text string) bool {
 	word := text[len(prefixOf(text)):]
-	_, err := randflake.Parse(word)
-	return !strings.ContainsAny(text, "0123456789") && (err != nil || len(word) < 12)
+	return !strings.ContainsAny(text, "0123456789") && (!isText(word) || len(word) < 12)
+}
+
+// add adds an ID, if its text is one.
+func (a *audit) add(e entry) bool {
+	p := a.parse(e.text)
+	if p.err != nil {
+		return false
+	}
+	if p.isWide() {
+		e.id = p.wide
+		a.wide = true
+	} else {
+		binary.BigEndian.PutUint64(e.id[8:], uint64(p.id))
+	}
+	if p.layout != "" && a.layout == nil && a.kind != kindRandflake {
+		a.layout, _ = snowflake.ParseLayout(p.layout)
+	}
+	a.entries = append(a.entries, e)
+	return true
 }
 
 // choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
@@ -148,7 +144,8 @@ func (a *audit) choose() {
 		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), ofULID)
 	case a.layout != nil:
 		a.try(kindSnowflake+" "+a.layout.Name(), a.layout.Epoch(), decoderOf(a.layout))
-	case a.cipher == nil || !a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake):
+	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake), a.kind == kindRandflake:
+	default:
 		for _, l := range snowflake.Presets() {
 			if l.Expires().Before(a.now()) {
 				continue // all positive numbers are of its past, random ones too
@@ -175,24 +172,20 @@ func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
 	return true
 }
 
-// decoderOf reads a layout as Inspect does, without a map for each ID.
+// decoderOf reads a layout. What differs between generators is the number of a worker.
 func decoderOf(l *snowflake.Layout) decoder {
-	parts, epoch, unit := l.Parts()[1:], l.Epoch().UnixMilli(), l.Unit().Milliseconds()
+	parts := l.Parts()
 	return func(id ulid.ID) (ms int64, worker, sequence uint64) {
-		rest, shift := binary.BigEndian.Uint64(id[8:]), 0
-		for _, p := range slices.Backward(parts) {
-			value := rest & (1<<p.Bits - 1)
-			rest >>= p.Bits
-			switch p.Name {
-			case "sequence":
-				sequence = value
-			case "rollback": // the same worker after its clock stepped back
-			default: // what differs between generators, from low to high
-				worker |= value << shift
-				shift += p.Bits
+		f, err := l.Inspect(snowflake.ID(binary.BigEndian.Uint64(id[8:])))
+		if err != nil {
+			return 0, 0, 0
+		}
+		for _, p := range parts {
+			if value, static := f.Static[p.Name]; static {
+				worker = worker<<p.Bits | value
 			}
 		}
-		return epoch + int64(rest)*unit, worker, sequence
+		return f.Time.UnixMilli(), worker, f.Sequence
 	}
 }
 
@@ -215,7 +208,8 @@ func (a *audit) report() error {
 			continue
 		}
 		repeats[worker]++
-		if all++; all <= 5 {
+		all++
+		if all <= 5 {
 			fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", e.text, a.entries[i-1].line, e.line)
 		}
 	}
@@ -242,7 +236,8 @@ func (a *audit) report() error {
 
 // writeBars writes how many IDs were made an hour, in at most 24 lines.
 func writeBars(w io.Writer, hours map[int64]int) {
-	first, last := slices.Min(slices.Collect(maps.Keys(hours))), slices.Max(slices.Collect(maps.Keys(hours)))
+	all := slices.Sorted(maps.Keys(hours))
+	first, last := all[0], all[len(all)-1]
 	step := (last-first)/24 + 1
 	bars := make([]int, (last-first)/step+1)
 	for h, n := range hours {

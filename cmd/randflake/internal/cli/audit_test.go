@@ -73,13 +73,6 @@ func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []stri
 	return texts
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // plant puts texts into a table behind those of other lines, and returns what the command says of them: n of line i is in line j too.
 func plant(texts []string, doubles ...int) (file string, says []string) {
 	texts = slices.Clone(texts)
@@ -113,6 +106,7 @@ func TestAudit(t *testing.T) {
 		"randflakes":            {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"made", "doubled"}},
 		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
 		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none"}, []string{"workers"}},
+		"Snowflakes, by order":  {twitterIDs(1000), append(first, "--kind", "randflake"), nil, []string{"kind     none"}, []string{"workers"}},
 		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
 		"auto-increment":        {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"}, []string{"workers", "made"}},
 		"random numbers":        {randomNumbers(1000), nil, []int{5}, []string{"kind     none"}, []string{"workers", "made"}},
@@ -151,19 +145,24 @@ func TestAuditReads(t *testing.T) {
 		input string
 		says  []string
 	}{
-		"CSV":          {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
-		"long rows":    {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
-		"other lines":  {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
-		"NULL":         {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
-		"a long title": {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
-		"no digits":    {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
-		"typed":        {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
-		"UUIDs":        {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
-		"TSIDs":        {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n", []string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
-		"TypeIDs":      {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n", []string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},
-		"hexadecimal":  {"01890a5dac96774bbcceb302099a8057\n01890a5d-ac96-774b-bcce-b302099a8057\n", []string{"in lines 1 and 2"}},
-		"a rollback":   {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
-		"a gap":        {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+		"CSV":                     {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"long rows":               {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
+		"other lines":             {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
+		"NULL":                    {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
+		"a long title":            {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
+		"no digits":               {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
+		"typed":                   {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
+		"UUIDs":                   {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
+		"TSIDs":                   {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n", []string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
+		"TypeIDs":                 {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n", []string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},
+		"hexadecimal":             {"01890a5dac96774bbcceb302099a8057\n01890a5d-ac96-774b-bcce-b302099a8057\n", []string{"in lines 1 and 2"}},
+		"a rollback":              {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
+		"a gap":                   {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+		"TypeIDs and hexadecimal": {"user_01h2xcejqtf2nbrexx3vqjhp41\n0188bac74afa78aabc3bbd1eef28d881\n", []string{"kind     ULIDs", "in lines 1 and 2", "2023-06-14T"}},
+		"TSID as numbers":         {"0AWG1PRQQFZ8D\n392377999526722829\n", []string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
+		"mentions":                {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n", []string{"IDs      2, and 1 lines", "snowflake discord", "2015-08-10T"}},
+		"as people write them":    {"1_541_815_603_606_036_480\n1541815603606036480n\n0x1565a11f6217a000\n", []string{"IDs      3, and 0 lines", "repeats  2"}},
+		"digits first":            {"12\nv\n", []string{"IDs      2, and 0 lines"}},
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {

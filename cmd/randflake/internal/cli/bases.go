@@ -51,6 +51,7 @@ var (
 	radix32 = newRadix(digits32, append32)
 	radix58 = newRadix(digits58, append58)
 	radix62 = newRadix(digits62, append62)
+	radixes = map[string]*radix{"base32": radix32, "base58": radix58, "base62": radix62}
 )
 
 func newRadix(digits string, appendTo func([]byte, snowflake.ID) []byte) *radix {

@@ -104,13 +104,3 @@ func FuzzParseBases(f *testing.F) {
 		}
 	})
 }
-
-func TestBasesDoNotAllocate(t *testing.T) {
-	buf, id := make([]byte, 0, 64), snowflake.ID(1541815603606036480)
-	for _, f := range baseForms {
-		text := f.text(id)
-		if n := testing.AllocsPerRun(100, func() { f.append(buf, id); f.parse(text) }); n != 0 {
-			t.Errorf("base %s: %v allocations", f.name, n)
-		}
-	}
-}

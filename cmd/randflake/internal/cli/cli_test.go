@@ -11,6 +11,13 @@ import (
 	"testing"
 )
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // asEnv makes the test binary run as the program itself.
 const asEnv = "RANDFLAKE_TEST_AS"
 
@@ -93,9 +100,7 @@ func isolate(t *testing.T) (stateDir string) {
 		t.Setenv(name, dir)
 	}
 	var h home
-	if err := h.locate(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, h.locate())
 	if !strings.HasPrefix(h.at.Dir, dir) {
 		t.Fatalf("state directory %s is not in %s", h.at.Dir, dir)
 	}
@@ -129,9 +134,7 @@ func snapshot(t *testing.T, dir string) map[string]string {
 		files[path] = info.Mode().String() + " " + string(content)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return files
 }
 
@@ -142,9 +145,7 @@ func isVacant(dir string) bool {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // TestNote has errors of many lines, and of many packages.

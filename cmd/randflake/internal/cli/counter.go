@@ -140,7 +140,8 @@ func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []l
 			return all, err
 		}
 		for _, c := range page {
-			if after = c.Name; strings.HasPrefix(c.Name, prefix) {
+			after = c.Name
+			if strings.HasPrefix(c.Name, prefix) {
 				all = append(all, c)
 			}
 		}

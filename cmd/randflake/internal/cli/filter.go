@@ -37,15 +37,22 @@ func (t *tool) answerAll(operands []string, prepare func([]string) bool, answer 
 	t.sayWhatIsRead(operands)
 	f := &filter{tool: t, prepare: prepare, answer: answer, out: bufio.NewWriterSize(t.stdout, 64<<10)}
 	for _, text := range operands {
-		f.texts, f.places = append(f.texts, trimmed(text)), append(f.places, 0)
+		f.add(trimmed(text), 0)
 	}
-	if err = f.batch(true); len(operands) == 0 {
+	if len(operands) > 0 {
+		err = f.batch(true)
+	} else {
 		err = f.lines(t.stdin)
 	}
 	if err == nil && f.bad {
 		return errReported
 	}
 	return err
+}
+
+func (f *filter) add(text string, place int) {
+	f.texts = append(f.texts, text)
+	f.places = append(f.places, place)
 }
 
 const longestLine, longestBatch = 4096, 1024 // in bytes, far more than any ID has, and in lines
@@ -59,7 +66,7 @@ func (f *filter) lines(input io.Reader) error {
 			text = trimmed(strings.TrimPrefix(text, "\ufeff")) // with which files from Windows begin
 		}
 		if text != "" && (readErr == nil || readErr == io.EOF) {
-			f.texts, f.places = append(f.texts, text), append(f.places, number)
+			f.add(text, number)
 		}
 		var err error
 		if last := readErr != nil || len(f.texts) == longestBatch; last || r.Buffered() == 0 {

@@ -61,7 +61,8 @@ func (h *home) locate() (err error) {
 			return err
 		}
 	}
-	if h.implied = h.store == "" && !h.secret.known(); h.store == "" {
+	h.implied = h.store == "" && !h.secret.known()
+	if h.store == "" {
 		name := "default"
 		if h.nodes > 0 {
 			// Layouts that make the same IDs have as many workers, so they share this space. Others may share it.

@@ -28,9 +28,7 @@ func newSecretFile(t *testing.T) (string, *randflake.Cipher) {
 	file := filepath.Join(t.TempDir(), "secret")
 	succeed(t, "", "secret", "new", "-o", file)
 	secret, err := local.ReadSecret(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return file, randflake.NewCipher(secret)
 }
 
@@ -41,9 +39,7 @@ func sample(t *testing.T, cipher *randflake.Cipher) (randflake.ID, randflake.Fie
 	for sequence := range uint32(10000) {
 		f := randflake.Fields{Time: time.Date(2025, 1, 31, 12, 0, 0, 0, time.UTC), Node: 70000, Sequence: sequence}
 		id, err := cipher.Compose(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if id < -1e15 && !isDecimal(id.String()) {
 			return id, f
 		}
@@ -137,9 +133,7 @@ func TestDigitsAlone(t *testing.T) {
 	}
 	file, cipher := newSecretFile(t)
 	id, err := randflake.Parse("1157662651464")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := cipher.Inspect(id).Time.Format(time.RFC3339)
 	for _, input := range []string{"v\n1157662651464\n", "1157662651464\nv\n"} {
 		if r := call(t, input, "inspect", "--secret-file", file); !strings.Contains("\n"+r.out, "\n1157662651464  "+want) {
@@ -166,7 +160,7 @@ func TestHeldBack(t *testing.T) {
 	for kind, want := range map[string]bool{"": true, kindRandflake: true, kindSnowflake: false, kindULID: false} {
 		in := at(time.Now())
 		in.kind = kind
-		if held := !in.learn([]string{"12"}); held != want {
+		if held := !in.parseAll([]string{"12"}); held != want {
 			t.Errorf("--kind %s: held back is %v, want %v", kind, held, want)
 		}
 	}
@@ -192,9 +186,7 @@ func TestInspectImplausible(t *testing.T) {
 	file, cipher := newSecretFile(t)
 	good, _ := sample(t, cipher)
 	bad, err := cipher.Compose(randflake.Fields{Time: time.Now().Add(time.Hour)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	args := []string{"inspect", "--secret-file", file, "--from", "text", "--json", good.String(), bad.String(), "x!", good.String()}
 	r := call(t, "", args...)
 	if r.code != exitFailed || strings.Count(r.out, `"plausible":true`) != 2 || strings.Count(r.out, `"plausible":false`) != 1 {
@@ -335,7 +327,7 @@ func TestReadingsOfANumber(t *testing.T) {
 	const tweet = "1541815603606036480"
 	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
 	in := at(made)
-	readings, err := in.read(in.kindOf(tweet), tweet, in.parse(tweet))
+	readings, err := in.read(in.parse(tweet))
 	want := []string{"snowflake twitter", "snowflake worker10", "snowflake instagram", "snowflake unix", "snowflake baidu"}
 	if got := labels(readings); err != nil || !slices.Equal(got, want) {
 		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
@@ -344,20 +336,20 @@ func TestReadingsOfANumber(t *testing.T) {
 		t.Errorf("made at %v, want %v", readings[0].time, made)
 	}
 	in.now = func() time.Time { return made.AddDate(5, 0, 0) }
-	readings, err = in.read("", tweet, in.parse(tweet))
+	readings, err = in.read(in.parse(tweet))
 	if got := labels(readings); err != nil || got[0] != "snowflake discord" || got[1] != "snowflake twitter" {
 		t.Errorf("when it has been in another layout: %q, %v", got, err)
 	}
 	in.now = func() time.Time { return made.Add(-2 * clockSkew) }
-	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
+	if readings, err = in.read(in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
 		t.Errorf("before it was made: %q, %v", labels(readings), err)
 	}
 	in.now = func() time.Time { return made.Add(-clockSkew / 2) }
-	if readings, err = in.read("", tweet, in.parse(tweet)); err != nil || labels(readings)[0] != "snowflake twitter" {
+	if readings, err = in.read(in.parse(tweet)); err != nil || labels(readings)[0] != "snowflake twitter" {
 		t.Errorf("by a clock that is behind: %q, %v", labels(readings), err)
 	}
 	in.now = func() time.Time { return time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC) }
-	if _, err = in.read("", tweet, in.parse(tweet)); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
+	if _, err = in.read(in.parse(tweet)); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
 		t.Errorf("long before: %v, want advice", err)
 	}
 }
@@ -370,16 +362,16 @@ func TestReadingAsRandflake(t *testing.T) {
 	text := fmt.Sprint(int64(id))
 	in := at(now)
 	in.cipher = cipher
-	readings, err := in.read(in.kindOf(text), text, in.parse(text))
+	readings, err := in.read(in.parse(text))
 	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
 		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
 	}
 	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
-	if readings, _ := in.read("", text, in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
+	if readings, _ := in.read(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("in the future: %q", labels(readings))
 	}
 	in.now, in.cipher = func() time.Time { return now }, nil
-	if readings, _ := in.read("", text, in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
+	if readings, _ := in.read(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("without a secret: %q", labels(readings))
 	}
 }
@@ -399,9 +391,7 @@ func positive(t *testing.T, cipher *randflake.Cipher, made time.Time) (randflake
 	for sequence := range uint32(10000) {
 		f := randflake.Fields{Time: made, Node: 70000, Sequence: sequence}
 		id, err := cipher.Compose(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if id > 1e15 {
 			return id, f
 		}
@@ -442,9 +432,7 @@ func TestInspectSnowflake(t *testing.T) {
 	isolate(t)
 	want := "175928847299117063   snowflake discord       2016-04-30T11:18:25.796Z  worker      1  process      0  sequence      7\n"
 	id, err := snowflake.Parse(documented)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, args := range [][]string{
 		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text", documented},
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
@@ -495,58 +483,27 @@ func TestInspectULID(t *testing.T) {
 	}
 }
 
-// TestKindOf: which kind a text is read as when no flag names one.
-func TestKindOf(t *testing.T) {
-	for _, c := range []struct{ from, text, want string }{
-		{"auto", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
-		{"auto", "00000000000000000000000000", kindULID}, // more digits than a number has
-		{"text", "01ARZ3NDEKTSV4RRFFQ69G5FAV", kindULID},
-		{"auto", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", kindRandflake},
-		{"auto", "12345678901234", ""},
-		{"auto", "1234567890123", kindRandflake}, // refused there
-		{"int", "1234567890123", ""},
-		{"int", "12", ""},
-		{"text", "12345678901234", kindRandflake},
-		{"auto", "-12345678901234", ""},
-		{"int", "-5", ""},
-		{"auto", "0x1f", ""},
-		{"hex", "12345678901234", ""},
-		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", kindUUID},
-		{"auto", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g", kindULID}, // refused there
-		{"auto", "017f22e279b07cc398c4dc0c0c07398f", kindUUID},
-		{"auto", "prefix_01h455vb4pex5vsknk084sn02q", kindUUID},
-		{"hex", "017f22e279b07cc398c4dc0c0c07398f", ""},
-		{"auto", "0AWG1PRQQFZ8D", ""},
-		{"auto", "3VGOE12CCB8GH", kindRandflake},
-		{"auto", "ord_3vgoe12ccb8gh", kindRandflake},
-		{"auto", "as_long_as_a_uuid_is_b_3vgoe12ccb8gh", kindRandflake},
-		{"auto", "3vgoe12ccb8gh", kindRandflake},
-		{"auto", "", kindRandflake},
-	} {
-		in := at(time.Now())
-		in.from = c.from
-		if got := in.kindOf(c.text); got != c.want {
-			t.Errorf("--from %s %q: %q, want %q", c.from, c.text, got, c.want)
-		}
-	}
-}
-
-func TestInspectSnowflakeRefuses(t *testing.T) {
+func TestInspectRefusesKinds(t *testing.T) {
 	isolate(t)
 	for args, want := range map[string]string{
-		"--layout twitter -- -5":                    "63 bits of layout twitter",
-		"--layout twitter 05":                       "no leading zeros",
-		"--layout twitter 9223372036854775808":      "63 bits of layout twitter",
-		"--layout twitter 0xffffffffffffffff":       "63 bits of layout twitter",
-		"--layout twitter abc":                      "decimal digits",
-		"--layout javascript53 9223372036854775807": "53 bits of layout javascript53",
-		"--from base32 5":                           "13 digits of base 32",
-		"--from base58 0qm6nKp8qFC":                 "digit of base 58",
-		"--from base62 zzzzzzzzzzz":                 "at most LygHa16AHYF",
-		"--kind snowflake 0":                        "choose one with --kind or --layout",
-		"--kind ulid 5":                             "26 digits of a ULID",
-		"--from int 5":                              "--secret-file",
-		"12345678901":                               "--from text or --from int",
+		"--layout twitter -- -5":                      "63 bits of layout twitter",
+		"--layout twitter 05":                         "no leading zeros",
+		"--layout twitter 9223372036854775808":        "63 bits of layout twitter",
+		"--layout twitter 0xffffffffffffffff":         "63 bits of layout twitter",
+		"--layout twitter abc":                        "decimal digits",
+		"--layout javascript53 9223372036854775807":   "53 bits of layout javascript53",
+		"--from base32 5":                             "13 digits of base 32",
+		"--from base58 0qm6nKp8qFC":                   "digit of base 58",
+		"--from base62 zzzzzzzzzzz":                   "at most LygHa16AHYF",
+		"--kind snowflake 0":                          "choose one with --kind or --layout",
+		"--kind ulid 5":                               "26 digits of a ULID",
+		"--from int 5":                                "--secret-file",
+		"12345678901":                                 "--from text or --from int",
+		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                  "a ULID or a UUID",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g":        "26 digits of a ULID",
+		"--from hex 017f22e279b07cc398c4dc0c0c07398f": "more than 64 bits",
+		"as_long_as_a_uuid_is_b_3vgoe12ccb8gh":        "default/secret: no such file",
+		"3VGOE12CCB8GH":                               "default/secret: no such file",
 	} {
 		wantFailure(t, call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...), exitFailed, want)
 	}
@@ -604,7 +561,7 @@ func FuzzInspect(f *testing.F) {
 		if in.settle(home{}) != nil {
 			return
 		}
-		in.learn([]string{text})
+		in.parseAll([]string{text})
 		out, err := in.answer(nil, 0, text)
 		if err == nil && len(out) == 0 {
 			t.Fatalf("%q: %q, %v", text, out, err)
@@ -667,6 +624,9 @@ func TestPublishedIDs(t *testing.T) {
 		{"333a2276-0000-0000-0d00-00809c000000", "uuid                    no time\n\n"}, // of Apollo's
 		{"--json f47ac10b-58cc-4372-a567-0e02b2c3d479", `{"kind":"uuid","id":"f47ac10b-58cc-4372-a567-0e02b2c3d479","version":4,"plausible":true}`},
 		{"--kind ulid 0186c1b2-52d1-4320-9bac-f847db4148a8", "01GV0V4MPH8CG9QB7R8ZDM2J58"},
+		{"00000000-0000-0000-c000-000000000046", "\n00000000-0000-0000-c000-000000000046  uuid                    no time\n"}, // of COM, which has no version
+		{"00020813-0000-0000-C000-000000000046", "  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  if a ULID\n\n"},
+		{"--json user_01h2xcejqtf2nbrexx3vqjhp41", `{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","version":7,"plausible":true}`},
 
 		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are Python's.
 		{"prefix_01h455vb4pex5vsknk084sn02q", "01890a5d-ac96-774b-bcce-b302099a8057  uuid                    2023-06-30T03:34:18.518Z  version      7\n"},
@@ -681,6 +641,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"017f22e279b07cc398c4dc0c0c07398f", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f  uuid"},
 		{"C232AB00941411ECB3C89F6BDECED846", "2022-02-22T19:22:22.000Z  version      1"},
 		{"0AWG1PRQQFZ8D", "392377999526722829   snowflake tsid          2022-12-18T18:10:05.117Z  worker    895  sequence   3341\n"},
+		{"--kind snowflake 0AWG1PRQQFZ8D", "\n392377999526722829   snowflake tsid          2022-12-18T18:10:05.117Z  worker    895  sequence   3341\n"},
+		{"--kind randflake 0AWG1PRQQFZ8D", "not a base32hex digit"},
 		{"0aryzvzxw377r", "388400145978465528   snowflake tsid"},
 		{"0ARYZ9RBXV2ZQ", "388399519384833015   snowflake tsid          2022-12-07T18:41:01.535Z  worker    472  sequence   3063\n"},
 		{"0HG2R8Z4Q3M7K", "630601013177471219   snowflake tsid          2024-10-06T03:03:17.541Z  worker    797  sequence    243\n"},
@@ -689,16 +651,20 @@ func TestPublishedIDs(t *testing.T) {
 		{`"1541815603606036480",`, "2022-06-28T16:07:40.105Z"},
 		{`'1541815603606036480',`, "2022-06-28T16:07:40.105Z"},
 		{"1541815603606036480,", "2022-06-28T16:07:40.105Z"},
-		{"<@80351110224678912>", "snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0"},
+		{"<@80351110224678912>", "\n80351110224678912    snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0\n\n"},
+		{"--kind snowflake <@80351110224678912>", "\n80351110224678912    snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0\n\n"},
+		{"--layout twitter <@80351110224678912>", "\n80351110224678912    snowflake twitter "},
 		{"<@!80351110224678912>", "snowflake discord       2015-08-10T17:26:37.529Z"},
 		{"<#41771983423143937>", "snowflake discord       2015-04-26T06:26:56.934Z"},
 		{"<:name:175928847299117063>", "snowflake discord       2016-04-30T11:18:25.796Z"},
 		{"<@12,5>", "invalid ID"},
+		{"<@12>", "no kind or layout gives a time"},
+		{"--kind ulid <@12>", "26 digits of a ULID"},
 		{"--from text 1,849", "invalid ID"},
 		{"what", "a number, 0x and hexadecimal digits, a ULID or a UUID"},
 	} {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
-		if !strings.Contains(r.out+"\n"+r.err, c.want) {
+		if !strings.Contains("\n"+r.out+"\n"+r.err, c.want) {
 			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
 		}
 	}
@@ -718,7 +684,7 @@ func TestLikeliest(t *testing.T) {
 		"155117677105512449": "snowflake discord",
 	} {
 		in := at(now)
-		readings, err := in.read(in.kindOf(text), text, in.parse(text))
+		readings, err := in.read(in.parse(text))
 		if err != nil || labels(readings)[0] != want {
 			t.Errorf("%s: %q, %v, want %s first", text, labels(readings), err, want)
 		}
@@ -733,7 +699,7 @@ func TestLayouts(t *testing.T) {
 	}
 	named := regexp.MustCompile(`[a-z0-9]+`).FindAllString(kindsHelp, -1)
 	for _, layout := range snowflake.Presets() {
-		if !slices.Contains(layouts, layout.Name()) {
+		if !slices.ContainsFunc(guesses, func(p preset) bool { return p.name == layout.Name() }) {
 			t.Errorf("%s is missing", layout.Name())
 		}
 		if !slices.Contains(named, layout.Name()) {
@@ -745,21 +711,34 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestConvertCapitals: Python's int(text, 32) has the numbers.
-func TestConvertCapitals(t *testing.T) {
+// TestConvertPasted: Python's int(text, 32) has the numbers, and its uuid module those of 128 bits.
+func TestConvertPasted(t *testing.T) {
 	for text, want := range map[string]string{
-		"3VGOE12CCB8GH":     "4594531474933654033",
-		"B0BB8NT7619TU":     "-5751825978219255874",
-		"FVVVVVVVVVVVV":     "-1",
-		"1ABCDEFGHIJKL":     "1526031377585753749",
-		"7VVVVVVVVVVVV":     "9223372036854775807",
-		"ORD_3VGOE12CCB8GH": "4594531474933654033",
+		"0AWG1PRQQFZ8D":                                    "392377999526722829",
+		"<@80351110224678912>":                             "80351110224678912",
+		"7_102_577_116_159_582_209":                        "7102577116159582209",
+		"7102577116159582209n":                             "7102577116159582209",
+		"--from base58 4aaW4SzAyQK":                        "1541815603606036480",
+		"--to hex 017f22e279b07cc398c4dc0c0c07398f":        "0x017f22e279b07cc398c4dc0c0c07398f",
+		"--to text {017F22E2-79B0-7CC3-98C4-DC0C0C07398F}": "01FWHE4YDGFK1SHH6W1G60EECF",
+		"--to text prefix_01h455vb4pex5vsknk084sn02q":      "01H455VB4PEX5VSKNK084SN02Q",
+		"3VGOE12CCB8GH":                                    "4594531474933654033",
+		"B0BB8NT7619TU":                                    "-5751825978219255874",
+		"FVVVVVVVVVVVV":                                    "-1",
+		"1ABCDEFGHIJKL":                                    "1526031377585753749",
+		"7VVVVVVVVVVVV":                                    "9223372036854775807",
+		"ORD_3VGOE12CCB8GH":                                "4594531474933654033",
 	} {
-		if got := succeed(t, "", "convert", "--to", "int", text); got != want+"\n" {
-			t.Errorf("%s: %q, want %s", text, got, want)
+		if got := succeed(t, "", append([]string{"convert", "--to", "int"}, strings.Fields(text)...)...); got != want+"\n" {
+			t.Errorf("%q: %q, want %s", text, got, want)
 		}
 	}
+	all := "01FWHE4YDGFK1SHH6W1G60EECF  017f22e2-79b0-7cc3-98c4-dc0c0c07398f  0x017f22e279b07cc398c4dc0c0c07398f\n"
+	if got := succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"); got != all {
+		t.Errorf("%q, want %q", got, all)
+	}
 	wantFailure(t, call(t, "", "convert", "3VGOE12CCB8Gh"), exitFailed, "lower case")
+	wantFailure(t, call(t, "", "convert", "--to", "int", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed, "has 128 bits: want --to text or --to hex")
 }
 
 // TestRange prints the first and the last ID of an interval.

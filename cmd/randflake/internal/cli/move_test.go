@@ -127,9 +127,7 @@ func move(t *testing.T, from, to string, into time.Duration) {
 		p.stop()
 	}
 	f.count(programs[0], 2)
-	if err := errors.Join(os.RemoveAll("ids.gone"), os.Rename(strings.TrimPrefix(from, "sqlite:"), "ids.gone")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.RemoveAll("ids.gone"), os.Rename(strings.TrimPrefix(from, "sqlite:"), "ids.gone")))
 
 	late := f.start(to, "late")
 	f.run(10*time.Minute, append(programs, late)...)

@@ -3,14 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -107,55 +104,6 @@ func (t *tool) prepare(o *order) (mint func(context.Context) error, err error) {
 	}, err
 }
 
-// A format writes IDs of one type one way.
-type format[ID any] struct {
-	name   string
-	append func(b []byte, id ID) []byte
-}
-
-// formatOf returns the format that the user chose. The error lists all formats.
-func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		if names[i] = f.name; name == f.name {
-			return f, nil
-		}
-	}
-	return format[ID]{}, fmt.Errorf("--format %q: want %s", name, oneOf(names))
-}
-
-var randflakeFormats = append(formatsOf(func(b []byte, id randflake.ID) []byte { return binary.LittleEndian.AppendUint64(b, uint64(id)) }),
-	format[randflake.ID]{"int", func(b []byte, id randflake.ID) []byte { return append(strconv.AppendInt(b, int64(id), 10), '\n') }},
-	format[randflake.ID]{"hex", func(b []byte, id randflake.ID) []byte { return appendHex(b, uint64(id)) }})
-
-var snowflakeFormats = append(formatsOf(func(b []byte, id snowflake.ID) []byte { return binary.BigEndian.AppendUint64(b, uint64(id)) }),
-	format[snowflake.ID]{"int", func(b []byte, id snowflake.ID) []byte { return append(strconv.AppendUint(b, uint64(id), 10), '\n') }},
-	format[snowflake.ID]{"hex", func(b []byte, id snowflake.ID) []byte { return appendHex(b, uint64(id)) }},
-	format[snowflake.ID]{"base32", func(b []byte, id snowflake.ID) []byte { return append(append32(b, id), '\n') }},
-	format[snowflake.ID]{"base58", func(b []byte, id snowflake.ID) []byte { return append(append58(b, id), '\n') }},
-	format[snowflake.ID]{"base62", func(b []byte, id snowflake.ID) []byte { return append(append62(b, id), '\n') }})
-
-var ulidFormats = append(formatsOf(func(b []byte, id ulid.ID) []byte { return append(b, id[:]...) }),
-	format[ulid.ID]{"uuid", func(b []byte, id ulid.ID) []byte { return append(append(b, ulid.FormatUUID(id)...), '\n') }})
-
-// formatsOf returns the formats that all kinds of IDs have.
-func formatsOf[ID interface {
-	AppendText([]byte) ([]byte, error)
-}](binary func(b []byte, id ID) []byte) []format[ID] {
-	// Their errors are always nil.
-	text := func(b []byte, id ID) []byte { b, _ = id.AppendText(b); return b }
-	return []format[ID]{
-		{"text", func(b []byte, id ID) []byte { return append(text(b, id), '\n') }},
-		{"json", func(b []byte, id ID) []byte { return append(text(append(b, '"'), id), "\"\n"...) }},
-		{"binary", binary},
-	}
-}
-
-func appendHex(b []byte, id uint64) []byte {
-	digits := binary.BigEndian.AppendUint64(nil, id)
-	return append(hex.AppendEncode(append(b, "0x"...), digits), '\n')
-}
-
 // mostNodes is how many nodes the command leases at most: they make 537 million IDs a second.
 const mostNodes = 4096
 
@@ -237,7 +185,8 @@ func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) func(ctx context.
 	return func(ctx context.Context, ids []ID) (n int, err error) {
 		for end := time.Now().Add(storeTimeout); ; {
 			more, err := keeper.Generator().FillWait(ctx, ids[n:])
-			if n += more; !errors.Is(err, randflake.ErrLeaseEnded) {
+			n += more
+			if !errors.Is(err, randflake.ErrLeaseEnded) {
 				return n, err
 			}
 			if more > 0 {

@@ -34,9 +34,7 @@ import (
 func formatNamed[ID any](t *testing.T, all []format[ID], name string) format[ID] {
 	t.Helper()
 	f, err := formatOf(all, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return f
 }
 
@@ -111,9 +109,7 @@ func TestClosedOutput(t *testing.T) {
 func cipherOf(t *testing.T, dir string) *randflake.Cipher {
 	t.Helper()
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return randflake.NewCipher(secret)
 }
 
@@ -164,9 +160,7 @@ func TestProgress(t *testing.T) {
 			{100*time.Second - 5*progressPause, 6, "\r100%  10 of 10 IDs, 0 a second, 0s left"},
 		} {
 			time.Sleep(step.pause)
-			if err := m.write(t.Context(), nil, step.n); err != nil {
-				t.Fatal(err)
-			}
+			check(t, m.write(t.Context(), nil, step.n))
 			if screen.String() != step.want {
 				t.Errorf("%q, want %q", &screen, step.want)
 			}
@@ -221,17 +215,11 @@ func homeSpace(t *testing.T) (*lease.Space, randflake.Secret, *atomic.Int64) {
 	t.Helper()
 	dir, ahead := newHome(t), new(atomic.Int64)
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	engine, err := file.New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	space, err := lease.Open(t.Context(), engine, lease.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { space.Close() })
 	return space, secret, ahead
 }
@@ -241,9 +229,7 @@ func keepOne(t *testing.T, space *lease.Space, secret randflake.Secret, ahead *a
 	t.Helper()
 	keeper, err := lease.Keep(t.Context(), space, secret, lease.WithLogger(slog.New(slog.DiscardHandler)),
 		lease.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { keeper.Close() })
 	return keeper
 }
@@ -309,14 +295,10 @@ func TestFillingWithoutALease(t *testing.T) {
 				return c.On(ctx, e)
 			})
 			space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer space.Close()
 			keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer keeper.Close()
 			away.Store(true)
 			time.Sleep(time.Hour)
@@ -393,9 +375,7 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 		})
 	}
 	keeper, err := keep(5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer keeper.Close()
 	if l := keeper.Generator().Lease(); l.LastNode-l.FirstNode+1 != 4 {
 		t.Errorf("lease %+v, want 4 nodes", l)
@@ -540,9 +520,7 @@ func TestLayoutWrittenOut(t *testing.T) {
 func layoutOf(t *testing.T, name string) *snowflake.Layout {
 	t.Helper()
 	layout, err := snowflake.ParseLayout(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return layout
 }
 
@@ -575,17 +553,11 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine, err := file.New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	space, err := lease.Open(t.Context(), engine, lease.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	keeper, err := snowflake.Keep(t.Context(), space, layout, snowflake.Leasing(lease.WithLogger(slog.New(slog.DiscardHandler))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer keeper.Close()
 	var out bytes.Buffer
 	if err := newMinter(n, 1, formatNamed(t, snowflakeFormats, "text"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil {
@@ -598,9 +570,7 @@ func TestSnowflakesWaitForTheirTurn(t *testing.T) {
 	units := make(map[time.Time]int)
 	for _, id := range ids {
 		p, err := layout.Inspect(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if units[p.Time]++; units[p.Time] > 128 {
 			t.Fatalf("%d IDs at %v", units[p.Time], p.Time)
 		}

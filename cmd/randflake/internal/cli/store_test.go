@@ -42,6 +42,11 @@ func TestStores(t *testing.T) {
 		{"store info missing", 1, "no such space"},
 		{"next a --store missing", 1, "randflake store init missing"},
 		{"store init --new ids", 0, "made a new secret in ids/secret\nmade space \"default\" in "},
+		{"sql --dialect postgres --default --node 131071 --store ids", 1, "leases all nodes, and can't give one up: in a space that was made with --nodes 131071, node 131071 is free"},
+		{"store init --new --nodes 131071 --secret-file ids/secret spare", 0, "leases begin at once\n"},
+		{"store info spare --secret-file ids/secret", 0, "ok     65535 nodes are leased while no data was lost, and 64 times 1024 are a reserve for the minutes after a loss\n"},
+		{"sql --dialect postgres --default --node 131071 --store spare", 0, "node int NOT NULL DEFAULT 131071 CHECK"},
+		{"sql --dialect mysql --default --node 131070 --store spare", 1, "leases node 131070: want one from 131071 to 131071"},
 		{"store init --new ids", 1, "never replaced"},
 		{"store init --if-missing ids", 0, "exists"},
 		{"store info ids", 0, "ok     the secret is that of the space\n"},
@@ -160,14 +165,10 @@ func TestModes(t *testing.T) {
 func damage(t *testing.T, dir, name, value string) {
 	t.Helper()
 	engine, err := file.New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer engine.Close()
 	found, err := engine.Read(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	answer, err := engine.Swap(t.Context(), found.Entries, []lease.Entry{{Name: name, Value: []byte(value)}})
 	if err != nil || !answer.Swapped {
 		t.Fatalf("%+v, %v", answer, err)
@@ -202,14 +203,10 @@ func TestInfoOfCrowdedSpace(t *testing.T) {
 	for taken := range 11 {
 		if taken > 0 {
 			space, err := url.Open(t.Context(), dir, lease.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			present := space.Limits().WindowOf(time.Now())
 			_, err = space.Take(t.Context(), present, present, 1)
-			if err := errors.Join(err, space.Close()); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(err, space.Close()))
 		}
 		r := call(t, "", "store", "info", dir)
 		want := fmt.Sprintf("ok     nodes of the present window that are leased: %d\n", taken)
@@ -286,12 +283,8 @@ func TestOutput(t *testing.T) {
 func TestLossNotNoted(t *testing.T) {
 	dir := newHome(t)
 	copied := dir + "-copy"
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.RemoveAll(dir), os.Rename(copied, dir)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(copied, os.DirFS(dir)))
+	check(t, errors.Join(os.RemoveAll(dir), os.Rename(copied, dir)))
 	r := call(t, "", "store", "info", dir)
 	if r.code != exitFailed || !strings.Contains(r.out, "wrong  data was lost, which is not noted yet: ") {
 		t.Errorf("%+v", r)
@@ -335,12 +328,8 @@ func TestSignals(t *testing.T) {
 		var said strings.Builder
 		cmd.Stderr = &said
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, cmd.Start())
 		io.ReadFull(out, make([]byte, 1000))
 		end(cmd, out)
 		err = cmd.Wait()

@@ -50,6 +50,9 @@ func TestUsageErrors(t *testing.T) {
 		{"mask --secret-file= 1", []string{"not an empty string"}},
 		{"convert --to binary 0", []string{`"binary"`, "want text, int, unsigned or hex"}},
 		{"sql", []string{"--dialect is missing", "postgres or mysql"}},
+		{"sql --dialect postgres --default", []string{"--node is missing", "such as 131071"}},
+		{"sql --dialect postgres --default --node 131072", []string{"want 0 to 131071"}},
+		{"sql --dialect postgres --node 131071", []string{"--node and --store are for --default"}},
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
 		{"next a -n=-1", []string{"want a whole number of 1 or more"}},
 		{"next Orders --store DIR", []string{"want a name of 1 to 57 of a-z"}},
@@ -142,17 +145,18 @@ func TestMessages(t *testing.T) {
 func TestTexts(t *testing.T) {
 	isolate(t)
 	for args, wanted := range map[string][]string{
-		"":                        {"Unique IDs: 64 bits", "Secrets, stores and counters:"},
-		"help":                    {"Unique IDs: 64 bits"},
-		"help stores":             {"All programs that make IDs with one secret"},
-		"secret":                  {"Make a secret, or derive one of another.", "derive"},
-		"counter":                 {"list", "create", "set"},
-		"version":                 {"randflake ", "stores    file sqlite ", "kinds     randflake snowflake ulid\n", "platform  "},
-		"sql --dialect postgres":  {"CREATE", "randflake_time", "randflake_unmask"},
-		"sql --dialect mysql":     {"CREATE", "randflake_time", "randflake_unmask"},
-		"completion bash":         {"complete"},
-		"__complete new --layout": {"twitter\n", "javascript53\n"},
-		"__complete new --kind ":  {"randflake\n", "ulid\n"},
+		"":                                       {"Unique IDs: 64 bits", "Secrets, stores and counters:"},
+		"help":                                   {"Unique IDs: 64 bits"},
+		"help stores":                            {"All programs that make IDs with one secret"},
+		"secret":                                 {"Make a secret, or derive one of another.", "derive"},
+		"counter":                                {"list", "create", "set"},
+		"version":                                {"randflake ", "stores    file sqlite ", "kinds     randflake snowflake ulid\n", "platform  "},
+		"sql --dialect postgres":                 {"CREATE", "randflake_time", "randflake_unmask"},
+		"sql --dialect mysql":                    {"CREATE", "randflake_time", "randflake_unmask"},
+		"sql --dialect mysql --default --node 0": {"randflake_unmask", "randflake_next", "node INT NOT NULL DEFAULT 0 CHECK"},
+		"completion bash":                        {"complete"},
+		"__complete new --layout":                {"twitter\n", "javascript53\n"},
+		"__complete new --kind ":                 {"randflake\n", "ulid\n"},
 	} {
 		words := strings.Fields(args)
 		if strings.HasPrefix(args, "__complete") {

@@ -1,4 +1,4 @@
-// Package dialect writes functions that open, mask and unmask IDs in the languages of databases. The cipher in them is
+// Package dialect writes functions that open, make, mask and unmask IDs in the languages of databases. The cipher in them is
 // described once, by expressions that each dialect spells in its own operators. A template has what is around them.
 //
 // The cipher's four words a, b, c, d are one integer, s, with a in its lowest 16 bits. Expressions work on both branches at
@@ -21,11 +21,20 @@ var Names = []string{"postgres", "mysql"}
 
 // Text returns the functions for one of Names.
 func Text(name string) string {
+	return strings.NewReplacer(dialects[name].expressions()...).Replace(template(name))
+}
+
+// Default returns what makes IDs of a node, which nobody else may have, as the default of columns. It needs the functions of Text.
+func Default(name string, node uint32) string {
+	return strings.ReplaceAll(template(name+"-default"), "{{node}}", fmt.Sprint(node))
+}
+
+func template(name string) string {
 	text, err := templates.ReadFile(name + ".sql")
 	if err != nil {
-		panic(err) // never: each of Names has its file
+		panic(err) // never: each of Names has its files
 	}
-	return strings.NewReplacer(dialects[name].expressions()...).Replace(string(text))
+	return string(text)
 }
 
 // A dialect has the formats of what dialects write in different ways.
@@ -39,12 +48,18 @@ type dialect struct {
 
 var dialects = map[string]dialect{
 	"postgres": {
-		with: "(%s # %s)", turn: "(((%[1]s << 16) | %[1]s) >> %[2]d & " + words + ")", id: "id",
-		word: "(get_byte(b, %[1]d) << 8 | get_byte(b, %[1]d + 1))::bigint", high: "-4294967296",
+		with: "(%s # %s)",
+		turn: "(((%[1]s << 16) | %[1]s) >> %[2]d & " + words + ")",
+		id:   "id",
+		word: "(get_byte(b, %[1]d) << 8 | get_byte(b, %[1]d + 1))::bigint",
+		high: "-4294967296",
 	},
 	"mysql": {
-		with: "(%s ^ %s)", turn: "(((%s * 65537) >> %d) & " + words + ")", id: "CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED)",
-		word: "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)", high: "18446744069414584320",
+		with: "(%s ^ %s)",
+		turn: "(((%s * 65537) >> %d) & " + words + ")",
+		id:   "CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED)",
+		word: "CAST(CONV(SUBSTR(secret, 2 * %d + 1, 4), 16, 10) AS UNSIGNED)",
+		high: "18446744069414584320",
 	},
 }
 
@@ -71,26 +86,42 @@ func (d dialect) mix(target string) string {
 	return d.xor(swapped, do(d.xor("s", join("t", "t")), "&", target))
 }
 
-// expressions returns what stands for what in a template.
+// expressions returns what stands for what in a template, by turns.
 func (d dialect) expressions() []string {
+	// Of a round and its inverse; t is a and c after the round, and b and d before it.
+	round := join("t", d.xor(d.rol(bd("s"), 2), "t"))
+	before := do(do(ac("s"), "+", above), "-", "t")
+	unround := join(d.rol(ac(before), 7), "t")
+	mixed := ac(d.xor("s", do("s", ">>", "16"))) // a ^ b and c ^ d
+	return []string{
+		"{{load}}", d.swap(d.id),
+		"{{store}}", d.swap("s"),
+		"{{round t}}", ac(do(d.rol(ac("s"), 9), "+", bd("s"))),
+		"{{round}}", round,
+		"{{unround t}}", d.rol(mixed, 14),
+		"{{unround}}", unround,
+		"{{mix t}}", d.rol(mixed, 8),
+		"{{mix}}", d.mix(low),
+		"{{unmix}}", d.mix(d.high),
+		"{{keys}}", d.keys(),
+	}
+}
+
+// keys returns the tables of a recursive query for the round keys.
+func (d dialect) keys() string {
 	var secret, w []string
 	for n := range 8 {
 		secret = append(secret, fmt.Sprintf(d.word, 2*n))
 		w = append(w, fmt.Sprintf("w%d", n))
 	}
-	// Of a round and its inverse; t is a and c after the round, and b and d before it. In the linear layer t is a ^ b and c ^ d, rotated.
-	ab := ac(d.xor("s", do("s", ">>", "16")))
-	round := join("t", d.xor(d.rol(bd("s"), 2), "t"))
-	unround := join(d.rol(ac(do(do(ac("s"), "+", above), "-", "t")), 7), "t")
-	return []string{
-		"{{load}}", d.swap(d.id), "{{store}}", d.swap("s"),
-		"{{round t}}", ac(do(d.rol(ac("s"), 9), "+", bd("s"))), "{{round}}", round,
-		"{{unround t}}", d.rol(ab, 14), "{{unround}}", unround,
-		"{{mix t}}", d.rol(ab, 8), "{{mix}}", d.mix(low), "{{unmix}}", d.mix(d.high),
-		"{{keys}}", strings.NewReplacer("{{start}}", strings.Join(secret, ", "), "{{next}}", d.next(w),
-			"{{w0}}", key("p.w0", "p.w1", "q.w0", "q.w1"), "{{w2}}", key("p.w2", "p.w3", "q.w2", "q.w3"),
-			"{{w4}}", key("p.w4", "p.w5", "q.w4", "q.w5"), "{{last}}", key("w0", "w1", "w2", "w3")).Replace(keys),
-	}
+	return strings.NewReplacer(
+		"{{start}}", strings.Join(secret, ", "),
+		"{{next}}", d.next(w),
+		"{{w0}}", key("p.w0", "p.w1", "q.w0", "q.w1"),
+		"{{w2}}", key("p.w2", "p.w3", "q.w2", "q.w3"),
+		"{{w4}}", key("p.w4", "p.w5", "q.w4", "q.w5"),
+		"{{last}}", key("w0", "w1", "w2", "w3"),
+	).Replace(keys)
 }
 
 // next returns the words that the key schedule has after the words w, in turn i + 1.
@@ -98,7 +129,16 @@ func (d dialect) next(w []string) string {
 	sum := func(a, b string) string { return do(do(a, "+", b), "&", "65535") }
 	x := sum(d.rol(w[0], 9), w[1])
 	y := d.xor(d.rol(w[1], 2), x)
-	return strings.Join([]string{w[6], sum(w[7], "(i + 1)"), x, y, sum(w[2], x), sum(w[3], y), w[4], w[5]}, ", ")
+	return strings.Join([]string{
+		w[6],
+		sum(w[7], "(i + 1)"),
+		x,
+		y,
+		sum(w[2], x),
+		sum(w[3], y),
+		w[4],
+		w[5],
+	}, ", ")
 }
 
 func key(a, b, c, d string) string {

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/cmd/randflake/internal/dialect"
+	"github.com/randflake/randflake/lease"
+)
+
+func (t *tool) sqlCommand() *cobra.Command {
+	var name string
+	var byDefault bool
+	var h home
+	node := int64(-1)
+	cmd := &cobra.Command{
+		Use:   "sql",
+		Short: "print SQL functions that open, make and mask IDs",
+		Long: `Print SQL functions that open Randflake IDs and mask sortable ones, without an
+extension: randflake_time(id, key), randflake_node and randflake_sequence,
+randflake_mask and randflake_unmask, and others for texts. The dialects are
+postgres, and mysql for MariaDB. The output contains no secret.
+
+With --default there is randflake_next() too, for the default of columns. Its
+node must be one that the space does not lease, as 131071 of one that was made
+with "randflake store init --nodes 131071 --secret-file FILE", and that no other
+database has. With --store it is looked up whether the space leases it.`,
+		Example: `  randflake sql --dialect postgres | psql -1f - shop
+  randflake sql --dialect postgres --default --node 131071 | psql -1f - shop`,
+		Args: noOperands,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case name == "":
+				return wrong(cmd, "--dialect is missing: want %s", oneOf(dialect.Names))
+			case !byDefault && (node >= 0 || h.store != ""):
+				return wrong(cmd, "--node and --store are for --default")
+			case !byDefault:
+				return t.print("%s", dialect.Text(name))
+			case node < 0:
+				return wrong(cmd, "--node is missing: want one that no space leases and no other database has, such as %d", randflake.MaxNode)
+			}
+			if h.store != "" {
+				if err := h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return spares(ctx, space, node) }); err != nil {
+					return err
+				}
+			}
+			return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node)))
+		},
+	}
+	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)
+	cmd.Flags().BoolVar(&byDefault, "default", false, "print randflake_next() too, for the default of columns")
+	cmd.Flags().Var(value{"NODE", func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n > randflake.MaxNode {
+			return fmt.Errorf("want 0 to %d", randflake.MaxNode)
+		}
+		node = int64(n)
+		return nil
+	}}, "node", "the node of these IDs")
+	storeFlag(cmd, &h)
+	return cmd
+}
+
+// spares fails if a space can lease a node.
+func spares(ctx context.Context, space *lease.Space, node int64) error {
+	info, err := space.Info(ctx)
+	switch {
+	case err != nil:
+		return err
+	case info.Nodes > randflake.MaxNode:
+		return fmt.Errorf("%s leases all nodes, and can't give one up: in a space that was made with --nodes %d, node %d is free", space, randflake.MaxNode, randflake.MaxNode)
+	case node < int64(info.Nodes):
+		return fmt.Errorf("%s leases node %d: want one from %d to %d", space, node, info.Nodes, randflake.MaxNode)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/lease"
+)
+
+func (t *tool) storeInfoCommand() *cobra.Command {
+	var h home
+	cmd := &cobra.Command{
+		Use:   "info [STORE]",
+		Short: "say how a space is, and what is wrong with it",
+		Long: `Say how a space is: its limits, whether its secret is this one, how many nodes of
+the present window are leased, whether data was lost and since when leases go
+on, whether it is retired, which counters wait to be set. The exit status is 1 if
+something is wrong.`,
+		Example: "  randflake store info --store postgres://app@db/shop --secret-file secret",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return t.printInfo(ctx, &h, space) })
+		},
+	}
+	storeOperand(cmd, &h)
+	secretFlag(cmd, &h.secret)
+	return cmd
+}
+
+// Findings are lines on what is good about a space and what is wrong with it.
+type findings struct {
+	*tool
+	good, bad []string
+}
+
+func (f *findings) ok(format string, args ...any) {
+	f.good = append(f.good, "ok     "+f.inLine(fmt.Sprintf(format, args...))+"\n")
+}
+
+func (f *findings) wrong(format string, args ...any) {
+	f.bad = append(f.bad, "wrong  "+f.inLine(fmt.Sprintf(format, args...))+"\n")
+}
+
+// printInfo prints what is good about a space and then what is wrong.
+func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error {
+	f := &findings{tool: t}
+	info, err := space.Info(ctx)
+	switch {
+	case err != nil && info.Nodes == 0:
+		return err
+	case err != nil:
+		f.wrong("%v", err)
+	}
+	f.limits(space, info)
+	f.beginning(h, info)
+	f.secret(h, space, info)
+	f.counters(ctx, space)
+	if err := t.print("%s", strings.Join(append(f.good, f.bad...), "")); err != nil || len(f.bad) == 0 {
+		return err
+	}
+	return errReported
+}
+
+func (f *findings) limits(space *lease.Space, info lease.Info) {
+	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+	if info.Reserve > 0 {
+		f.ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
+	}
+	f.ok("nodes of the present window that are leased: %d", info.Taken)
+	if !info.Time.IsZero() {
+		ahead := time.Until(info.Time).Round(time.Millisecond)
+		where := "ahead of"
+		if ahead < 0 {
+			where = "behind"
+		}
+		f.ok("the server's clock is %v %s this one", ahead.Abs(), where)
+	}
+}
+
+// beginning says since when nodes are leased, and how many of them are left.
+func (f *findings) beginning(h *home, info lease.Info) {
+	if info.Lost != "" {
+		f.wrong("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, h)
+	}
+	most := info.Main
+	now := time.Now()
+	switch {
+	case info.Retired && info.Successor == "":
+		f.wrong("it is retired, and grants nothing any more: move it with randflake store move %s NEW", h)
+	case info.Retired:
+		f.wrong("it is retired, and grants nothing any more: use %s", info.Successor)
+	case !now.Before(info.Low):
+	case info.Opens.IsZero():
+		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Low), info.Why)
+	case now.Before(info.Opens):
+		f.wrong("no lease is granted before %s: %s: wait until then: programs go on under the leases that they have", clockTime(info.Opens), info.Why)
+	default:
+		most = info.Reserve
+		f.ok("until %s leases are of the reserve: %s", clockTime(info.Low), info.Why)
+	}
+	if 10*uint64(info.Taken) > 9*uint64(most) {
+		f.wrong("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, most)
+	}
+	if info.Losses > 0 {
+		f.ok("losses of data: %d, the last one: %s", info.Losses, info.Why)
+	}
+}
+
+func (f *findings) secret(h *home, space *lease.Space, info lease.Info) {
+	secret, err := h.readSecret()
+	if err != nil {
+		if h.secret.known() && !errors.Is(err, fs.ErrNotExist) {
+			f.wrong("%v", err)
+		}
+		return
+	}
+	check := secret.CheckValue()
+	err = space.CheckSecret(check)
+	switch {
+	case err != nil:
+		f.wrong("%v", err)
+	case info.Check == hex.EncodeToString(check[:]):
+		f.ok("the secret is that of the space")
+	default:
+		f.ok("it is for IDs of any secret")
+	}
+}
+
+func (f *findings) counters(ctx context.Context, space *lease.Space) {
+	counters, err := countersOf(ctx, space, "")
+	if err != nil {
+		f.wrong("%v", err)
+	}
+	var waiting []string
+	for _, c := range counters {
+		if c.Lost {
+			waiting = append(waiting, c.Name)
+		}
+	}
+	if n := len(waiting); n > 0 {
+		f.wrong("%d counters give no number until they are set, as data was lost: %s: run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
+	}
+}

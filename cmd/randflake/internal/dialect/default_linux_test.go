@@ -1,0 +1,461 @@
+package dialect
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A maker is a database with a column whose default are IDs, and a table test_clock, which says how far its clock is ahead.
+type maker struct {
+	*sql.DB
+	name   string
+	secret randflake.Secret
+	cipher *randflake.Cipher
+	series string // numbers from 1 to %d
+	again  string // brings the cursor to the clock's second, where a call doesn't
+	copies func(t *testing.T, from, to string)
+	open   func(t *testing.T, name, statements string) *sql.DB
+	server interface {
+		Kill() error
+		Start() error
+	}
+}
+
+// nothing is a statement that does nothing.
+const nothing = "SELECT 1"
+
+// onMakers runs a test on a new database of each server.
+func onMakers(t *testing.T, test func(t *testing.T, m *maker)) {
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, newPostgres(t)) })
+	t.Run("MariaDB", func(t *testing.T) { test(t, newMariaDB(t)) })
+}
+
+const (
+	clockTable = "CREATE TABLE test_clock (ahead bigint); INSERT INTO test_clock VALUES (0);\n"
+	ahead      = "(SELECT ahead FROM test_clock)"
+)
+
+func newPostgres(t *testing.T) *maker {
+	m := newMaker(&maker{series: "generate_series(1, %d)", again: nothing, copies: copyPostgres, open: openPostgres, server: postgresServer})
+	functions := strings.Replace(Default("postgres", randflake.MaxNode), "clock_timestamp()", "clock_timestamp() + interval '1 s' * "+ahead, 1)
+	m.DB = m.open(t, m.name, clockTable+Text("postgres")+functions+"INSERT INTO randflake_default (secret) VALUES ('"+m.secret.Hex()+"');"+
+		"CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int)")
+	return m
+}
+
+func newMariaDB(t *testing.T) *maker {
+	m := newMaker(&maker{series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, open: openMariaDB, server: mariaDB})
+	functions := strings.Replace(Default("mysql", randflake.MaxNode), "UNIX_TIMESTAMP()", ahead+" + UNIX_TIMESTAMP()", 1)
+	functions = strings.Replace(functions, "DIV 10000000;", "DIV 10000000 + "+ahead+";", 1)
+	m.DB = m.open(t, m.name, clockTable+Text("mysql")+functions+"INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('"+m.secret.Hex()+"'));"+
+		"CREATE TABLE ids (id BIGINT, item INT);"+
+		"CREATE TRIGGER row_ids BEFORE INSERT ON ids FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next())")
+	m.do(t, m.again)
+	return m
+}
+
+func newMaker(m *maker) *maker {
+	m.name = fmt.Sprintf("made%d", rand.Uint32())
+	m.secret = randflake.NewSecret()
+	m.cipher = randflake.NewCipher(m.secret)
+	return m
+}
+
+func openPostgres(t *testing.T, name, statements string) *sql.DB {
+	address, err := url.Parse(postgresServer.URL())
+	must(t, err)
+	server, err := sql.Open("pgx", address.String())
+	must(t, err)
+	defer server.Close()
+	_, err = server.Exec("CREATE DATABASE " + name)
+	must(t, err)
+	address.Path = name
+	db, err := sql.Open("pgx", address.String())
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	_, err = db.Exec(statements)
+	must(t, err)
+	return db
+}
+
+func openMariaDB(t *testing.T, name, statements string) *sql.DB {
+	_, err := mariaDB.Do("CREATE DATABASE " + name + "; USE " + name + ";\n" + statements)
+	must(t, err)
+	config := configOf(t)
+	config.DBName = name
+	db, err := sql.Open("mysql", config.FormatDSN())
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// configOf returns how the driver connects to MariaDB.
+func configOf(t *testing.T) *mysql.Config {
+	address, err := url.Parse(mariaDB.URL())
+	must(t, err)
+	config := mysql.NewConfig()
+	config.Net, config.Addr, config.DBName, config.User = "tcp", address.Host, address.Path[1:], address.User.Username()
+	config.Passwd, _ = address.User.Password()
+	return config
+}
+
+func copyPostgres(t *testing.T, from, to string) {
+	url := postgresServer.URL()
+	shell(t, `pg_dump "$1" | psql -qv ON_ERROR_STOP=1 "$2" >/dev/null`, strings.Replace(url, "/postgres?", "/"+from+"?", 1), strings.Replace(url, "/postgres?", "/"+to+"?", 1))
+}
+
+func copyMariaDB(t *testing.T, from, to string) {
+	config := configOf(t)
+	host, port, _ := strings.Cut(config.Addr, ":")
+	t.Setenv("MYSQL_PWD", config.Passwd)
+	shell(t, `set -- "$1" "$2" --no-defaults --user=root --host="$3" --port="$4"
+		mariadb-dump "${@:3}" --routines --events "$1" | mariadb "${@:3}" "$2"`, from, to, host, port)
+}
+
+func shell(t *testing.T, script string, args ...string) {
+	t.Helper()
+	out, err := exec.Command("bash", append([]string{"-eo", "pipefail", "-c", script, "bash"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", script, err, out)
+	}
+}
+
+func (m *maker) do(t *testing.T, statement string) {
+	t.Helper()
+	_, err := m.Exec(statement)
+	must(t, err)
+}
+
+// ids returns what a query of IDs answers, some of them before an error.
+func (m *maker) ids(query string, args ...any) (ids []randflake.ID, err error) {
+	rows, err := m.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id randflake.ID
+		if err := rows.Scan(&id); err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// next has n IDs made by one statement.
+func (m *maker) next(n int) ([]randflake.ID, error) {
+	return m.ids("SELECT randflake_next() FROM " + fmt.Sprintf(m.series, n) + " AS n")
+}
+
+// setClock sets how many seconds the clock is ahead.
+func (m *maker) setClock(t *testing.T, ahead int) {
+	t.Helper()
+	m.do(t, fmt.Sprintf("UPDATE test_clock SET ahead = %d", ahead))
+	m.do(t, m.again)
+}
+
+// wantUnique wants no ID twice, and at least one.
+func wantUnique(t *testing.T, ids []randflake.ID) {
+	t.Helper()
+	slices.Sort(ids)
+	if n := len(slices.Compact(slices.Clone(ids))); n < len(ids) || n == 0 {
+		t.Errorf("%d of %d IDs are repeats", len(ids)-n, len(ids))
+	}
+}
+
+// together runs work in 8 goroutines, and returns all that they made.
+func together(work func(client int) []randflake.ID) (all []randflake.ID) {
+	var wg sync.WaitGroup
+	made := make([][]randflake.ID, 8)
+	for client := range made {
+		wg.Go(func() { made[client] = work(client) })
+	}
+	wg.Wait()
+	return slices.Concat(made...)
+}
+
+// TestDefault: clients have the database make IDs, while a program makes some under a node that its space leases.
+func TestDefault(t *testing.T) {
+	onMakers(t, func(t *testing.T, m *maker) {
+		n := 1_000_000
+		if testing.Short() {
+			n = 20_000
+		}
+		if m.again != nothing {
+			n /= 5 // it is slower by as much
+			_, err := mariaDB.Do("SET GLOBAL event_scheduler = ON")
+			must(t, err)
+			defer mariaDB.Do("SET GLOBAL event_scheduler = OFF")
+		}
+		space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true, Limits: lease.Limits{Nodes: randflake.MaxNode}})
+		must(t, err)
+		keeper, err := lease.Keep(t.Context(), space, m.secret)
+		must(t, err)
+		defer keeper.Close()
+		begin := time.Now()
+		app := make([]randflake.ID, n)
+		together(func(client int) (ids []randflake.ID) {
+			for i := range app {
+				if client > 0 || t.Failed() {
+					break
+				}
+				app[i], err = keeper.Generator().Wait(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			for range n / 8 / 500 {
+				_, err := m.Exec("INSERT INTO ids (item) SELECT 1 FROM " + fmt.Sprintf(m.series, 500) + " AS n")
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			return nil
+		})
+		stored, err := m.ids("SELECT id FROM ids")
+		must(t, err)
+		if len(stored) != n/8/500*8*500 {
+			t.Errorf("%d IDs are stored", len(stored))
+		}
+		for _, id := range stored {
+			f := m.cipher.Inspect(id)
+			if f.Node != randflake.MaxNode || f.Time.Before(begin.Add(-11*time.Second)) || f.Time.After(time.Now()) {
+				t.Fatalf("%v is %+v", id, f)
+			}
+		}
+		wantUnique(t, append(app, stored...))
+	})
+}
+
+// TestDefaultClock: the clock jumps by hours while clients call. IDs are refused while it is behind, and none comes twice.
+func TestDefaultClock(t *testing.T) {
+	jumps := 200
+	if testing.Short() {
+		jumps = 20
+	}
+	onMakers(t, func(t *testing.T, m *maker) {
+		_, err := m.next(1)
+		must(t, err)
+		m.setClock(t, -3600)
+		_, err = m.next(1)
+		if err == nil || !strings.Contains(err.Error(), "behind the newest ID") {
+			t.Errorf("an hour behind: %v", err)
+		}
+		ahead, newest, refused := 0, 0, 0
+		var all []randflake.ID
+		for range jumps {
+			m.setClock(t, ahead)
+			var mu sync.Mutex
+			all = append(all, together(func(int) (ids []randflake.ID) {
+				for range 3 {
+					more, err := m.next(20)
+					if err != nil && ahead >= newest {
+						t.Errorf("%d s ahead: %v", ahead, err)
+					}
+					if err != nil {
+						mu.Lock()
+						refused++
+						mu.Unlock()
+					}
+					ids = append(ids, more...)
+				}
+				return ids
+			})...)
+			newest = max(newest, ahead)
+			ahead += rand.IntN(8*3600) - 2*3600
+		}
+		if refused == 0 {
+			t.Error("no call was refused")
+		}
+		wantUnique(t, all)
+
+		// A server whose event does not run.
+		if m.again == nothing {
+			return
+		}
+		m.do(t, fmt.Sprintf("UPDATE test_clock SET ahead = %d", newest+3600))
+		_, err = m.next(1)
+		if err == nil || !strings.Contains(err.Error(), "event_scheduler") {
+			t.Errorf("without the event: %v", err)
+		}
+	})
+}
+
+// TestDefaultCrash: a server is killed while clients insert.
+func TestDefaultCrash(t *testing.T) {
+	onMakers(t, func(t *testing.T, m *maker) {
+		insert := func(n int) []randflake.ID {
+			return together(func(int) (ids []randflake.ID) {
+				for range n {
+					one, err := m.ids("INSERT INTO ids (item) VALUES (1) RETURNING id")
+					if err != nil {
+						break
+					}
+					ids = append(ids, one...)
+				}
+				return ids
+			})
+		}
+		made := make(chan []randflake.ID)
+		go func() { made <- insert(1_000_000) }()
+		for n := 0; n < 500; {
+			must(t, m.QueryRow("SELECT count(*) FROM ids").Scan(&n))
+		}
+		must(t, m.server.Kill())
+		before := <-made
+		must(t, m.server.Start())
+		m.do(t, m.again)
+		after := insert(100)
+		if len(after) != 800 {
+			t.Errorf("%d IDs after the crash, want 800", len(after))
+		}
+		wantUnique(t, append(before, after...))
+		stored, err := m.ids("SELECT id FROM ids")
+		must(t, err)
+		wantUnique(t, stored)
+	})
+}
+
+// TestDefaultCopies: a dump goes on in another database where it was, under a node that is to be changed, and in its own one after
+// eleven seconds.
+func TestDefaultCopies(t *testing.T) {
+	onMakers(t, func(t *testing.T, m *maker) {
+		all, err := m.next(1000)
+		must(t, err)
+		other := *m
+		other.DB = m.open(t, m.name+"_copy", nothing)
+		m.copies(t, m.name, m.name+"_copy")
+
+		other.do(t, fmt.Sprintf("UPDATE randflake_default SET node = %d", randflake.MaxNode-1))
+		for range 100 {
+			copied, err := other.next(10)
+			must(t, err)
+			if f := m.cipher.Inspect(copied[0]); f.Node != randflake.MaxNode-1 {
+				t.Fatalf("after the node was changed: %+v", f)
+			}
+			ours, err := m.next(10)
+			must(t, err)
+			all = append(append(all, copied...), ours...)
+		}
+
+		restored := *m
+		restored.DB = m.open(t, m.name+"_restored", nothing)
+		m.copies(t, m.name, m.name+"_restored")
+		ours, err := m.next(1000) // which the dump doesn't know
+		must(t, err)
+		restored.setClock(t, 11)
+		more, err := restored.next(1000)
+		must(t, err)
+		if f := m.cipher.Inspect(more[0]); f.Node != randflake.MaxNode {
+			t.Errorf("restored: %+v", f)
+		}
+		wantUnique(t, slices.Concat(all, ours, more))
+	})
+}
+
+// TestDefaultRefuses: there is one key, of a node that there is.
+func TestDefaultRefuses(t *testing.T) {
+	onMakers(t, func(t *testing.T, m *maker) {
+		for _, statement := range []string{
+			"INSERT INTO randflake_default SELECT * FROM randflake_default",
+			"UPDATE randflake_default SET node = 131072",
+			"UPDATE randflake_default SET node = -1",
+		} {
+			if _, err := m.Exec(statement); err == nil {
+				t.Errorf("%s succeeds", statement)
+			}
+		}
+		m.do(t, "DELETE FROM randflake_default")
+		_, err := m.next(1)
+		if err == nil || !strings.Contains(err.Error(), "no randflake") && !strings.Contains(err.Error(), "no secret") {
+			t.Errorf("without a key: %v", err)
+		}
+	})
+}
+
+// TestDefaultOwner: who inserts rows in PostgreSQL can't read the key nor lower the cursor, even where owners give everything away, and
+// whose functions come first in the caller's search_path doesn't matter.
+func TestDefaultOwner(t *testing.T) {
+	m := newPostgres(t)
+	m.SetMaxOpenConns(1)
+	m.do(t, `CREATE ROLE app; CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT USAGE ON SCHEMA own TO app`)
+	m.do(t, Text("postgres")+Default("postgres", 7)+"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
+	m.do(t, `SET ROLE app; CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
+		SET search_path = evil, pg_catalog`)
+	made, err := m.ids("INSERT INTO own.ids (item) VALUES (1) RETURNING id")
+	must(t, err)
+	if f := m.cipher.Inspect(made[0]); f.Node != 7 || time.Since(f.Time).Abs() > time.Hour {
+		t.Errorf("%v is %+v", made[0], f)
+	}
+	for _, statement := range []string{
+		"SELECT secret FROM own.randflake_default",
+		"UPDATE own.randflake_default SET node = 8",
+		"TRUNCATE own.randflake_default",
+		"SELECT setval('own.randflake_cursor', 1)",
+		"SELECT last_value FROM own.randflake_cursor",
+	} {
+		if _, err := m.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+}
+
+// TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no nextval. A session whose call is cancelled
+// there keeps no lock.
+func TestDefaultLocks(t *testing.T) {
+	m := newPostgres(t)
+	session, err := m.Conn(t.Context())
+	must(t, err)
+	defer session.Close()
+	var pid int
+	must(t, session.QueryRowContext(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
+	clock := 100 // so that there is a setval
+	for _, hold := range []string{
+		"SELECT pg_advisory_xact_lock_shared(8241990155188150635)", // setval waits for it
+		"SELECT pg_advisory_xact_lock(8241990155188150635)",        // nextval waits for it
+		"ALTER SEQUENCE randflake_cursor CACHE 1",                  // nextval waits for it, under its lock
+	} {
+		m.setClock(t, clock)
+		clock = 95 // so that there is none
+		tx, err := m.Begin()
+		must(t, err)
+		_, err = tx.Exec(hold)
+		must(t, err)
+		called := make(chan error, 1)
+		go func() {
+			_, err := session.ExecContext(t.Context(), "SELECT randflake_next()")
+			called <- err
+		}()
+		for waits := false; !waits && len(called) == 0; {
+			must(t, m.QueryRow("SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE pid = $1", pid).Scan(&waits))
+		}
+		m.do(t, fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid))
+		if err := <-called; err == nil || !strings.Contains(err.Error(), "57014") {
+			t.Errorf("%s: %v, want that the call waited, and was cancelled", hold, err)
+		}
+		must(t, tx.Rollback())
+		var locks int
+		must(t, m.QueryRow("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = $1", pid).Scan(&locks))
+		if locks != 0 {
+			t.Fatalf("%s: %d locks are left", hold, locks)
+		}
+		_, err = session.ExecContext(t.Context(), "SELECT randflake_next()")
+		must(t, err)
+	}
+}

@@ -1,0 +1,42 @@
+
+-- IDs in a trigger, as MariaDB has no such functions in a DEFAULT, under a node that nobody else has:
+--   CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next());
+-- The owner gives the secret once, and has the event below run:
+--   LOAD DATA LOCAL INFILE 'secret' INTO TABLE randflake_default (@secret) SET round_keys = randflake_keys(@secret);
+--   SET GLOBAL event_scheduler = ON;
+CREATE TABLE randflake_default (
+  one_row BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one_row),
+  node INT NOT NULL DEFAULT {{node}} CHECK (node BETWEEN 0 AND 131071),
+  round_keys VARCHAR(660) CHARACTER SET ascii NOT NULL
+);
+
+-- Where IDs are: second << 17 | number. It never goes back, so a clock that does makes no ID come again.
+CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
+
+DELIMITER //
+-- Brings the cursor to the present second. SETVAL never lowers it. It takes only digits, and functions and triggers can't write its text.
+CREATE PROCEDURE randflake_raise() MODIFIES SQL DATA
+BEGIN
+  DECLARE clock BIGINT DEFAULT UNIX_TIMESTAMP() - 1730000000;
+  EXECUTE IMMEDIATE CONCAT('DO SETVAL(randflake_cursor, ', clock << 17, ', 0)');
+END //
+CREATE EVENT randflake_second ON SCHEDULE EVERY 1 SECOND DO CALL randflake_raise() //
+
+CREATE FUNCTION randflake_next() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA
+BEGIN
+  -- In a statement of many rows NOW() stands still, and SYSDATE() goes back with summer time. A UUID of version 1 has the present UTC.
+  DECLARE present CHAR(36) DEFAULT UUID();
+  DECLARE ticks BIGINT UNSIGNED DEFAULT CONV(CONCAT(SUBSTR(present, 16, 3), SUBSTR(present, 10, 4), LEFT(present, 8)), 16, 10);
+  DECLARE clock BIGINT DEFAULT (ticks - 139492928000000000) DIV 10000000;
+  DECLARE place BIGINT DEFAULT NEXTVAL(randflake_cursor);
+  DECLARE own INT;
+  DECLARE k VARCHAR(660) CHARACTER SET ascii;
+  SELECT node, round_keys INTO own, k FROM randflake_default;
+  IF place >> 17 > clock + 10 THEN
+    SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the clock is behind the newest ID';
+  ELSEIF place >> 17 < clock - 10 THEN
+    SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the event randflake_second does not run: is event_scheduler ON?';
+  END IF;
+  RETURN randflake_mask((place >> 17 << 34) | (own << 17) | (place & 131071), k);
+END //
+DELIMITER ;
