@@ -37,12 +37,12 @@ block() {
 		END { exit !found }' "$clone/$1" || fail "$1 has no block with \"$2\""
 }
 
-# lines fails unless its input has as many lines as a pattern asks for, and prints the first.
+# lines fails unless its input has that many lines that a pattern matches, and prints the first of them.
 lines() {
 	local out
 	out=$(cat)
 	[ "$(grep -cE "$2" <<<"$out")" = "$1" ] || fail "want $1 lines like $2: $out"
-	head -n 1 <<<"$out"
+	grep -m 1 -E "$2" <<<"$out"
 }
 
 export GOPATH=$work/go GOMODCACHE=$work/go/mod GOCACHE=$work/cache GOBIN=$work/bin
