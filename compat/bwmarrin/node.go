@@ -48,7 +48,8 @@ func layoutOf() (*snowflake.Layout, error) {
 // A Node makes the IDs of one number. It is safe for concurrent use.
 type Node worker.Worker
 
-// NewNode returns a Node of a number, which no other process may have: that is up to the caller. [Keep] needs no numbers.
+// NewNode returns a Node of a number, which no other process may have: that is up to the caller. [Keep] needs no numbers. While this
+// process has a Node of Keep, NewNode refuses the numbers of its space, but for those for which there were Nodes before.
 func NewNode(node int64) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {
@@ -64,8 +65,8 @@ func NewNode(node int64) (*Node, error) {
 
 // Keep returns a Node with a number that is leased from a space and may change with each window. No two Nodes that are kept in one
 // space make the same ID, in whatever processes they are. It returns the errors of snowflake.Keep, as for a space of more nodes than
-// NodeBits have room for. While Nodes with numbers of their own are in use, in other processes or in this one, their IDs can be the same.
-// Close the Node at the end.
+// NodeBits have room for. It leaves out the numbers for which this process called NewNode before, but Nodes with numbers of their own in
+// other processes can make the same IDs. Close the Node at the end.
 func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {

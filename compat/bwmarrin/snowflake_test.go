@@ -196,6 +196,7 @@ func inMarket(t *testing.T, f func(m *market)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+		setFormat(t, time.Unix(1<<30, 0), 10, 12) // which no other test has, as those are not in 2030
 		f(&market{T: t, memory: leasetest.NewMemory()})
 	})
 }
@@ -223,6 +224,61 @@ func TestKeep(t *testing.T) {
 	})
 }
 
+// Nodes with numbers of their own and a leased one in one process, in either order, and for another format.
+func TestKeepBesideNewNode(t *testing.T) {
+	inMarket(t, func(m *market) {
+		l := &idtest.Ledger[snowflake.ID]{TB: t}
+		own := func(number int64) *snowflake.Node {
+			t.Helper()
+			node, err := snowflake.NewNode(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return node
+		}
+		generate := func(nodes ...*snowflake.Node) {
+			for range 500 {
+				for _, node := range nodes {
+					for range 20 {
+						l.Add(node.Generate())
+					}
+				}
+				time.Sleep(400 * time.Millisecond)
+			}
+		}
+		first := own(0)
+		own(2)
+		kept := m.keep(m.open(4))
+		if number := kept.Generate().Node(); number != 1 {
+			t.Errorf("Keep has the number %d, want 1", number)
+		}
+		if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of the 4 that Keep leases") {
+			t.Errorf("a number that Keep can have next: %v", err)
+		}
+		generate(first, own(0), own(2), own(4), kept)
+
+		last := kept.Generate()
+		l.Add(last)
+		kept.Close()
+		kept.Close()
+		same := own(last.Node())
+		if id := same.Generate(); id <= last {
+			t.Errorf("%d with the number of a Node that is closed, after %d", id, last)
+		}
+		generate(own(0), own(1), own(3))
+
+		_, err := snowflake.Keep(m.Context(), m.open(4))
+		if !errors.Is(err, lease.ErrFull) {
+			t.Errorf("all numbers are the process's own: %v", err)
+		}
+		m.memory = leasetest.NewMemory()
+		setFormat(m.T, time.Unix(1<<30, 0), 9, 13)
+		m.keep(m.open(8))
+		setFormat(m.T, time.Unix(1<<30, 0), 10, 12)
+		generate(own(3), own(5))
+	})
+}
+
 func TestKeepRefuses(t *testing.T) {
 	inMarket(t, func(m *market) {
 		space := m.open(1025)
@@ -230,7 +286,10 @@ func TestKeepRefuses(t *testing.T) {
 		if !errors.Is(err, origin.ErrInvalidLayout) || !strings.Contains(err.Error(), "make a space with 1024 nodes") {
 			t.Errorf("1025 nodes for 10 bits: %v", err)
 		}
-		setFormat(t, time.UnixMilli(0), 11, 0)
+		if _, err := snowflake.NewNode(900); err != nil {
+			t.Errorf("a number that no Keep leases: %v", err)
+		}
+		setFormat(m.T, time.UnixMilli(0), 11, 0)
 		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) {
 			t.Errorf("no bits of steps: %v", err)
 		}
