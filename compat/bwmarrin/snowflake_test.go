@@ -76,8 +76,9 @@ func TestFormats(t *testing.T) {
 		{time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), 0, 22, 1, "want 0 to 0"},
 		{time.UnixMilli(0), 10, 0, 1, "sequence"},
 		{time.UnixMilli(-1), 10, 12, 1, "1970"},
+		{time.UnixMilli(0), 10, 13, 1, "ended at 2004-11-03T19:53:47.776Z"},
 		{time.Now().Add(time.Hour), 10, 12, 1, "future"},
-		{time.UnixMilli(0), 33, 12, math.MaxUint32 + 1, "want 0 to 4294967295"},
+		{time.Now(), 33, 12, math.MaxUint32 + 1, "want 0 to 4294967295"},
 		{time.UnixMilli(0), 40, 23, 1, "time"},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
@@ -143,15 +144,30 @@ func wantPanic(t *testing.T, says string, generate func() snowflake.ID) {
 	t.Errorf("made %d", generate())
 }
 
-// A layout with 16 bits of time, a minute of it, ended long ago.
+// A layout with 16 bits of time has a minute of it.
 func TestGenerateAtTheEnd(t *testing.T) {
-	setFormat(t, time.UnixMilli(0), 10, 37)
-	node, err := snowflake.NewNode(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node.Close() // which does nothing
-	wantPanic(t, "ends at 1970-01-01T00:01:05.536Z", node.Generate)
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		setFormat(t, begin, 10, 37)
+		node, err := snowflake.NewNode(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.Close() // which does nothing
+		time.Sleep(1<<16*time.Millisecond - 1)
+		if id := node.Generate(); id.Time() != begin.UnixMilli()+1<<16-1 {
+			t.Errorf("made at %d", id.Time())
+		}
+		if _, err := snowflake.NewNode(2); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Nanosecond)
+		const end = "2000-01-01T00:01:05.536Z"
+		wantPanic(t, "ends at "+end, node.Generate)
+		if _, err := snowflake.NewNode(2); err == nil || !strings.Contains(err.Error(), "ended at "+end) {
+			t.Errorf("a new Node: %v", err)
+		}
+	})
 }
 
 // A market is a space for Nodes, whose store can be away.
