@@ -51,10 +51,9 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 		return &Worker{generator: generator}, nil
 	}
 	for space := range spaces {
-		nodes := space.Limits().Nodes
-		if space.layout == of.layout && number < nodes {
+		if space.layout == of.layout && number < space.nodes {
 			return nil, fmt.Errorf("snowflake: number %d is one of the %d that Keep leases in this process: "+
-				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them", number, nodes)
+				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them", number, space.nodes)
 		}
 	}
 	always := snowflake.Forever(number)
@@ -72,7 +71,7 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 
 // Keep returns a Worker with a number that is leased. Its errors are those of snowflake.Keep.
 func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, options []lease.Option) (*Worker, error) {
-	from := &others{space, layout.String()}
+	from := &others{space, space.Limits().Nodes, layout.String()}
 	mu.Lock()
 	spaces[from] = true
 	mu.Unlock()
@@ -89,6 +88,7 @@ func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, opt
 // others are the leases of a space without the numbers that this process has of its own.
 type others struct {
 	lease.Source
+	nodes  uint32
 	layout string
 }
 
