@@ -8,7 +8,8 @@
 //   - All Nodes of one number in a process share one generator. Theirs repeat IDs, as where each request makes a Node.
 //   - [Keep] leases the number from a store. Theirs repeat IDs where two processes have one number.
 //   - [Node.Generate] sleeps where theirs spins, and IDs that were waited for can carry a time up to 20 ms in the past.
-//   - [NewNode] returns an error for what no ID can be made of: an Epoch in the future or before 1970, and StepBits of 0.
+//   - [NewNode] returns an error for what no ID can be made of: an Epoch in the future or before 1970, StepBits of 0, and so
+//     many bits that the times ended already.
 //   - [ID.Time], [ID.Node] and [ID.Step] read Epoch, NodeBits and StepBits when they are called.
 //   - Base32 and Base58 also write negative IDs. Their Parse functions refuse more than 64 bits, and what is no digit, which theirs
 //     take for 0, as capitals in Base32. Texts of errors differ.
@@ -32,7 +33,7 @@ var (
 	StepBits uint8 = 12
 )
 
-// layoutOf returns the format as a layout.
+// layoutOf returns the format as a layout, in which there are IDs at present.
 func layoutOf() (*snowflake.Layout, error) {
 	epoch := time.UnixMilli(Epoch).UTC()
 	if epoch.After(time.Now()) {
@@ -42,13 +43,22 @@ func layoutOf() (*snowflake.Layout, error) {
 	if NodeBits > 0 {
 		parts += fmt.Sprintf(", node %d", NodeBits)
 	}
-	return snowflake.ParseLayout(fmt.Sprintf("bwmarrin: %s, sequence %d; 1ms since %s", parts, StepBits, epoch.Format(time.RFC3339Nano)))
+	layout, err := snowflake.ParseLayout(fmt.Sprintf("bwmarrin: %s, sequence %d; 1ms since %s", parts, StepBits, epoch.Format(time.RFC3339Nano)))
+	if err != nil {
+		return nil, err
+	}
+	if end := layout.Expires(); !time.Now().Before(end) {
+		return nil, fmt.Errorf("snowflake: the times of %d NodeBits and %d StepBits ended at %s: want fewer bits, or a later Epoch",
+			NodeBits, StepBits, end.Format(time.RFC3339Nano))
+	}
+	return layout, nil
 }
 
 // A Node makes the IDs of one number. It is safe for concurrent use.
 type Node worker.Worker
 
-// NewNode returns a Node of a number, which no other process may have: that is up to the caller. [Keep] needs no numbers.
+// NewNode returns a Node of a number, which no other process may have: that is up to the caller. [Keep] needs no numbers. While this
+// process has a Node of Keep, NewNode refuses the numbers of its space, but for those for which there were Nodes before.
 func NewNode(node int64) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {
@@ -64,8 +74,8 @@ func NewNode(node int64) (*Node, error) {
 
 // Keep returns a Node with a number that is leased from a space and may change with each window. No two Nodes that are kept in one
 // space make the same ID, in whatever processes they are. It returns the errors of snowflake.Keep, as for a space of more nodes than
-// NodeBits have room for. While Nodes with numbers of their own are in use, in other processes or in this one, their IDs can be the same.
-// Close the Node at the end.
+// NodeBits have room for. It leaves out the numbers for which this process called NewNode before, but Nodes with numbers of their own in
+// other processes can make the same IDs. Close the Node at the end.
 func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {

@@ -76,8 +76,9 @@ func TestFormats(t *testing.T) {
 		{time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), 0, 22, 1, "want 0 to 0"},
 		{time.UnixMilli(0), 10, 0, 1, "sequence"},
 		{time.UnixMilli(-1), 10, 12, 1, "1970"},
+		{time.UnixMilli(0), 10, 13, 1, "ended at 2004-11-03T19:53:47.776Z"},
 		{time.Now().Add(time.Hour), 10, 12, 1, "future"},
-		{time.UnixMilli(0), 33, 12, math.MaxUint32 + 1, "want 0 to 4294967295"},
+		{time.Now(), 33, 12, math.MaxUint32 + 1, "want 0 to 4294967295"},
 		{time.UnixMilli(0), 40, 23, 1, "time"},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
@@ -143,15 +144,30 @@ func wantPanic(t *testing.T, says string, generate func() snowflake.ID) {
 	t.Errorf("made %d", generate())
 }
 
-// A layout with 16 bits of time, a minute of it, ended long ago.
+// A layout with 16 bits of time has a minute of it.
 func TestGenerateAtTheEnd(t *testing.T) {
-	setFormat(t, time.UnixMilli(0), 10, 37)
-	node, err := snowflake.NewNode(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node.Close() // which does nothing
-	wantPanic(t, "ends at 1970-01-01T00:01:05.536Z", node.Generate)
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		setFormat(t, begin, 10, 37)
+		node, err := snowflake.NewNode(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.Close() // which does nothing
+		time.Sleep(1<<16*time.Millisecond - 1)
+		if id := node.Generate(); id.Time() != begin.UnixMilli()+1<<16-1 {
+			t.Errorf("made at %d", id.Time())
+		}
+		if _, err := snowflake.NewNode(2); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Nanosecond)
+		const end = "2000-01-01T00:01:05.536Z"
+		wantPanic(t, "ends at "+end, node.Generate)
+		if _, err := snowflake.NewNode(2); err == nil || !strings.Contains(err.Error(), "ended at "+end) {
+			t.Errorf("a new Node: %v", err)
+		}
+	})
 }
 
 // A market is a space for Nodes, whose store can be away.
@@ -196,6 +212,7 @@ func inMarket(t *testing.T, f func(m *market)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
+		setFormat(t, time.Unix(1<<30, 0), 10, 12) // which no other test has, as those are not in 2030
 		f(&market{T: t, memory: leasetest.NewMemory()})
 	})
 }
@@ -223,6 +240,61 @@ func TestKeep(t *testing.T) {
 	})
 }
 
+// Nodes with numbers of their own and a leased one in one process, in either order, and for another format.
+func TestKeepBesideNewNode(t *testing.T) {
+	inMarket(t, func(m *market) {
+		l := &idtest.Ledger[snowflake.ID]{TB: t}
+		own := func(number int64) *snowflake.Node {
+			t.Helper()
+			node, err := snowflake.NewNode(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return node
+		}
+		generate := func(nodes ...*snowflake.Node) {
+			for range 500 {
+				for _, node := range nodes {
+					for range 20 {
+						l.Add(node.Generate())
+					}
+				}
+				time.Sleep(400 * time.Millisecond)
+			}
+		}
+		first := own(0)
+		own(2)
+		kept := m.keep(m.open(4))
+		if number := kept.Generate().Node(); number != 1 {
+			t.Errorf("Keep has the number %d, want 1", number)
+		}
+		if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of the 4 that Keep leases") {
+			t.Errorf("a number that Keep can have next: %v", err)
+		}
+		generate(first, own(0), own(2), own(4), kept)
+
+		last := kept.Generate()
+		l.Add(last)
+		kept.Close()
+		kept.Close()
+		same := own(last.Node())
+		if id := same.Generate(); id <= last {
+			t.Errorf("%d with the number of a Node that is closed, after %d", id, last)
+		}
+		generate(own(0), own(1), own(3))
+
+		_, err := snowflake.Keep(m.Context(), m.open(4))
+		if !errors.Is(err, lease.ErrFull) {
+			t.Errorf("all numbers are the process's own: %v", err)
+		}
+		m.memory = leasetest.NewMemory()
+		setFormat(m.T, time.Unix(1<<30, 0), 9, 13)
+		m.keep(m.open(8))
+		setFormat(m.T, time.Unix(1<<30, 0), 10, 12)
+		generate(own(3), own(5))
+	})
+}
+
 func TestKeepRefuses(t *testing.T) {
 	inMarket(t, func(m *market) {
 		space := m.open(1025)
@@ -230,7 +302,10 @@ func TestKeepRefuses(t *testing.T) {
 		if !errors.Is(err, origin.ErrInvalidLayout) || !strings.Contains(err.Error(), "make a space with 1024 nodes") {
 			t.Errorf("1025 nodes for 10 bits: %v", err)
 		}
-		setFormat(t, time.UnixMilli(0), 11, 0)
+		if _, err := snowflake.NewNode(900); err != nil {
+			t.Errorf("a number that no Keep leases: %v", err)
+		}
+		setFormat(m.T, time.UnixMilli(0), 11, 0)
 		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) {
 			t.Errorf("no bits of steps: %v", err)
 		}

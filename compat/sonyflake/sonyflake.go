@@ -48,7 +48,8 @@ var (
 // A Sonyflake makes the IDs of one machine ID. It is safe for concurrent use.
 type Sonyflake worker.Worker
 
-// New returns a Sonyflake, or one of the errors above, or that of MachineID.
+// New returns a Sonyflake, or one of the errors above, or that of MachineID. While this process has a Sonyflake of [Keep] with the same
+// StartTime, New refuses the machine IDs of its space, but for those for which there were Sonyflakes before.
 func New(st Settings) (*Sonyflake, error) {
 	layout, err := layoutOf(st.StartTime)
 	if err != nil {
@@ -78,8 +79,9 @@ func NewSonyflake(st Settings) *Sonyflake {
 	return sf
 }
 
-// Keep returns a Sonyflake whose machine ID is leased and may change with each window. No two of one space make the same ID; those of
-// New can. start is the StartTime. The errors are those of snowflake.Keep, as for a space of more than 65,536 nodes.
+// Keep returns a Sonyflake whose machine ID is leased and may change with each window. No two of one space make the same ID. Keep
+// leaves out the machine IDs for which this process called New before, but Sonyflakes of New in other processes can make the same IDs. start
+// is the StartTime. The errors are those of snowflake.Keep, as for a space of more than 65,536 nodes.
 func Keep(ctx context.Context, space lease.Source, start time.Time, options ...lease.Option) (*Sonyflake, error) {
 	layout, err := layoutOf(start)
 	if err != nil {

@@ -137,9 +137,10 @@ func TestKeep(t *testing.T) {
 			return space
 		}
 		space := spaceOf(65536)
+		start := time.Unix(1<<30, 0) // which no other test has, as those are not in 2030
 		l := &idtest.Ledger[uint64]{TB: t}
 		for range 2 {
-			sf, err := Keep(t.Context(), space, time.Time{}, lease.WithLogger(slog.New(slog.DiscardHandler)))
+			sf, err := Keep(t.Context(), space, start, lease.WithLogger(slog.New(slog.DiscardHandler)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,6 +150,9 @@ func TestKeep(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.Add(id)
+			}
+			if _, err := New(Settings{StartTime: start, MachineID: machine(9)}); err == nil {
+				t.Error("New has a machine ID that Keep leases")
 			}
 			defer func() {
 				sf.Close()

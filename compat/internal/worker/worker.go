@@ -4,6 +4,8 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 type Worker struct {
 	generator *snowflake.Generator
 	keeper    *lease.Keeper[*snowflake.Generator] // nil if the number is the caller's own
+	space     *others                             // of the keeper
 }
 
 // A series is what all IDs of a number have in common.
@@ -24,9 +27,13 @@ type series struct {
 	number uint32
 }
 
+// A process can have numbers of its own and a space for one layout. Then Keep leaves out the numbers that Own has given away, and while
+// there are Workers of Keep, Own gives away no more of those that the space leases.
 var (
-	mu         sync.Mutex
-	generators = map[series]*snowflake.Generator{} // guarded by mu
+	mu         sync.Mutex // guards what follows
+	generators = map[series]*snowflake.Generator{}
+	spaces     = map[*others]bool{}     // those of Keep, until Close
+	used       = map[string]time.Time{} // the last second of all IDs of Workers that are closed, by the layout
 )
 
 var began = time.Now()
@@ -34,7 +41,8 @@ var began = time.Now()
 // now is the time when the process began, and what has passed since by the monotonic clock: a step of the system's clock has no effect.
 func now() time.Time { return began.Add(time.Since(began)) }
 
-// Own returns a Worker with the caller's own number. In a process all Workers of a layout and a number share one generator.
+// Own returns a Worker with the caller's own number. In a process all Workers of a layout and a number share one generator. It returns an
+// error if a Worker of Keep can have the number.
 func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -42,8 +50,17 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 	if generator := generators[of]; generator != nil {
 		return &Worker{generator: generator}, nil
 	}
+	for space := range spaces {
+		if space.layout == of.layout && number < space.nodes {
+			return nil, fmt.Errorf("snowflake: number %d is one of the %d that Keep leases in this process: "+
+				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them", number, space.nodes)
+		}
+	}
 	always := snowflake.Forever(number)
 	always.Start = time.Unix(0, 0) // formats can be older, and clocks in tests as well
+	if last, ok := used[of.layout]; ok {
+		always.Start = last.Add(time.Second)
+	}
 	generator, err := snowflake.New(layout, always, snowflake.WithClock(now))
 	if err != nil {
 		return nil, err
@@ -54,17 +71,55 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 
 // Keep returns a Worker with a number that is leased. Its errors are those of snowflake.Keep.
 func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, options []lease.Option) (*Worker, error) {
-	keeper, err := snowflake.Keep(ctx, space, layout, snowflake.Leasing(options...))
+	from := &others{space, space.Limits().Nodes, layout.String()}
+	mu.Lock()
+	spaces[from] = true
+	mu.Unlock()
+	keeper, err := snowflake.Keep(ctx, from, layout, snowflake.Leasing(options...))
 	if err != nil {
+		mu.Lock()
+		delete(spaces, from)
+		mu.Unlock()
 		return nil, err
 	}
-	return &Worker{keeper.Generator(), keeper}, nil
+	return &Worker{keeper.Generator(), keeper, from}, nil
+}
+
+// others are the leases of a space without the numbers that this process has of its own.
+type others struct {
+	lease.Source
+	nodes  uint32
+	layout string
+}
+
+// Take lets leases of numbers of its own lapse, and takes others.
+func (o *others) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	for {
+		leases, err := o.Source.Take(ctx, from, to, nodes)
+		if !slices.ContainsFunc(leases, o.owned) {
+			return leases, err
+		}
+	}
+}
+
+func (o *others) owned(l randflake.Lease) bool {
+	mu.Lock()
+	defer mu.Unlock()
+	return generators[series{o.layout, l.FirstNode}] != nil
 }
 
 // Close ends the lease of a Worker of Keep. For one of Own it does nothing.
 func (w *Worker) Close() {
-	if w.keeper != nil {
-		w.keeper.Close()
+	if w.keeper == nil {
+		return
+	}
+	w.keeper.Close()
+	last, _ := w.generator.Close() // which says the same each time
+	mu.Lock()
+	defer mu.Unlock()
+	delete(spaces, w.space)
+	if last.After(used[w.space.layout]) {
+		used[w.space.layout] = last
 	}
 }
 
