@@ -49,7 +49,7 @@ type TLS struct {
 // A Space is one of IDs and counters.
 type Space struct {
 	Name       string `yaml:"name"`
-	Kind       string `yaml:"kind"` // randflake, or a layout of Snowflake IDs
+	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
 	Store      string `yaml:"store"`
 	StoreFile  string `yaml:"storeFile"`  // file with what store would say, which may have a password
 	SecretFile string `yaml:"secretFile"` // with it the service makes and opens IDs; without it, only generators have the secret
