@@ -150,7 +150,8 @@ func (k *checker) issuer(p string, i Issuer, seen map[string]bool) {
 	seen[i.Issuer] = true
 	k.must(i.Audience != "", p+".audience", "there is none: want what tokens for this service have for aud; those for others must not do")
 	u, err := neturl.Parse(i.JWKS)
-	k.must(i.JWKS != "" && err == nil && u.Scheme != "http", p+".jwks", "want a file, or a URL that begins with https:, with the public keys of the issuer")
+	k.must(err == nil && u.Scheme != "http", p+".jwks", "want a file, or a URL that begins with https:, with the public keys of the issuer")
+	k.must(i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://"), p+".jwks", "there is none: want one, unless issuer is a URL that begins with https://, which says where the keys are")
 }
 
 func (k *checker) principal(p string, who Principal, issuers, held map[string]bool) {

@@ -114,7 +114,7 @@ func (s Space) Counter(name string) (found Counter, ok bool) {
 type Issuer struct {
 	Issuer    string `yaml:"issuer"`
 	Audience  string `yaml:"audience"`
-	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys
+	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys; found by the issuer's URL without
 	CA        string `yaml:"ca"`        // file of who signs that server's certificate; the system's without
 	TokenFile string `yaml:"tokenFile"` // of a token that the URL asks for
 }
