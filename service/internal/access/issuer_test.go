@@ -557,6 +557,13 @@ func TestDiscovery(t *testing.T) {
 		if !strings.Contains(s.log.String(), "10.1.2.3") {
 			t.Errorf("the log does not say why there are no keys: %s", &s.log)
 		}
+		s.serve("one")
+		s.found[0] = issuerURL + "/"
+		i := s.issuers[issuerURL]
+		i.Issuer.Issuer = issuerURL + "/"
+		if found, err := i.discover(t.Context()); found != keysURL || err != nil {
+			t.Errorf("an issuer whose URL ends in a slash: keys at %q, error %v", found, err)
+		}
 	})
 }
 
