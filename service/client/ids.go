@@ -12,11 +12,12 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
-// An ID is of the kind of its space: randflake, or a layout of package snowflake.
+// An ID is of the kind of its space: randflake, ulid, or a layout of package snowflake.
 type ID interface {
-	randflake.ID | snowflake.ID
+	randflake.ID | snowflake.ID | ulid.ID
 	String() string
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // A mint is a service whose IDs are 1, 2, 3 and so on. Each call takes a second.
@@ -49,8 +50,8 @@ func (m *mint) Mint(_ context.Context, r *connect.Request[api.MintRequest]) (*co
 		switch m.kind {
 		case "twitter":
 			text = snowflake.ID(n).String()
-		case "other":
-			text = "01KF5H6XVV000G40R40M30E209"
+		case "ulid":
+			text = ulid.ID{15: byte(n), 14: byte(n >> 8)}.String()
 		}
 		answer.Ids = append(answer.Ids, text)
 	}
@@ -218,10 +219,13 @@ func TestMintFails(t *testing.T) {
 // TestMintKinds: each kind of IDs is read as what it is; IDs of another kind, and too few of them, are refused.
 func TestMintKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		if id, err := minting[ulid.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err != nil || id != (ulid.ID{15: 1}) {
+			t.Errorf("%v, error %v", id, err)
+		}
 		if id, err := minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()); err != nil || id != 1 {
 			t.Errorf("%v, error %v", id, err)
 		}
-		if _, err := minting[randflake.ID](t, &mint{kind: "other"}).Mint(t.Context()); err == nil || !strings.Contains(err.Error(), "space demo: want the type of its IDs for NewIDs, not randflake.ID") {
+		if _, err := minting[randflake.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err == nil || !strings.Contains(err.Error(), "space demo: want the type of its IDs for NewIDs, not randflake.ID") {
 			t.Errorf("ULIDs for randflake.ID: error %v", err)
 		}
 		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {
@@ -238,12 +242,12 @@ func TestMintKinds(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 	for _, n := range []int{1, 65536} {
-		if _, err := client.NewIDs[snowflake.ID]("demo", []string{"http://one"}, client.WithBatch(n)); err != nil {
+		if _, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n)); err != nil {
 			t.Errorf("batches of %d: error %v", n, err)
 		}
 	}
 	for _, n := range []int{0, -1, 65537} {
-		if _, err := client.NewIDs[snowflake.ID]("demo", []string{"http://one"}, client.WithBatch(n)); !errors.Is(err, randflake.ErrInvalidOption) {
+		if _, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n)); !errors.Is(err, randflake.ErrInvalidOption) {
 			t.Errorf("batches of %d: error %v", n, err)
 		}
 	}

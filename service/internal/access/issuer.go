@@ -73,7 +73,7 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 		}
 		i.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
 	}
-	if i.byURL() {
+	if c.JWKS == "" || isURL(c.JWKS) {
 		return i, nil
 	}
 	set, err := i.load(context.Background())
@@ -170,12 +170,19 @@ func (i *issuer) fetch() {
 
 // load reads the keys for signatures. It leaves out those that it can't read, as they may be of a kind of the future.
 func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
+	from := i.JWKS
+	if from == "" {
+		from, err = i.discover(ctx)
+		if err != nil {
+			return set, err
+		}
+	}
 	var sent struct{ Keys []json.RawMessage }
-	if err := i.read(ctx, &sent); err != nil {
+	if err := i.read(ctx, from, &sent); err != nil {
 		return set, err
 	}
 	if sent.Keys == nil {
-		return set, fmt.Errorf("access: %s has no keys: want a set of JSON web keys", i.JWKS)
+		return set, fmt.Errorf("access: %s has no keys: want a set of JSON web keys", from)
 	}
 	for _, text := range sent.Keys {
 		var key jose.JSONWebKey
@@ -186,19 +193,35 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 	return set, nil
 }
 
-// byURL reports whether the keys are at a URL, and not in a file.
-func (i *issuer) byURL() bool { return strings.HasPrefix(i.JWKS, "https:") }
+// discover asks the issuer for the URL of its keys, which must be that of the same issuer, and https.
+func (i *issuer) discover(ctx context.Context) (url string, err error) {
+	var found struct {
+		Issuer string
+		JWKS   string `json:"jwks_uri"`
+	}
+	err = i.read(ctx, strings.TrimSuffix(i.Issuer.Issuer, "/")+"/.well-known/openid-configuration", &found)
+	if err != nil {
+		return "", err
+	}
+	if found.Issuer != i.Issuer.Issuer || !isURL(found.JWKS) {
+		return "", fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: want this issuer, and an https URL", found.Issuer, found.JWKS)
+	}
+	return found.JWKS, nil
+}
 
-// read reads the JSON of the file, or of the URL at most a megabyte.
-func (i *issuer) read(ctx context.Context, into any) error {
-	if !i.byURL() {
-		text, err := os.ReadFile(i.JWKS)
+// isURL reports whether keys are at a URL, and not in a file.
+func isURL(place string) bool { return strings.HasPrefix(place, "https:") }
+
+// read reads the JSON of a file, or of a URL at most a megabyte.
+func (i *issuer) read(ctx context.Context, from string, into any) error {
+	if !isURL(from) {
+		text, err := os.ReadFile(from)
 		if err != nil {
 			return err
 		}
 		return json.Unmarshal(text, into)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.JWKS, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err == nil && i.TokenFile != "" {
 		var token []byte
 		token, err = os.ReadFile(i.TokenFile)
@@ -213,7 +236,7 @@ func (i *issuer) read(ctx context.Context, into any) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("access: %s answers %s", i.JWKS, answer.Status)
+		return fmt.Errorf("access: %s answers %s", from, answer.Status)
 	}
 	return json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(into)
 }

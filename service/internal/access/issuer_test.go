@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -32,7 +33,10 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-const issuerURL = "https://issuer.example/path"
+const (
+	issuerURL    = "https://issuer.example/path"
+	discoveryURL = issuerURL + "/.well-known/openid-configuration"
+)
 
 // A signer is an issuer of tokens within the test's time, with as many keys as names.
 type signer struct {
@@ -49,6 +53,7 @@ type signer struct {
 	moved  string            // where the first URL redirects to
 	wants  string            // credentials
 	says   string            // its answer about keys, whatever it serves
+	found  [2]string         // what discovery says: the issuer, and the URL of its keys
 	open   atomic.Int64      // answers whose bodies were not closed
 }
 
@@ -73,7 +78,7 @@ func newSigner(t *testing.T, jwks string) *signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &signer{T: t, key: key, config: &config.Config{
+	s := &signer{T: t, key: key, found: [2]string{issuerURL, keysURL}, config: &config.Config{
 		Issuers:    []config.Issuer{{Issuer: issuerURL, Audience: "randflaked", JWKS: jwks}},
 		Principals: []config.Principal{{Name: "web", ServiceAccount: &config.ServiceAccount{Issuer: issuerURL, Subject: "web"}}}}}
 	s.serve("one")
@@ -131,6 +136,9 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	text := s.text(served)
 	if s.says != "" {
 		text = s.says
+	}
+	if r.URL.String() == discoveryURL {
+		text = fmt.Sprintf(`{"issuer":%q,"jwks_uri":%q}`, s.found[0], s.found[1])
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: body{strings.NewReader(text), s}}, nil
 }
@@ -510,6 +518,52 @@ func TestKeysOfReload(t *testing.T) {
 		s.moved = "http://keys.example/set"
 		time.Sleep(2 * time.Minute)
 		s.bad("keys from a URL that is not https", "one")
+	})
+}
+
+// TestDiscovery: without jwks an issuer says where its keys are, at an https URL, if it is that issuer. The log says what is wrong.
+func TestDiscovery(t *testing.T) {
+	for _, tt := range []struct {
+		found [2]string
+		why   string // "" if the keys are found
+	}{
+		{[2]string{issuerURL, keysURL}, ""},
+		{[2]string{"https://other.example", keysURL}, "https://other.example"},
+		{[2]string{issuerURL + "/", keysURL}, "want this issuer"},
+		{[2]string{issuerURL, "http://keys.example/set"}, "http://keys.example/set"},
+		{[2]string{issuerURL, "/etc/keys"}, "want this issuer, and an https URL"},
+		{[2]string{issuerURL, ""}, "want this issuer, and an https URL"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSigner(t, "")
+			s.found = tt.found
+			if tt.why == "" {
+				s.good()
+				if want := []string{discoveryURL, keysURL}; !slices.Equal(s.asked, want) {
+					t.Errorf("asked %q, want %q", s.asked, want)
+				}
+				return
+			}
+			s.bad("keys that were not found", "one")
+			if !strings.Contains(s.log.String(), tt.why) || s.fetches() != 1 {
+				t.Errorf("discovery says %q: asked %q, and the log has %s, want %s", tt.found, s.asked, &s.log, tt.why)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSigner(t, "")
+		s.serve()
+		s.bad("a key of an issuer that is away", "one")
+		if !strings.Contains(s.log.String(), "10.1.2.3") {
+			t.Errorf("the log does not say why there are no keys: %s", &s.log)
+		}
+		s.serve("one")
+		s.found[0] = issuerURL + "/"
+		i := s.issuers[issuerURL]
+		i.Issuer.Issuer = issuerURL + "/"
+		if found, err := i.discover(t.Context()); found != keysURL || err != nil {
+			t.Errorf("an issuer whose URL ends in a slash: keys at %q, error %v", found, err)
+		}
 	})
 }
 

@@ -84,17 +84,17 @@ func (k *checker) space(p string, s Space) {
 	layout, err := s.Layout()
 	switch {
 	case err != nil:
-		k.wrong(p+".kind", "%v: want randflake, or a layout of Snowflake IDs such as twitter", err)
+		k.wrong(p+".kind", "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
 	case s.Store != "" && s.StoreFile != "":
 		k.wrong(p+".storeFile", "there is a store, too: leave one of them out")
-	case s.Store == "" && s.StoreFile == "":
+	case s.Store == "" && s.StoreFile == "" && s.Kind != "ulid":
 		k.wrong(p+".store", "there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
 	if location, err := s.Location(); err == nil && location != "" {
 		_, _, err := url.Parse(location)
 		k.must(err == nil, p+".store", "%v", err)
 	}
-	k.must(s.SecretFile == "" || layout == nil, p+".secretFile", "%s IDs have no secret: leave it out", s.Kind)
+	k.must(s.SecretFile == "" || layout == nil && s.Kind != "ulid", p+".secretFile", "%s IDs have no secret: leave it out", s.Kind)
 	k.must(!strings.Contains(s.StoreFile, "://"), p+".storeFile", "it looks like a URL: want the name of a file that has it, or name it as store")
 	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
 	k.must(err != nil, p+".secretFile", "it looks like a secret: want the name of a file that has it")
@@ -112,15 +112,15 @@ func (k *checker) space(p string, s Space) {
 	}
 }
 
-// Layout returns the layout of a space of Snowflake IDs, and nil for one of Randflake IDs.
+// Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.
 func (s Space) Layout() (*snowflake.Layout, error) {
-	if s.Kind == "randflake" {
+	if s.Kind == "randflake" || s.Kind == "ulid" {
 		return nil, nil
 	}
 	return snowflake.ParseLayout(s.Kind)
 }
 
-// Location returns where the store is.
+// Location returns where the store is, and nothing for a space without one.
 func (s Space) Location() (string, error) {
 	if s.StoreFile == "" {
 		return s.Store, nil
@@ -150,7 +150,8 @@ func (k *checker) issuer(p string, i Issuer, seen map[string]bool) {
 	seen[i.Issuer] = true
 	k.must(i.Audience != "", p+".audience", "there is none: want what tokens for this service have for aud; those for others must not do")
 	u, err := neturl.Parse(i.JWKS)
-	k.must(i.JWKS != "" && err == nil && u.Scheme != "http", p+".jwks", "want a file, or a URL that begins with https:, with the public keys of the issuer")
+	k.must(err == nil && u.Scheme != "http", p+".jwks", "want a file, or a URL that begins with https:, with the public keys of the issuer")
+	k.must(i.JWKS != "" || strings.HasPrefix(i.Issuer, "https://"), p+".jwks", "there is none: want one, unless issuer is a URL that begins with https://, which says where the keys are")
 }
 
 func (k *checker) principal(p string, who Principal, issuers, held map[string]bool) {

@@ -49,7 +49,7 @@ type TLS struct {
 // A Space is one of IDs and counters.
 type Space struct {
 	Name       string `yaml:"name"`
-	Kind       string `yaml:"kind"` // randflake, or a layout of Snowflake IDs
+	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
 	Store      string `yaml:"store"`
 	StoreFile  string `yaml:"storeFile"`  // file with what store would say, which may have a password
 	SecretFile string `yaml:"secretFile"` // with it the service makes and opens IDs; without it, only generators have the secret
@@ -114,7 +114,7 @@ func (s Space) Counter(name string) (found Counter, ok bool) {
 type Issuer struct {
 	Issuer    string `yaml:"issuer"`
 	Audience  string `yaml:"audience"`
-	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys
+	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys; found by the issuer's URL without
 	CA        string `yaml:"ca"`        // file of who signs that server's certificate; the system's without
 	TokenFile string `yaml:"tokenFile"` // of a token that the URL asks for
 }

@@ -26,7 +26,7 @@ spaces:
   - {name: invoices/2026, start: 1000, step: 2, end: 99999}
 - {name: shop, kind: randflake, store: etcd://etcd}
 - {name: sorted, kind: twitter, storeFile: /etc/randflaked/sorted}
-- {name: events, kind: twitter, store: "redis://h"}
+- {name: events, kind: ulid}
 issuers:
 - issuer: https://kubernetes.default.svc
   audience: randflaked
@@ -116,18 +116,19 @@ func TestRight(t *testing.T) {
 		{"end: 99999", "period: day, zone: Europe/Berlin"},
 		{"end: 99999", "period: fiscal year from April on, check: " + strings.Repeat("x", 200)},
 		{"jwks: https://kubernetes.default.svc/openid/v1/jwks", "jwks: keys.json"},
+		{"  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", ""},
 		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [" + hash + "]", "{uri: [spiffe://prod/billing], dns: [Billing.prod]}"},
 		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}", "{uri: [spiffe://prod/billing]}"},
 		{"certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, ", ""},
 		{"listen: :8443", "listen: :8443\nprobes: :8081"},
 		{"listen: :8443", "listen: :8443\nlogLevel: debug"},
 		{"/etc/randflaked/sorted", "no/such/file"},
-		{whole, "spaces: [{name: a, kind: twitter, store: 'file:x'}]"},
-		{whole, "listen: localhost:1\nspaces: [{name: a, kind: twitter, store: 'file:x'}]"},
-		{whole, "listen: 127.1.2.3:1\nspaces: [{name: a, kind: twitter, store: 'file:x'}]"},
-		{whole, "listen: '[::1]:1'\nspaces: [{name: a, kind: twitter, store: 'file:x'}]"},
-		{whole, "listen: :1\nplaintext: true\nspaces: [{name: a, kind: twitter, store: 'file:x'}]\n" + guarded},
-		{whole, "spaces: [{name: a, kind: twitter, store: 'file:x'}]\n" + guarded + "\nrules: [{principals: [a], spaces: [a], verbs: [mint]}]"},
+		{whole, "spaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: localhost:1\nspaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: 127.1.2.3:1\nspaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: '[::1]:1'\nspaces: [{name: a, kind: ulid}]"},
+		{whole, "listen: :1\nplaintext: true\nspaces: [{name: a, kind: ulid}]\n" + guarded},
+		{whole, "spaces: [{name: a, kind: ulid}]\n" + guarded + "\nrules: [{principals: [a], spaces: [a], verbs: [mint]}]"},
 	} {
 		if !strings.Contains(whole, tt.old) {
 			t.Errorf("%q is not there to be replaced", tt.old)
@@ -158,7 +159,7 @@ func TestWrong(t *testing.T) {
 		{"name: orders\n", "name: Orders\n", `w.yaml: spaces[0].name: "Orders": want a name that matches`},
 		{"name: shop", "name: orders", `w.yaml: spaces[1].name: "orders" is there twice`},
 		{"kind: randflake\n", "kind: random\n", "w.yaml: spaces[0].kind:"},
-		{`store: "redis://h"`, "store: ''", "w.yaml: spaces[3].store: there is none: want a directory"},
+		{"kind: ulid", "kind: discord", "w.yaml: spaces[3].store: there is none: want a directory"},
 		{"  nodes: 4\n", "  nodes: 4\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
 		{"secretFile:", "secret: pass-word\n  secretFile:", "line 8: field secret not found"},
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml: spaces[2].storeFile: it looks like a URL: want the name of a file"},
@@ -166,7 +167,7 @@ func TestWrong(t *testing.T) {
 		{"nodes: 4", "nodes: *pass-word", "unknown anchor what is there referenced"},
 		{"nodes: 4", "nodes: \"`pass-word`\"", "line 9: cannot unmarshal !!str what is there into int"},
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
-		{`store: "redis://h"`, `store: "redis://h", secretFile: x`, "w.yaml: spaces[3].secretFile: twitter IDs have no secret"},
+		{"kind: ulid", "kind: ulid, secretFile: x", "w.yaml: spaces[3].secretFile: ulid IDs have no secret"},
 		{"nodes: 4", "nodes: 131073", "w.yaml: spaces[0].nodes: 131073: want 1 to 131072"},
 		{"nodes: 4", "nodes: -1", "w.yaml: spaces[0].nodes: -1: want 1 to 131072"},
 		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].limits.nodes: 131073: want 1 to"},
@@ -194,7 +195,7 @@ func TestWrong(t *testing.T) {
 		{"end: 99999", "end: 9", "w.yaml: spaces[0].counters[0]: want a start of 1 or more, an end that is not before it"},
 		{"  audience: randflaked\n", "", "w.yaml: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
-		{"  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", "", "issuers[0].jwks: want a file"},
+		{"- issuer: https://kubernetes.default.svc\n  audience: randflaked\n  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n", "issuers[0].jwks: there is none"},
 		{"- issuer: https://kubernetes.default.svc\n", "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "pass-word", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
 		{hash, "e3b0c442", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
@@ -217,9 +218,9 @@ func TestWrong(t *testing.T) {
 		{whole, "", "w.yaml is empty"},
 		{whole, "listen: localhost:1\n---\nlisten: localhost:2", "more than one document"},
 		{whole, "listen: localhost:1", "w.yaml: spaces: there is none"},
-		{whole, "listen: :1\nspaces: [{name: a, kind: twitter, store: 'file:x'}]", "w.yaml: listen: :1 is open to others, and there are no principals"},
-		{whole, "listen: 10.0.0.1:1\nspaces: [{name: a, kind: twitter, store: 'file:x'}]", "w.yaml: listen: 10.0.0.1:1 is open to others, and there are no principals"},
-		{whole, "spaces: [{name: a, kind: twitter, store: 'file:x'}]\nrules: [{principals: ['*'], spaces: [a], verbs: [mint]}]", "w.yaml: rules: they are for nobody"},
+		{whole, "listen: :1\nspaces: [{name: a, kind: ulid}]", "w.yaml: listen: :1 is open to others, and there are no principals"},
+		{whole, "listen: 10.0.0.1:1\nspaces: [{name: a, kind: ulid}]", "w.yaml: listen: 10.0.0.1:1 is open to others, and there are no principals"},
+		{whole, "spaces: [{name: a, kind: ulid}]\nrules: [{principals: ['*'], spaces: [a], verbs: [mint]}]", "w.yaml: rules: they are for nobody"},
 	} {
 		if !strings.Contains(whole, tt.old) {
 			t.Errorf("%q is not there to be replaced", tt.old)
@@ -229,7 +230,7 @@ func TestWrong(t *testing.T) {
 			t.Errorf("%s\ninstead of\n%s\nerror %v\nwant %s", tt.new, tt.old, err, tt.want)
 		}
 	}
-	_, err := Parse("w.yaml", []byte("listen: x\nspaces: [{name: A, kind: twitter, store: 'file:x'}]"))
+	_, err := Parse("w.yaml", []byte("listen: x\nspaces: [{name: A, kind: ulid}]"))
 	if n := strings.Count(err.Error(), "\n") + 1; n != 2 {
 		t.Errorf("%d problems, want both at once: %v", n, err)
 	}

@@ -48,7 +48,11 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return response, nil
 		}
-		sent, whole := wire.Error(err, c.state.Store.String())
+		place := "" // of the data
+		if c.state.Store != nil {
+			place = c.state.Store.String()
+		}
+		sent, whole := wire.Error(err, place)
 		hungUp := caller.Err() != nil // or has waited for as long as it wanted
 		if !whole && !hungUp && s.usage.Call(c.principal, "*failures", 10, 100) {
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.principal, "request", c.request, "error", err)
@@ -87,6 +91,9 @@ func (s *Server) authorize(c *call, procedure string, message any) error {
 	state, err := c.in.State()
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
+	}
+	if needsStore := verb != "mint" && verb != "inspect"; needsStore && state.Store == nil {
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
 	}
 	c.state = state
 	return nil

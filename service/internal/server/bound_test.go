@@ -32,7 +32,7 @@ func TestLimits(t *testing.T) {
 		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
-		{"slow", "IDService/Mint", `{"space":"wide"}`, "permission_denied"},
+		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
@@ -58,7 +58,7 @@ func TestLimits(t *testing.T) {
 	}()
 	slowed := false
 	for range 2 * int(config.DefaultRate) {
-		slowed = slowed || w.call("IDService/Mint", `{"space":"wide"}`, as("slow")).body.Code == "resource_exhausted"
+		slowed = slowed || w.call("IDService/Mint", `{"space":"ulid"}`, as("slow")).body.Code == "resource_exhausted"
 	}
 	if !slowed {
 		t.Error("denied calls count against no rate")
@@ -80,7 +80,7 @@ func TestNoRoom(t *testing.T) {
 			all = append(all, done)
 		}
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
-		many := `{"space":"wide","count":1000}`
+		many := `{"space":"ulid","count":1000}`
 		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
 			t.Errorf("there is no room: %d %s", a.status, a.text)
 		}

@@ -43,6 +43,13 @@ func TestMint(t *testing.T) {
 			}
 		}
 	}
+	for _, id := range w.call("IDService/Mint", `{"space":"ulid","count":3}`).body.IDs {
+		a := w.call("IDService/Inspect", `{"space":"ulid","text":"`+id+`"}`)
+		made, err := time.Parse(time.RFC3339Nano, a.body.Time)
+		if err != nil || time.Since(made).Abs() > time.Minute || !a.body.Plausible {
+			t.Errorf("ulid: inspect %s says %s", id, a.text)
+		}
+	}
 	if strings.Contains(w.written.String(), `"msg":"mint"`) {
 		t.Errorf("a line tells of new IDs, and auditMint is not set:\n%s", w.written)
 	}
@@ -59,10 +66,12 @@ func TestInspect(t *testing.T) {
 	for _, tt := range []struct{ space, id, want string }{
 		{"sorted", `"number":"1541815603606036485"`, "2022-06-28T16:07:40.105Z node 378 sequence 5"},
 		{"sorted", `"text":"1541815603606036485"`, "2022-06-28T16:07:40.105Z node 378 sequence 5"},
+		{"ulid", `"text":"01ARZ3NDEKTSV4RRFFQ69G5FAV"`, "2016-07-30T23:54:10.259Z node 0 sequence 0"},
 		{"mint", `"number":"7"`, fields(7)},
 		{"mint", `"number":"-7"`, fields(-7)},
 		{"mint", `"text":"` + randflake.ID(-7).String() + `"`, fields(-7)},
 		{"sorted", `"number":"-1"`, "invalid_argument"},
+		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, "the ID is of the year 10889"},
 	} {
 		a := w.call("IDService/Inspect", `{"space":"`+tt.space+`",`+tt.id+`}`)
 		got := fmt.Sprintf("%s node %d sequence %d", a.body.Time, a.body.Node, cmp.Or(a.body.Sequence, 0))
@@ -218,6 +227,7 @@ func TestBadInput(t *testing.T) {
 		{"LeaseService/Take", `{"space":"none","window":1}`, ""}, // which is nobody else's either
 		{"LeaseService/Take", `{"space":"none","window":1000000000}`, "unavailable"},
 		{"LeaseService/Take", `{"space":"none","window":1,"nodes":200000}`, "invalid_argument"},
+		{"LeaseService/Take", `{"space":"ulid"}`, "failed_precondition"},
 		{"LeaseService/Take", `{"space":"other"}`, "not_found"},
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
@@ -225,9 +235,12 @@ func TestBadInput(t *testing.T) {
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
+		{"IDService/Mint", `{"space":"ulid","form":"FORM_NUMBER"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"mint","text":"not an ID"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"sorted","text":"x"}`, "invalid_argument"},
+		{"IDService/Inspect", `{"space":"ulid","text":"x"}`, "invalid_argument"},
+		{"IDService/Inspect", `{"space":"ulid","number":"1"}`, "invalid_argument"},
 		{"IDService/Inspect", `{"space":"none","text":"1"}`, "failed_precondition"},
 		{"CounterService/Next", `{"space":"none","counter":"orders","count":65537}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},

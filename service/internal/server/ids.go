@@ -13,6 +13,7 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
@@ -52,6 +53,9 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 	if err != nil {
 		return nil, err
 	}
+	if answer.Time.CheckValid() != nil {
+		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
+	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
 	if id == "" {
@@ -69,6 +73,9 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	}
 	if m.Id == nil {
 		return nil, invalid("no ID: want text, or number")
+	}
+	if in.Kind == "ulid" {
+		return openULID(m)
 	}
 	if layout != nil {
 		id, err := readID(m, snowflake.Parse)
@@ -90,6 +97,18 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	}
 	f := in.Cipher.Inspect(id)
 	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
+}
+
+// openULID returns what a ULID holds, which is a time alone.
+func openULID(m *api.InspectRequest) (*api.InspectResponse, error) {
+	if _, isNumber := m.Id.(*api.InspectRequest_Number); isNumber {
+		return nil, space.ErrNoNumber
+	}
+	id, err := ulid.Parse(m.GetText())
+	if err != nil {
+		return nil, err
+	}
+	return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, nil
 }
 
 // readID returns the ID of a request, which is a number or a text to parse.

@@ -112,8 +112,10 @@ func (s *Server) gauges() []metrics.Metric {
 			if state.Own != nil {
 				of = append(of, state.Own.Metrics()...)
 			}
-			for counter, status := range state.Counters.Statuses() {
-				of = append(of, status.Metrics(counter)...)
+			if state.Counters != nil {
+				for counter, status := range state.Counters.Statuses() {
+					of = append(of, status.Metrics(counter)...)
+				}
 			}
 		}
 		all = append(all, metrics.With(map[string]string{"space": name}, metrics.Func(func() []metrics.Metric { return of })).Metrics()...)

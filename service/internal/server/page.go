@@ -37,7 +37,7 @@ func look(ctx context.Context, in *space.Space) view {
 		v.Bad = err.Error()
 	}
 	state, err := in.State()
-	if err != nil {
+	if err != nil || state.Store == nil {
 		return v
 	}
 	v.Info, err = state.Store.Info(ctx)

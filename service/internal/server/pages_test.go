@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 		{"/metrics", "all", 200, `randflake_counter_issued_total{counter="orders",space="none"} 1`, "token"},
 		{"/metrics", "one", 403, "denied", "orders"},
 		{"/metrics", "nobody", 401, "not known", "orders"},
-		{"/metrics", "all", 200, `randflaked_space_ready{space="wide"} 1`, "token"},
+		{"/metrics", "all", 200, `randflaked_space_ready{space="ulid"} 1`, "token"},
 		{"/metrics", "all", 200, `randflake_lease_healthy{space="sorted"} 1`, "token"},
 		{"/healthz", "nobody", 200, "ok", "not"},
 		{"/readyz", "nobody", 200, "ok", "not"},

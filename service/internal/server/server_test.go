@@ -65,7 +65,7 @@ spaces:
 - {name: given, kind: randflake, store: given, secretFile: SECRET, counters: [{name: others}]}
 - {name: none, kind: randflake, store: none, counters: [{name: orders}, {name: few, end: 3}, {name: invoices/*}, {name: daily, start: 1000, period: day}]}
 - {name: sorted, kind: twitter, store: sorted}
-- {name: wide, kind: randflake, store: wide, secretFile: SECRET, nodes: 8}
+- {name: ulid, kind: ulid}
 `
 
 // newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.

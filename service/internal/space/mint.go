@@ -2,6 +2,7 @@ package space
 
 import (
 	"context"
+	"encoding"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -9,16 +10,20 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // A Minter makes n IDs, as text or as integers. If ctx ends first, there are fewer, and an error. It is safe for
 // concurrent use.
 type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error)
 
+// ErrNoNumber says that an ID has more than 64 bits.
+var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
+
 // mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
 func (s *Space) mint(ctx context.Context, state *State) error {
 	err := s.setMinter(ctx, state)
-	if err != nil {
+	if err != nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return err
@@ -32,6 +37,9 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 	leases := taking{state.Store, s}
 	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
 	switch {
+	case s.Kind == "ulid":
+		state.Minter, err = ulids()
+		return err
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
 		if err != nil {
@@ -78,7 +86,7 @@ func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randf
 // minter returns the Minter of a keeper, in whose generator fill makes IDs. The text of an ID has at most width bytes.
 func minter[ID interface {
 	~int64 | ~uint64
-	AppendText([]byte) ([]byte, error)
+	encoding.TextAppender
 }](keeper Keeper, fill func(context.Context, []ID) (int, error), width int) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
 		ids := make([]ID, n)
@@ -93,14 +101,35 @@ func minter[ID interface {
 			}
 			return nil, numbers, err
 		}
-		// All texts share memory, which nobody writes to again: one allocation for each would be half of the cost.
-		texts = make([]string, n)
-		all := make([]byte, 0, n*width)
-		for i, id := range ids[:n] {
-			begin := len(all)
-			all, _ = id.AppendText(all) // never fails
-			texts[i] = unsafe.String(&all[begin], len(all)-begin)
-		}
-		return texts, nil, err
+		return textsOf(ids[:n], width), nil, err
 	}
+}
+
+// ulids returns the Minter of a generator of ULIDs, which needs no lease.
+func ulids() (Minter, error) {
+	generator, err := ulid.New()
+	if err != nil {
+		return nil, err
+	}
+	return func(_ context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
+		if !asText {
+			return nil, nil, ErrNoNumber
+		}
+		ids := make([]ulid.ID, n)
+		n, err = generator.Fill(ids)
+		return textsOf(ids[:n], 26), nil, err
+	}, nil
+}
+
+// textsOf returns the texts of IDs, each of at most width bytes. They share memory, which nobody writes to again: one allocation for each
+// would be half of the cost.
+func textsOf[ID encoding.TextAppender](ids []ID, width int) []string {
+	texts := make([]string, len(ids))
+	all := make([]byte, 0, len(ids)*width)
+	for i, id := range ids {
+		begin := len(all)
+		all, _ = id.AppendText(all) // never fails
+		texts[i] = unsafe.String(&all[begin], len(all)-begin)
+	}
+	return texts
 }

@@ -29,7 +29,7 @@ type Space struct {
 	secret randflake.Secret  // or the zero one
 	check  string            // value of its secret, in hexadecimal, or ""
 
-	location string // of its store
+	location string // of its store, or ""
 	options  Options
 	state    atomic.Pointer[State]
 	err      atomic.Pointer[error] // why it is not open yet
@@ -40,11 +40,11 @@ type Space struct {
 
 // A State is what an open space has.
 type State struct {
-	Store    *lease.Space
-	Check    string // value of the secret that the store is for, or ""
-	Counters *Counters
-	Minter   Minter // nil where the service makes no IDs
-	Own      Keeper // of the leases for that, or nil
+	Store    *lease.Space // nil where there is none
+	Check    string       // value of the secret that the store is for, or ""
+	Counters *Counters    // nil where there is none
+	Minter   Minter       // nil where the service makes no IDs
+	Own      Keeper       // of the leases for that; nil where it needs none
 }
 
 // A Keeper is one of package lease or of package snowflake.
@@ -142,7 +142,7 @@ func (s *Space) begin(ctx context.Context) {
 // Try returns why the space can't be opened, and changes nothing.
 func (s *Space) Try(ctx context.Context) error {
 	state, err := s.connect(ctx)
-	if err == nil {
+	if err == nil && state.Store != nil {
 		state.Store.Close()
 	}
 	return err
@@ -150,6 +150,9 @@ func (s *Space) Try(ctx context.Context) error {
 
 // connect opens the store, and compares its secret with that of the configuration.
 func (s *Space) connect(ctx context.Context) (*State, error) {
+	if s.location == "" {
+		return &State{}, nil
+	}
 	store, err := s.options.Open(ctx, s.location, lease.Config{})
 	if err != nil {
 		return nil, err
@@ -215,6 +218,9 @@ func (s *Space) Close() error {
 	s.setError(errors.New("it was closed"))
 	if state.Own != nil {
 		state.Own.Close()
+	}
+	if state.Store == nil {
+		return nil
 	}
 	state.Counters.Close()
 	return state.Store.Close()

@@ -22,6 +22,7 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // A fake is a space on data in memory, whose store fails when it is told to.
@@ -312,6 +313,46 @@ func TestMinters(t *testing.T) {
 			}
 			if len(f.taken) == 0 {
 				t.Errorf("%+v: no lease was taken", tt.space)
+			}
+		})
+	}
+}
+
+// TestULIDs: they are made without leases, as text alone, with a store for counters or without one.
+func TestULIDs(t *testing.T) {
+	for _, place := range []string{"", "memory"} {
+		bubble(t, func(t *testing.T) {
+			f := newFake(t, config.Space{Name: "demo", Kind: "ulid", Store: place}, config.Counter{Name: "orders"})
+			state := f.open(t)
+			texts, _, err := state.Minter(t.Context(), 100, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range texts {
+				id, err := ulid.Parse(text)
+				if made := ulid.Inspect(id).Time; err != nil || time.Since(made).Abs() > time.Second {
+					t.Errorf("store %q: %s was made at %v, error %v", place, text, made, err)
+				}
+			}
+			slices.Sort(texts)
+			if n := len(slices.Compact(texts)); n != 100 {
+				t.Errorf("store %q: %d IDs, want 100 different ones", place, n)
+			}
+			if _, _, err := state.Minter(t.Context(), 1, false); !errors.Is(err, ErrNoNumber) {
+				t.Errorf("store %q: an ID as an integer: error %v", place, err)
+			}
+			if stores := f.attempts.Load() > 0; stores != (place != "") || len(f.leases()) > 0 || state.Own != nil || f.Ready() != nil {
+				t.Errorf("store %q: opened %v, leases %v, ready %v", place, stores, f.leases(), f.Ready())
+			}
+			if err := f.Try(t.Context()); err != nil {
+				t.Errorf("store %q: it can't be opened: %v", place, err)
+			}
+			if place == "" {
+				return
+			}
+			run, _, err := state.Counters.Take(t.Context(), "orders", 2)
+			if err != nil || run.First != 1 || run.N != 2 {
+				t.Errorf("the first numbers: %+v, error %v", run, err)
 			}
 		})
 	}
@@ -705,15 +746,17 @@ func TestClose(t *testing.T) {
 			t.Error("the service keeps its lease")
 		}
 	})
-	bubble(t, func(t *testing.T) {
-		f := makeFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
-		f.fail(errAway)
-		f.begin(t)
-		synctest.Wait()
-		if err := f.Close(); err != nil || f.Ready() == nil {
-			t.Errorf("before it was open: close: %v, ready %v", err, f.Ready())
-		}
-	})
+	for _, kind := range []string{"twitter", "ulid"} {
+		bubble(t, func(t *testing.T) {
+			f := makeFake(t, config.Space{Name: "demo", Kind: kind, Store: map[string]string{"twitter": "memory"}[kind]})
+			f.fail(errAway)
+			f.begin(t)
+			synctest.Wait()
+			if err := f.Close(); err != nil || f.Ready() == nil {
+				t.Errorf("%s: close: %v, ready %v", kind, err, f.Ready())
+			}
+		})
+	}
 }
 
 // TestLateCounter: a counter whose opening ends after the space was closed is closed, too.
