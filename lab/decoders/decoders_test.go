@@ -339,7 +339,7 @@ func TestByNumber(t *testing.T) {
 	var object struct {
 		ID randflake.ID `json:"id"`
 	}
-	if err := runtime.BindQueryParameter("deepObject", true, true, "f", url.Values{"f[id]": {"10"}}, &object); err != nil || object.ID != 10 {
+	if err := runtime.BindRawQueryParameter("deepObject", true, true, "f", "f[id]=10", &object); err != nil || object.ID != 10 {
 		t.Errorf("deepObject: %v, %v", object.ID, err)
 	}
 	var scanned randflake.ID
