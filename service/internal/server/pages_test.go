@@ -105,6 +105,7 @@ func TestPage(t *testing.T) {
 		if err := t.Context().Err(); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(10 * time.Millisecond) // a page is a call, of which there are a thousand a second
 		a = w.send(http.MethodGet, "/", "")
 	}
 	w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
