@@ -158,17 +158,15 @@ func (l *leases) Ready() error {
 			return ErrClosed
 		}
 		now := g.readClock()
-		_, _, err := st.bounds.plan(st.cursor.next.Load(), now)
+		_, _, refusal := st.bounds.plan(st.cursor.next.Load(), now)
 		switch {
 		case st.machine.Stale():
 			return errCopied
-		case err == nil:
+		case refusal == nil:
 			return nil
-		case g.outdated(st, err):
-		default:
-			if err = g.follow(st, now, err); err != nil {
-				return forCallers(err)
-			}
+		}
+		if err := g.resolve(st, now, true, refusal); err != nil {
+			return err
 		}
 	}
 }
