@@ -58,7 +58,7 @@ func newFakeClock(second int64) *fakeClock {
 func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 
 // leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return (*leases)(g) }
+func leasesOf(g *Generator) handover.Queue[Lease] { return (*keeperView)(g) }
 
 // makers are all ways to one ID, as raw values.
 func makers(g *Generator) map[string]func() (Raw, error) {
