@@ -48,3 +48,10 @@ func (b backend) batchLength() uint64 {
 // Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2", "neon", "sve2", or
 // "generic", which is plain Go.
 func Backend() string { return active.String() }
+
+// countFrom fills dst with the consecutive values from first on, for encryptRun where no kernel counts.
+func countFrom(dst []uint64, first uint64) {
+	for i := range dst {
+		dst[i] = first + uint64(i)
+	}
+}

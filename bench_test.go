@@ -116,7 +116,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	inBulk(b, batchSize, func(n int) {
 		second := coarse.Seconds.Now()
 		s := st.shards.pin()
-		s.second, s.left = second, batchSize
+		s.claimedAt, s.left = second, batchSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

@@ -9,6 +9,9 @@ package randflake
 // From about fewBlocks blocks on, a padded kernel is faster than plain Go.
 const fewBlocks = 4
 
+// widestPadded is the narrowest width of avx512, which is the most of all backends' narrowest ones.
+const widestPadded = 64
+
 // hasAssembly tells tests which backends there must be.
 const hasAssembly = true
 
@@ -26,7 +29,7 @@ func encryptBlocks(keys *roundKeys, dst, src []uint64) { cryptBlocks(encrypting,
 func decryptBlocks(keys *roundKeys, dst, src []uint64) { cryptBlocks(decrypting, keys, dst, src) }
 
 func cryptBlocks(d direction, keys *roundKeys, dst, src []uint64) {
-	narrowest := 0
+	narrowest := 0 // the last width, as they come in falling order; 0 if there is no kernel
 	for _, width := range active.widths() {
 		for len(src) >= width {
 			kernel(d, keys, dst[:width], src[:width])
@@ -36,7 +39,7 @@ func cryptBlocks(d direction, keys *roundKeys, dst, src []uint64) {
 	}
 	switch {
 	case narrowest > 0 && len(src) >= fewBlocks:
-		var buf [64]uint64
+		var buf [widestPadded]uint64
 		padded := buf[:narrowest]
 		copy(padded, src)
 		kernel(d, keys, padded, padded)
@@ -55,13 +58,13 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 			if fitsWord(first, width) {
 				runKernel(keys, dst[:width], first)
 			} else {
-				count(dst[:width], first)
+				countFrom(dst[:width], first)
 				kernel(encrypting, keys, dst[:width], dst[:width])
 			}
 			dst, first = dst[width:], first+uint64(width)
 		}
 	}
-	count(dst, first)
+	countFrom(dst, first)
 	encryptBlocks(keys, dst, dst)
 }
 

@@ -408,8 +408,8 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	st.shards = newShards(len(st.shards.list))
 	for i := range st.shards.list {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
-		to.second, to.left, to.ids = from.second, from.left, from.ids
-		to.raw, to.run, to.start = from.raw, from.run, from.start
+		to.claimedAt, to.left, to.ids = from.claimedAt, from.left, from.ids
+		to.raw, to.run, to.uncounted = from.raw, from.run, from.uncounted
 	}
 	if st.hot.list != nil {
 		st.hot = st.shards

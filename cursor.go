@@ -59,7 +59,9 @@ func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint6
 		}
 		taken := min(n, max(left/share, 1))
 		if start+taken == b.base {
-			taken-- // The lease is all 2^64 values, and the last one would bring next back to the start.
+			// The lease is all 2^64 values, and the last one would bring next back to the start. What stays is at
+			// least one: plan refuses to start at the last value, where next is frozen.
+			taken--
 		}
 		if c.next.CompareAndSwap(next, start+taken) {
 			return start, taken, nil
@@ -70,12 +72,12 @@ func (c *cursor) claim(b bounds, now int64, n, share uint64) (start, taken uint6
 // plan returns, for a cursor at next and a clock at now, where a claim starts and how many values are left in its
 // second. It changes nothing: the compare-and-swap of claim takes effect only if next is still what plan was given.
 func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
-	claimed := next - b.base // also right where next has wrapped to 0
-	if claimed == frozen {
+	offset := next - b.base // also right where next has wrapped to 0
+	if offset == frozen {
 		return 0, 0, errFrozen
 	}
 	second := now
-	if claimed > 0 {
+	if offset > 0 {
 		// The newest claimed value is next-1. Its second, not that of next, is the last one used.
 		last := secondOf(next - 1)
 		if now < last-clockTolerance {
@@ -92,7 +94,7 @@ func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 		return 0, 0, ErrLeaseEnded
 	}
 	start = pack(second, b.first, 0)
-	if claimed > 0 && second == secondOf(next-1) {
+	if offset > 0 && second == secondOf(next-1) {
 		start = next
 	}
 	left = pack(second, b.last, MaxSequence) + 1 - start // also right where the sum wraps to 0
@@ -105,8 +107,8 @@ func (b bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 	return 0, 0, ErrExhausted
 }
 
-// frozen is next-base of a cursor that hands out nothing more: next is one before the first value, which no claim can
-// reach.
+// frozen is the offset next-base of a cursor that hands out nothing more: next is one before the first value, which no
+// claim can reach.
 const frozen = ^uint64(0)
 
 // freeze ends all claims, and returns the last second that was claimed, if there is one. It is called once.

@@ -31,7 +31,7 @@
 //
 // An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells whether that is plausible.
 // IDs of two secrets may collide; [Secret.Derive] makes a secret for each ID space from a master secret. The clone of a
-// running virtual machine repeats its IDs until the windows end that both hold, unless Linux announces the copy.
+// running virtual machine has its leases too, and repeats its IDs until they end, unless Linux announces the copy.
 //
 // # Speed
 //
@@ -39,9 +39,9 @@
 // fastest way to make many IDs at once. The build tag purego leaves out assembly and everything that relies on the
 // runtime's internals.
 //
-// A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock,
-// wherever it is called. A call knows a bubble by its time, which has no monotonic reading. With the build tag
-// uncached it need not know: each call asks time.Now, which takes several times as long as making an ID.
+// A generator made in a testing/synctest bubble uses the bubble's time; any other one uses the system clock, also
+// when a bubble calls it. A call recognizes a bubble by a detail of time.Now. Should a new Go change that, the build tag
+// uncached does without it: each call asks time.Now, which takes several times as long as making an ID.
 //
 // # Related packages
 //

@@ -38,9 +38,13 @@ type Generator struct {
 }
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
+//
+// A call that loaded a state before another lease was put in force may still hand out an ID of the old state's batches.
+// That is safe: its raw value was claimed under the old lease before that lease's cursor was frozen, no other call gets
+// it, and the last second that Close returns covers it.
 type state struct {
-	hot     shards           // the shards that Generate may use without asking a clock
-	shards  shards           // the same, or those of a generator with an injected clock or a strict order
+	hot     shards           // shards, or empty where each call must ask a clock or keep the order
+	shards  shards           // one for each processor
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
 	dropped bool // the lease is over, whatever its end was; its cursor is frozen
@@ -117,7 +121,7 @@ func (g *Generator) Generate() (ID, error) {
 	}
 	s := st.hot.pin()
 	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
-		if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
+		if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
 			i := s.left - 1
 			if i < batchSize {
 				s.left = i
@@ -180,9 +184,9 @@ func (g *Generator) generate() (ID, error) {
 			return id, nil
 		case s == nil:
 			g.grow(st)
-		case fresh && err != nil && !g.outdated(st, err):
-			if err = g.follow(st, now, err); err != nil {
-				return 0, forCallers(err)
+		case err != nil:
+			if err = g.resolve(st, now, fresh, err); err != nil {
+				return 0, err
 			}
 		}
 		st = g.load()
@@ -190,9 +194,23 @@ func (g *Generator) generate() (ID, error) {
 	}
 }
 
-// outdated reports whether st, which refused with err, was replaced meanwhile. A refusal counts only if st is still in
-// force and the clock was read after st was loaded: otherwise it may come from the old lease, or from the new one
-// before its start.
+// resolve returns what callers get after st refused with err at second now, or nil: then another try, with the present
+// state and a fresh reading of the clock, may succeed.
+//
+// A refusal counts only if the clock was read after st was loaded, which makes now fresh, and if st is still in force:
+// otherwise it may come from the old lease, or from the new one before its start.
+func (g *Generator) resolve(st *state, now int64, fresh bool, err error) error {
+	if !fresh || g.outdated(st, err) {
+		return nil
+	}
+	err = g.follow(st, now, err)
+	if err == errFrozen {
+		return ErrExhausted // all 2^64 values are used up
+	}
+	return err
+}
+
+// outdated reports whether st, which refused with err, was replaced meanwhile.
 func (g *Generator) outdated(st *state, err error) bool {
 	if err == errFrozen {
 		return g.replaced(st)
@@ -221,9 +239,8 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		if st.closed {
 			return n, ErrClosed
 		}
-		start, taken, err := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
-		switch {
-		case err == nil:
+		start, taken, refusal := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
+		if refusal == nil {
 			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
 			g.claimed.Add(taken)
@@ -231,10 +248,9 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 				now, fresh = g.second()
 			}
 			continue
-		case fresh && !g.outdated(st, err):
-			if err = g.follow(st, now, err); err != nil {
-				return n, forCallers(err)
-			}
+		}
+		if err = g.resolve(st, now, fresh, refusal); err != nil {
+			return n, err
 		}
 		st = g.load()
 		now, fresh = g.readClock(), true
@@ -331,14 +347,6 @@ func (g *Generator) time() time.Time {
 func (g *Generator) report(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)
-	}
-	return err
-}
-
-// forCallers returns err as callers get it.
-func forCallers(err error) error {
-	if err == errFrozen {
-		return ErrExhausted // all 2^64 values are used up
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func newFakeClock(second int64) *fakeClock {
 func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 
 // leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return (*leases)(g) }
+func leasesOf(g *Generator) handover.Queue[Lease] { return (*keeperView)(g) }
 
 // makers are all ways to one ID, as raw values.
 func makers(g *Generator) map[string]func() (Raw, error) {
@@ -777,7 +777,7 @@ func TestMemory(t *testing.T) {
 	const line = 64
 	var s shard
 	var g Generator
-	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.start) - unsafe.Sizeof(s.start)
+	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.uncounted) - unsafe.Sizeof(s.uncounted)
 	if gap := unsafe.Offsetof(g.claimed) - unsafe.Offsetof(g.state); after < line || gap < line {
 		t.Errorf("%d bytes after what a shard uses, and Fill's count %d bytes from what Generate reads, want %d", after, gap, line)
 	}

@@ -52,7 +52,7 @@ func parse[T string | []byte](text T) (ID, error) {
 
 // Format prints the text form for the verbs v, s and q, and the number for the others: %d the decimal form, %x that
 // without a sign in hexadecimal.
-func (id ID) Format(f fmt.State, verb rune) { format(f, verb, id.String(), id) }
+func (id ID) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), id) }
 
 // String returns the text form.
 func (id ID) String() string {
@@ -79,7 +79,7 @@ func (id ID) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText is Parse.
-func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
+func (id *ID) UnmarshalText(text []byte) error { return setID(id, text) }
 
 // UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
 func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
@@ -87,8 +87,8 @@ func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte
 // Bind is UnmarshalText, for the parameters of oapi-codegen.
 func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// set assigns the ID that text stands for, or leaves id as it is.
-func set[T string | []byte](id *ID, text T) error {
+// setID assigns the ID that text stands for, or leaves id as it is.
+func setID[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	if err != nil || text == nil {
 		return err
 	}
-	return set(id, *text)
+	return setID(id, *text)
 }
 
 // jsonText returns what a JSON string has, or nil for null. The example is an ID of the kind that is wanted.
@@ -162,8 +162,7 @@ func scanInteger(src any) (uint64, error) {
 		return 0, scanError(src, "an integer column")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: text that is no decimal number of 64 bits: in a text column an ID is a randflake.TextID",
-			ErrInvalidID)
+		return 0, fmt.Errorf("%w: not a 64-bit decimal number: for a text column use randflake.TextID", ErrInvalidID)
 	}
 	return value, nil
 }
@@ -183,8 +182,8 @@ func parseDecimal[T ~string | ~[]byte](text T) (uint64, error) {
 	return strconv.ParseUint(string(text), 10, 64)
 }
 
-// format prints an ID that has the given text.
-func format(f fmt.State, verb rune, text string, id ID) {
+// printID prints an ID, or a Typed one, that has the given text.
+func printID(f fmt.State, verb rune, text string, id ID) {
 	var number any = int64(id)
 	if verb == 'x' || verb == 'X' {
 		number = uint64(id)

@@ -63,6 +63,10 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 	return c.Encrypt(Raw(pack(second, f.Node, f.Sequence))), nil
 }
 
+// Inspect opens an ID. Every 64-bit value opens to valid fields, whether a generator made it or not; Within tells
+// whether they are plausible.
+func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
+
 // Within returns nil if an ID with these fields could have been made under the lease: if its second, or a part of it,
 // lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise it returns an error that wraps ErrImplausible
 // and names the field that is out of range, and the range.
@@ -73,6 +77,7 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 //	err := cipher.Inspect(id).Within(randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()})
 func (f Fields) Within(l Lease) error {
 	second := time.Unix(f.Time.Unix(), 0)
+	// A part of the second is enough: a Start or an End inside it lets it in.
 	switch {
 	case second.Unix() < l.Start.Unix():
 		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, rfc3339(second), rfc3339(l.Start))
@@ -85,7 +90,3 @@ func (f Fields) Within(l Lease) error {
 }
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// Inspect opens an ID. Every 64-bit value opens to valid fields, whether a generator made it or not; Within tells
-// whether they are plausible.
-func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }

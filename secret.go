@@ -26,9 +26,8 @@ import (
 // memory it is encrypted under a random key of the process, so that printers that call no methods, such as those of
 // unexported fields, the verb %w or a traceback, show noise. Only Hex reveals it.
 //
-// The zero Secret is unset. Functions that need a secret refuse it with an error that wraps ErrInvalidSecret; NewCipher
-// and the methods CheckValue, Derive and Hex, which return no error, panic with one. 16 zero bytes are not a valid
-// secret.
+// The zero Secret is unset. Functions that need a secret refuse it with an error that wraps ErrInvalidSecret. NewCipher,
+// CheckValue, Derive and Hex return no error: they panic with it. 16 zero bytes are not a valid secret either.
 //
 // Secrets may be compared with ==, which compares their encrypted forms.
 type Secret struct{ key hidden.Key }
@@ -89,7 +88,7 @@ func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 // IsZero reports whether the secret is unset.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
-// The packages under compat take any key, 16 zero bytes included.
+// The packages under compat take any key. So the door lets them make a secret of 16 zero bytes, which the API refuses.
 func init() { door.Add(secretOf) }
 
 func secretOf(key [16]byte) Secret { return Secret{hidden.KeyOf(key)} }

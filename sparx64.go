@@ -43,14 +43,18 @@ func (c *Cipher) Decrypt(id ID) Raw {
 // EncryptSlice is Encrypt of each raw value, into the IDs of dst, and much faster for many. It panics if dst is
 // shorter.
 func (c *Cipher) EncryptSlice(dst []ID, raws []Raw) {
-	encryptBlocks(c.keys(), asUint64(dst[:len(raws):len(dst)]), asUint64(raws))
+	encryptBlocks(c.keys(), asUint64(prefix(dst, len(raws))), asUint64(raws))
 }
 
 // DecryptSlice is Decrypt of each ID, into the raw values of dst, and much faster for many. It panics if dst is
 // shorter.
 func (c *Cipher) DecryptSlice(dst []Raw, ids []ID) {
-	decryptBlocks(c.keys(), asUint64(dst[:len(ids):len(dst)]), asUint64(ids))
+	decryptBlocks(c.keys(), asUint64(prefix(dst, len(ids))), asUint64(ids))
 }
+
+// prefix returns the first n elements of s. The third index makes it panic if s is shorter: s[:n] alone could reach
+// beyond s, into its capacity.
+func prefix[T any](s []T, n int) []T { return s[:n:len(s)] }
 
 // asUint64 returns IDs or raw values, in the same memory, as the unsigned integers that the kernels work on. An int64
 // has the size and alignment of a uint64.
@@ -83,7 +87,7 @@ func rol(x uint16, n int) uint16 { return bits.RotateLeft16(x, n) }
 
 // encryptBlock encrypts one block.
 func encryptBlock(keys *roundKeys, v uint64) uint64 {
-	a, b, c, d := load(v)
+	a, b, c, d := loadBlock(v)
 	for s := 0; s < finalKeys; s += keysPerStep {
 		k := (*[keysPerStep]uint32)(keys[s:])
 		a, b = arx(a^uint16(k[0]), b^uint16(k[1]))
@@ -95,14 +99,17 @@ func encryptBlock(keys *roundKeys, v uint64) uint64 {
 		a, b, c, d = linearLayer(a, b, c, d)
 	}
 	last := (*[lastKeyWords]uint32)(keys[finalKeys:])
-	return store(a^uint16(last[0]), b^uint16(last[1]), c^uint16(last[6]), d^uint16(last[7]))
+	a, b = a^uint16(last[0]), b^uint16(last[1])
+	c, d = c^uint16(last[keysPerBranch]), d^uint16(last[keysPerBranch+1])
+	return storeBlock(a, b, c, d)
 }
 
 // decryptBlock decrypts one block: all that encryptBlock does, undone from the last to the first.
 func decryptBlock(keys *roundKeys, v uint64) uint64 {
-	a, b, c, d := load(v)
+	a, b, c, d := loadBlock(v)
 	last := (*[lastKeyWords]uint32)(keys[finalKeys:])
-	a, b, c, d = a^uint16(last[0]), b^uint16(last[1]), c^uint16(last[6]), d^uint16(last[7])
+	a, b = a^uint16(last[0]), b^uint16(last[1])
+	c, d = c^uint16(last[keysPerBranch]), d^uint16(last[keysPerBranch+1])
 	for s := finalKeys - keysPerStep; s >= 0; s -= keysPerStep {
 		k := (*[keysPerStep]uint32)(keys[s:])
 		t := rol(c^d, 8)
@@ -116,17 +123,17 @@ func decryptBlock(keys *roundKeys, v uint64) uint64 {
 			d ^= uint16(k[keysPerBranch+r+1])
 		}
 	}
-	return store(a, b, c, d)
+	return storeBlock(a, b, c, d)
 }
 
-// load returns the words of a block, which are big-endian in its 8 bytes; v has these in little-endian order.
-func load(v uint64) (a, b, c, d uint16) {
+// loadBlock returns the words of a block, which are big-endian in its 8 bytes; v has these in little-endian order.
+func loadBlock(v uint64) (a, b, c, d uint16) {
 	v = bits.ReverseBytes64(v)
 	return uint16(v >> 48), uint16(v >> 32), uint16(v >> 16), uint16(v)
 }
 
-// store is the inverse of load.
-func store(a, b, c, d uint16) uint64 {
+// storeBlock is the inverse of loadBlock.
+func storeBlock(a, b, c, d uint16) uint64 {
 	return bits.ReverseBytes64(uint64(a)<<48 | uint64(b)<<32 | uint64(c)<<16 | uint64(d))
 }
 

@@ -31,7 +31,9 @@ func encryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 			for s := 0; s < finalKeys; s += keysPerStep {
 				a, b, c, d = encryptStepLanes((*[keysPerStep]uint64)(k[s:]), a, b, c, d)
 			}
-			storeLanes((*[4]uint64)(dst), a^k[finalKeys], b^k[finalKeys+1], c^k[finalKeys+6], d^k[finalKeys+7])
+			a, b = a^k[finalKeys], b^k[finalKeys+1]
+			c, d = c^k[finalKeys+keysPerBranch], d^k[finalKeys+keysPerBranch+1]
+			storeLanes((*[4]uint64)(dst), a, b, c, d)
 			src, dst = src[4:], dst[4:]
 		}
 	}
@@ -47,7 +49,8 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 		k.spread(keys)
 		for len(src) >= 4 && len(dst) >= 4 {
 			a, b, c, d := loadLanes((*[4]uint64)(src))
-			a, b, c, d = a^k[finalKeys], b^k[finalKeys+1], c^k[finalKeys+6], d^k[finalKeys+7]
+			a, b = a^k[finalKeys], b^k[finalKeys+1]
+			c, d = c^k[finalKeys+keysPerBranch], d^k[finalKeys+keysPerBranch+1]
 			for s := finalKeys - keysPerStep; s >= 0; s -= keysPerStep {
 				a, b, c, d = decryptStepLanes((*[keysPerStep]uint64)(k[s:]), a, b, c, d)
 			}
@@ -96,7 +99,9 @@ const topBits = 0x8000 * lanes // the highest bit of each lane, where a carry wo
 // lane; then they are added by exclusive or.
 func arxLanes(x, y uint64) (uint64, uint64) {
 	high := x << 9
-	x = (x>>7&(0x01ff*lanes) | high&(0x7e00*lanes)) + y&^topBits ^ (high^y)&topBits
+	rotated := x>>7&(0x01ff*lanes) | high&(0x7e00*lanes) // 0x7e00 is 0xfe00 without the top bit
+	sum := rotated + y&^topBits
+	x = sum ^ (high^y)&topBits
 	high = y << 2
 	return x, high ^ (high^y>>14)&(0x0003*lanes) ^ x
 }
@@ -139,11 +144,4 @@ func transpose(p, q, r, s uint64) (a, b, c, d uint64) {
 	r, s = r&even|s>>16&^even, r<<16&even|s&^even
 	const upper = 0xffff_ffff_0000_0000
 	return p&upper | r>>32, q&upper | s>>32, p<<32 | r&^upper, q<<32 | s&^upper
-}
-
-// count fills dst with the consecutive values from first on.
-func count(dst []uint64, first uint64) {
-	for i := range dst {
-		dst[i] = first + uint64(i)
-	}
 }

@@ -13,6 +13,6 @@ func encryptBlocks(keys *roundKeys, dst, src []uint64) { encryptBlocksGeneric(ke
 func decryptBlocks(keys *roundKeys, dst, src []uint64) { decryptBlocksGeneric(keys, dst, src) }
 
 func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
-	count(dst, first)
+	countFrom(dst, first)
 	encryptBlocks(keys, dst, dst)
 }

@@ -45,9 +45,9 @@ func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
-		return set((*ID)(id), strings.TrimRight(v, " "))
+		return setID((*ID)(id), strings.TrimRight(v, " "))
 	case []byte:
-		return set((*ID)(id), bytes.TrimRight(v, " "))
+		return setID((*ID)(id), bytes.TrimRight(v, " "))
 	}
 	return scanError(src, "a text column; an ID reads integers")
 }

@@ -77,7 +77,7 @@ func isPrefix(text string) bool {
 }
 
 // Format prints the text for the verbs v, s and q, and the number for the others, as Format of ID does.
-func (id Typed[K]) Format(f fmt.State, verb rune) { format(f, verb, id.String(), ID(id)) }
+func (id Typed[K]) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), ID(id)) }
 
 // String returns the text.
 func (id Typed[K]) String() string {

@@ -19,7 +19,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	if g.line.Empty() {
 		s := st.hot.pin() // Generate's lines once more: with a call instead, Wait takes twice the time
 		if s != nil {
-			if s.second == coarse.Seconds.Published() && !st.machine.Stale() {
+			if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
 				i := s.left - 1
 				if i < batchSize {
 					s.left = i

@@ -68,7 +68,7 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		for worker := uint32(999); worker > 0; worker-- {
 			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
 			following.End = following.Start.Add(time.Second)
-			if err := (*leases)(g).Add(following); err != nil {
+			if err := (*keeperView)(g).Add(following); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -177,7 +177,7 @@ func TestStepBackExhaustively(t *testing.T) {
 	}
 }
 
-// What callers wait for, and the newest unit that was left, only grow, whoever comes late.
+// What callers wait for, and the newest abandoned unit, only grow, whoever comes late.
 func TestCursorOnlyGrows(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
 	b.startAt(10)
@@ -189,12 +189,12 @@ func TestCursorOnlyGrows(t *testing.T) {
 		}
 		newest = max(newest, full)
 	}
-	left := int64(0)
+	abandoned := int64(0)
 	for _, unit := range []int64{20, 12, 20, 30, 29} {
-		c.leave(&b, uint64(unit)<<b.sequence+1)
-		left = max(left, unit)
-		if got := c.lastUsed(&b, b.base); got != left {
-			t.Errorf("left unit %d: the last one used is %d, want %d", unit, got, left)
+		c.abandon(&b, uint64(unit)<<b.sequence+1)
+		abandoned = max(abandoned, unit)
+		if got := c.lastUsed(&b, b.base); got != abandoned {
+			t.Errorf("abandoned unit %d: the last one used is %d, want %d", unit, got, abandoned)
 		}
 	}
 }

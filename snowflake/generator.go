@@ -26,25 +26,25 @@ import (
 // or two milliseconds, and on a loaded machine by as long as a thread of the process waits for a processor. It
 // is exact if no ID was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
 type Generator struct {
-	layout *Layout
-	settings
-	state   atomic.Pointer[state]
-	refused func(error, bool) // called with each refusal, and with true while a call waits for long; or nil
+	layout   *Layout
+	settings settings
+	state    atomic.Pointer[state]
+	refused  func(error, bool) // called with each refusal, and with true while a call waits for long; or nil
 
 	mu       sync.Mutex               // held while the state is replaced
-	next     handover.Pending[*state] // without cursors
+	next     handover.Pending[*state] // as pendingState makes them
 	lastUsed int64                    // the newest second of leases that are over, or 0
 
 	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
 
 	_       [64]byte      // claims read the fields above and write the fields below
-	claimed atomic.Uint64 // the number of IDs made, without those of the newest unit except its first
+	claimed atomic.Uint64 // the number of IDs made: one for each opened unit at once, the rest when the next opens
 	waited  atomic.Uint64 // the number of calls that had to wait
 }
 
 // A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never changed.
 type state struct {
-	bounds
+	bounds  bounds
 	cursor  *cursor
 	static  uint64 // the bits that all IDs have in common
 	lease   randflake.Lease
@@ -91,14 +91,12 @@ func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, 
 
 func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Generator, error) {
 	g := &Generator{layout: layout, settings: settings, line: queue.New("snowflake")}
-	st, err := g.newState(lease)
+	st, err := g.pendingState(lease)
 	if err != nil {
 		return nil, err
 	}
-	st.machine, st.last = vmgen.Now(), st.first-1
-	st.startAt(st.first)
-	st.cursor = newCursor(&st.bounds, &g.claimed)
-	g.state.Store(st)
+	first := st.bounds.first
+	g.state.Store(g.inForce(st, first, first-1, vmgen.Now()))
 	return g, nil
 }
 
@@ -159,7 +157,7 @@ func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64
 	now := g.layout.unitAt(g.cached())
 	for ; ; st = g.load() {
 		next := st.cursor.next.Load()
-		p, err := st.plan(next, st.cursor.full.Load(), now)
+		p, err := st.bounds.plan(next, st.cursor.full.Load(), now)
 		if err != nil {
 			return g.claimSlowly(n, inTurn)
 		}
@@ -204,11 +202,11 @@ func (g *Generator) look() (st *state, next uint64, p plan, err error) {
 			return st, 0, plan{}, err
 		}
 		next := st.cursor.next.Load()
-		now := g.layout.unitAt(g.readClock()) // after next was loaded: see planAhead
-		p, err := st.plan(next, st.cursor.full.Load(), now)
+		now := g.layout.unitAt(g.readClock()) // after next was loaded: see planEarly
+		p, err := st.bounds.plan(next, st.cursor.full.Load(), now)
 		if err == errClockBackward {
-			st.cursor.leave(&st.bounds, next)
-			p, err = st.stepBack(next, now)
+			st.cursor.abandon(&st.bounds, next)
+			p, err = st.bounds.stepBack(next, now)
 		}
 		if err == nil {
 			return st, next, p, nil
@@ -267,41 +265,52 @@ func (g *Generator) report(err error) error {
 	return err
 }
 
-// newState returns a state for a lease, without a cursor.
-func (g *Generator) newState(lease randflake.Lease) (*state, error) {
-	static, _, err := g.layout.static(uint64(lease.FirstNode), g.pins)
+// pendingState returns the state of a lease that is not in force yet: inForce gives it what it lacks.
+func (g *Generator) pendingState(lease randflake.Lease) (*state, error) {
+	static, _, err := g.layout.static(uint64(lease.FirstNode), g.settings.pins)
 	if err != nil {
 		return nil, err
 	}
-	b, err := g.layout.bounds(lease, g.policy)
+	b, err := g.layout.bounds(lease, g.settings.policy)
 	if err != nil {
 		return nil, err
 	}
 	return &state{bounds: b, static: static, lease: lease}, nil
 }
 
+// inForce returns the state that puts a pending one in force on a machine: its cursor begins with unit from, and the
+// newest unit used under earlier leases is last.
+func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Generation) *state {
+	st := *pending
+	st.bounds.startAt(from)
+	st.cursor = newCursor(&st.bounds, &g.claimed)
+	st.machine = machine
+	st.last = last
+	return &st
+}
+
 // cached returns the cached time in Unix milliseconds, which may be late, or reads an injected clock.
 func (g *Generator) cached() int64 {
-	if g.now == nil {
+	if g.settings.now == nil {
 		return coarse.Milliseconds.Now()
 	}
-	return g.now().UnixMilli()
+	return g.settings.now().UnixMilli()
 }
 
 // readClock reads the clock, in Unix milliseconds.
 func (g *Generator) readClock() int64 {
-	if g.now == nil {
+	if g.settings.now == nil {
 		return coarse.Milliseconds.Read()
 	}
-	return g.now().UnixMilli()
+	return g.settings.now().UnixMilli()
 }
 
 // time returns the time by the generator's clock.
 func (g *Generator) time() time.Time {
-	if g.now == nil {
+	if g.settings.now == nil {
 		return time.Now()
 	}
-	return g.now()
+	return g.settings.now()
 }
 
 // unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the epoch.

@@ -306,10 +306,10 @@ func (b *bench) count() uint64 {
 	if next == frozen {
 		return b.claimed.Load()
 	}
-	return b.claimed.Load() + max(st.used(next), 1) - 1
+	return b.claimed.Load() + max(st.bounds.used(next), 1) - 1
 }
 
-func (b *bench) ready() error { return (*leases)(b.Generator).Ready() }
+func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }
 
 // The last second used is that of the newest ID, not of the last one.
 func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
@@ -467,7 +467,7 @@ func TestClose(t *testing.T) {
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
-	for _, err := range []error{wait, fill, (*leases)(b.Generator).Add(testLease(3, 0, 60))} {
+	for _, err := range []error{wait, fill, (*keeperView)(b.Generator).Add(testLease(3, 0, 60))} {
 		if err != errClosed {
 			t.Errorf("%v, want errClosed", err)
 		}
@@ -569,7 +569,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	if err := (*leases)(b.Generator).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
+	if err := (*keeperView)(b.Generator).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
 		t.Errorf("worker 32 of a pinned datacenter: %v", err)
 	}
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
@@ -581,7 +581,7 @@ func TestPin(t *testing.T) {
 func TestOnRefusal(t *testing.T) {
 	var told []error
 	b := newBench(t)
-	(*leases)(b.Generator).OnRefusal(func(err error, _ bool) { told = append(told, err) })
+	(*keeperView)(b.Generator).OnRefusal(func(err error, _ bool) { told = append(told, err) })
 	b.want(6, 0)
 	b.Fill(make([]ID, 1))
 	b.Fill(make([]ID, 2))

@@ -100,7 +100,7 @@ func (g *Generator) untilDue(cause error) time.Duration {
 	case st.closed || next == frozen:
 		return 0
 	default:
-		due = st.due(next, now)
+		due = st.bounds.due(next, now)
 	}
 	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.time())
 	if cause == errExhausted && st.cursor.awaitUnit(&st.bounds, next) {

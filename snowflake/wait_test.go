@@ -130,7 +130,7 @@ func TestGenerateGivesWay(t *testing.T) {
 			t.Errorf("Ready: %v, want errExhausted", err)
 		}
 		<-done
-		if claimed, waited := (*leases)(w.Generator).Counts(); claimed != 9 || waited != 1 {
+		if claimed, waited := (*keeperView)(w.Generator).Counts(); claimed != 9 || waited != 1 {
 			t.Errorf("counted %d IDs and %d calls that wait, want 9 and 1", claimed, waited)
 		}
 		w.waits = false
@@ -166,7 +166,7 @@ func TestWaitDoesNotSpin(t *testing.T) {
 func TestWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		told := map[error]int{}
-		(*leases)(w.Generator).OnRefusal(func(err error, waiting bool) {
+		(*keeperView)(w.Generator).OnRefusal(func(err error, waiting bool) {
 			if waiting {
 				told[err]++
 			}
@@ -217,7 +217,7 @@ func TestWaitHeedsItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	inBubble(t, func(t *testing.T, w *waiting) {
 		told := 0
-		(*leases)(w.Generator).OnRefusal(func(error, bool) { told++ })
+		(*keeperView)(w.Generator).OnRefusal(func(error, bool) { told++ })
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
 		ids := make([]ID, 9)
@@ -242,9 +242,9 @@ func TestWaitEnds(t *testing.T) {
 		end  func(g *Generator)
 		want error
 	}{
-		"another lease": {func(g *Generator) { (*leases)(g).Add(testLease(2, -10*3600, 20*3600)) }, nil},
+		"another lease": {func(g *Generator) { (*keeperView)(g).Add(testLease(2, -10*3600, 20*3600)) }, nil},
 		"closed":        {func(g *Generator) { g.Close() }, errClosed},
-		"dropped":       {func(g *Generator) { (*leases)(g).Drop() }, errLeaseEnded},
+		"dropped":       {func(g *Generator) { (*keeperView)(g).Drop() }, errLeaseEnded},
 	} {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(1, 0)

@@ -1,0 +1,135 @@
+package snowflake
+
+import (
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/door"
+	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
+)
+
+// How leases follow one another in a generator, as in package randflake: see the drawing in its follow.go.
+
+// Keepers of package lease hand over the leases that follow the first one.
+func init() {
+	door.Add(func(g *Generator) handover.Queue[randflake.Lease] { return (*keeperView)(g) })
+}
+
+// A keeperView is a generator as its keeper sees it: see [handover.Queue].
+type keeperView Generator
+
+func (v *keeperView) OnRefusal(f func(err error, waiting bool)) { v.refused = f }
+
+func (v *keeperView) Counts() (claimed, waited uint64) { return v.claimed.Load(), v.waited.Load() }
+
+func (v *keeperView) Add(lease randflake.Lease) error {
+	g := (*Generator)(v)
+	next, err := g.pendingState(lease)
+	if err != nil {
+		return err
+	}
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load().closed {
+		return errClosed
+	}
+	g.pend(next)
+	return nil
+}
+
+// Drop ends all leases at once. After a copy of the machine the generator then works with new ones.
+func (v *keeperView) Drop() {
+	g := (*Generator)(v)
+	defer g.line.Serve()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next.Clear()
+	st := g.load()
+	if st.closed {
+		return
+	}
+	over := *st
+	over.machine = vmgen.Now()
+	over.dropped = true
+	over.last, _ = g.end(st)
+	g.state.Store(&over)
+}
+
+func (v *keeperView) Ready() error {
+	g := (*Generator)(v)
+	_, _, _, err := g.look()
+	if err == nil && !g.line.Empty() {
+		return errExhausted
+	}
+	return err
+}
+
+// pend keeps a state for the time of its lease.
+func (g *Generator) pend(st *state) {
+	g.next.Add(st.bounds.first, st.bounds.end, st)
+}
+
+// follow switches to the next lease if that of st, which refused with err at unit now, is of no use at present.
+// nil means: try again, as another lease is in force. Otherwise it returns what callers get.
+//
+// New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
+func (g *Generator) follow(st *state, now int64, err error) error {
+	switch {
+	case st.dropped:
+		err = errLeaseEnded // whatever the clock says
+	case err == errEndOfLife:
+		return g.layout.ended()
+	case err == errExhausted && g.load() == st:
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.load() != st {
+		return nil
+	}
+	next, ok := g.next.Take(now)
+	if !ok {
+		_, later := g.next.Next(now)
+		if later && err == errLeaseEnded {
+			return errLeaseNotStarted
+		}
+		return err
+	}
+	last, used := g.end(st)
+	if !used {
+		g.pend(&state{bounds: st.bounds, static: st.static, lease: st.lease})
+	}
+	from := max(next.bounds.first, last+1)
+	if now+next.bounds.ahead < last { // the clock stepped back
+		from = next.bounds.first
+	}
+	g.state.Store(g.inForce(next, from, last, st.machine))
+	return nil
+}
+
+// end freezes the cursor of st. It returns the newest unit used under all leases since the clock was last seen
+// to step back, and whether the lease can't be used any more: it was used, or dropped.
+func (g *Generator) end(st *state) (last int64, used bool) {
+	if st.dropped {
+		return st.last, true
+	}
+	next := st.cursor.freeze()
+	if next == st.bounds.base {
+		return st.last, false
+	}
+	g.claimed.Add(st.bounds.used(next) - 1)
+	g.lastUsed = max(g.lastUsed, g.layout.startOf(st.cursor.lastUsed(&st.bounds, next))/1000)
+	return st.bounds.newest(next), true
+}
+
+// begins returns the first unit after now at which a lease begins.
+func (g *Generator) begins(now int64) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	due := g.load().bounds.first
+	next, ok := g.next.Next(now)
+	if ok && (due <= now || next < due) {
+		due = next
+	}
+	return max(due, now+1)
+}
