@@ -27,7 +27,7 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 		return fmt.Errorf("%w: counter %s: periods %.100q, check value %.100q: want at most %d bytes",
 			ErrInvalid, c.Name, c.Periods, c.Check, longestShape)
 	}
-	return s.updateCounter(ctx, c.Name, func(at *snapshot, found *Counter) error {
+	return s.updateCounter(ctx, c.Name, func(seen *snapshot, found *Counter) error {
 		if found.Step > 0 {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
@@ -38,9 +38,9 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 			Periods: c.Periods,
 			Check:   c.Check,
 			Next:    c.Start,
-			ID:      at.meta.ID,
+			ID:      seen.meta.ID,
 		}
-		if at.meta.Low > 0 {
+		if seen.meta.Low > 0 {
 			found.ID = "" // it may be one of those that were forgotten
 		}
 		return nil
@@ -58,11 +58,11 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	if (period.Of == "") != (period.Key == "") {
 		return run, fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither", ErrInvalid, period.Key, period.Of)
 	}
-	err = s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
+	err = s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		if c.Step == 0 {
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		}
-		if err := s.enter(at, c, period); err != nil {
+		if err := s.enter(seen, c, period); err != nil {
 			return err
 		}
 		run = c.take(n)
@@ -75,19 +75,19 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 }
 
 // enter puts a counter into a period. It returns why no number of that period can be taken, or nil.
-func (s *Space) enter(at *snapshot, c *Counter, period Period) error {
+func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 	if period.Of != c.Periods {
 		want := *c
 		want.Periods = period.Of
 		return c.Match(want)
 	}
 	if period.Key != c.Period {
-		if err := s.mayBegin(at, c, period); err != nil {
+		if err := s.mayBegin(seen, c, period); err != nil {
 			return err
 		}
-		if at.meta.isNew(period) {
+		if seen.meta.isNew(period) {
 			c.Next = c.Start
-			c.ID = at.meta.ID
+			c.ID = seen.meta.ID
 			c.Lost = false
 		} // otherwise it goes on, as Next is beyond the numbers of this period too
 		c.Period = period.Key
@@ -107,15 +107,15 @@ func (s *Space) enter(at *snapshot, c *Counter, period Period) error {
 }
 
 // mayBegin returns why the counter can't go on to another period, or nil.
-func (s *Space) mayBegin(at *snapshot, c *Counter, period Period) error {
+func (s *Space) mayBegin(seen *snapshot, c *Counter, period Period) error {
 	if period.Begin.Unix() <= c.begin() {
 		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
 			ErrClock, c.Name, s, c.Period, period.Key)
 	}
-	if err := at.clockError(at.meta); err != nil {
+	if err := seen.clockError(seen.meta); err != nil {
 		return err
 	}
-	if period.Begin.Sub(at.to) > at.meta.MaxSkew {
+	if period.Begin.Sub(seen.answered) > seen.meta.MaxSkew {
 		return fmt.Errorf("%w: counter %s of %s: %s begins at %s",
 			ErrClock, c.Name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 	}
@@ -136,11 +136,11 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	if err != nil {
 		return err
 	}
-	return s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
+	return s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		switch {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
-		case at.id() != before.id():
+		case seen.id() != before.id():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken",
 				ErrCounter, name, s)
 		case c.isUsedUp():
@@ -150,7 +150,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 				ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
 		c.Next = next
-		c.ID = at.id()
+		c.ID = seen.id()
 		return nil
 	})
 }
@@ -160,19 +160,19 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	if err := checkCounterName(name); err != nil {
 		return c, err
 	}
-	at, err := s.read(ctx, counterRecord(name))
+	seen, err := s.read(ctx, counterRecord(name))
 	if err != nil {
 		return c, err
 	}
-	if at.value == nil {
+	if seen.value == nil {
 		return c, fmt.Errorf("%w: %s of %s", ErrNoCounter, name, s)
 	}
-	return decodeCounter(name, at.value, at.id())
+	return decodeCounter(name, seen.value, seen.id())
 }
 
 // Counters returns up to limit counters, 1 to 1,000, in the order of their names, which come after the name after.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
-	at, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 		return nil, s.failed("list", err)
 	}
 	for _, entry := range entries {
-		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, at.id())
+		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, seen.id())
 		if err != nil {
 			return nil, err
 		}
@@ -209,16 +209,16 @@ func checkCounterName(name string) error {
 }
 
 // updateCounter changes a counter, which has no step if there is none.
-func (s *Space) updateCounter(ctx context.Context, name string, change func(at *snapshot, c *Counter) error) error {
+func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err
 	}
-	return s.update(ctx, counterRecord(name), func(at *snapshot) ([]byte, error) {
-		c, err := decodeCounter(name, at.value, at.meta.ID)
+	return s.update(ctx, counterRecord(name), func(seen *snapshot) ([]byte, error) {
+		c, err := decodeCounter(name, seen.value, seen.meta.ID)
 		if err != nil {
 			return nil, err
 		}
-		if err := change(at, &c); err != nil {
+		if err := change(seen, &c); err != nil {
 			return nil, err
 		}
 		return c.encode()

@@ -60,15 +60,15 @@ func (s *snapshot) floorCovers() bool {
 	return s.meta.Low > newest || newest > s.reach(s.meta)
 }
 
-// older reports whether a value is older than one that was seen.
-func (s *snapshot) older(seen, found []byte) bool {
+// older reports whether a value is older than the last one that was seen.
+func (s *snapshot) older(last, found []byte) bool {
 	switch {
-	case seen == nil || bytes.Equal(seen, found):
+	case last == nil || bytes.Equal(last, found):
 		return false
 	case found == nil:
 		return true // it is gone
 	}
-	return s.record.wentBack(seen, found)
+	return s.record.wentBack(last, found)
 }
 
 // rememberRetired remembers that the space is retired, so that it still is if this handle makes it anew, as its
@@ -86,28 +86,28 @@ func (s *Space) rememberRetired(retired *meta) {
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := &s.known
-	if now.meta.ID != after.meta.ID && now.meta.Losses >= after.meta.Losses {
+	k := &s.known
+	if k.meta.ID != after.meta.ID && k.meta.Losses >= after.meta.Losses {
 		return // the floor was set meanwhile
 	}
-	if now.meta.ID != after.meta.ID || now.values == nil {
-		*now = known{values: map[string][]byte{}}
+	if k.meta.ID != after.meta.ID || k.values == nil {
+		*k = known{values: map[string][]byte{}}
 	}
 
-	now.meta = after.meta
-	now.position = max(now.position, after.Position)
+	k.meta = after.meta
+	k.position = max(k.position, after.Position)
 
 	name := after.record.name
-	last := now.values[name]
+	last := k.values[name]
 	unchanged := bytes.Equal(last, after.last) // since before the swap
 	if unchanged || !after.older(last, after.value) {
-		now.values[name] = after.value
+		k.values[name] = after.value
 	}
 
-	now.newest = max(now.newest, after.meta.Low-1)
+	k.newest = max(k.newest, after.meta.Low-1)
 	if name == leasesEntry {
 		if all, err := decodeNumbers(after.value); err == nil {
-			now.newest = max(now.newest, all.newest(after.reach(after.meta)+1))
+			k.newest = max(k.newest, all.newest(after.reach(after.meta)+1))
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 // lineage. From now on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	for {
-		now, err := s.read(ctx, leases)
+		seen, err := s.read(ctx, leases)
 		if err != nil {
 			return err
 		}
-		done, err := s.setFloor(ctx, now.id(), why)
+		done, err := s.setFloor(ctx, seen.id(), why)
 		if done || err != nil {
 			return err
 		}
@@ -51,40 +51,40 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 // setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then it is
 // not done.
 func (s *Space) setFloor(ctx context.Context, id, why string) (done bool, err error) {
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return false, err
 	}
-	if now.id() != id {
+	if seen.id() != id {
 		return false, nil
 	}
-	before := now.known.meta
-	m := *cmp.Or(now.meta, before)
+	before := seen.known.meta
+	m := *cmp.Or(seen.meta, before)
 	m.Why = why
-	m.Lineage = now.Lineage
+	m.Lineage = seen.Lineage
 	if m.Retired == "" {
 		m.Retired = before.Retired
 		m.Successor = before.Successor
 	}
-	if err := now.clockError(&m); err != nil {
-		s.leavePending(ctx, now, m)
+	if err := seen.clockError(&m); err != nil {
+		s.leavePending(ctx, seen, m)
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
 	m.Losses = max(m.Losses, before.Losses) + 1
 	m.Begin = max(m.Begin, before.Begin)
-	m.Low = max(m.Low, before.Low, now.floor(&m))
+	m.Low = max(m.Low, before.Low, seen.floor(&m))
 
 	var numbers []byte
 	if m.Reserve > 0 {
-		taken, err := decodeNumbers(now.value)
+		taken, err := decodeNumbers(seen.value)
 		if err != nil {
 			return false, err
 		}
-		now.openReserve(&m, taken)
+		seen.openReserve(&m, taken)
 		numbers = taken.encode()
 	}
-	return s.putMeta(ctx, now, &m, numbers)
+	return s.putMeta(ctx, seen, &m, numbers)
 }
 
 // openReserve sets the tick of a loss, and makes the numbers of windows below the floor go on in the slice of
@@ -96,16 +96,16 @@ func (s *snapshot) openReserve(m *meta, taken *numbers) {
 
 // leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets
 // the floor too.
-func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
-	if now.meta != nil && now.meta.Lineage != pending {
+func (s *Space) leavePending(ctx context.Context, seen *snapshot, m meta) {
+	if seen.meta != nil && seen.meta.Lineage != pending {
 		m.Lineage = pending
-		s.putMeta(ctx, now, &m, nil)
+		s.putMeta(ctx, seen, &m, nil)
 	}
 }
 
-// putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of now. On
+// putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of seen. On
 // success what was known of the space before is void.
-func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []byte) (done bool, err error) {
+func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, numbers []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
 		return false, err
@@ -114,7 +114,7 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []b
 	if numbers != nil {
 		values[leasesEntry] = numbers
 	}
-	after, err := s.swap(ctx, now, value, numbers)
+	after, err := s.swap(ctx, seen, value, numbers)
 	if err != nil {
 		return false, err
 	}

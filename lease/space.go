@@ -36,14 +36,14 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
-	if now.meta == nil {
+	if seen.meta == nil {
 		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
-	s.known.meta = now.meta // for its limits; nothing else of it is known to be durable
+	s.known.meta = seen.meta // for its limits; nothing else of it is known to be durable
 	return s, nil
 }
 
@@ -63,26 +63,26 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err := engine.Prepare(ctx); err != nil {
 		return nil, s.failed("prepare", err)
 	}
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
-	if now.meta != nil {
+	if seen.meta != nil {
 		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
-	m := &meta{Limits: limits, ID: cryptorand.Text(), Lineage: now.Lineage}
+	m := &meta{Limits: limits, ID: cryptorand.Text(), Lineage: seen.Lineage}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
 	}
-	if err := now.clockError(m); err != nil {
+	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
 	if !config.New {
-		m.Low = now.floor(m)
+		m.Low = seen.floor(m)
 		m.Begin = m.Low
 		m.Why = "created for IDs that were in use"
 	}
-	done, err := s.putMeta(ctx, now, m, nil)
+	done, err := s.putMeta(ctx, seen, m, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +141,11 @@ type Info struct {
 
 // Info reads the space. Its clock error is that of Take.
 func (s *Space) Info(ctx context.Context) (Info, error) {
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return Info{}, err
 	}
-	m := now.meta
+	m := seen.meta
 	if m == nil {
 		return Info{}, fmt.Errorf("%w: %s", ErrNoSpace, s)
 	}
@@ -156,20 +156,20 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Losses:    m.Losses,
 		Low:       m.start(m.Low),
 		Why:       m.Why,
-		Time:      now.Time,
-		Lost:      now.loss(),
+		Time:      seen.Time,
+		Lost:      seen.loss(),
 		Retired:   m.Retired != "",
 		Successor: m.Successor,
 	}
 	if m.Tick > 0 {
 		info.Opens = m.opens(m.Tick)
 	}
-	taken, err := decodeNumbers(now.value)
+	taken, err := decodeNumbers(seen.value)
 	if err != nil {
 		return info, err
 	}
-	info.Taken = m.taken(taken, m.WindowOf(now.to))
-	return info, now.clockError(m)
+	info.Taken = m.taken(taken, m.WindowOf(seen.answered))
+	return info, seen.clockError(m)
 }
 
 // Limits returns the limits of the space.

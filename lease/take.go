@@ -20,24 +20,24 @@ const maxWindows = maxAhead + 1
 func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error
-	err := s.update(ctx, leases, func(now *snapshot) ([]byte, error) {
-		taken, err := decodeNumbers(now.value)
+	err := s.update(ctx, leases, func(seen *snapshot) ([]byte, error) {
+		taken, err := decodeNumbers(seen.value)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.checkTake(now, from, to, n); err != nil {
+		if err := s.checkTake(seen, from, to, n); err != nil {
 			return nil, err
 		}
 		granted, missing = nil, nil // of an earlier try
 		for i := range to - from + 1 {
 			window := from + i
-			first, err := s.mayTake(now, taken, window, n)
+			first, err := s.mayTake(seen, taken, window, n)
 			if err != nil {
 				missing = cmp.Or(missing, err)
 				continue
 			}
-			granted = append(granted, now.meta.lease(window, first, n))
-			taken.put(window, first+n, s.maxSteps, now.meta.Low)
+			granted = append(granted, seen.meta.lease(window, first, n))
+			taken.put(window, first+n, s.maxSteps, seen.meta.Low)
 		}
 		if len(granted) == 0 {
 			return nil, missing
@@ -51,9 +51,9 @@ func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake
 }
 
 // checkTake returns an error that is the same for all windows.
-func (s *Space) checkTake(now *snapshot, from, to int64, n uint32) error {
-	m := now.meta
-	if err := now.clockError(m); err != nil {
+func (s *Space) checkTake(seen *snapshot, from, to int64, n uint32) error {
+	m := seen.meta
+	if err := seen.clockError(m); err != nil {
 		return err
 	}
 	switch {
@@ -66,16 +66,16 @@ func (s *Space) checkTake(now *snapshot, from, to int64, n uint32) error {
 }
 
 // mayTake returns the first of n nodes for a window, or why there is no lease.
-func (s *Space) mayTake(now *snapshot, taken *numbers, window int64, n uint32) (first uint32, err error) {
-	m := now.meta
+func (s *Space) mayTake(seen *snapshot, taken *numbers, window int64, n uint32) (first uint32, err error) {
+	m := seen.meta
 	if window < m.Low {
-		if err := s.mayTakeReserve(now, window, n); err != nil {
+		if err := s.mayTakeReserve(seen, window, n); err != nil {
 			return 0, err
 		}
 	}
-	if ahead := window - m.WindowOf(now.from); ahead > m.Ahead {
+	if ahead := window - m.WindowOf(seen.asked); ahead > m.Ahead {
 		beyond := min(ahead-m.Ahead, math.MaxInt64/int64(m.Window))
-		until := now.to.Add(m.Window * time.Duration(beyond))
+		until := seen.answered.Add(m.Window * time.Duration(beyond))
 		return 0, &WaitError{ErrAhead, until, fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)}
 	}
 	begin, end := m.nodesOf(window)
@@ -91,8 +91,8 @@ func (s *Space) mayTake(now *snapshot, taken *numbers, window int64, n uint32) (
 }
 
 // mayTakeReserve returns why a window below the floor can't be leased yet, or at all, or nil.
-func (s *Space) mayTakeReserve(now *snapshot, window int64, n uint32) error {
-	m := now.meta
+func (s *Space) mayTakeReserve(seen *snapshot, window int64, n uint32) error {
+	m := seen.meta
 	floor := m.start(m.Low)
 	first, end := m.served(m.Tick)
 	opens := m.opens(m.Tick)
@@ -103,7 +103,7 @@ func (s *Space) mayTakeReserve(now *snapshot, window int64, n uint32) error {
 		return &WaitError{ErrLoss, floor, fmt.Sprintf("%s: %s: the reserve is for windows %d to %d", s, m.Why, first, end-1)}
 	case n > m.Reserve:
 		return &WaitError{ErrLoss, floor, fmt.Sprintf("%s: %s: the reserve has %d nodes until then, and %d are wanted", s, m.Why, m.Reserve, n)}
-	case now.from.Before(opens):
+	case seen.asked.Before(opens):
 		return &WaitError{ErrLoss, opens, fmt.Sprintf("%s: %s: until the reserve opens", s, m.Why)}
 	}
 	return nil

@@ -15,7 +15,7 @@ var bugs = []bug{
 	{
 		name:  "no floor",
 		file:  "lease/loss.go",
-		right: "m.Low = max(m.Low, before.Low, now.floor(&m))",
+		right: "m.Low = max(m.Low, before.Low, seen.floor(&m))",
 		wrong: "m.Low = max(m.Low, before.Low)",
 		test:  losses, schedules: 1000,
 	},
@@ -36,22 +36,22 @@ var bugs = []bug{
 	{
 		name:  "a floor by the process's clock alone",
 		file:  "lease/snapshot.go",
-		right: "if s.Time.After(s.to) {",
+		right: "if s.Time.After(s.answered) {",
 		wrong: "if false {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a floor by the clock before the call",
 		file:  "lease/snapshot.go",
-		right: "	return s.to\n",
-		wrong: "	return s.from\n",
+		right: "	return s.answered\n",
+		wrong: "	return s.asked\n",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a floor that falls",
 		file:  "lease/loss.go",
-		right: "m.Low = max(m.Low, before.Low, now.floor(&m))",
-		wrong: "m.Low = now.floor(&m) - 2*int64(m.Losses%2)",
+		right: "m.Low = max(m.Low, before.Low, seen.floor(&m))",
+		wrong: "m.Low = seen.floor(&m) - 2*int64(m.Losses%2)",
 		test:  losses, schedules: 2000,
 	},
 
@@ -153,14 +153,14 @@ var bugs = []bug{
 	{
 		name:  "a position that may fall",
 		file:  "lease/known.go",
-		right: "now.position = max(now.position, after.Position)",
-		wrong: "now.position = after.Position",
+		right: "k.position = max(k.position, after.Position)",
+		wrong: "k.position = after.Position",
 		test:  counters, schedules: 10000,
 	},
 	{
 		name:  "an older space learned",
 		file:  "lease/known.go",
-		right: "if now.meta.ID != after.meta.ID && now.meta.Losses >= after.meta.Losses {",
+		right: "if k.meta.ID != after.meta.ID && k.meta.Losses >= after.meta.Losses {",
 		wrong: "if false {",
 		test:  counters, schedules: 8000,
 	},
@@ -246,14 +246,14 @@ var bugs = []bug{
 	{
 		name:  "a floor and a tick by the slower clock",
 		file:  "lease/snapshot.go",
-		right: "if s.Time.After(s.to) {",
-		wrong: "if !s.Time.IsZero() && s.Time.Before(s.to) {",
+		right: "if s.Time.After(s.answered) {",
+		wrong: "if !s.Time.IsZero() && s.Time.Before(s.answered) {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a slice open at once",
 		file:  "lease/take.go",
-		right: "case now.from.Before(opens):",
+		right: "case seen.asked.Before(opens):",
 		wrong: "case false:",
 		test:  losses, schedules: 4000,
 	},
@@ -325,7 +325,7 @@ var bugs = []bug{
 	{
 		name:  "a counter set for a loss that was noted meanwhile",
 		file:  "lease/counters.go",
-		right: "case at.id() != before.id():",
+		right: "case seen.id() != before.id():",
 		wrong: "case before == nil:",
 		test:  counters, schedules: 8000,
 	},
@@ -339,8 +339,8 @@ var bugs = []bug{
 	{
 		name:  "a period begun anew though it is not known to be new",
 		file:  "lease/counters.go",
-		right: "if at.meta.isNew(period) {",
-		wrong: "if !c.Lost || at.meta.isNew(period) {",
+		right: "if seen.meta.isNew(period) {",
+		wrong: "if !c.Lost || seen.meta.isNew(period) {",
 		test:  counters, schedules: 2000,
 	},
 	{
