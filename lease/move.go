@@ -11,9 +11,9 @@ import (
 // moving is the entry of a space that is about to take the place of another one: the word that ties the two,
 // the lineage of the data, and the other's name.
 //
-// It is there before the old space is retired, for that word alone. So no other place can take that of the old
-// space as well, nor can this one once more if its data are lost: then the entry is gone too, or its lineage is
-// another.
+// It is there before the old space is retired, for that word alone. So no other place can take that of the
+// old space as well, nor can this one once more if its data are lost: then the entry is gone too, or its
+// lineage is another.
 var moving = record{name: "move"}
 
 // announced returns what the entry of a move has after the word.
@@ -26,9 +26,9 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value and
-// the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as soon
-// as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
+// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value
+// and the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as
+// soon as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
 //
 // It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another
 // space. Processes go on under the leases that they have: start them with the new space before those end.
@@ -80,7 +80,8 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	}
 	tied := before.meta != nil && word != "" && before.meta.Retired == word
 	if !tied {
-		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store", ErrExists, s, old)
+		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store",
+			ErrExists, s, old)
 	}
 	sameData := strings.HasPrefix(string(seen.value), word+" "+seen.Lineage+" ")
 	if seen.meta == nil && !sameData {
@@ -105,8 +106,8 @@ func (s *Space) newWord(ctx context.Context, seen *snapshot, old *Space) (word s
 	return word, nil
 }
 
-// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the
-// space that takes its place, or empty.
+// retire puts the mark of a retired space, and returns what is there since. word and successor are those of
+// the space that takes its place, or empty.
 func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
 	for {
 		seen, err := s.read(ctx, leases)
@@ -116,7 +117,7 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 		if seen.meta == nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		seen, err = s.withoutLoss(ctx, seen)
+		seen, err = s.noteLosses(ctx, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +126,8 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 			return seen, nil
 		}
 		if m.Successor != "" {
-			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there", ErrRetired, s, m.Successor)
+			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
+				ErrRetired, s, m.Successor)
 		}
 		if err := seen.clockError(&m); err != nil {
 			return nil, err
@@ -139,7 +141,7 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 }
 
 // follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can
-// use the space before.
+// use the space until then.
 func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	seen, err := s.read(ctx, leases)
 	if err != nil {
@@ -163,8 +165,8 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	if err := seen.clockError(&m); err != nil {
 		return err
 	}
-	m.Low = max(m.Low, seen.floor(&m))
-	taken, err := decodeNumbers(last.value)
+	m.Floor = max(m.Floor, seen.newFloor(&m))
+	taken, err := decodeTakenNodes(last.value)
 	if err != nil {
 		return err
 	}
@@ -185,8 +187,8 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	return nil
 }
 
-// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their
-// names.
+// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of
+// their names.
 func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	after := ""
 	for {
@@ -204,8 +206,8 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	}
 }
 
-// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person
-// after a loss, it waits here too.
+// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a
+// person after a loss, it waits here too.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
 	seen, err := old.read(ctx, counterRecord(name))
 	if err != nil {

@@ -32,7 +32,7 @@ type record struct {
 
 const metaEntry, leasesEntry = "meta", "leases"
 
-var leases = record{leasesEntry, numbersWentBack}
+var leases = record{leasesEntry, takenNodesWentBack}
 
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	seen := s.newSnapshot(r)
@@ -44,8 +44,8 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return seen, seen.decode(s)
 }
 
-// swap puts meta and the value of the record, each unless it is nil, if both are as in before, and returns what
-// is there then.
+// swap puts meta and the value of the record, each unless it is nil, if both are as in before, and returns
+// what is there then.
 func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
@@ -97,7 +97,8 @@ func (s *snapshot) decode(space *Space) error {
 	before := s.known.meta
 	same := before == nil || before.Limits == m.Limits && before.Check == m.Check
 	if !same { // its windows may be others
-		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again", ErrNoSpace, space)
+		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again",
+			ErrNoSpace, space)
 	}
 	return nil
 }
@@ -113,7 +114,8 @@ func (s *snapshot) clockError(m *meta) error {
 	behind := s.asked.Sub(s.Time)
 	ahead := s.Time.Sub(s.answered)
 	if behind > m.MaxSkew || ahead > m.MaxSkew {
-		return fmt.Errorf("%w: the server's is %v ahead of this machine's: want at most %v between them: set the wrong one right",
+		return fmt.Errorf("%w: the server's is %v ahead of this machine's: "+
+			"want at most %v between them: set the wrong one right",
 			ErrClock, (-behind).Round(time.Second), m.MaxSkew)
 	}
 	return nil

@@ -18,7 +18,7 @@ type Space struct {
 	name     string
 	now      func() time.Time
 	pause    func(context.Context, time.Duration) error
-	maxSteps int // of numbers; fewer in the explorer
+	maxSteps int // of takenNodes; fewer in the explorer
 
 	mu    sync.Mutex
 	known known
@@ -77,9 +77,9 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
-	if !config.New {
-		m.Low = seen.floor(m)
-		m.Begin = m.Low
+	if !config.New { // an earlier space may have leased windows up to the floor
+		m.Floor = seen.newFloor(m)
+		m.Begin = m.Floor
 		m.Why = "created for IDs that were in use"
 	}
 	done, err := s.putMeta(ctx, seen, m, nil)
@@ -104,7 +104,8 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		s.now = time.Now
 	}
 	if !spaceName.MatchString(s.name) {
-		return nil, fmt.Errorf("%w: space %q: want a name of 1 to 40 of a-z, 0-9, dash, underscore and dot", ErrInvalid, s.name)
+		return nil, fmt.Errorf("%w: space %q: want a name of 1 to %d of a-z, 0-9, dash, underscore and dot",
+			ErrInvalid, s.name, longestSpace)
 	}
 	return s, nil
 }
@@ -130,7 +131,7 @@ type Info struct {
 	Check     string    // value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted
 	Low       time.Time // the floor, before which no lease begins but those of the reserve
-	Why       string    // there is a floor
+	Why       string    // why there is a floor, or ""
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
 	Lost      string    // how the answer shows a loss of data that is not noted yet, or ""
 	Retired   bool      // nothing is granted any more
@@ -154,7 +155,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Main:      m.mainNodes(),
 		Check:     m.Check,
 		Losses:    m.Losses,
-		Low:       m.start(m.Low),
+		Low:       m.start(m.Floor),
 		Why:       m.Why,
 		Time:      seen.Time,
 		Lost:      seen.loss(),
@@ -164,7 +165,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	if m.Tick > 0 {
 		info.Opens = m.opens(m.Tick)
 	}
-	taken, err := decodeNumbers(seen.value)
+	taken, err := decodeTakenNodes(seen.value)
 	if err != nil {
 		return info, err
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases and
-// counters change in no other way. decide returns the new value for what it is shown.
+// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases
+// and counters change in no other way. decide returns the new value of the record that it is shown.
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
 	seen, err := s.read(ctx, r)
 	if err != nil {
 		return err
 	}
 	for try := 0; ; try++ {
-		seen, err = s.withoutLoss(ctx, seen)
+		seen, err = s.noteLosses(ctx, seen)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 
 		seen = after
 		if try == 0 {
-			continue // at once, by what is there now
+			continue // at once: the swap that failed has shown what is there now
 		}
 		if err := s.pause(ctx, backoff(try, time.Since(begun))); err != nil {
 			return markBusy(try, fmt.Errorf("%s: %w", s, err))
@@ -51,8 +51,9 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 	}
 }
 
-// withoutLoss returns seen if it shows no loss of data. Otherwise it notes the loss, and reads again.
-func (s *Space) withoutLoss(ctx context.Context, seen *snapshot) (*snapshot, error) {
+// noteLosses notes the loss of data that seen shows, if any, and reads again until an answer shows no loss.
+// It returns that answer.
+func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, error) {
 	for {
 		loss := seen.loss()
 		if loss == "" {
@@ -69,7 +70,7 @@ func (s *Space) withoutLoss(ctx context.Context, seen *snapshot) (*snapshot, err
 	}
 }
 
-// markBusy marks an error of an update that was not the fastest: the store works, so that another try is worth it.
+// markBusy marks an error of an update that was not the fastest: the store works, so another try is worth it.
 func markBusy(try int, err error) error {
 	if try == 0 {
 		return err

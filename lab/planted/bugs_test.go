@@ -15,8 +15,8 @@ var bugs = []bug{
 	{
 		name:  "no floor",
 		file:  "lease/loss.go",
-		right: "m.Low = max(m.Low, before.Low, seen.floor(&m))",
-		wrong: "m.Low = max(m.Low, before.Low)",
+		right: "m.Floor = max(m.Floor, before.Floor, seen.newFloor(&m))",
+		wrong: "m.Floor = max(m.Floor, before.Floor)",
 		test:  losses, schedules: 1000,
 	},
 	{
@@ -50,8 +50,8 @@ var bugs = []bug{
 	{
 		name:  "a floor that falls",
 		file:  "lease/loss.go",
-		right: "m.Low = max(m.Low, before.Low, seen.floor(&m))",
-		wrong: "m.Low = seen.floor(&m) - 2*int64(m.Losses%2)",
+		right: "m.Floor = max(m.Floor, before.Floor, seen.newFloor(&m))",
+		wrong: "m.Floor = seen.newFloor(&m) - 2*int64(m.Losses%2)",
 		test:  losses, schedules: 2000,
 	},
 
@@ -93,14 +93,14 @@ var bugs = []bug{
 	},
 	{
 		name:  "only steps of before compared",
-		file:  "lease/numbers.go",
+		file:  "lease/taken_nodes.go",
 		right: "range slices.Concat(before.Steps, after.Steps) {",
 		wrong: "range before.Steps {",
 		test:  lossesBlind, schedules: 4000,
 	},
 	{
 		name:  "a step compared only where it begins after a later one",
-		file:  "lease/numbers.go",
+		file:  "lease/taken_nodes.go",
 		right: "if after.at(step.From) < before.at(step.From) {",
 		wrong: "if step.From > before.Steps[len(before.Steps)-1].From-3 && after.at(step.From) < before.at(step.From) {",
 		test:  lossesBlind, schedules: 4000,
@@ -115,14 +115,14 @@ var bugs = []bug{
 	{
 		name:  "a floor below windows that were seen",
 		file:  "lease/known.go",
-		right: "return s.meta.Low > newest || newest > s.reach(s.meta)",
-		wrong: "return s.meta.Low > newest || newest >= 0",
+		right: "return s.meta.Floor > newest || newest > s.reach(s.meta)",
+		wrong: "return s.meta.Floor > newest || newest >= 0",
 		test:  "^TestFloorOfAnother$",
 	},
 	{
 		name:  "a floor that is lower than the one before",
 		file:  "lease/known.go",
-		right: " || s.meta.Low < before.Low {",
+		right: " || s.meta.Floor < before.Floor {",
 		wrong: " {",
 		test:  "^TestLowerFloor$",
 	},
@@ -208,7 +208,7 @@ var bugs = []bug{
 	},
 	{
 		name:  "merged windows made anew",
-		file:  "lease/numbers.go",
+		file:  "lease/taken_nodes.go",
 		right: "a.Next = max(a.Next, b.Next)",
 		wrong: "a.Next = min(a.Next, b.Next)",
 		test:  wrongClocks, schedules: 1000,
@@ -216,7 +216,7 @@ var bugs = []bug{
 	{
 		name:  "windows before the floor granted",
 		file:  "lease/take.go",
-		right: "	if window < m.Low {",
+		right: "	if window < m.Floor {",
 		wrong: "	if false {",
 		test:  losses, schedules: 1000,
 	},
@@ -253,7 +253,7 @@ var bugs = []bug{
 	{
 		name:  "a slice open at once",
 		file:  "lease/take.go",
-		right: "case seen.asked.Before(opens):",
+		right: "case seen.asked.Before(reserveOpens):",
 		wrong: "case false:",
 		test:  losses, schedules: 4000,
 	},
@@ -346,8 +346,8 @@ var bugs = []bug{
 	{
 		name:  "a period taken early before the loss",
 		file:  "lease/counters.go",
-		right: "period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))",
-		wrong: "period.Begin.Before(m.start(m.Low))",
+		right: "period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))",
+		wrong: "period.Begin.Before(m.start(m.Floor))",
 		test:  counters, schedules: 8000,
 	},
 
