@@ -58,8 +58,8 @@ func newLoop(source Source, s settings) *loop {
 	}
 }
 
-// first takes the first leases, of the present window and the next one. If there is neither, it waits for one
-// as long as WithWait says, and fails then. Losing a race to other processes does not use up that time.
+// first takes the first leases, of the present window and the next one. If it gets neither, it fails, unless
+// waiting helps within the time of WithWait. Losing a race to others does not use up that time.
 func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.waits)
 	for {

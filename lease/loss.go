@@ -7,9 +7,11 @@ import (
 	"fmt"
 )
 
-// After a loss of data processes may have leases that the space has forgotten. Whoever notices the loss, as
-// known.go says, notes it here: it sets the floor, a window after those of all leases that may be forgotten.
-// Before the floor no main node is leased any more, and leases come from the reserve.
+// How a handle notices a loss of data is in known.go. What it does then is here.
+//
+// After a loss processes may have leases that the space has forgotten. So the floor is set after the windows
+// of all leases that may be forgotten. Before the floor no main node is leased any more, and leases come from
+// the reserve.
 
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same
 // lineage. From then on nothing is granted before the floor but leases of the reserve.
@@ -58,7 +60,7 @@ func (s *Space) setFloor(ctx context.Context, id, why string) (done bool, err er
 		return false, nil
 	}
 	before := seen.known.meta
-	m := *cmp.Or(seen.meta, before) // a space that is gone is made again as this handle knew it
+	m := *cmp.Or(seen.meta, before) // a space that is gone is made again, as this handle knew it
 	m.Why = why
 	m.Lineage = seen.Lineage
 	if m.Retired == "" {
