@@ -11,8 +11,9 @@ import (
 	"github.com/randflake/randflake/internal/queue"
 )
 
-// A Counter is a handle on a counter, with a run of numbers of its own. Each number is larger than the numbers of all earlier calls
-// on this handle. It is safe for concurrent use, and has a goroutine only while it takes a run.
+// A Counter is a handle on a counter, with a run of numbers of its own. Each number is larger than the
+// numbers of all earlier calls on this handle. It is safe for concurrent use, and has a goroutine only while
+// it takes a run.
 type Counter struct {
 	current atomic.Pointer[run]
 	_       [56]byte // every call reads the field before, and what follows is written to
@@ -26,22 +27,28 @@ type Counter struct {
 	next   *run // fetched ahead, or nil
 	closed bool
 
-	// ranDry says that a caller found no number since the current run came into use. Half a run was too few then for the time that a
-	// fetch takes, so the run after the next one is fetched as soon as the next one comes into use, instead of at its half.
+	// ranDry says that a caller found no number since the current run came into use. Then half a run does not
+	// last for as long as a fetch takes. So the run after the next one is fetched as soon as the next one
+	// comes into use, not when half of it is given.
 	ranDry bool
 
-	busy    bool        // a goroutine fetches
-	fetched sample      // when a run was fetched last
-	failed  int         // fetches in a row that failed
-	why     error       // why the last one of these failed, or nil
-	retry   *time.Timer // not nil until the next attempt after a failure
+	fetching fetching
 
-	taken uint64 // numbers that were taken from the space
-	past  uint64 // of these, what callers got out of runs before the current one
+	taken uint64 // how many numbers the handle has taken from the space
+	past  uint64 // how many of them callers got, out of the runs before the current one
 }
 
-// Open returns a handle on a counter. It takes the first run. If there is no such counter it returns lease.ErrNoCounter, or creates
-// it if [OrCreate] is given.
+// fetching is how the fetches of a handle go.
+type fetching struct {
+	busy   bool        // a goroutine fetches
+	last   sample      // as the last one began
+	failed int         // how many in a row have failed
+	why    error       // why the last one failed, or nil
+	retry  *time.Timer // not nil until the next attempt after a failure
+}
+
+// Open returns a handle on a counter. It takes the first run. If there is no such counter it returns
+// lease.ErrNoCounter, or creates it if [OrCreate] is given.
 func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
 	set, err := cs.open(ctx, name, options)
 	if err != nil {
@@ -56,15 +63,15 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 		counters: cs,
 		settings: set,
 		line:     queue.New("counter"),
-		fetched:  sample{at: time.Now()},
+		fetching: fetching{last: sample{at: time.Now()}},
 	}
 	c.current.Store(new(run))
 	c.setNext(got)
 	return c, nil
 }
 
-// Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there yet, ErrClosed, and
-// lease's ErrEnd, ErrCounter and ErrClock.
+// Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there
+// yet, ErrClosed, and lease's ErrEnd, ErrCounter and ErrClock.
 func (c *Counter) Next() (int64, error) {
 	r := c.run()
 	i := r.given.Add(1) - 1
@@ -84,7 +91,8 @@ func (c *Counter) run() *run {
 	panic("counter: no Counter, or the zero one: make one with Open")
 }
 
-// nextSlowly does what Next does if the number i of the run is at r.low, where the next run is fetched, or after it, or past the end.
+// nextSlowly is Next for an index i that is not below r.low. At r.low the next run is fetched; from r.count
+// on the run has no number left.
 func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 	if i == r.low {
 		c.mu.Lock()
@@ -99,7 +107,8 @@ func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good
+// all the same.
 func (c *Counter) Fill(dst []int64) (n int, err error) {
 	c.run() // panics if c is of no use
 	c.mu.Lock()
@@ -120,19 +129,19 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 			c.current.Store(c.next)
 			c.next = nil
 			c.ranDry = false
-		case c.why == nil:
+		case c.fetching.why == nil:
 			c.ranDry = true
 			return n, ErrPending
-		case final(c.why):
-			return n, c.why
+		case final(c.fetching.why):
+			return n, c.fetching.why
 		default:
-			return n, fmt.Errorf("%w: %w", ErrPending, c.why)
+			return n, fmt.Errorf("%w: %w", ErrPending, c.fetching.why)
 		}
 	}
 }
 
-// Wait is Next, but waits for the next run. Callers are served in order. If ctx ends first, the error wraps its cause and the
-// reason for the wait.
+// Wait is Next, but waits for the next run. Callers are served in order. If ctx ends first, the error wraps
+// its cause and the reason for the wait.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	c.run() // panics if c is of no use
 	if c.line.Empty() {
@@ -145,7 +154,8 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	return one[0], err
 }
 
-// FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not nil.
+// FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not
+// nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
 	c.run() // panics if c is of no use
 	err = c.line.Wait(ctx, func() (time.Duration, error) {

@@ -61,8 +61,8 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 	}
 }
 
-// TestEverybody has many callers take numbers from several handles, of both kinds, by all ways, and some handles closed. In one
-// handle numbers grow.
+// TestEverybody has many callers take numbers from several handles, of both kinds, by all ways, and some
+// handles closed. In one handle numbers grow.
 func TestEverybody(t *testing.T) {
 	data := leasetest.NewMemory()
 	everybody := ledger{}
@@ -188,7 +188,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a later one.
+// TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a
+// later one.
 func TestOfPeriod(t *testing.T) {
 	counters := On(newSpace(t, leasetest.NewMemory(), nil))
 	of := func(key string, begins time.Duration) Option {
@@ -231,7 +232,7 @@ func TestOfPeriod(t *testing.T) {
 
 // TestMetrics: both kinds of handles report what their status says, under the name of the counter.
 func TestMetrics(t *testing.T) {
-	c := &Counter{name: "orders", taken: 30, past: 20, why: errAway}
+	c := &Counter{name: "orders", taken: 30, past: 20, fetching: fetching{why: errAway}}
 	c.current.Store(new(run))
 	for _, tt := range []struct {
 		of   metrics.Reporter
@@ -275,7 +276,8 @@ func (r rival) CreateCounter(ctx context.Context, c lease.Counter) error {
 	return r.Source.CreateCounter(ctx, c)
 }
 
-// TestCreatedAtOnce: who loses against another process that creates the counter at the same time uses it, if it is the same.
+// TestCreatedAtOnce: who loses against another process that creates the counter at the same time uses it, if
+// it is the same.
 func TestCreatedAtOnce(t *testing.T) {
 	counters := From(rival{newSpace(t, leasetest.NewMemory(), nil)})
 	for name, c := range map[string]struct {

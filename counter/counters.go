@@ -1,9 +1,11 @@
-// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of processes.
+// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of
+// processes.
 //
-// A Counter takes a run of numbers from a space by one durable compare-and-swap, and hands them out from memory; it takes the next
-// run before the last one is used up. So a number costs a few nanoseconds, numbers grow within one handle and roughly over all
-// handles, and a crash loses a run or two but repeats no number. A Strict counter takes each number from the space, so numbers grow
-// in the order of calls over all processes. Package gapless makes numbers without gaps, and package numbers prints them.
+// A Counter takes a run of numbers from a space by one durable compare-and-swap, and hands them out from
+// memory; it takes the next run before the last one is used up. So a number costs a few nanoseconds, numbers
+// grow within one handle and roughly over all handles, and a crash loses a run or two but repeats no number.
+// A Strict counter takes each number from the space, so numbers grow in the order of calls over all
+// processes. Package gapless makes numbers without gaps, and package numbers prints them.
 //
 //	engine, err := file.New("store") // on several machines another engine
 //	space, err := lease.Open(ctx, engine, lease.Config{})
@@ -16,9 +18,9 @@
 //
 // # When the store loses data
 //
-// Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data a counter returns
-// lease.ErrCounter until an operator says where it goes on: Counters.SetCounter, or randflake counter set. Processes use up the runs that
-// they have.
+// Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data a
+// counter returns lease.ErrCounter until an operator says where it goes on: Counters.SetCounter, or randflake
+// counter set. Processes use up the runs that they have.
 //
 // A clone of a running virtual machine has the runs of its twin, and repeats their unused numbers.
 package counter
@@ -54,20 +56,28 @@ type Source interface {
 
 var _ Source = (*lease.Space)(nil)
 
-// Errors of handles. Others are those of package lease: ErrNoCounter, ErrEnd, ErrCounter after a loss, ErrClock.
+// Errors of handles. Others are those of package lease: ErrNoCounter, ErrEnd, ErrCounter after a loss,
+// ErrClock.
 var (
-	ErrPending  = errors.New("counter: the next run is not there yet") // Wait waits for it
-	ErrClosed   = errors.New("counter: handle is closed")
-	ErrMismatch = lease.ErrMismatch // the counter was created with another Config, or other periods: take those, or another name
+	ErrPending = errors.New("counter: the next run is not there yet") // Wait waits for it
+	ErrClosed  = errors.New("counter: handle is closed")
+
+	// The counter was created with another Config, or other periods: take those, or another name.
+	ErrMismatch = lease.ErrMismatch
 )
 
 // A Config is what a counter is created with, for good.
 type Config struct {
 	Start int64 // the first number, 1 or more; 1 by default
-	Step  int64 // from one number to the next; 1 by default. With a step of 5, five databases whose counters start at 1 to 5 share no number
-	End   int64 // no number is larger; the largest int64 by default
 
-	Check string // up to 200 bytes that stand for what else must stay, as the secret of what the numbers are printed in
+	// Step leads from one number to the next; 1 by default. With a step of 5, five databases whose counters
+	// start at 1 to 5 share no number.
+	Step int64
+
+	End int64 // no number is larger; the largest int64 by default
+
+	// Check has up to 200 bytes that stand for what else must stay, such as the secret of printed numbers.
+	Check string
 }
 
 func (c Config) record(name string) lease.Counter {

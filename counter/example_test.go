@@ -13,7 +13,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// Two processes number orders. Each takes runs of ten numbers or more, so its numbers grow, and no number comes twice.
+// Two processes number orders. Each takes runs of ten numbers or more, so its numbers grow, and no number
+// comes twice.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "store") // a program has a directory that stays, or a server

@@ -14,8 +14,8 @@ import (
 // callTimeout bounds how long a call of the space may take.
 const callTimeout = 10 * time.Second
 
-// A run is as long as callers use up in lasting, at their pace since the run before. The next one is fetched when half of it is given,
-// so a call may take half as long before callers wait.
+// lasting is how long a run should last, at the pace of callers since the run before. The next run is fetched
+// when half of this one is given, so a call of the space may take half as long before callers wait.
 const lasting = 10 * time.Second
 
 // growth bounds how much longer a run is than the one before, since a burst is not a pace.
@@ -23,13 +23,14 @@ const growth = 16
 
 // fetch has the next run fetched, unless it is there or under way. It is called with mu held.
 func (c *Counter) fetch() {
-	if c.closed || c.next != nil || c.busy || c.retry != nil {
+	f := &c.fetching
+	if c.closed || c.next != nil || f.busy || f.retry != nil {
 		return
 	}
 	now := sample{time.Now(), c.issued()}
-	pace := c.fetched.pace(now)
-	c.fetched = now
-	c.busy = true
+	pace := f.last.pace(now)
+	f.last = now
+	f.busy = true
 	go c.fetchRun(c.runLength(pace, c.current.Load().count))
 }
 
@@ -39,7 +40,7 @@ func (c *Counter) fetchRun(n int64) {
 	defer cancel()
 	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
 	c.mu.Lock()
-	c.busy = false
+	c.fetching.busy = false
 	if err != nil {
 		c.retryAfter(err)
 	} else {
@@ -51,7 +52,7 @@ func (c *Counter) fetchRun(n int64) {
 
 // setNext makes a run the next one. It is called with mu held.
 func (c *Counter) setNext(got lease.Run) {
-	if c.failed > 0 {
+	if c.fetching.failed > 0 {
 		c.log(slog.LevelInfo, "gets numbers again")
 	}
 	next := &run{first: got.First, step: got.Step, count: uint64(got.N)}
@@ -60,21 +61,22 @@ func (c *Counter) setNext(got lease.Run) {
 	}
 	c.next = next
 	c.taken += next.count
-	c.why = nil
-	c.failed = 0
+	c.fetching.why = nil
+	c.fetching.failed = 0
 }
 
 // retryAfter has the next run fetched again in a while, after a fetch that failed. It is called with mu held.
 func (c *Counter) retryAfter(err error) {
-	if c.failed == 0 {
+	f := &c.fetching
+	if f.failed == 0 {
 		c.log(slog.LevelWarn, "gets no more numbers", "error", err)
 	}
-	c.why = err
-	c.failed++
-	c.retry = time.AfterFunc(retryPause(c.failed), func() {
+	f.why = err
+	f.failed++
+	f.retry = time.AfterFunc(retryPause(f.failed), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.retry = nil
+		f.retry = nil
 		if !final(err) { // otherwise the next caller has it fetched
 			c.fetch()
 		}
@@ -86,7 +88,7 @@ func (c *Counter) log(level slog.Level, what string, attributes ...any) {
 	c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, attributes...)
 }
 
-// finalErrors are those against which waiting does not help.
+// finalErrors are those where waiting does not help.
 var finalErrors = []error{
 	lease.ErrEnd,
 	lease.ErrCounter,
@@ -122,8 +124,8 @@ func (c *Counter) runLength(pace float64, last uint64) int64 {
 	return max(int64(want), c.settings.least)
 }
 
-// retryPause returns how long to wait before the next attempt, after a number of failures in a row: a random part of a pause that
-// doubles with each failure.
+// retryPause returns how long to wait before the next attempt, after a number of failures in a row: a random
+// part of a pause that doubles with each failure.
 func retryPause(failures int) time.Duration {
 	const first, longest = 100 * time.Millisecond, 10 * time.Second
 	doublings := min(failures-1, 10)

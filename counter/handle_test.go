@@ -81,7 +81,8 @@ func take(t *testing.T, c *Counter, n int) {
 	}
 }
 
-// TestClose: callers who wait and later calls get ErrClosed at once, and the status counts exactly what was given.
+// TestClose: callers who wait and later calls get ErrClosed at once, and the status counts exactly what was
+// given.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -130,7 +131,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseWhileOthersTake: a call that has found its run before Close gets a number that the status counts, or ErrClosed.
+// TestCloseWhileOthersTake: a call that has found its run before Close gets a number that the status counts,
+// or ErrClosed.
 func TestCloseWhileOthersTake(t *testing.T) {
 	c := (&store{}).open(t)
 	found := c.current.Load()
@@ -147,7 +149,8 @@ func TestCloseWhileOthersTake(t *testing.T) {
 	}
 }
 
-// TestTake: a run gives each of its numbers once, in order, and whoever gets the one at the low mark learns it.
+// TestTake: a run gives each of its numbers once, in order, and whoever gets the one at the low mark learns
+// it.
 func TestTake(t *testing.T) {
 	for _, tt := range []struct {
 		given uint64
@@ -177,8 +180,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestPending: before the next run is there, calls return ErrPending as it is. A handle whose callers found no number takes one
-// more run as soon as the next one comes into use, and later runs at the half again.
+// TestPending: before the next run is there, calls return ErrPending as it is. A handle whose callers found
+// no number takes one more run as soon as the next one comes into use, and later runs at the half again.
 func TestPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -241,7 +244,8 @@ func TestInTurn(t *testing.T) {
 	})
 }
 
-// TestFinal: errors against which waiting does not help end a wait at once, and the store is asked again only for a caller.
+// TestFinal: errors against which waiting does not help end a wait at once, and the store is asked again only
+// for a caller.
 func TestFinal(t *testing.T) {
 	for _, want := range []error{
 		lease.ErrEnd, lease.ErrCounter, lease.ErrNoCounter, lease.ErrNoSpace, lease.ErrCorrupt, lease.ErrClock, lease.ErrInvalid,
@@ -278,8 +282,8 @@ func TestFinal(t *testing.T) {
 	}
 }
 
-// TestRetries: while the store fails a handle asks it again by itself, ever less often and at most twice in 10 seconds, however
-// many calls there are. It logs the first failure and the end of them.
+// TestRetries: while the store fails a handle asks it again by itself, ever less often and at most twice in
+// 10 seconds, however many calls there are. It logs the first failure and the end of them.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}

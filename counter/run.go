@@ -2,16 +2,16 @@ package counter
 
 import "sync/atomic"
 
-// A run is what one call of the space took: count numbers, which a handle gives one after the other. Each caller adds to given, and
-// gets the number of the index that it found there.
+// A run is what one call of the space took: count numbers, which a handle gives one after the other. Each
+// caller adds to given, and gets the number of the index that it found there.
 //
 //	index   0                     low                  count
 //	        | ■ ■ ■ ■ ■ ■ ■ □ □ □ □ □ □ □ □ □ □ □ □ □ □ |   | □ □ □ □   the next run, once it is fetched
 //	                        ^     ^
 //	                     given    who gets this number has the next run fetched
 //
-// While a call of the space is under way, callers have the numbers from low on. Who finds given at count or beyond it gets none.
-// It fills two cache lines.
+// While a call of the space is under way, callers have the numbers from low on. Who finds given at count or
+// beyond it gets none. It fills two cache lines.
 type run struct {
 	given atomic.Uint64
 	_     [56]byte // given is written to, and what follows is only read
@@ -37,7 +37,8 @@ func (r *run) close() uint64 {
 	return min(given, r.count)
 }
 
-// take fills dst with numbers of the run. It returns how many there were, and whether the one at the low mark was among them.
+// take fills dst with numbers of the run. It returns how many there were, and whether the one at the low mark
+// was among them.
 func (r *run) take(dst []int64) (n int, low bool) {
 	end := r.given.Add(uint64(len(dst)))
 	first := end - uint64(len(dst))

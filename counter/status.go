@@ -15,7 +15,7 @@ func (c *Counter) Status() Status {
 	c.run() // panics if c is of no use
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.why}
+	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.fetching.why}
 	if !c.closed {
 		s.Held = s.Taken - s.Issued
 	}
@@ -41,10 +41,14 @@ func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics(s.name) 
 // Metrics returns the metrics of a counter of that name.
 func (s Status) Metrics(name string) []metrics.Metric {
 	all := []metrics.Metric{
-		metrics.Counter("randflake_counter_taken_total", "Numbers of a counter that this process has taken from the store.", s.Taken),
-		metrics.Counter("randflake_counter_issued_total", "Numbers of a counter given to callers.", s.Issued),
-		metrics.Gauge("randflake_counter_held", "Numbers of a counter that were taken and are left in memory.", s.Held),
-		metrics.Flag("randflake_counter_failing", "1 if the last attempt to get numbers of a counter failed, otherwise 0.", s.Err != nil),
+		metrics.Counter("randflake_counter_taken_total",
+			"Numbers of a counter that this process has taken from the store.", s.Taken),
+		metrics.Counter("randflake_counter_issued_total",
+			"Numbers of a counter given to callers.", s.Issued),
+		metrics.Gauge("randflake_counter_held",
+			"Numbers of a counter that were taken and are left in memory.", s.Held),
+		metrics.Flag("randflake_counter_failing",
+			"1 if the last attempt to get numbers of a counter failed, otherwise 0.", s.Err != nil),
 	}
 	for i := range all {
 		all[i].Labels = map[string]string{"counter": name}

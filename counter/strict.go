@@ -9,10 +9,10 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than every number that was
-// given before the call began. So each call waits for the space; concurrent callers share one compare-and-swap. It is safe for
-// concurrent use, and has a goroutine only while callers wait. A Counter may use the same counter, but the numbers in its run
-// then appear later than larger ones.
+// A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than
+// every number that was given before the call began. So each call waits for the space; concurrent callers
+// share one compare-and-swap. It is safe for concurrent use, and has a goroutine only while callers wait. A
+// Counter may use the same counter, but the numbers in its run then appear later than larger ones.
 type Strict struct {
 	name     string
 	counters *Counters
@@ -52,15 +52,16 @@ func (s *Strict) check() {
 	}
 }
 
-// Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If ctx ends first, a number may be
-// lost.
+// Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If ctx ends
+// first, a number may be lost.
 func (s *Strict) Next(ctx context.Context) (int64, error) {
 	var one [1]int64
 	_, err := s.Fill(ctx, one[:])
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good all the same.
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good
+// all the same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	s.check()
 	if len(dst) == 0 {
@@ -114,9 +115,9 @@ func (s *Strict) serve() {
 	}
 }
 
-// gather returns the waiting callers. It yields the processor until a yield brings no new caller. Callers that were just served often come
-// back at once: without the yield, the first of them would get a compare-and-swap for itself and the others would wait for the
-// next one.
+// gather returns the waiting callers. It yields the processor until a yield brings no new caller. Callers
+// that were just served often come back at once: without the yield, the first of them would get a
+// compare-and-swap for itself and the others would wait for the next one.
 func (s *Strict) gather() (batch []*request) {
 	for {
 		runtime.Gosched()
@@ -132,8 +133,8 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// distribute gives the numbers of a run to waiting callers, in order. If there are too few, the remaining callers are served by the
-// next call, which returns the reason. It is called with mu held.
+// distribute gives the numbers of a run to waiting callers, in order. If there are too few, the remaining
+// callers are served by the next call, which returns the reason. It is called with mu held.
 func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 	s.taken += uint64(got.N)
 	s.why = err

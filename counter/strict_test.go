@@ -29,7 +29,8 @@ func (s *store) hold() chan struct{} {
 	return held
 }
 
-// TestStrictGone: a caller whose context ends loses numbers, which are not written to its dst any more, and harms nobody.
+// TestStrictGone: a caller whose context ends loses numbers, which are not written to its dst any more, and
+// harms nobody.
 func TestStrictGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -56,7 +57,8 @@ func TestStrictGone(t *testing.T) {
 	})
 }
 
-// TestStrictShares: callers who come while a call of the store is under way share the next one, in the order in which they came.
+// TestStrictShares: callers who come while a call of the store is under way share the next one, in the order
+// in which they came.
 func TestStrictShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -81,8 +83,8 @@ func TestStrictShares(t *testing.T) {
 	})
 }
 
-// TestStrictShort: where a call of the store gives fewer numbers, the first callers get theirs, and the next call serves the
-// others or tells them why not.
+// TestStrictShort: where a call of the store gives fewer numbers, the first callers get theirs, and the next
+// call serves the others or tells them why not.
 func TestStrictShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}

@@ -11,17 +11,19 @@ import (
 
 // Limits are fixed when a space is created.
 type Limits struct {
-	Nodes   uint32        // of the layout: 131,072 for Randflake, 1,024 for Snowflake; every node number is below
-	Window  time.Duration // whole seconds, 60 by default
-	Ahead   int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
-	MaxSkew time.Duration // the most by which two clocks of the space may differ, those of processes or servers; 1 min by default
+	Nodes  uint32        // of the layout: 131,072 for Randflake, 1,024 for Snowflake; all numbers are below
+	Window time.Duration // whole seconds, 60 by default
+	Ahead  int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 
-	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a loss of data: at most
-	// (Nodes-1)/64. By default it is 1,024 where there are more than 65,536 nodes, and otherwise 0.
+	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1 minute.
+	MaxSkew time.Duration
+
+	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a loss of data:
+	// at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536 nodes, and otherwise 0.
 	Reserve uint32
 }
 
-// maxAhead leaves room in the steps of numbers for the windows before.
+// maxAhead leaves room in the steps of takenNodes for as many windows before the present one.
 const maxAhead = 32
 
 // defaultReserve is that of a space with more nodes than the slices have together.
@@ -83,17 +85,19 @@ type Config struct {
 	Clock  func() time.Time // the process's; nil for the system's
 	Limits Limits           // for Create: a zero value stands for the default
 
-	// Check is the check value of the secret whose IDs the leases are for, for Create: other secrets are
-	// refused. Zero for none.
+	// Check is for Create: the check value of the secret of the IDs. Other secrets are refused. Zero for
+	// none.
 	Check [8]byte
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
 
-	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise Create lets
-	// no lease begin before all have ended that an earlier space of the same limits can have granted: give
-	// those that it had.
+	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise no lease
+	// begins until all leases of an earlier space have ended. Create needs the limits of that space to know
+	// when.
 	New bool
 }
 
-var spaceName = regexp.MustCompile(`^[a-z0-9._-]{1,40}$`)
+const longestSpace = 40 // bytes of a name
+
+var spaceName = regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longestSpace))

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// A Counter is one number that only grows, taken in the same way as nodes. Where it has periods, each later one
-// begins at Start.
+// A Counter is one number that only grows, taken in the same way as nodes. Where it has periods, each later
+// one begins at Start. Periods is what the Of of each [Period] must be, such as "day in UTC"; Period is the
+// Key of the present one.
 //
 // The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May 2027:
 //
 //	{"format":2,"counter":{
 //		"next":42,                                                    the number that is taken next
-//		"start":1, "step":1, "end":9999, "periods":"month in UTC",    what the counter is, which never changes
-//		"period":"2027-05", "begin":1809129600,                       the period that next is of
-//		"id":"QZ5TW..."}}                                             the losses that it knows of
+//		"start":1, "step":1, "end":9999, "periods":"month in UTC",    what it is, which never changes
+//		"period":"2027-05", "begin":1809129600,                       the period of next
+//		"id":"QZ5TW..."}}                                             the space's ID when it was made or set
 //
 // Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June the period.
 // Numbers carry no time, so no floor helps after a loss of data: then the space has another ID than the
@@ -26,13 +27,13 @@ type Counter struct {
 	Name string `json:"-"`
 	Next int64  `json:"next"` // that nobody has taken; beyond End, or -1, if there is none
 
-	Start   int64  `json:"start"`             // number of a period
+	Start   int64  `json:"start"`             // the first number, of each period if there are any
 	Step    int64  `json:"step"`              // from one number to the next
 	End     int64  `json:"end"`               // no number is larger
-	Periods string `json:"periods,omitempty"` // in each of which it starts again, as Period.Of names them; empty if it never does
-	Check   string `json:"check,omitempty"`   // of what else must stay, as the secret of the texts that its numbers are in
+	Periods string `json:"periods,omitempty"` // what they are, such as "day in UTC"; empty for none
+	Check   string `json:"check,omitempty"`   // of what else must stay, such as the secret of printed numbers
 
-	Period string `json:"period,omitempty"` // key of the one that Next is of
+	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
 	Begin  int64  `json:"begin,omitempty"`  // of that period, in Unix seconds
 
 	ID   string `json:"id"` // of the space when the counter was made or set: see meta
@@ -67,7 +68,7 @@ type Run struct{ First, N, Step int64 }
 // time, for a counter without periods.
 type Period struct {
 	Of    string    // what the counter's periods are, such as "day in UTC"
-	Key   string    // its name, such as 2026-11-22
+	Key   string    // the name of this one, such as 2026-11-22
 	Begin time.Time // in true time, which orders periods; no number of it is taken more than MaxSkew earlier
 }
 
@@ -79,7 +80,7 @@ func (c *Counter) has(n int64) bool {
 	return n >= c.Start && n <= c.End && (n-c.Start)%c.Step == 0
 }
 
-// take returns up to n numbers from Next on, of those that there are.
+// take returns up to n numbers from Next on, fewer where fewer are left.
 func (c *Counter) take(n int64) Run {
 	run := Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
 	if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
@@ -90,7 +91,7 @@ func (c *Counter) take(n int64) Run {
 	return run
 }
 
-// begin is when the counter's period began, in Unix seconds: before all others if it is in none yet.
+// begin is when the counter's period began, in Unix seconds. Without a period yet, it is before all others.
 func (c *Counter) begin() int64 {
 	if c.Period == "" {
 		return math.MinInt64
@@ -128,8 +129,8 @@ func decodeCounter(name string, value []byte, id string) (c Counter, err error) 
 
 func counterRecord(name string) record { return record{counterPrefix + name, counterWentBack} }
 
-// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it was. A Next
-// of -1 is beyond all.
+// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it was. A
+// Next of -1 is beyond all.
 func counterWentBack(was, is []byte) bool {
 	before, err := decodeCounter("", was, "")
 	after, wrong := decodeCounter("", is, "")

@@ -201,7 +201,8 @@ func TestPeriodBegins(t *testing.T) {
 	}
 }
 
-// TestNewPeriod: after a loss, a period begins at the start if no clock that is right can have taken a number of it before.
+// TestNewPeriod: after a loss, a period begins at the start if no clock that is right can have taken a number
+// of it before.
 func TestNewPeriod(t *testing.T) {
 	for after, want := range map[time.Duration]error{
 		time.Minute - time.Second: ErrCounter,
@@ -215,7 +216,7 @@ func TestNewPeriod(t *testing.T) {
 		if err := s.ReportLoss(t.Context(), "test"); err != nil {
 			t.Fatal(err)
 		}
-		begin := s.meta().start(s.meta().Low).Add(after)
+		begin := s.meta().start(s.meta().Floor).Add(after)
 		now = begin
 		run, err := s.TakeNumbers(t.Context(), "c", Period{"shift", "next", begin}, 1)
 		if !errors.Is(err, want) || (run.First == 7) != (want == nil) {

@@ -13,21 +13,22 @@ import (
 // A space has many counters. Each call below reads or changes the record of one of them, as update does with
 // any record.
 
-// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by default, its
-// Periods and its Check. It returns ErrExists if there is one. In a space that has lost data, or was created
-// for IDs that were in use, the counter waits until it is set.
+// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by default,
+// its Periods and its Check. It returns ErrExists if there is one. In a space that has lost data, or was
+// created for IDs that were in use, the counter waits until it is set.
 func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	c.Step = cmp.Or(c.Step, 1)
 	c.End = cmp.Or(c.End, math.MaxInt64)
 	if c.Start < 0 || c.Step < 1 || c.Start > c.End {
-		return fmt.Errorf("%w: counter %s from %d by %d to %d: want a start of 0 or more, an end that is not before it, and a step of 1 or more",
+		return fmt.Errorf("%w: counter %s from %d by %d to %d: "+
+			"want a start of 0 or more, an end that is not before it, and a step of 1 or more",
 			ErrInvalid, c.Name, c.Start, c.Step, c.End)
 	}
 	if max(len(c.Periods), len(c.Check)) > longestShape {
 		return fmt.Errorf("%w: counter %s: periods %.100q, check value %.100q: want at most %d bytes",
 			ErrInvalid, c.Name, c.Periods, c.Check, longestShape)
 	}
-	return s.updateCounter(ctx, c.Name, func(at *snapshot, found *Counter) error {
+	return s.updateCounter(ctx, c.Name, func(seen *snapshot, found *Counter) error {
 		if found.Step > 0 {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
@@ -38,31 +39,32 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 			Periods: c.Periods,
 			Check:   c.Check,
 			Next:    c.Start,
-			ID:      at.meta.ID,
+			ID:      seen.meta.ID,
 		}
-		if at.meta.Low > 0 {
-			found.ID = "" // it may be one of those that were forgotten
+		if seen.meta.Floor > 0 {
+			found.ID = "" // lost from birth, until it is set: the space may have forgotten one of this name
 		}
 		return nil
 	})
 }
 
-// TakeNumbers takes up to n numbers of a counter, for ever: fewer where there are no more, and at least one. It
-// returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where none is left, ErrCounter
-// where data were lost since it was set, and ErrClock where the period is over, as another clock has begun a
-// later one, or has not begun. After ErrUnknown the numbers may have been taken.
+// TakeNumbers takes up to n numbers of a counter, for ever: fewer where fewer are left, and at least one. It
+// returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where no number is left,
+// ErrCounter where data were lost since it was set, and ErrClock where the period has not begun, or is over
+// because another clock has begun a later one. After ErrUnknown the numbers may have been taken.
 func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
 	}
 	if (period.Of == "") != (period.Key == "") {
-		return run, fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither", ErrInvalid, period.Key, period.Of)
+		return run, fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither",
+			ErrInvalid, period.Key, period.Of)
 	}
-	err = s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
+	err = s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		if c.Step == 0 {
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		}
-		if err := s.enter(at, c, period); err != nil {
+		if err := s.enter(seen, c, period); err != nil {
 			return err
 		}
 		run = c.take(n)
@@ -75,19 +77,19 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 }
 
 // enter puts a counter into a period. It returns why no number of that period can be taken, or nil.
-func (s *Space) enter(at *snapshot, c *Counter, period Period) error {
+func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 	if period.Of != c.Periods {
 		want := *c
 		want.Periods = period.Of
 		return c.Match(want)
 	}
 	if period.Key != c.Period {
-		if err := s.mayBegin(at, c, period); err != nil {
+		if err := s.mayBegin(seen, c, period); err != nil {
 			return err
 		}
-		if at.meta.isNew(period) {
+		if seen.meta.isNew(period) {
 			c.Next = c.Start
-			c.ID = at.meta.ID
+			c.ID = seen.meta.ID
 			c.Lost = false
 		} // otherwise it goes on, as Next is beyond the numbers of this period too
 		c.Period = period.Key
@@ -97,25 +99,27 @@ func (s *Space) enter(at *snapshot, c *Counter, period Period) error {
 	case c.isUsedUp():
 		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.End)
 	case c.Lost && c.Next == c.Start:
-		return fmt.Errorf("%w: %s of %s, after a loss of data: no number is known to be taken: set the counter beyond all that were",
+		return fmt.Errorf("%w: %s of %s, after a loss of data: no number is known to be taken: "+
+			"set the counter beyond all that were",
 			ErrCounter, c.Name, s)
 	case c.Lost:
-		return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: set the counter beyond all that were",
+		return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: "+
+			"set the counter beyond all that were",
 			ErrCounter, c.Name, s, c.Next-c.Step)
 	}
 	return nil
 }
 
 // mayBegin returns why the counter can't go on to another period, or nil.
-func (s *Space) mayBegin(at *snapshot, c *Counter, period Period) error {
+func (s *Space) mayBegin(seen *snapshot, c *Counter, period Period) error {
 	if period.Begin.Unix() <= c.begin() {
 		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
 			ErrClock, c.Name, s, c.Period, period.Key)
 	}
-	if err := at.clockError(at.meta); err != nil {
+	if err := seen.clockError(seen.meta); err != nil {
 		return err
 	}
-	if period.Begin.Sub(at.to) > at.meta.MaxSkew {
+	if period.Begin.Sub(seen.answered) > seen.meta.MaxSkew {
 		return fmt.Errorf("%w: counter %s of %s: %s begins at %s",
 			ErrClock, c.Name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 	}
@@ -125,23 +129,24 @@ func (s *Space) mayBegin(at *snapshot, c *Counter, period Period) error {
 // isNew reports whether no number of a period can have been taken before the last loss. Numbers may be taken
 // MaxSkew before the period begins.
 func (m *meta) isNew(period Period) bool {
-	return m.Low == 0 || !period.Begin.Before(m.start(m.Low).Add(m.MaxSkew))
+	return m.Floor == 0 || !period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))
 }
 
 // SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were
-// taken. Where they began anew with each period, a period that may have begun before the loss goes on at next
-// too. It never lowers one. If data are found to be lost just then, the counter is not set: look at it again.
+// taken. If the counter has periods, one that may have begun before the loss goes on at next too. SetCounter
+// never lowers a counter. If data are found to be lost just then, it is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {
 		return err
 	}
-	return s.updateCounter(ctx, name, func(at *snapshot, c *Counter) error {
+	return s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		switch {
 		case c.Step == 0:
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
-		case at.id() != before.id():
-			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: set it once more, beyond all numbers that were taken",
+		case seen.id() != before.id():
+			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: "+
+				"set it once more, beyond all numbers that were taken",
 				ErrCounter, name, s)
 		case c.isUsedUp():
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
@@ -150,7 +155,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 				ErrInvalid, name, next, c.Next, c.Step, c.End)
 		}
 		c.Next = next
-		c.ID = at.id()
+		c.ID = seen.id()
 		return nil
 	})
 }
@@ -160,19 +165,20 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	if err := checkCounterName(name); err != nil {
 		return c, err
 	}
-	at, err := s.read(ctx, counterRecord(name))
+	seen, err := s.read(ctx, counterRecord(name))
 	if err != nil {
 		return c, err
 	}
-	if at.value == nil {
+	if seen.value == nil {
 		return c, fmt.Errorf("%w: %s of %s", ErrNoCounter, name, s)
 	}
-	return decodeCounter(name, at.value, at.id())
+	return decodeCounter(name, seen.value, seen.id())
 }
 
-// Counters returns up to limit counters, 1 to 1,000, in the order of their names, which come after the name after.
+// Counters returns the first limit counters, 1 to 1,000, whose names come after the name after, ordered by
+// name.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
-	at, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +188,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 		return nil, s.failed("list", err)
 	}
 	for _, entry := range entries {
-		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, at.id())
+		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, seen.id())
 		if err != nil {
 			return nil, err
 		}
@@ -193,32 +199,33 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 
 const (
 	counterPrefix  = "c/"
-	longestCounter = MaxName - 40 - len("/"+counterPrefix)
+	longestCounter = MaxName - longestSpace - len("/"+counterPrefix)
 	longestShape   = 200 // bytes of Periods, and of Check
 )
 
 var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
 
-// checkCounterName keeps the names of entries within what engines take.
+// checkCounterName keeps the names of entries within MaxName.
 func checkCounterName(name string) error {
 	if len(name) > longestCounter || !counterName.MatchString(name) {
-		return fmt.Errorf("%w: counter %.100q: want a name of 1 to %d of a-z, 0-9 and / - _ . that begins and ends with a letter or digit",
+		return fmt.Errorf("%w: counter %.100q: "+
+			"want a name of 1 to %d of a-z, 0-9 and / - _ . that begins and ends with a letter or digit",
 			ErrInvalid, name, longestCounter)
 	}
 	return nil
 }
 
 // updateCounter changes a counter, which has no step if there is none.
-func (s *Space) updateCounter(ctx context.Context, name string, change func(at *snapshot, c *Counter) error) error {
+func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err
 	}
-	return s.update(ctx, counterRecord(name), func(at *snapshot) ([]byte, error) {
-		c, err := decodeCounter(name, at.value, at.meta.ID)
+	return s.update(ctx, counterRecord(name), func(seen *snapshot) ([]byte, error) {
+		c, err := decodeCounter(name, seen.value, seen.meta.ID)
 		if err != nil {
 			return nil, err
 		}
-		if err := change(at, &c); err != nil {
+		if err := change(seen, &c); err != nil {
 			return nil, err
 		}
 		return c.encode()

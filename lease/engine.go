@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// An Engine stores small entries durably, and compares and swaps them. It knows nothing of their meaning and decides
-// nothing. It is safe for concurrent use, and many processes may use the same data. It refuses to open, or to answer,
-// while its settings are not durable.
+// An Engine stores small entries durably, and compares and swaps them. It knows nothing of their meaning and
+// decides nothing. It is safe for concurrent use, and many processes may use the same data. It refuses to
+// open, or to answer, while the store's settings could lose a write.
 type Engine interface {
-	// Read returns the entries with these names, all as of one moment. It sees every Swap that was acknowledged
-	// before Read began.
+	// Read returns the entries with these names, all as of one moment. It sees every Swap that was
+	// acknowledged before Read began.
 	Read(ctx context.Context, names ...string) (Answer, error)
 
 	// Swap stores the entries of put if every entry of expect has exactly the given value, or does not exist
-	// where the value is nil. Otherwise it changes nothing. The comparison and the change are one atomic step.
-	// When Swapped is returned, all these entries are durable. An error that wraps ErrStore says that nothing
-	// was changed. After another one the outcome is unknown: the swap may still take effect, so an engine must
-	// not try again unless the first attempt can't take effect any more.
+	// where the value is nil. Otherwise it changes nothing. The comparison and the change are one atomic
+	// step. When Swapped is returned, all these entries are durable. An error that wraps ErrStore says that
+	// nothing was changed. After another one the outcome is unknown: the swap may still take effect, so an
+	// engine must not try again unless the first attempt can't take effect any more.
 	Swap(ctx context.Context, expect, put []Entry) (Answer, error)
 
 	// List returns the first limit entries, 1 to 1,000, whose names begin with prefix and come after the name
 	// after, ordered by name.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
-	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and Swap return
-	// an error that wraps ErrNoSpace.
+	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and Swap
+	// return an error that wraps ErrNoSpace.
 	Prepare(ctx context.Context) error
 
 	// Close frees the engine's resources.
@@ -62,8 +62,9 @@ type Answer struct {
 	Lineage string
 
 	// Position never decreases within a lineage, and has increased by the end of each Swap that takes effect.
-	// Every answer has it, also that of Read, so that older data are noticed before a swap onto them, whose
-	// answer may be lost, raises it. After a Swap that took effect it counts only what is durable. 0 means that
-	// the engine has none.
+	// After such a Swap it counts only what is durable. 0 means that the engine has none.
+	//
+	// The answers of Read have it too. So older data are noticed before a swap onto them, which would raise
+	// their position, and whose answer may be lost.
 	Position uint64
 }

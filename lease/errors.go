@@ -63,7 +63,7 @@ var (
 	errBusy = errors.New("lease: others changed it each time")
 )
 
-// A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and from Until on the reason is gone.
+// A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and from Until on it is over.
 type WaitError struct {
 	Err   error
 	Until time.Time

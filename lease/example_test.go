@@ -30,7 +30,8 @@ func directory() (engine lease.Engine, remove func()) {
 
 var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))
 
-// The space is made here, as the command randflake store init does once. A program opens it with [lease.Open].
+// The space is made here, as the command randflake store init does once. A program opens it with
+// [lease.Open].
 func ExampleKeep() {
 	ctx := context.Background()
 	engine, remove := directory()
@@ -82,7 +83,8 @@ func ExampleKeepFor() {
 	// map[datacenter:0 worker:0] <nil>
 }
 
-// A program opens the space of its IDs. It makes none, so that it does not start in an empty store by mistake.
+// A program opens the space of its IDs. It makes none, so that it does not start in an empty store by
+// mistake.
 func ExampleOpen() {
 	ctx := context.Background()
 	engine, remove := directory()

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// An oracle knows nothing of the protocol. It writes down every second of a node that a generator uses, and every number that a
-// counter gives, and neither may have two users. It also knows what processes were told, and so which losses they must notice.
+// An oracle knows nothing of the protocol. It writes down every second of a node that a generator uses, and
+// every number that a counter gives, and neither may have two users. It also knows what processes were told,
+// and so which losses they must notice.
 type oracle struct {
 	wrong   string // the first thing that is
 	uses    map[use]*held
@@ -123,11 +124,12 @@ func (t told) clone() told {
 	return t
 }
 
-// mustNotice reports whether a process notices by what it was told that the data are those of a backup, whatever it does next.
+// mustNotice reports whether a process notices by what it was told that the data are those of a backup,
+// whatever it does next.
 func (w *world) mustNotice(t told, backup state) bool {
 	m := w.metaIn(backup)
 	if t.ID != m.ID {
-		return t.Losses >= m.Losses || m.Low <= t.newest
+		return t.Losses >= m.Losses || m.Floor <= t.newest
 	}
 	if !w.blind {
 		return t.position > backup.position
@@ -144,7 +146,8 @@ func (w *world) mustNotice(t told, backup state) bool {
 	return notices
 }
 
-// lost reports whether a value of an entry of a space is lower than what was stored there, or in a space that came later.
+// lost reports whether a value of an entry of a space is lower than what was stored there, or in a space that
+// came later.
 func (w *world) lost(m *meta, name, value string) bool {
 	for at, most := range w.most {
 		if at.name == name && (at.id == m.ID || at.losses > m.Losses) && lower(m, name, value, most) {
@@ -154,7 +157,8 @@ func (w *world) lost(m *meta, name, value string) bool {
 	return false
 }
 
-// lower reports whether a value of an entry is lower than another one anywhere that it matters. An empty one is lower than all.
+// lower reports whether a value of an entry is lower than another one anywhere that it matters. An empty one
+// is lower than all.
 func lower(m *meta, name, value, than string) bool {
 	if than == "" || value == than {
 		return false
@@ -167,8 +171,8 @@ func lower(m *meta, name, value, than string) bool {
 		b, _ := decodeCounter("", []byte(than), "")
 		return a.Period < b.Period || a.Period == b.Period && a.Next < b.Next
 	}
-	a, _ := decodeNumbers([]byte(value))
-	b, _ := decodeNumbers([]byte(than))
+	a, _ := decodeTakenNodes([]byte(value))
+	b, _ := decodeTakenNodes([]byte(than))
 	for _, step := range append(a.Steps, b.Steps...) {
 		if window := max(step.From, m.WindowOf(genesisTime)-20); a.at(window) < b.at(window) {
 			return true
@@ -190,7 +194,8 @@ func (w *world) decodeMeta(value string) *meta {
 	return m
 }
 
-// A hearing collects what the engine tells a process in one call of the space. It counts once the space says that it succeeded.
+// A hearing collects what the engine tells a process in one call of the space. It counts once the space says
+// that it succeeded.
 type hearing struct {
 	told
 	stops int // of the server, before what was read
@@ -204,8 +209,9 @@ func (p *process) listen(ctx context.Context) (context.Context, *hearing) {
 	return context.WithValue(ctx, hearingKey{}, h), h
 }
 
-// outdated reports whether a call is a swap that was decided before the server was stopped and older data put back. It may bring the
-// position back to where it was: then only the answer shows the loss, so it does arrive, and at once.
+// outdated reports whether a call is a swap that was decided before the server was stopped and older data put
+// back. It may bring the position back to where it was: then only the answer shows the loss, so it does
+// arrive, and at once.
 func (p *process) outdated(ctx context.Context, c call) bool {
 	h, ok := ctx.Value(hearingKey{}).(*hearing)
 	return ok && c.put != nil && c.put[0].Name != "s/meta" && h.stops < p.world.stops

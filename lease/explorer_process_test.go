@@ -12,7 +12,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A process has a keeper, and a generator that makes IDs all the time. It also takes leases and numbers by itself.
+// A process has a keeper, and a generator that makes IDs all the time. It also takes leases and numbers by
+// itself.
 type process struct {
 	world  *world
 	name   int
@@ -28,7 +29,8 @@ type process struct {
 	sure   bool // nothing happens before its next call of the engine
 	gone   bool
 
-	// Generations of the machine: the present one, the one that the keeper has seen, and that of the generator, 0 before its first lease.
+	// Generations of the machine: the present one, the one that the keeper has seen, and that of the
+	// generator, 0 before its first lease.
 	machine, kept, generator int
 	original                 *process // of this copy, which waits for the same answer
 }
@@ -179,7 +181,8 @@ func (p *process) report() {
 	p.in(func() { p.space.ReportLoss(context.Background(), "a mistake") })
 }
 
-// count takes numbers of a counter. One counter starts again with each period: the present one is taken, or the next one.
+// count takes numbers of a counter. One counter starts again with each period: the present one is taken, or
+// the next one.
 func (p *process) count() {
 	w := p.world
 	counter, period := "orders", Period{}
@@ -213,8 +216,8 @@ func (p *process) count() {
 	})
 }
 
-// copy copies the machine of a process, which from now on is the one in the copy. The original goes on with what it has, or waits
-// for the same answer. The machine may say so.
+// copy copies the machine of a process, which from now on is the one in the copy. The original goes on with
+// what it has, or waits for the same answer. The machine may say so.
 func (p *process) copy() {
 	w := p.world
 	waits := p.calls > 0

@@ -36,8 +36,8 @@ var sets = []scenes{
 	{name: "counters, losses without positions", counter: true, losses: true, blind: true},
 }
 
-// TestExplore plays random schedules of several processes on the real code above an engine in memory: see world for what happens,
-// and oracle for what must not. lab/planted has the bugs that it must find.
+// TestExplore plays random schedules of several processes on the real code above an engine in memory: see
+// world for what happens, and oracle for what must not. lab/planted has the bugs that it must find.
 func TestExplore(t *testing.T) {
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {

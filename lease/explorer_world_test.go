@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A world is the state of a schedule. Its true time only grows, and no clock that is right is behind it, or more than breadth
-// ahead. Within that band a clock may be set at any time.
+// A world is the state of a schedule. Its true time only grows, and no clock that is right is behind it, or
+// more than breadth ahead. Within that band a clock may be set at any time.
 type world struct {
 	scenes
 	*rand.Rand
@@ -38,7 +38,8 @@ const genesis = 1800000000
 
 var genesisTime = time.Unix(genesis, 0)
 
-// manyLimits are those of the spaces in schedules. In the last ones, two clocks may differ by more than a process may take ahead.
+// manyLimits are those of the spaces in schedules. In the last ones, two clocks may differ by more than a
+// process may take ahead.
 var manyLimits = []Limits{
 	{Nodes: 6, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second},
 	{Nodes: 6, Window: 3 * time.Second, Ahead: 1, MaxSkew: 2 * time.Second},
@@ -130,7 +131,8 @@ func (w *world) moveOf(p *process) {
 	}
 }
 
-// meanwhile makes moves, sometimes, while a call of p is on its way, and many while a call is slow. Some are p's own.
+// meanwhile makes moves, sometimes, while a call of p is on its way, and many while a call is slow. Some are
+// p's own.
 func (w *world) meanwhile(p *process) {
 	n := []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 6}[w.IntN(16)]
 	if w.depth > 0 {
@@ -227,9 +229,9 @@ func (w *world) restore() {
 	w.hidden = ""
 }
 
-// rollBack stops the server, and puts older data, or those of a former lineage, back in a way that the engine doesn't show. Unless a
-// person reports it at once, only processes that must notice it by what they were told may go on, and no others begin until one of
-// them did.
+// rollBack stops the server, and puts older data, or those of a former lineage, back in a way that the engine
+// doesn't show. Unless a person reports it at once, only processes that must notice it by what they were told
+// may go on, and no others begin until one of them did.
 func (w *world) rollBack() {
 	backup := w.anyBackup()
 	if w.unnoticed() || w.metaIn(backup) == nil || w.metaIn(w.data.state) == nil {

@@ -100,8 +100,9 @@ func keepOn(t *testing.T, s Source, options ...Option) *Keeper[*randflake.Genera
 	return k
 }
 
-// TestCopiedMachine copies the machine at each kind of moment. The copy makes no ID with what the original took, notices that at
-// once when it is asked for an ID, and else by the next window, and goes on with leases of its own.
+// TestCopiedMachine copies the machine at each kind of moment. The copy makes no ID with what the original
+// took, notices that at once when it is asked for an ID, and else by the next window, and goes on with leases
+// of its own.
 func TestCopiedMachine(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -287,8 +288,8 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// TestOutage: in its first window a process takes the next one. From then on it has leases for the outage that is wanted, as far
-// as the space allows, and takes no more than it needs for that.
+// TestOutage: in its first window a process takes the next one. From then on it has leases for the outage
+// that is wanted, as far as the space allows, and takes no more than it needs for that.
 func TestOutage(t *testing.T) {
 	for _, c := range []struct {
 		nodes   uint32
@@ -333,9 +334,10 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestKeeperOutlives: the store is away from the middle of a window until seven seconds after the last lease has ended. It fails, or does
-// not answer at all. The keeper is healthy as long as leases are left for more than a window, IDs last until these end, and go on
-// within five seconds when the store is back. The log and the status say since when there were none.
+// TestKeeperOutlives: the store is away from the middle of a window until seven seconds after the last lease
+// has ended. It fails, or does not answer at all. The keeper is healthy as long as leases are left for more
+// than a window, IDs last until these end, and go on within five seconds when the store is back. The log and
+// the status say since when there were none.
 func TestKeeperOutlives(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -399,7 +401,8 @@ func TestKeeperOutlives(t *testing.T) {
 	}
 }
 
-// TestStoppedSince: where the end of the leases was noticed late, as the process was paused, IDs stopped at the end.
+// TestStoppedSince: where the end of the leases was noticed late, as the process was paused, IDs stopped at
+// the end.
 func TestStoppedSince(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var off atomic.Int64
@@ -440,8 +443,8 @@ func TestAheadRefused(t *testing.T) {
 	})
 }
 
-// TestLossByAnotherClock: the clock of the source is behind that of the keeper, so that the time until which it is to wait is over. It
-// pauses between two tries all the same.
+// TestLossByAnotherClock: the clock of the source is behind that of the keeper, so that the time until which
+// it is to wait is over. It pauses between two tries all the same.
 func TestLossByAnotherClock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newSource(t, Limits{})
@@ -607,8 +610,8 @@ func TestKeepStarts(t *testing.T) {
 	}
 }
 
-// TestClockSet: after the clock was set IDs go on within two seconds, with a lease of the new time. If all nodes are taken they
-// go on when the clock has caught up.
+// TestClockSet: after the clock was set IDs go on within two seconds, with a lease of the new time. If all
+// nodes are taken they go on when the clock has caught up.
 func TestClockSet(t *testing.T) {
 	for _, c := range []struct {
 		by    time.Duration
@@ -667,8 +670,8 @@ func TestUnfitLease(t *testing.T) {
 	})
 }
 
-// TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are about to end. A try
-// lasts 30 s at most, and 3 s then.
+// TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are
+// about to end. A try lasts 30 s at most, and 3 s then.
 func TestRetries(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {

@@ -26,7 +26,8 @@ type Source interface {
 	String() string
 }
 
-// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. KeepFor panics for another type.
+// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. KeepFor panics for
+// another type, as it has no queue of leases that a keeper can fill.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
@@ -37,9 +38,9 @@ type Generator interface {
 
 var _ Generator = (*randflake.Generator)(nil)
 
-// A Keeper keeps a generator in leases. It takes those of the present window and the next one at once, and once
-// it has lived a window, some ahead, at a random moment of each window. It never renews one and never gives one
-// back. It is safe for concurrent use.
+// A Keeper keeps a generator in leases. It takes those of the present window and the next one at once, and
+// once it has lived a window, some ahead, at a random moment of each window. It never renews one and never
+// gives one back. It is safe for concurrent use.
 type Keeper[G Generator] struct {
 	generator G
 	loop      *loop
@@ -54,9 +55,11 @@ type Keeper[G Generator] struct {
 //
 // ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait says
 // otherwise: ErrFull if all nodes of this window and the next one are taken, ErrLoss after a loss of data. If
-// only the next window could be leased, the generator returns randflake.ErrLeaseNotStarted until it begins. The
-// keeper has a goroutine until Close. It does not close the source.
-func Keep(ctx context.Context, source Source, secret randflake.Secret, options ...Option) (*Keeper[*randflake.Generator], error) {
+// only the next window could be leased, the generator returns randflake.ErrLeaseNotStarted until it begins.
+// The keeper has a goroutine until Close. It does not close the source.
+func Keep(
+	ctx context.Context, source Source, secret randflake.Secret, options ...Option,
+) (*Keeper[*randflake.Generator], error) {
 	s, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -79,7 +82,9 @@ func Keep(ctx context.Context, source Source, secret randflake.Secret, options .
 
 // KeepFor is Keep for other kinds of generators: begin makes one with the first lease. If WithClock is given,
 // the generator must use that clock too.
-func KeepFor[G Generator](ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option) (*Keeper[G], error) {
+func KeepFor[G Generator](
+	ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option,
+) (*Keeper[G], error) {
 	s, err := newSettings(options)
 	if err != nil {
 		return nil, err
@@ -87,7 +92,9 @@ func KeepFor[G Generator](ctx context.Context, source Source, begin func(randfla
 	return keep(ctx, source, s, begin)
 }
 
-func keep[G Generator](ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error)) (*Keeper[G], error) {
+func keep[G Generator](
+	ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error),
+) (*Keeper[G], error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -103,7 +110,7 @@ func keep[G Generator](ctx context.Context, source Source, s settings, begin fun
 		k.unlisten()
 		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
+	queue := door.Open[handover.Queue[randflake.Lease]](k.generator) // of its leases, which is not exported
 	queue.OnRefusal(k.refused)
 	k.loop.start(ctx, queue, leases)
 	return k, nil
@@ -112,8 +119,8 @@ func keep[G Generator](ctx context.Context, source Source, s settings, begin fun
 // Generator returns the generator, which stays the same. It makes IDs without the keeper.
 func (k *Keeper[G]) Generator() G { return k.generator }
 
-// Close closes the generator and ends the keeper. What it has leased is nobody else's until the windows end. It
-// always returns nil.
+// Close closes the generator and ends the keeper. Its leases stay its own until they end. Close always
+// returns nil.
 func (k *Keeper[G]) Close() error {
 	if !k.closed.Swap(true) {
 		k.generator.Close()
@@ -123,8 +130,8 @@ func (k *Keeper[G]) Close() error {
 	return nil
 }
 
-// refused counts a refusal of the generator, and wakes the keeper if more leases would help. A caller that goes
-// on waiting is not counted.
+// refused counts a refusal of the generator, and wakes the keeper if more leases would help. If the caller
+// waits for an ID, it is not refused, and not counted.
 func (k *Keeper[G]) refused(err error, waiting bool) {
 	exhausted := errors.Is(err, randflake.ErrExhausted)
 	if !waiting {

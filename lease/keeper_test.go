@@ -153,8 +153,9 @@ func TestKeeperWhy(t *testing.T) {
 	}
 }
 
-// TestRollingRestart: 500 processes restart, in a layout of 1,024 nodes. Where each does so every four minutes, those that have ended hold
-// too many windows: then some wait for the next window, but none if it has leases for an outage of two minutes.
+// TestRollingRestart: 500 processes restart, in a layout of 1,024 nodes. Where each does so every four
+// minutes, those that have ended hold too many windows: then some wait for the next window, but none if it
+// has leases for an outage of two minutes.
 func TestRollingRestart(t *testing.T) {
 	for _, c := range []struct {
 		within time.Duration
@@ -253,8 +254,8 @@ func (c *crew) start(t *testing.T, data *memory, m *member) {
 func (c *crew) step(t *testing.T) *member {
 	m := slices.MinFunc(c.members, func(a, b *member) int { return a.due.Compare(b.due) })
 	c.now = m.due
-	pause, err := m.loop.step(t.Context())
-	if err != nil {
+	pause := m.loop.step(t.Context())
+	if err := m.loop.status.Err; err != nil {
 		t.Fatalf("%v: %v", c.now, err)
 	}
 	if !m.queue.has(c.now.Add(m.off)) {
@@ -264,9 +265,9 @@ func (c *crew) step(t *testing.T) *member {
 	return m
 }
 
-// TestYear: a year of twelve processes in a layout of 32 nodes, which are restarted at random; one in a hundred is killed without
-// a word, which is the same, as no process says one. One process has a clock that is fast by 100 days for a month. All have IDs
-// all the time, and the store does not grow.
+// TestYear: a year of twelve processes in a layout of 32 nodes, which are restarted at random; one in a
+// hundred is killed without a word, which is the same, as no process says one. One process has a clock that
+// is fast by 100 days for a month. All have IDs all the time, and the store does not grow.
 func TestYear(t *testing.T) {
 	days := time.Duration(365)
 	if testing.Short() {

@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// known is what a handle has seen made durable: the space as of the newest swap that the handle made, with what
-// others had written by then. An answer that shows less proves a loss.
+// known is what a handle has seen made durable: the space as of the newest swap that the handle made, with
+// what others had written by then. An answer that shows less proves a loss.
 type known struct {
 	meta     *meta
 	position uint64
-	newest   int64             // window that was seen taken: a floor that another process sets must be later
+	newest   int64             // window seen taken: a floor that another process sets must be later
 	values   map[string][]byte // of entries
 	lost     string            // why there was a loss, until the floor is set
 }
 
-// A wentBack reports whether the value is of an earlier time than one that was stored under the same name before.
+// A wentBack reports whether the value is of an earlier time than one that was stored under the same name
+// before.
 type wentBack func(was, is []byte) bool
 
 // loss says how an answer shows that data was lost, or returns "".
@@ -54,25 +55,25 @@ func (s *snapshot) loss() string {
 // doesn't count: this process's clock was fast.
 func (s *snapshot) floorCovers() bool {
 	before, newest := s.known.meta, s.known.newest
-	if s.meta.Losses <= before.Losses || s.meta.Low < before.Low {
+	if s.meta.Losses <= before.Losses || s.meta.Floor < before.Floor {
 		return false
 	}
-	return s.meta.Low > newest || newest > s.reach(s.meta)
+	return s.meta.Floor > newest || newest > s.reach(s.meta)
 }
 
-// older reports whether a value is older than one that was seen.
-func (s *snapshot) older(seen, found []byte) bool {
+// older reports whether a value is older than the last one that is known.
+func (s *snapshot) older(last, found []byte) bool {
 	switch {
-	case seen == nil || bytes.Equal(seen, found):
+	case last == nil || bytes.Equal(last, found):
 		return false
 	case found == nil:
 		return true // it is gone
 	}
-	return s.record.wentBack(seen, found)
+	return s.record.wentBack(last, found)
 }
 
-// rememberRetired remembers that the space is retired, so that it still is if this handle makes it anew, as its
-// data are gone.
+// rememberRetired remembers that the space is retired, so that it still is if this handle makes it anew, as
+// its data are gone.
 func (s *Space) rememberRetired(retired *meta) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,28 +87,28 @@ func (s *Space) rememberRetired(retired *meta) {
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := &s.known
-	if now.meta.ID != after.meta.ID && now.meta.Losses >= after.meta.Losses {
+	k := &s.known
+	if k.meta.ID != after.meta.ID && k.meta.Losses >= after.meta.Losses {
 		return // the floor was set meanwhile
 	}
-	if now.meta.ID != after.meta.ID || now.values == nil {
-		*now = known{values: map[string][]byte{}}
+	if k.meta.ID != after.meta.ID || k.values == nil {
+		*k = known{values: map[string][]byte{}}
 	}
 
-	now.meta = after.meta
-	now.position = max(now.position, after.Position)
+	k.meta = after.meta
+	k.position = max(k.position, after.Position)
 
 	name := after.record.name
-	last := now.values[name]
+	last := k.values[name]
 	unchanged := bytes.Equal(last, after.last) // since before the swap
 	if unchanged || !after.older(last, after.value) {
-		now.values[name] = after.value
+		k.values[name] = after.value
 	}
 
-	now.newest = max(now.newest, after.meta.Low-1)
+	k.newest = max(k.newest, after.meta.Floor-1)
 	if name == leasesEntry {
-		if all, err := decodeNumbers(after.value); err == nil {
-			now.newest = max(now.newest, all.newest(after.reach(after.meta)+1))
+		if all, err := decodeTakenNodes(after.value); err == nil {
+			k.newest = max(k.newest, all.newest(after.reach(after.meta)+1))
 		}
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/randflake/randflake/internal/handover"
 )
 
-// A loop is the goroutine of a keeper: it takes the leases of its plan, gives them to the generator, and tells
-// the log how it fares.
+// A loop is the goroutine of a keeper: it takes the leases of its plan, and gives them to the generator.
 type loop struct {
 	source Source
 	queue  handover.Queue[randflake.Lease] // the generator's
@@ -34,8 +33,8 @@ type loop struct {
 	status Status
 }
 
-// How long a try may take, and a pause between two tries that fail. If IDs end within enough, or have ended,
-// both are urgent: then the next try begins within five seconds.
+// How long a try may take, and a pause between two tries that fail. If less than enough is left until IDs
+// end, both are urgent: then the next try begins within five seconds.
 const (
 	shortestPause = time.Second
 	longestPause  = 30 * time.Second
@@ -46,7 +45,8 @@ const (
 	urgentTry   = 3 * time.Second
 )
 
-var errLate = errors.New("lease: windows ended while nodes of them were taken: this process was paused, or the store is slower than windows are long")
+var errLate = errors.New("lease: windows ended while nodes of them were taken: " +
+	"this process was paused, or the store is slower than windows are long")
 
 func newLoop(source Source, s settings) *loop {
 	return &loop{
@@ -58,8 +58,8 @@ func newLoop(source Source, s settings) *loop {
 	}
 }
 
-// first takes the first leases, of the present window and the next one. It fails if there is neither, unless
-// that changes within the time of WithWait. It doesn't count as waiting that others are faster.
+// first takes the first leases, of the present window and the next one. If it gets neither, it fails, unless
+// waiting helps within the time of WithWait. Losing a race to others does not use up that time.
 func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.waits)
 	for {
@@ -72,7 +72,8 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 		case len(leases) > 0:
 			return leases, nil
 		case errors.Is(err, errBusy) && ctx.Err() == nil:
-			l.logger.Info("randflake: waiting for the first lease", "error", err, "space", l.source.String(), "label", l.label)
+			l.logger.Info("randflake: waiting for the first lease",
+				"error", err, "space", l.source.String(), "label", l.label)
 		case errors.As(err, &wait) && !wait.Until.After(deadline):
 			l.logger.Warn("randflake: waiting for the first lease",
 				"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
@@ -86,14 +87,15 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	}
 }
 
-// start goes on in the background. The generator was made with the first of the leases, and queue takes the others.
+// start goes on in the background. The generator was made with the first of the leases, and queue takes the
+// others.
 func (l *loop) start(ctx context.Context, queue handover.Queue[randflake.Lease], leases []randflake.Lease) {
 	l.queue = queue
 	l.leased(leases[0])
 	for _, lease := range leases[1:] {
 		l.add(lease)
 	}
-	pause, _ := l.step(ctx)
+	pause := l.step(ctx)
 	background, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	go l.run(background, pause)
@@ -115,12 +117,12 @@ func (l *loop) wakeUp() {
 func (l *loop) run(ctx context.Context, pause time.Duration) {
 	defer close(l.done)
 	for l.wait(ctx, pause) {
-		pause, _ = l.step(ctx)
+		pause = l.step(ctx)
 	}
 }
 
-// wait returns after the pause, or when a caller was refused. Callers who are refused all the time cause a try
-// a second.
+// wait returns after the pause, or when a caller was refused. If callers are refused all the time, there is a
+// try every second. It returns false when the loop is closed.
 func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	least := min(pause, shortestPause)
 	if sleep(ctx, least) != nil {
@@ -136,19 +138,18 @@ func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// step takes what is wanted now, tells the log, and returns for how long there is nothing to do.
-func (l *loop) step(ctx context.Context) (pause time.Duration, err error) {
+// step takes what is wanted now, reports, and returns for how long there is nothing to do.
+func (l *loop) step(ctx context.Context) (pause time.Duration) {
 	missing, err := l.fill(ctx)
 	now := l.clock()
 	_, asked := l.plan.asked[l.plan.limits.WindowOf(now)]
 	if err == nil && !asked {
 		err = errLate
 	}
-	why := cmp.Or(err, missing)
-	l.report(now, why)
+	l.report(now, cmp.Or(err, missing))
 	if err == nil {
 		l.backoff = 0
-		return l.plan.next(now).Sub(now), why
+		return l.plan.next(now).Sub(now)
 	}
 
 	most := longestPause
@@ -158,11 +159,11 @@ func (l *loop) step(ctx context.Context) (pause time.Duration, err error) {
 	l.backoff = min(max(2*l.backoff, shortestPause), most)
 	pause = l.backoff/2 + rand.N(l.backoff/2+1)
 	left := max(l.plan.deadline(now).Sub(now), shortestPause/10)
-	return min(pause, left), why
+	return min(pause, left)
 }
 
 // fill takes leases for the windows that are wanted, the present one first. err says that a take failed.
-// missing says why a window has no lease though takes work.
+// missing says why a window has no lease although takes work.
 func (l *loop) fill(ctx context.Context) (missing, err error) {
 	now := l.clock()
 	l.plan.forgetPast(now)
@@ -171,7 +172,7 @@ func (l *loop) fill(ctx context.Context) (missing, err error) {
 	}
 	present := l.plan.limits.WindowOf(now)
 	if l.plan.isLeased(present) && !l.isInForce() {
-		delete(l.plan.asked, present) // the clock was set, so that the lease is of no use
+		delete(l.plan.asked, present) // the clock was set, and the lease is of no use
 	}
 	last := l.plan.last(now)
 	for {
@@ -180,7 +181,7 @@ func (l *loop) fill(ctx context.Context) (missing, err error) {
 			return l.plan.missing(now), nil
 		}
 		leases, err := l.take(ctx, from, to)
-		if l.stale() { // asked last, because a generator made from these leases would count them as the copy's own
+		if l.stale() { // after the take: if the machine was copied during it, these are the original's
 			l.drop()
 			continue
 		}
@@ -190,7 +191,7 @@ func (l *loop) fill(ctx context.Context) (missing, err error) {
 		var wait *WaitError
 		switch {
 		case err == nil:
-		case errors.Is(err, ErrAhead) && l.plan.isLeased(present+1): // the source grants fewer than its limits say
+		case errors.Is(err, ErrAhead) && l.plan.isLeased(present+1): // the source grants less than Limits.Ahead
 			return l.plan.missing(now), nil
 		case errors.As(err, &wait) && !errors.Is(err, ErrAhead):
 			l.plan.refused(from, to, l.clock(), wait)
@@ -229,7 +230,7 @@ func (l *loop) take(ctx context.Context, from, to int64) ([]randflake.Lease, err
 	return leases, err
 }
 
-// isUrgent reports whether IDs have ended or are about to. They have not before the first lease.
+// isUrgent reports whether IDs have ended or are about to. Before the first lease it returns false.
 func (l *loop) isUrgent() bool {
 	return !l.end.IsZero() && l.plan.left(l.clock()) < enough
 }
@@ -244,65 +245,9 @@ func (l *loop) add(lease randflake.Lease) {
 	l.leased(lease)
 }
 
-// leased notes and logs a lease that the generator has.
-func (l *loop) leased(lease randflake.Lease) {
-	l.plan.asked[l.plan.limits.WindowOf(lease.Start)] = outcome{}
-	l.change(func(s *Status) { s.Taken++ })
-	l.logger.Info("randflake: leased",
-		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
-}
-
 // drop gives up what was leased before this machine became a copy of another one: it is the original's.
 func (l *loop) drop() {
 	clear(l.plan.asked)
 	l.queue.Drop()
 	l.copied()
-}
-
-func (l *loop) copied() {
-	l.change(func(s *Status) { s.Copies++ })
-	l.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.label)
-}
-
-// report writes a line when takes begin to fail, when IDs stop, and when they go on.
-func (l *loop) report(now time.Time, why error) {
-	end := l.plan.end(now)
-	left := end.After(now)
-	switch {
-	case !left && l.stopped.IsZero():
-		l.stopped = now
-		if !l.end.IsZero() && l.end.Before(now) {
-			l.stopped = l.end
-		}
-		l.logger.Error("randflake: no lease: no ID can be made",
-			"since", l.stopped, "error", why, "space", l.source.String(), "label", l.label)
-	case left && !l.stopped.IsZero():
-		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(l.stopped), "label", l.label)
-		l.stopped = time.Time{}
-	case left && why != nil && !l.failing:
-		l.logger.Warn("randflake: no further leases: IDs last until these end",
-			"until", end, "error", why, "space", l.source.String(), "label", l.label)
-	}
-	l.failing = why != nil
-	if left {
-		l.end = end
-	}
-	l.change(func(s *Status) {
-		s.End = l.end
-		s.Err = why
-		s.Stopped = l.stopped
-	})
-}
-
-func (l *loop) change(change func(*Status)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change(&l.status)
-}
-
-// snapshot returns what the loop knows of the status.
-func (l *loop) snapshot() Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.status
 }

@@ -7,36 +7,37 @@ import (
 	"fmt"
 )
 
-// After a loss of data processes may have leases that the space has forgotten. Whoever notices the loss sets
-// the floor: the first window that none of these leases can be of. Before it no main node is leased any more,
-// and leases come from the reserve.
+// How a handle notices a loss of data is in known.go. What it does then is here.
+//
+// After a loss processes may have leases that the space has forgotten. So the floor is set after the windows
+// of all leases that may be forgotten. Before the floor no main node is leased any more, and leases come from
+// the reserve.
 
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same
-// lineage. From now on nothing is granted before the floor but leases of the reserve.
+// lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
 	for {
-		now, err := s.read(ctx, leases)
+		seen, err := s.read(ctx, leases)
 		if err != nil {
 			return err
 		}
-		done, err := s.setFloor(ctx, now.id(), why)
+		done, err := s.setFloor(ctx, seen.id(), why)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// floor returns the first window that the main nodes may be leased for after a loss: after every window that a
-// clock that is right can have taken by now.
-func (s *snapshot) floor(m *meta) int64 { return s.reach(m) + 1 }
+// newFloor returns the floor for a loss that is noted now: the window after reach.
+func (s *snapshot) newFloor(m *meta) int64 { return s.reach(m) + 1 }
 
-// reach returns the last window that a process can have taken by now whose clock is right.
+// reach returns the last window that a process with a right clock can have taken by now.
 func (s *snapshot) reach(m *meta) int64 {
 	return m.WindowOf(s.later().Add(m.MaxSkew)) + m.Ahead
 }
 
-// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until then
-// this handle remembers the loss: the next answer need not show it, as swaps raise the position.
+// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until the
+// floor is set, this handle remembers the loss: later answers may not show it, as swaps raise the position.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
 	s.mu.Lock()
 	if s.known.meta.ID == seen.known.meta.ID {
@@ -48,73 +49,74 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	return err
 }
 
-// setFloor sets the floor, and opens a slice of the reserve, unless the space has another ID by now: then it is
-// not done.
+// setFloor sets the floor, and opens a slice of the reserve. If the space has another ID by now, another
+// process has done so, and setFloor does nothing.
 func (s *Space) setFloor(ctx context.Context, id, why string) (done bool, err error) {
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return false, err
 	}
-	if now.id() != id {
+	if seen.id() != id {
 		return false, nil
 	}
-	before := now.known.meta
-	m := *cmp.Or(now.meta, before)
+	before := seen.known.meta
+	m := *cmp.Or(seen.meta, before) // a space that is gone is made again, as this handle knew it
 	m.Why = why
-	m.Lineage = now.Lineage
+	m.Lineage = seen.Lineage
 	if m.Retired == "" {
 		m.Retired = before.Retired
 		m.Successor = before.Successor
 	}
-	if err := now.clockError(&m); err != nil {
-		s.leavePending(ctx, now, m)
+	if err := seen.clockError(&m); err != nil {
+		s.leavePending(ctx, seen, m)
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
 	m.Losses = max(m.Losses, before.Losses) + 1
 	m.Begin = max(m.Begin, before.Begin)
-	m.Low = max(m.Low, before.Low, now.floor(&m))
+	m.Floor = max(m.Floor, before.Floor, seen.newFloor(&m))
 
-	var numbers []byte
+	var nodes []byte
 	if m.Reserve > 0 {
-		taken, err := decodeNumbers(now.value)
+		taken, err := decodeTakenNodes(seen.value)
 		if err != nil {
 			return false, err
 		}
-		now.openReserve(&m, taken)
-		numbers = taken.encode()
+		seen.openReserve(&m, taken)
+		nodes = taken.encode()
 	}
-	return s.putMeta(ctx, now, &m, numbers)
+	return s.putMeta(ctx, seen, &m, nodes)
 }
 
-// openReserve sets the tick of a loss, and makes the numbers of windows below the floor go on in the slice of
+// openReserve sets the tick of a loss, and makes the leases of windows before the floor go on in the slice of
 // that tick.
-func (s *snapshot) openReserve(m *meta, taken *numbers) {
+func (s *snapshot) openReserve(m *meta, taken *takenNodes) {
 	m.Tick = m.tickOf(s.later())
-	taken.restart(m.Low, m.slice(m.Tick))
+	taken.restart(m.Floor, m.slice(m.Tick))
 }
 
 // leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets
-// the floor too.
-func (s *Space) leavePending(ctx context.Context, now *snapshot, m meta) {
-	if now.meta != nil && now.meta.Lineage != pending {
+// the floor too. It may fail: the call that saw the loss fails in any case, and the next one tries again.
+func (s *Space) leavePending(ctx context.Context, seen *snapshot, m meta) {
+	if seen.meta != nil && seen.meta.Lineage != pending {
 		m.Lineage = pending
-		s.putMeta(ctx, now, &m, nil)
+		s.putMeta(ctx, seen, &m, nil)
 	}
 }
 
-// putMeta replaces meta, and the numbers of windows unless they are nil, if both are still those of now. On
-// success what was known of the space before is void.
-func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []byte) (done bool, err error) {
+// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen. Then what
+// was known of the space before is void. It is not done if another process was faster, or if the swap took
+// effect on another copy of the data: the lineage in m is wrong there, so the next answer shows a loss.
+func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
 		return false, err
 	}
 	values := map[string][]byte{}
-	if numbers != nil {
-		values[leasesEntry] = numbers
+	if nodes != nil {
+		values[leasesEntry] = nodes
 	}
-	after, err := s.swap(ctx, now, value, numbers)
+	after, err := s.swap(ctx, seen, value, nodes)
 	if err != nil {
 		return false, err
 	}
@@ -126,6 +128,6 @@ func (s *Space) putMeta(ctx context.Context, now *snapshot, m *meta, numbers []b
 	if before := s.known.meta; before != nil && before.Losses >= m.Losses {
 		return true, nil // another call has learned of m, or of a later loss, since then
 	}
-	s.known = known{meta: m, position: after.Position, newest: m.Low - 1, values: values}
+	s.known = known{meta: m, position: after.Position, newest: m.Floor - 1, values: values}
 	return true, nil
 }

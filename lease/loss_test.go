@@ -104,8 +104,9 @@ func (w *trial) report(s *Space) {
 	w.must(s.ReportLoss(w.Context(), "by hand"))
 }
 
-// TestLossFound has losses by what alone shows them to a, which then takes nodes of the last window that it may: as data were
-// lost, that is refused. Every floor is after the present window, a minute of skew and five windows.
+// TestLossFound has losses by what alone shows them to a, which then takes nodes of the last window that it
+// may: as data were lost, that is refused. Every floor is after the present window, a minute of skew and five
+// windows.
 func TestLossFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		blind  bool
@@ -239,7 +240,8 @@ func TestLossFound(t *testing.T) {
 	}
 }
 
-// wantFloor checks that nothing is granted before the floor, and that everyone is granted what comes after it.
+// wantFloor checks that nothing is granted before the floor, and that everyone is granted what comes after
+// it.
 func (w *trial) wantFloor(losses int) {
 	w.Helper()
 	w.moment, w.arrives, w.slow = nil, nil, 0
@@ -258,7 +260,8 @@ func (w *trial) wantFloor(losses int) {
 	w.take(w.b, 7, 1)
 }
 
-// TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not hide what that took.
+// TestAnswerDuringSwap: an answer arrives while a later take of the same handle is under way, and does not
+// hide what that took.
 func TestAnswerDuringSwap(t *testing.T) {
 	w := newTrial(t, true)
 	swapped, arrives, done := make(chan bool), make(chan bool), make(chan error)
@@ -322,8 +325,9 @@ func TestNoLoss(t *testing.T) {
 	}
 }
 
-// TestCounterLoss has losses that only the counter shows. Then nobody takes numbers of it until it is set. A period that may
-// have begun before the loss goes on at that number, and does not begin at the start once more.
+// TestCounterLoss has losses that only the counter shows. Then nobody takes numbers of it until it is set. A
+// period that may have begun before the loss goes on at that number, and does not begin at the start once
+// more.
 func TestCounterLoss(t *testing.T) {
 	for name, c := range map[string]struct{ kept, lost, next string }{
 		"its number went back":             {"", "", ""},
@@ -385,7 +389,8 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	}
 }
 
-// TestLossRemembered: where only the answer to a swap shows a loss, and it can't be noted at once, the next call notes it.
+// TestLossRemembered: where only the answer to a swap shows a loss, and it can't be noted at once, the next
+// call notes it.
 func TestLossRemembered(t *testing.T) {
 	w := newTrial(t, false)
 	w.count(w.a, "", 1)
@@ -402,8 +407,9 @@ func TestLossRemembered(t *testing.T) {
 	w.wantFloor(1)
 }
 
-// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor is not after all that
-// it took itself, as the other one's clock was wrong. What a fast clock took does not count.
+// TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor
+// is not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not
+// count.
 func TestFloorOfAnother(t *testing.T) {
 	const far = 600000
 	for _, c := range []struct {
@@ -531,8 +537,8 @@ func TestFloorFails(t *testing.T) {
 	}
 }
 
-// TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do. Where nothing is left it makes
-// nothing.
+// TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do.
+// Where nothing is left it makes nothing.
 func TestLossWithoutClock(t *testing.T) {
 	w := newTrial(t, false)
 	w.data.clock = atNoon
@@ -582,8 +588,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestLowerFloor: another copy in which more losses were noted, but before this handle noted its own, is older all the same, even if
-// the clock was set back since then by as much as clocks may differ.
+// TestLowerFloor: another copy in which more losses were noted, but before this handle noted its own, is
+// older all the same, even if the clock was set back since then by as much as clocks may differ.
 func TestLowerFloor(t *testing.T) {
 	w := newTrial(t, true)
 	first := w.data.snapshot()

@@ -15,11 +15,11 @@ type meta struct {
 
 	ID      string `json:"id"`              // random, new with each loss: within one ID all else only grows
 	Losses  int    `json:"losses"`          // how often the floor was set
-	Begin   int64  `json:"begin,omitempty"` // no window before it is ever granted: an earlier space may have done so
-	Low     int64  `json:"low"`             // the floor: no window before it is granted, but from the reserve
-	Tick    int64  `json:"tick,omitempty"`  // in which the floor was set, where windows before it are granted from the reserve
+	Begin   int64  `json:"begin,omitempty"` // no window before it is ever granted: an earlier space may have
+	Floor   int64  `json:"low"`             // no window before it is granted, but from the reserve
+	Tick    int64  `json:"tick,omitempty"`  // of the slice that serves the windows before the floor; 0 for none
 	Lineage string `json:"lineage"`         // of the data
-	Why     string `json:"why,omitempty"`
+	Why     string `json:"why,omitempty"`   // why there is a floor
 
 	Retired   string `json:"retired,omitempty"`   // a random word, once nothing is granted any more
 	Successor string `json:"successor,omitempty"` // the space that takes the place of the retired one
@@ -55,12 +55,12 @@ func decodeMeta(value []byte) (*meta, error) {
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
-	if m.Low < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
+	if m.Floor < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
 		return nil, errors.New("a window or a tick is out of range")
 	}
 	return m, nil
 }
 
-// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the clocks
-// differ.
+// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the
+// clocks differ.
 const pending = "lost"

@@ -19,7 +19,7 @@ type Status struct {
 	Lease   randflake.Lease // in force
 	End     time.Time       // until which leases follow each other
 	Err     error           // of the last attempt to take what is wanted; nil if it succeeded
-	Stopped time.Time       // since when no ID can be made for want of a lease; zero while they can
+	Stopped time.Time       // since when no ID can be made, as there is no lease; zero while they can
 	Closed  bool            // whether the keeper was closed
 
 	// DetectsCopies says that the system tells at once when this machine was copied.
@@ -28,9 +28,9 @@ type Status struct {
 	// Counts since Keep.
 	Taken     uint64 // leases
 	Failed    uint64 // attempts to take leases that failed
-	Copies    uint64 // times that this machine turned out to be a copy of another one, with the leases of the original
-	Claimed   uint64 // IDs made, without the latest: those of a processor's run, or of a Snowflake's unit, count when the next one begins
-	Refusals  uint64 // calls that returned an error for want of an ID, unless their context was canceled
+	Copies    uint64 // times that this machine turned out to be a copy, with the original's leases
+	Claimed   uint64 // IDs made; a processor's run, or a Snowflake's unit, is added when the next one begins
+	Refusals  uint64 // calls that returned an error because there was no ID, unless they were canceled
 	Exhausted uint64 // refusals with randflake.ErrExhausted: too few nodes
 	Waits     uint64 // calls that had to wait for an ID, whatever came of it
 }

@@ -11,13 +11,13 @@ import (
 // moving is the entry of a space that is about to take the place of another one: the word that ties the two,
 // the lineage of the data, and the other's name.
 //
-// It is there before the old space is retired, for that word alone. So no other place can take that of the old
-// space as well, nor can this one once more if its data are lost: then the entry is gone too, or its lineage is
-// another.
+// It is there before the old space is retired, for that word alone. So no other place can take that of the
+// old space as well, nor can this one once more if its data are lost: then the entry is gone too, or its
+// lineage is another.
 var moving = record{name: "move"}
 
 // announced returns what the entry of a move has after the word.
-func announced(now *snapshot, old *Space) string { return " " + now.Lineage + " " + old.String() }
+func announced(seen *snapshot, old *Space) string { return " " + seen.Lineage + " " + old.String() }
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were
 // granted stay in force. Only an older copy of the data would undo it.
@@ -26,9 +26,9 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value and
-// the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as soon
-// as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
+// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value
+// and the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as
+// soon as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
 //
 // It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another
 // space. Processes go on under the leases that they have: start them with the new space before those end.
@@ -60,18 +60,18 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 		return "", s.failed("prepare", err)
 	}
 
-	now, err := s.read(ctx, moving)
+	seen, err := s.read(ctx, moving)
 	if err != nil {
 		return "", err
 	}
-	word, _, _ = strings.Cut(string(now.value), " ")
+	word, _, _ = strings.Cut(string(seen.value), " ")
 	switch {
-	case now.meta == nil && now.value == nil:
-		return s.newWord(ctx, now, old)
-	case now.meta == nil && string(now.value) == word+announced(now, old):
+	case seen.meta == nil && seen.value == nil:
+		return s.newWord(ctx, seen, old)
+	case seen.meta == nil && string(seen.value) == word+announced(seen, old):
 		return word, nil // an earlier call was stopped
-	case now.meta != nil:
-		word = now.meta.From
+	case seen.meta != nil:
+		word = seen.meta.From
 	}
 
 	before, err := old.read(ctx, leases)
@@ -80,22 +80,23 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	}
 	tied := before.meta != nil && word != "" && before.meta.Retired == word
 	if !tied {
-		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store", ErrExists, s, old)
+		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store",
+			ErrExists, s, old)
 	}
-	sameData := strings.HasPrefix(string(now.value), word+" "+now.Lineage+" ")
-	if now.meta == nil && !sameData {
+	sameData := strings.HasPrefix(string(seen.value), word+" "+seen.Lineage+" ")
+	if seen.meta == nil && !sameData {
 		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
 	}
 	return word, nil
 }
 
 // newWord puts the entry of a move.
-func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word string, err error) {
-	if err := now.clockError(old.meta()); err != nil {
+func (s *Space) newWord(ctx context.Context, seen *snapshot, old *Space) (word string, err error) {
+	if err := seen.clockError(old.meta()); err != nil {
 		return "", err
 	}
 	word = cryptorand.Text()
-	after, err := s.swap(ctx, now, nil, []byte(word+announced(now, old)))
+	after, err := s.swap(ctx, seen, nil, []byte(word+announced(seen, old)))
 	if err != nil {
 		return "", err
 	}
@@ -105,51 +106,52 @@ func (s *Space) newWord(ctx context.Context, now *snapshot, old *Space) (word st
 	return word, nil
 }
 
-// retire puts the mark of a retired space, and returns what is there since. word and successor are those of the
-// space that takes its place, or empty.
+// retire puts the mark of a retired space, and returns what is there since. word and successor are those of
+// the space that takes its place, or empty.
 func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
 	for {
-		now, err := s.read(ctx, leases)
+		seen, err := s.read(ctx, leases)
 		if err != nil {
 			return nil, err
 		}
-		if now.meta == nil {
+		if seen.meta == nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		now, err = s.withoutLoss(ctx, now)
+		seen, err = s.noteLosses(ctx, seen)
 		if err != nil {
 			return nil, err
 		}
-		m := *now.meta
+		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
-			return now, nil
+			return seen, nil
 		}
 		if m.Successor != "" {
-			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there", ErrRetired, s, m.Successor)
+			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
+				ErrRetired, s, m.Successor)
 		}
-		if err := now.clockError(&m); err != nil {
+		if err := seen.clockError(&m); err != nil {
 			return nil, err
 		}
 		m.Retired = cmp.Or(word, cryptorand.Text())
 		m.Successor = successor
-		if _, err := s.putMeta(ctx, now, &m, nil); err != nil {
+		if _, err := s.putMeta(ctx, seen, &m, nil); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can
-// use the space before.
+// use the space until then.
 func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return err
 	}
-	if now.meta != nil {
-		if now.meta.From != last.meta.Retired {
+	if seen.meta != nil {
+		if seen.meta.From != last.meta.Retired {
 			return fmt.Errorf("%w: %s: another process has just made it", ErrExists, s)
 		}
-		s.known.meta = now.meta
+		s.known.meta = seen.meta
 		return nil
 	}
 
@@ -158,24 +160,24 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	m.From = m.Retired
 	m.Retired = ""
 	m.Successor = ""
-	m.Lineage = now.Lineage
+	m.Lineage = seen.Lineage
 	m.Why = "moved from " + old.String()
-	if err := now.clockError(&m); err != nil {
+	if err := seen.clockError(&m); err != nil {
 		return err
 	}
-	m.Low = max(m.Low, now.floor(&m))
-	taken, err := decodeNumbers(last.value)
+	m.Floor = max(m.Floor, seen.newFloor(&m))
+	taken, err := decodeTakenNodes(last.value)
 	if err != nil {
 		return err
 	}
 	if m.Reserve > 0 {
-		now.openReserve(&m, taken)
+		seen.openReserve(&m, taken)
 	}
 
 	if err := s.copyCounters(ctx, old, m.ID); err != nil {
 		return err
 	}
-	done, err := s.putMeta(ctx, now, &m, taken.encode())
+	done, err := s.putMeta(ctx, seen, &m, taken.encode())
 	if err != nil {
 		return err
 	}
@@ -185,8 +187,8 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	return nil
 }
 
-// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of their
-// names.
+// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of
+// their names.
 func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	after := ""
 	for {
@@ -204,17 +206,17 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	}
 }
 
-// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a person
-// after a loss, it waits here too.
+// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a
+// person after a loss, it waits here too.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
-	now, err := old.read(ctx, counterRecord(name))
+	seen, err := old.read(ctx, counterRecord(name))
 	if err != nil {
 		return err
 	}
-	if loss := now.loss(); loss != "" || now.meta.Retired != id {
+	if loss := seen.loss(); loss != "" || seen.meta.Retired != id {
 		return fmt.Errorf("%w: %s: data was lost meanwhile %s: try again", ErrUnknown, old, loss)
 	}
-	c, err := decodeCounter(name, now.value, now.meta.ID)
+	c, err := decodeCounter(name, seen.value, seen.meta.ID)
 	if err != nil {
 		return err
 	}

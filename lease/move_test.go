@@ -13,8 +13,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// fuse counts the calls of the engines that share it. From its last call on all fail, that one before or after its effect; or that
-// one alone.
+// fuse counts the calls of the engines that share it. From its last call on all fail, that one before or
+// after its effect; or that one alone.
 type fuse struct {
 	calls, last int
 	after, once bool
@@ -95,8 +95,9 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 
 func never() *fuse { return &fuse{last: 1 << 30} }
 
-// TestMoveKilled: a move that is killed at any call, before or after its effect, ends in the same when it is run again, and so does one
-// of which a call fails. No number of a counter is given twice, even if the new space was used in between.
+// TestMoveKilled: a move that is killed at any call, before or after its effect, ends in the same when it is
+// run again, and so does one of which a call fails. No number of a counter is given twice, even if the new
+// space was used in between.
 func TestMoveKilled(t *testing.T) {
 	for _, f := range []fuse{{}, {after: true}, {once: true}, {once: true, after: true}} {
 		killed := 0
@@ -253,7 +254,8 @@ func (w *removal) wantMark(want bool) {
 
 func errorOf(_ *Space, err error) error { return err }
 
-// TestMoveByTwo: before any call of a move another process moves the space to the same place, or makes another space there.
+// TestMoveByTwo: before any call of a move another process moves the space to the same place, or makes
+// another space there.
 func TestMoveByTwo(t *testing.T) {
 	type request = call
 	for what, other := range map[string]func(w *removal){
@@ -296,7 +298,8 @@ func TestMoveByTwo(t *testing.T) {
 	}
 }
 
-// TestRetire: the mark stays when a loss of data is noted, even where all is gone, and the space can move afterwards.
+// TestRetire: the mark stays when a loss of data is noted, even where all is gone, and the space can move
+// afterwards.
 func TestRetire(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	backup := w.from.snapshot()
@@ -325,7 +328,8 @@ func TestRetire(t *testing.T) {
 	wantRetired(t, other) // which finds nothing, and makes the space anew
 }
 
-// TestMoveCounters: a counter goes on as what it was, and one that waits for a person waits in the new space too.
+// TestMoveCounters: a counter goes on as what it was, and one that waits for a person waits in the new space
+// too.
 func TestMoveCounters(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	shift := Period{"shift", "early", noon}
@@ -362,7 +366,8 @@ func TestMoveCounters(t *testing.T) {
 	}
 }
 
-// TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or without the mark.
+// TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or
+// without the mark.
 func TestMoveLoss(t *testing.T) {
 	for _, lineage := range []string{"restored", "old"} {
 		w := newRemoval(t, Limits{})
@@ -445,8 +450,8 @@ func (g granted) add(t *testing.T, seed uint64, l randflake.Lease, by string) {
 	}
 }
 
-// TestMoveGrantsNothingTwice plays random schedules of processes with clocks that are right, on the space before and after moves that
-// are killed and run again, with losses of data. No node has a window twice.
+// TestMoveGrantsNothingTwice plays random schedules of processes with clocks that are right, on the space
+// before and after moves that are killed and run again, with losses of data. No node has a window twice.
 func TestMoveGrantsNothingTwice(t *testing.T) {
 	reserved, moves := 0, 0
 	for seed := range uint64(250) {

@@ -37,9 +37,9 @@ func WithNodes(n int) Option {
 	}}
 }
 
-// WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow. It
-// starts after the first window. The default is 3 minutes. Where the space has a reserve, the leases always
-// outlive a loss of data.
+// WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow.
+// It starts after the first window. The default is 3 minutes. Where the space has a reserve, the leases
+// always outlive a loss of data.
 func WithOutage(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.outage = max(d, 0)
@@ -47,9 +47,9 @@ func WithOutage(d time.Duration) Option {
 	}}
 }
 
-// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window ends
-// if all of its nodes are taken, or until leases are granted again after a loss of data. The log says until
-// when. By default Keep doesn't wait.
+// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window
+// ends if all of its nodes are taken, or until leases are granted again after a loss of data. The log says
+// until when. By default Keep doesn't wait.
 func WithWait(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.waits = d

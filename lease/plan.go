@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A plan says which windows a keeper asks for, and when. It is arithmetic alone: it calls nobody.
+// A plan says which windows a keeper takes, and when. It is arithmetic alone: it calls nobody.
 //
-// A keeper begins with the present window and the next one. When it has lived a window it takes as many as the
-// outage needs, and from then on two windows every second window. With windows of a minute and an outage of
-// three minutes:
+// A keeper begins with the present window and the next one. When it has lived a window it takes as many as
+// the outage needs, and from then on two windows every second window. With windows of a minute and an outage
+// of three minutes:
 //
 //	in window   it leases
 //	100         100 101
@@ -19,7 +19,7 @@ import (
 //	104         108 109
 type plan struct {
 	limits  Limits
-	outage  time.Duration // that the leases are to outlive at any time
+	outage  time.Duration // the leases should outlive it at any time
 	started time.Time
 	odd     int64             // 1 or 0, at random: whether it takes two windows in odd or in even ones
 	asked   map[int64]outcome // by window
@@ -90,8 +90,8 @@ func (p *plan) isWanted(window int64, now time.Time) bool {
 	return !asked || again
 }
 
-// refused notes why windows that were asked for are not leased, and until when it makes no sense to ask again.
-// Processes that have leases for some time ask later than those that have none.
+// refused notes why windows that were asked for are not leased, and until when it makes no sense to ask
+// again. Processes that have leases for some time ask later than those that have none.
 func (p *plan) refused(from, to int64, now time.Time, wait *WaitError) {
 	spread := shortestPause
 	if p.left(now) > 4*longestPause {
@@ -109,7 +109,8 @@ func (p *plan) refused(from, to int64, now time.Time, wait *WaitError) {
 	}
 }
 
-// missing returns why the first window that has no lease, from the present one on, has none, if it was asked for.
+// missing returns why the first window without a lease has none, from the present one on. It returns nil if
+// nobody asked for that window.
 func (p *plan) missing(now time.Time) error {
 	window := p.limits.WindowOf(now)
 	for p.isLeased(window) {

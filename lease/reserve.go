@@ -2,16 +2,17 @@ package lease
 
 import "time"
 
-// The reserve makes IDs go on after a loss of data, while nothing below the floor may come from the main nodes.
+// The reserve makes IDs go on after a loss of data, while nothing below the floor may come from the main
+// nodes.
 //
-// The last 64 x Reserve nodes of a space are 64 slices. Time is cut into ticks, and a loss belongs to the tick
-// in which it was noted. Up to the floor, leases then come from the slice of that tick alone, which is number
-// tick mod 64, and not before the tick is over by every clock.
+// The last 64 x Reserve nodes of a space are 64 slices. Time is cut into ticks, and a loss belongs to the
+// tick in which it was noted. Up to the floor, leases then come from the slice of that tick alone, which is
+// number tick mod 64, and not before the tick is over by every clock.
 //
 // Two losses never share a second of a node. Nothing is granted from the slice of a tick before that tick is
-// over by every clock, so a later loss is noted in a later tick, even if it brings back a copy of the data that
-// is older than the first loss. Two ticks with one slice are at least 64 ticks apart, and each serves only
-// windows from its own up to those of the 64th tick after it.
+// over by every clock, so a later loss is noted in a later tick, even if it brings back a copy of the data
+// that is older than the first loss. Two ticks with one slice are at least 64 ticks apart, and each serves
+// only windows from its own up to those of the 64th tick after it.
 
 // sliceCount is how many slices there are.
 const sliceCount = 64
@@ -40,13 +41,13 @@ func (l Limits) slice(tick int64) uint32 {
 // opens returns when the slice of a tick may be used: when the tick is over by every clock.
 func (l Limits) opens(tick int64) time.Time { return l.tickStart(tick + 1).Add(l.MaxSkew) }
 
-// served returns the windows that the slice of a tick may be used for: from first on, and before end.
+// served returns the windows that the slice of a tick serves: from first on, and before end.
 func (l Limits) served(tick int64) (first, end int64) {
 	return l.WindowOf(l.tickStart(tick)), l.WindowOf(l.tickStart(tick + sliceCount))
 }
 
-// afterLoss returns for how long a process needs leases so that it goes on without a gap after a loss of data,
-// whenever in its windows that is noted.
+// afterLoss returns for how long a process needs leases so that it goes on without a gap after a loss of
+// data, whenever in its windows that is noted.
 func (l Limits) afterLoss() time.Duration {
 	if l.Reserve == 0 {
 		return 0

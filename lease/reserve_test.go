@@ -19,8 +19,8 @@ func (q *queue) gap(d time.Duration) (longest time.Duration) {
 	return max(longest, time.Since(last)-step)
 }
 
-// TestReserve: after a loss of data a process that has lived a window and a half goes on without a gap, and others have IDs as soon
-// as the reserve opens.
+// TestReserve: after a loss of data a process that has lived a window and a half goes on without a gap, and
+// others have IDs as soon as the reserve opens.
 func TestReserve(t *testing.T) {
 	const wait = 68 * time.Second // a tick of 8 s, and MaxSkew
 	for _, tt := range []struct {
@@ -85,8 +85,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is over by every clock, and
-// only for windows from its own up to those of the 64th tick after it.
+// TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is
+// over by every clock, and only for windows from its own up to those of the 64th tick after it.
 func TestSlice(t *testing.T) {
 	now := noon.Add(time.Hour) // a clock that is fast sets a floor that is far away
 	s := create(t, conn{memory: newMemory()}, Limits{}, func() time.Time { return now })
@@ -137,8 +137,8 @@ func TestSlice(t *testing.T) {
 	}
 }
 
-// TestSliceInUse: a space that was made for IDs in use grants nothing before its first floor, not even from the reserve, whatever is
-// lost meanwhile.
+// TestSliceInUse: a space that was made for IDs in use grants nothing before its first floor, not even from
+// the reserve, whatever is lost meanwhile.
 func TestSliceInUse(t *testing.T) {
 	for what, lose := range map[string]func(data *memory){
 		"nothing":  func(*memory) {},

@@ -14,14 +14,14 @@ import (
 type snapshot struct {
 	Answer
 	record
-	meta     *meta // nil if there is no space
-	raw      []byte
+	meta     *meta     // nil if there is no space
+	raw      []byte    // of meta
 	value    []byte    // of the record
 	replaced []byte    // value of the record before, if it was swapped
-	from     time.Time // by the process's clock, before the question, and
-	to       time.Time // after the answer
-	known    known     // before the question, without values
-	last     []byte    // known value of the record, before the question
+	asked    time.Time // by the process's clock, before the call
+	answered time.Time // by the same clock, after the call
+	known    known     // before the call, without values
+	last     []byte    // known value of the record, before the call
 }
 
 // A record is an entry of a space beside meta.
@@ -32,20 +32,20 @@ type record struct {
 
 const metaEntry, leasesEntry = "meta", "leases"
 
-var leases = record{leasesEntry, numbersWentBack}
+var leases = record{leasesEntry, takenNodesWentBack}
 
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
-	now := s.newSnapshot(r)
+	seen := s.newSnapshot(r)
 	var err error
-	now.Answer, err = s.engine.Read(ctx, s.entry(metaEntry), s.entry(r.name))
+	seen.Answer, err = s.engine.Read(ctx, s.entry(metaEntry), s.entry(r.name))
 	if err != nil {
 		return nil, s.failed("read", err)
 	}
-	return now, now.decode(s)
+	return seen, seen.decode(s)
 }
 
-// swap puts meta and the value of the record, each unless it is nil, if both are as in before, and returns what
-// is there then.
+// swap puts meta and the value of the record, each unless it is nil, if both are as in before, and returns
+// what is there then.
 func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
@@ -76,14 +76,14 @@ func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) 
 func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := &snapshot{record: r, from: s.now(), known: s.known, last: s.known.values[r.name]}
-	now.known.values = nil // they change
-	return now
+	seen := &snapshot{record: r, asked: s.now(), known: s.known, last: s.known.values[r.name]}
+	seen.known.values = nil // they change
+	return seen
 }
 
 // decode decodes the answer.
 func (s *snapshot) decode(space *Space) error {
-	s.to = space.now()
+	s.answered = space.now()
 	s.raw = s.Entries[0].Value
 	s.value = s.Entries[1].Value
 	if s.raw == nil {
@@ -97,23 +97,25 @@ func (s *snapshot) decode(space *Space) error {
 	before := s.known.meta
 	same := before == nil || before.Limits == m.Limits && before.Check == m.Check
 	if !same { // its windows may be others
-		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again", ErrNoSpace, space)
+		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again",
+			ErrNoSpace, space)
 	}
 	return nil
 }
 
 // clockError returns an error that wraps ErrClock unless the clocks of process and server can both be right.
 func (s *snapshot) clockError(m *meta) error {
-	if s.from.Unix() < randflake.Epoch {
-		return fmt.Errorf("%w: this machine's says %s", ErrClock, s.from.UTC().Format(time.RFC3339))
+	if s.asked.Unix() < randflake.Epoch {
+		return fmt.Errorf("%w: this machine's says %s", ErrClock, s.asked.UTC().Format(time.RFC3339))
 	}
 	if s.Time.IsZero() {
 		return nil
 	}
-	behind := s.from.Sub(s.Time)
-	ahead := s.Time.Sub(s.to)
+	behind := s.asked.Sub(s.Time)
+	ahead := s.Time.Sub(s.answered)
 	if behind > m.MaxSkew || ahead > m.MaxSkew {
-		return fmt.Errorf("%w: the server's is %v ahead of this machine's: want at most %v between them: set the wrong one right",
+		return fmt.Errorf("%w: the server's is %v ahead of this machine's: "+
+			"want at most %v between them: set the wrong one right",
 			ErrClock, (-behind).Round(time.Second), m.MaxSkew)
 	}
 	return nil
@@ -121,10 +123,10 @@ func (s *snapshot) clockError(m *meta) error {
 
 // later returns the later of the process's time after the answer and the server's.
 func (s *snapshot) later() time.Time {
-	if s.Time.After(s.to) {
+	if s.Time.After(s.answered) {
 		return s.Time
 	}
-	return s.to
+	return s.answered
 }
 
 // id returns the ID of the space, or "" if there is none.

@@ -18,7 +18,7 @@ type Space struct {
 	name     string
 	now      func() time.Time
 	pause    func(context.Context, time.Duration) error
-	maxSteps int // of numbers; fewer in the explorer
+	maxSteps int // of takenNodes; fewer in the explorer
 
 	mu    sync.Mutex
 	known known
@@ -36,14 +36,14 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
-	if now.meta == nil {
+	if seen.meta == nil {
 		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
-	s.known.meta = now.meta // for its limits; nothing else of it is known to be durable
+	s.known.meta = seen.meta // for its limits; nothing else of it is known to be durable
 	return s, nil
 }
 
@@ -63,26 +63,26 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err := engine.Prepare(ctx); err != nil {
 		return nil, s.failed("prepare", err)
 	}
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
 	}
-	if now.meta != nil {
+	if seen.meta != nil {
 		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
-	m := &meta{Limits: limits, ID: cryptorand.Text(), Lineage: now.Lineage}
+	m := &meta{Limits: limits, ID: cryptorand.Text(), Lineage: seen.Lineage}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
 	}
-	if err := now.clockError(m); err != nil {
+	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
-	if !config.New {
-		m.Low = now.floor(m)
-		m.Begin = m.Low
+	if !config.New { // an earlier space may have leased windows up to the floor
+		m.Floor = seen.newFloor(m)
+		m.Begin = m.Floor
 		m.Why = "created for IDs that were in use"
 	}
-	done, err := s.putMeta(ctx, now, m, nil)
+	done, err := s.putMeta(ctx, seen, m, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,8 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		s.now = time.Now
 	}
 	if !spaceName.MatchString(s.name) {
-		return nil, fmt.Errorf("%w: space %q: want a name of 1 to 40 of a-z, 0-9, dash, underscore and dot", ErrInvalid, s.name)
+		return nil, fmt.Errorf("%w: space %q: want a name of 1 to %d of a-z, 0-9, dash, underscore and dot",
+			ErrInvalid, s.name, longestSpace)
 	}
 	return s, nil
 }
@@ -130,7 +131,7 @@ type Info struct {
 	Check     string    // value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted
 	Low       time.Time // the floor, before which no lease begins but those of the reserve
-	Why       string    // there is a floor
+	Why       string    // why there is a floor, or ""
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
 	Lost      string    // how the answer shows a loss of data that is not noted yet, or ""
 	Retired   bool      // nothing is granted any more
@@ -141,11 +142,11 @@ type Info struct {
 
 // Info reads the space. Its clock error is that of Take.
 func (s *Space) Info(ctx context.Context) (Info, error) {
-	now, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return Info{}, err
 	}
-	m := now.meta
+	m := seen.meta
 	if m == nil {
 		return Info{}, fmt.Errorf("%w: %s", ErrNoSpace, s)
 	}
@@ -154,22 +155,22 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Main:      m.mainNodes(),
 		Check:     m.Check,
 		Losses:    m.Losses,
-		Low:       m.start(m.Low),
+		Low:       m.start(m.Floor),
 		Why:       m.Why,
-		Time:      now.Time,
-		Lost:      now.loss(),
+		Time:      seen.Time,
+		Lost:      seen.loss(),
 		Retired:   m.Retired != "",
 		Successor: m.Successor,
 	}
 	if m.Tick > 0 {
 		info.Opens = m.opens(m.Tick)
 	}
-	taken, err := decodeNumbers(now.value)
+	taken, err := decodeTakenNodes(seen.value)
 	if err != nil {
 		return info, err
 	}
-	info.Taken = m.taken(taken, m.WindowOf(now.to))
-	return info, now.clockError(m)
+	info.Taken = m.taken(taken, m.WindowOf(seen.answered))
+	return info, seen.clockError(m)
 }
 
 // Limits returns the limits of the space.

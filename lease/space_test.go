@@ -181,8 +181,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestOutcome: an error says that the outcome is unknown only where something may have been changed, and otherwise that the store does
-// not answer, unless it did.
+// TestOutcome: an error says that the outcome is unknown only where something may have been changed, and
+// otherwise that the store does not answer, unless it did.
 func TestOutcome(t *testing.T) {
 	unsent := fmt.Errorf("%w: connection refused", ErrStore)
 	for _, tt := range []struct {
@@ -278,7 +278,8 @@ func TestSilentEngine(t *testing.T) {
 	}
 }
 
-// TestOpen has what Open refuses, and what a handle refuses when the entries are others by now, or since it has read them.
+// TestOpen has what Open refuses, and what a handle refuses when the entries are others by now, or since it
+// has read them.
 func TestOpen(t *testing.T) {
 	data := newMemory()
 	config := Config{Name: "s", Limits: Limits{Nodes: 1024}, Check: [8]byte{1}, Clock: atNoon, New: true}
@@ -442,7 +443,7 @@ func TestInfo(t *testing.T) {
 // TestNumbers: they only grow, whatever is taken, and stay small.
 func TestNumbers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	n, err := decodeNumbers(nil)
+	n, err := decodeTakenNodes(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +456,7 @@ func TestNumbers(t *testing.T) {
 		}
 		want[window] = next
 		n.put(window, next, maxSteps, 0)
-		if n, err = decodeNumbers(n.encode()); err != nil || len(n.encode()) > 2000 {
+		if n, err = decodeTakenNodes(n.encode()); err != nil || len(n.encode()) > 2000 {
 			t.Fatalf("%d bytes, %v", len(n.encode()), err)
 		}
 	}
@@ -466,13 +467,13 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestNumbersAtFloor: however many steps are merged, the windows from the floor on never get a number of the reserve, as they would be
-// full.
+// TestNumbersAtFloor: however many steps are merged, the windows from the floor on never get a number of the
+// reserve, as they would be full.
 func TestNumbersAtFloor(t *testing.T) {
 	const floor, main, most = 100, 5, 9 // the reserve has nodes 5 to 8
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		n, err := decodeNumbers(nil)
+		n, err := decodeTakenNodes(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -494,8 +495,8 @@ func TestNumbersAtFloor(t *testing.T) {
 	}
 }
 
-// TestMerge: an entry is full of steps, and a take needs two more. Those two pairs are merged that waste the fewest nodes, into
-// the higher number, but neither the newest half of the steps nor the last one.
+// TestMerge: an entry is full of steps, and a take needs two more. Those two pairs are merged that waste the
+// fewest nodes, into the higher number, but neither the newest half of the steps nor the last one.
 func TestMerge(t *testing.T) {
 	present := noon.Unix() / 60
 	start := present - 1000
@@ -576,18 +577,18 @@ func TestMerge(t *testing.T) {
 		steps[0].From, steps[63].Next = 0, 0
 		data := newMemory()
 		s := create(t, conn{memory: data}, Limits{}, atNoon)
-		data.data["s/leases"] = string((&numbers{1000, steps}).encode())
+		data.data["s/leases"] = string((&takenNodes{1000, steps}).encode())
 		if _, err := takeWindow(t.Context(), s, c.window, 1); err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeNumbers([]byte(data.data["s/leases"]))
+		got, err := decodeTakenNodes([]byte(data.data["s/leases"]))
 		if err != nil || len(got.Steps) != 64 {
 			t.Fatalf("%s: %d steps, %v", c.name, len(got.Steps), err)
 		}
 		if newest := got.Steps[got.index(c.window)].Take; newest != 1001 {
 			t.Errorf("%s: take %d, after 1000", c.name, newest)
 		}
-		before := &numbers{1000, slices.Clone(steps)}
+		before := &takenNodes{1000, slices.Clone(steps)}
 		for _, i := range c.mergers {
 			higher := max(steps[i].Next, steps[i+1].Next)
 			before.Steps[i].Next, before.Steps[i+1].Next = higher, higher
@@ -604,8 +605,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestContended: while others change the entry all the time, a take tries again after pauses of at most eight seconds, until its
-// context ends or the others leave.
+// TestContended: while others change the entry all the time, a take tries again after pauses of at most eight
+// seconds, until its context ends or the others leave.
 func TestContended(t *testing.T) {
 	for name, lasts := range map[string]time.Duration{"for ever": time.Hour, "for a minute": time.Minute} {
 		bubble(t, func(t *testing.T) {

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases and
-// counters change in no other way. decide returns the new value for what it is shown.
+// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases
+// and counters change in no other way. decide returns the new value of the record that it is shown.
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
-	now, err := s.read(ctx, r)
+	seen, err := s.read(ctx, r)
 	if err != nil {
 		return err
 	}
 	for try := 0; ; try++ {
-		now, err = s.withoutLoss(ctx, now)
+		seen, err = s.noteLosses(ctx, seen)
 		if err != nil {
 			return err
 		}
-		if now.meta.Retired != "" {
-			s.rememberRetired(now.meta)
+		if seen.meta.Retired != "" {
+			s.rememberRetired(seen.meta)
 			return fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 		}
 
-		value, err := decide(now)
+		value, err := decide(seen)
 		if err != nil {
 			return err
 		}
 		begun := time.Now()
-		after, err := s.swap(ctx, now, nil, value)
+		after, err := s.swap(ctx, seen, nil, value)
 		if err != nil {
 			return markBusy(try, err)
 		}
@@ -37,39 +37,40 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			return s.swapped(ctx, after)
 		}
 
-		now = after
+		seen = after
 		if try == 0 {
-			continue // at once, by what is there now
+			continue // at once: the swap that failed has shown what is there now
 		}
 		if err := s.pause(ctx, backoff(try, time.Since(begun))); err != nil {
 			return markBusy(try, fmt.Errorf("%s: %w", s, err))
 		}
-		now, err = s.read(ctx, r) // as the record has probably changed again
+		seen, err = s.read(ctx, r) // as the record has probably changed again
 		if err != nil {
 			return markBusy(try, err)
 		}
 	}
 }
 
-// withoutLoss returns now if it shows no loss of data. Otherwise it notes the loss, and reads again.
-func (s *Space) withoutLoss(ctx context.Context, now *snapshot) (*snapshot, error) {
+// noteLosses notes the loss of data that seen shows, if any, and reads again until an answer shows no loss.
+// It returns that answer.
+func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, error) {
 	for {
-		loss := now.loss()
+		loss := seen.loss()
 		if loss == "" {
-			return now, nil
+			return seen, nil
 		}
-		err := s.noteLoss(ctx, now, loss)
+		err := s.noteLoss(ctx, seen, loss)
 		if err != nil {
 			return nil, err
 		}
-		now, err = s.read(ctx, now.record)
+		seen, err = s.read(ctx, seen.record)
 		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// markBusy marks an error of an update that was not the fastest: the store works, so that another try is worth it.
+// markBusy marks an error of an update that was not the fastest: the store works, so another try is worth it.
 func markBusy(try int, err error) error {
 	if try == 0 {
 		return err

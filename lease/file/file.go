@@ -55,8 +55,7 @@ type Engine struct {
 // parent must be there.
 func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network) }
 
-// newEngine is New, where network says of a path on which kind of network file system it is, if
-// any.
+// newEngine is New. network names the kind of network file system that a path is on, or "".
 func newEngine(dir string, network func(path string) (kind string, err error)) (*Engine, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil || dir == "" {
@@ -124,7 +123,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 		return answer, nil
 	}
 	for _, entry := range put {
-		s.Entries[entry.Name] = append([]byte{}, entry.Value...)
+		s.Entries[entry.Name] = append([]byte{}, entry.Value...) // never nil: nil means no entry
 	}
 	s.Position++
 	err = e.replace(entriesName, s.encode())
@@ -155,7 +154,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	defer unlock()
 	_, err = os.Lstat(e.path(lineageName))
 	if !errors.Is(err, fs.ErrNotExist) {
-		return err // it is made last; Read says if entries were lost
+		return err // nil if it is there: it is made last. If entries were lost since, Read says so
 	}
 	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
 	if err := e.replace(entriesName, first.encode()); err != nil {

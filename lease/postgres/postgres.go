@@ -24,11 +24,14 @@
 // the original, nor an old primary that goes on beside the one in its place.
 //
 // With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no
-// loss, for counters neither. By that you promise two things. Only a standby is promoted that has
-// all that was acknowledged: one that synchronous_standby_names makes the primary wait for, and of
-// ANY 1 (a, b) the one that is ahead. And a recovery to some point, or an older copy of the files,
-// which this hides as well, is reported before a program uses the data. While
-// synchronous_standby_names is empty, as it may be right after a failover, calls are refused.
+// loss, not for counters either. By that you promise two things:
+//
+//   - A standby is promoted only if it has all that was acknowledged. So it is one that
+//     synchronous_standby_names makes the primary wait for, and of ANY 1 (a, b) the one that is ahead.
+//   - A recovery to some point, or an older copy of the files, is reported before a program uses the
+//     data. promotion=kept hides these as well.
+//
+// While synchronous_standby_names is empty, as it may be right after a failover, calls are refused.
 package postgres
 
 import (
@@ -83,7 +86,7 @@ type result struct {
 	values    [][]byte // of the entries
 }
 
-// columns say where the columns of evidenceSQL go, between position and values.
+// columns say where the columns go, in the order of the last SELECT in swap.sql, and of read.sql.
 func (r *result) columns() []any {
 	return []any{&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values}
 }
@@ -101,7 +104,7 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 // Swap implements [lease.Engine].
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
-	position := lease.Entry{Value: []byte{}}
+	position := lease.Entry{Value: []byte{}} // the row with the empty name, whose position counts swaps
 	putNames, putValues := split(append(put[:len(put):len(put)], position))
 	return swap.Retry(ctx, expect, func() (lease.Answer, error) {
 		r := new(result)

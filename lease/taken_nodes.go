@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// numbers says for each window how many of its nodes are taken, or more, in at most maxSteps steps. A step
-// holds until the next one begins. The first one begins at window 0, and the last one has the windows that
-// nobody took.
+// takenNodes has the next free node of each window, in at most maxSteps steps: all nodes before it are taken,
+// or given up. A step holds until the next one begins. The first one begins at window 0, and the last one has
+// the windows that nobody took.
 //
 // Five nodes of window 7 are taken, then two of window 8, then one more of window 7:
 //
@@ -20,29 +20,30 @@ import (
 //	put(8, 2)    0:0  7:5  8:2  9:0
 //	put(7, 6)    0:0  7:6  8:2  9:0
 //
-// If that is one step too many, two neighbours are merged, and the higher number counts. This wastes four nodes
-// of window 8, and never gives one twice:
+// If that is one step too many, two neighbours are merged, and the higher node counts. This gives up four
+// nodes of window 8, and never grants one twice:
 //
 //	merged       0:0  7:6  9:0
 //
-// So old windows, and those of a clock that was wrong for a month, cost no space, and no window is ever closed.
-type numbers struct {
-	Takes int64 // how many there were
+// So old windows, and those of a clock that was wrong for a month, cost no space, and no window is ever
+// closed.
+type takenNodes struct {
+	Takes int64 // how many takes there were, by all processes
 	Steps []step
 }
 
 type step struct {
 	From int64  // the first window
 	Next uint32 // the next free node of each of its windows
-	Take int64  // the newest one here, of all that are counted
+	Take int64  // number of the newest take in the step: Takes as it was then
 }
 
-// maxSteps bounds the entry to two kilobytes. It leaves room for the windows ahead and those before, each with
-// a number.
+// maxSteps bounds the entry to two kilobytes. It leaves room for a step for each window ahead, and for as
+// many before.
 const maxSteps = 64
 
 // encode returns the fields in order, with blanks between.
-func (n *numbers) encode() []byte {
+func (n *takenNodes) encode() []byte {
 	b := strconv.AppendInt(nil, n.Takes, 10)
 	for _, step := range n.Steps {
 		for _, field := range [...]int64{step.From, int64(step.Next), step.Take} {
@@ -53,9 +54,9 @@ func (n *numbers) encode() []byte {
 	return b
 }
 
-func decodeNumbers(value []byte) (*numbers, error) {
+func decodeTakenNodes(value []byte) (*takenNodes, error) {
 	if value == nil {
-		return &numbers{Steps: make([]step, 1)}, nil
+		return &takenNodes{Steps: make([]step, 1)}, nil
 	}
 	var fields []int64
 	for word := range bytes.SplitSeq(value, []byte{' '}) {
@@ -65,7 +66,7 @@ func decodeNumbers(value []byte) (*numbers, error) {
 		}
 		fields = append(fields, field)
 	}
-	n := &numbers{Takes: fields[0], Steps: make([]step, 0, maxSteps+2)}
+	n := &takenNodes{Takes: fields[0], Steps: make([]step, 0, maxSteps+2)}
 	for fields := range slices.Chunk(fields[1:], 3) {
 		if len(fields) < 3 || fields[1] > math.MaxUint32 || !n.mayFollow(fields[0]) {
 			return nil, fmt.Errorf("%w: leases: %.100q: want windows in ascending order from 0", ErrCorrupt, value)
@@ -79,18 +80,18 @@ func decodeNumbers(value []byte) (*numbers, error) {
 }
 
 // mayFollow reports whether a step from a window may follow the others.
-func (n *numbers) mayFollow(from int64) bool {
+func (n *takenNodes) mayFollow(from int64) bool {
 	if len(n.Steps) == 0 {
 		return from == 0
 	}
 	return from > n.Steps[len(n.Steps)-1].From
 }
 
-// at returns the number of a window.
-func (n *numbers) at(window int64) uint32 { return n.Steps[n.index(window)].Next }
+// at returns the next free node of a window.
+func (n *takenNodes) at(window int64) uint32 { return n.Steps[n.index(window)].Next }
 
 // index returns which step has a window.
-func (n *numbers) index(window int64) int {
+func (n *takenNodes) index(window int64) int {
 	i, found := slices.BinarySearchFunc(n.Steps, window, func(s step, w int64) int { return cmp.Compare(s.From, w) })
 	if !found {
 		i--
@@ -98,9 +99,9 @@ func (n *numbers) index(window int64) int {
 	return i
 }
 
-// put sets the number of one window, and merges steps where there are more than most, but never across the
-// floor: below it are nodes of the reserve.
-func (n *numbers) put(window int64, next uint32, most int, floor int64) {
+// put sets the next free node of one window, and merges steps while there are more than most. It never merges
+// across the floor: before it are nodes of the reserve.
+func (n *takenNodes) put(window int64, next uint32, most int, floor int64) {
 	n.Takes++
 	n.split(window + 1)
 	n.split(window)
@@ -117,7 +118,7 @@ func (n *numbers) put(window int64, next uint32, most int, floor int64) {
 }
 
 // split makes a step begin at a window.
-func (n *numbers) split(window int64) {
+func (n *takenNodes) split(window int64) {
 	i := n.index(window)
 	second := n.Steps[i]
 	if second.From < window {
@@ -127,17 +128,17 @@ func (n *numbers) split(window int64) {
 }
 
 // merge merges a step with the next one.
-func (n *numbers) merge(i int) {
+func (n *takenNodes) merge(i int) {
 	a, b := &n.Steps[i], n.Steps[i+1]
 	a.Next = max(a.Next, b.Next)
 	a.Take = max(a.Take, b.Take)
 	n.Steps = slices.Delete(n.Steps, i+1, i+2)
 }
 
-// cheapest returns the step that is to be merged with the next one: the merger that wastes the fewest nodes.
-// That half of the steps which was used last is spared, wherever it is, for nobody knows whose clock is right.
-// The last step is never merged.
-func (n *numbers) cheapest(floor int64) (best int) {
+// cheapest returns the step to merge with the next one, so that the fewest nodes are wasted. The half of the
+// steps that was used last is spared, wherever in time it is: nobody knows whose clock is right. The last
+// step is never merged.
+func (n *takenNodes) cheapest(floor int64) (best int) {
 	var takes []int64
 	for _, step := range n.Steps {
 		takes = append(takes, step.Take)
@@ -162,8 +163,8 @@ func (n *numbers) cheapest(floor int64) (best int) {
 	return best
 }
 
-// waste returns how many nodes are lost, in all windows together, if a step is merged with the next one.
-func (n *numbers) waste(i int) int64 {
+// waste returns how many nodes are wasted, in all windows together, if a step is merged with the next one.
+func (n *takenNodes) waste(i int) int64 {
 	a, b, end := n.Steps[i], n.Steps[i+1], n.Steps[i+2].From
 	if a.Next < b.Next {
 		return int64(b.Next-a.Next) * (b.From - a.From)
@@ -171,8 +172,8 @@ func (n *numbers) waste(i int) int64 {
 	return int64(a.Next-b.Next) * (end - b.From)
 }
 
-// restart sets the numbers of all windows before the floor to next, and leaves the others as they are.
-func (n *numbers) restart(floor int64, next uint32) {
+// restart makes next the next free node of all windows before the floor, and leaves the others as they are.
+func (n *takenNodes) restart(floor int64, next uint32) {
 	n.split(floor)
 	above := n.Steps[n.index(floor):]
 	below := step{From: 0, Next: next, Take: n.Takes}
@@ -180,7 +181,7 @@ func (n *numbers) restart(floor int64, next uint32) {
 }
 
 // newest returns the last window before limit of which nodes were taken, or -1.
-func (n *numbers) newest(limit int64) int64 {
+func (n *takenNodes) newest(limit int64) int64 {
 	for i, step := range slices.Backward(n.Steps) {
 		if step.Next > 0 && step.From < limit {
 			if i+1 < len(n.Steps) {
@@ -192,10 +193,10 @@ func (n *numbers) newest(limit int64) int64 {
 	return -1
 }
 
-// numbersWentBack reports whether the number of a window is lower than it was.
-func numbersWentBack(was, is []byte) bool {
-	before, err := decodeNumbers(was)
-	after, wrong := decodeNumbers(is)
+// takenNodesWentBack reports whether the next free node of a window is lower than it was.
+func takenNodesWentBack(was, is []byte) bool {
+	before, err := decodeTakenNodes(was)
+	after, wrong := decodeTakenNodes(is)
 	if err != nil || wrong != nil {
 		return false // the next take returns ErrCorrupt
 	}

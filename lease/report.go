@@ -1,0 +1,66 @@
+package lease
+
+import (
+	"time"
+
+	"github.com/randflake/randflake"
+)
+
+// What a loop does is told to the log, and kept for Keeper.Status.
+
+// leased notes a lease that the generator has, in the plan and in the log.
+func (l *loop) leased(lease randflake.Lease) {
+	l.plan.asked[l.plan.limits.WindowOf(lease.Start)] = outcome{}
+	l.change(func(s *Status) { s.Taken++ })
+	l.logger.Info("randflake: leased",
+		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
+}
+
+// copied tells that this machine turned out to be a copy.
+func (l *loop) copied() {
+	l.change(func(s *Status) { s.Copies++ })
+	l.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.label)
+}
+
+// report writes a line when takes begin to fail, when IDs stop, and when they go on.
+func (l *loop) report(now time.Time, why error) {
+	end := l.plan.end(now)
+	left := end.After(now)
+	switch {
+	case !left && l.stopped.IsZero():
+		l.stopped = now
+		if !l.end.IsZero() && l.end.Before(now) {
+			l.stopped = l.end
+		}
+		l.logger.Error("randflake: no lease: no ID can be made",
+			"since", l.stopped, "error", why, "space", l.source.String(), "label", l.label)
+	case left && !l.stopped.IsZero():
+		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(l.stopped), "label", l.label)
+		l.stopped = time.Time{}
+	case left && why != nil && !l.failing:
+		l.logger.Warn("randflake: no further leases: IDs last until these end",
+			"until", end, "error", why, "space", l.source.String(), "label", l.label)
+	}
+	l.failing = why != nil
+	if left {
+		l.end = end
+	}
+	l.change(func(s *Status) {
+		s.End = l.end
+		s.Err = why
+		s.Stopped = l.stopped
+	})
+}
+
+func (l *loop) change(change func(*Status)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(&l.status)
+}
+
+// snapshot returns what the loop knows of the status.
+func (l *loop) snapshot() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.status
+}
