@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -219,6 +220,9 @@ func TestInfoOfCrowdedSpace(t *testing.T) {
 // TestStop: a signal ends the work, and is remembered as the reason for the end.
 func TestStop(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(s) { // as the tests' own caller has it, for instance nohup
+			continue
+		}
 		var tl tool
 		err := tl.unlessStopped(t.Context(), func(ctx context.Context) error {
 			if err := syscall.Kill(os.Getpid(), s); err != nil {
