@@ -367,7 +367,7 @@ func TestStoreFails(t *testing.T) {
 	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
 		t.Errorf("a store failed, and a counter: %s", a.text)
 	}
-	for w.usage.Call(config.Anyone, "*failures", 10, 100) { // as after many calls that failed
+	for w.usage.Call(config.Anyone, failureLines, failuresPerSecond, lineBurst) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")
 	w.take("none", "")
