@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,8 +27,11 @@ func readMessage(r *http.Request) error {
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return invalid("the body is too large: want a message of at most %d bytes", maxMessage)
+	}
 	if err != nil {
-		return invalid("the body can't be read: %v: want a message of at most %d bytes", err, maxMessage)
+		return invalid("the body can't be read: %v", err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
