@@ -97,7 +97,7 @@ func TestAudit(t *testing.T) {
 	}{
 		"Snowflakes":            {twitterIDs(n), nil, nil, []string{"kind     snowflake twitter\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"}, nil},
 		"two rows twice":        {twitterIDs(n), nil, []int{3, 7}, nil, []string{"doubled"}},
-		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7 is two processes at once: 3 IDs"}, []string{"worker 1 is"}},
+		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7: two processes at once, or rows that came twice: 3 IDs"}, []string{"doubled  worker 1"}},
 		"Snowflakes and secret": {twitterIDs(1000), first, []int{8}, []string{"snowflake twitter"}, nil},
 		"another layout":        {twitterIDs(1000), []string{"--layout", "unix"}, nil, []string{"snowflake unix", "\n1985-02-27T22Z #"}, []string{"2026"}},
 		"a layout of no use":    {twitterIDs(1000), []string{"--layout", "discord"}, []int{8}, []string{"kind     none"}, []string{"made", "workers"}},
