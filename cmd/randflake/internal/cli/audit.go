@@ -28,8 +28,8 @@ func (t *tool) auditCommand() *cobra.Command {
 		Long: `Say what IDs tell, which are lines of standard input or the first column of CSV:
 which come twice, when and by which workers they were made, how many there are
 at least, and the rate. Without --layout it is the one with the newest times that
-are not in the future, of those that have not ended. The exit status is 1 if an
-ID comes twice.`,
+are not in the future, of those that have not ended; if these are old, another
+layout is named too. The exit status is 1 if an ID comes twice.`,
 		Example: "  psql -Atc 'SELECT id FROM orders' | randflake audit",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,14 +63,20 @@ type entry struct {
 // A decoder returns what an ID tells: Unix milliseconds, the number of its worker, and which ID of both it is.
 type decoder func(id ulid.ID) (ms int64, worker, sequence uint64)
 
+// A decoding is a way to read all IDs.
+type decoding struct {
+	name   string // what they are; empty if they tell no time
+	newest int64  // of the samples, in milliseconds
+	decode decoder
+}
+
 type audit struct {
 	inspector
-	entries []entry // sorted
-	odd     int     // lines that are no IDs
-	wide    bool    // IDs of 128 bits
-	name    string  // what they are; empty if they tell no time
-	newest  int64   // of the samples, in milliseconds
-	decode  decoder
+	decoding          // the best
+	runnerUp decoding // the newest of those with other times
+	entries  []entry  // sorted
+	odd      int      // lines that are no IDs
+	wide     bool     // IDs of 128 bits
 }
 
 // longestRow is that of CSV, in bytes, in which columns behind the first can be long.
@@ -169,8 +175,13 @@ func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
 		}
 		newest = max(newest, ms)
 	}
-	if newest > a.newest {
-		a.name, a.decode, a.newest = name, decode, newest
+	d := decoding{name, newest, decode}
+	switch {
+	case d.newest > a.newest:
+		a.runnerUp = a.decoding
+		a.decoding = d
+	case d.newest < a.newest && d.newest > a.runnerUp.newest:
+		a.runnerUp = d
 	}
 	return true
 }
@@ -230,6 +241,9 @@ func (a *audit) tally() tally {
 func (a *audit) print(t tally) error {
 	w := bufio.NewWriter(a.stdout)
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
+	if isOld := time.UnixMilli(a.newest).Before(a.now().AddDate(0, -1, 0)); isOld && a.runnerUp.name != "" {
+		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n", a.runnerUp.name, time.UnixMilli(a.runnerUp.newest).UTC().Format(time.DateOnly))
+	}
 	for _, pair := range t.examples {
 		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
 	}
