@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -63,11 +64,11 @@ func (id ID) Base36() string            { return strconv.FormatInt(int64(id), 36
 func ParseBase36(id string) (ID, error) { return parseText(id, 36) }
 
 // Base32 is a number with the digits of z-base-32, which is not what encoders of z-base-32 make of its bytes.
-func (id ID) Base32() string           { return id.digits(digits32) }
+func (id ID) Base32() string           { return id.inDigits(digits32) }
 func ParseBase32(b []byte) (ID, error) { return parseDigits(b, digits32, ErrInvalidBase32) }
 
 // Base58 is a number with the digits of Bitcoin's base58, of which those in lower case come first.
-func (id ID) Base58() string           { return id.digits(digits58) }
+func (id ID) Base58() string           { return id.inDigits(digits58) }
 func ParseBase58(b []byte) (ID, error) { return parseDigits(b, digits58, ErrInvalidBase58) }
 
 const (
@@ -92,14 +93,14 @@ func parseText(text string, base int) (ID, error) {
 	return ID(id), err
 }
 
-func (id ID) digits(digits string) string {
+func (id ID) inDigits(alphabet string) string {
 	var text [13]byte // 64 bits in base 32
 	at := len(text)
-	base := uint64(len(digits))
+	base := uint64(len(alphabet))
 	rest := uint64(id)
 	for {
 		at--
-		text[at] = digits[rest%base]
+		text[at] = alphabet[rest%base]
 		rest /= base
 		if rest == 0 {
 			return string(text[at:])
@@ -107,11 +108,11 @@ func (id ID) digits(digits string) string {
 	}
 }
 
-func parseDigits(text []byte, digits string, invalid error) (ID, error) {
-	base := uint64(len(digits))
+func parseDigits(text []byte, alphabet string, invalid error) (ID, error) {
+	base := uint64(len(alphabet))
 	id := uint64(0)
 	for _, c := range text {
-		digit := strings.IndexByte(digits, c)
+		digit := strings.IndexByte(alphabet, c)
 		if digit < 0 || id > (math.MaxUint64-uint64(digit))/base {
 			return -1, invalid
 		}
@@ -126,7 +127,7 @@ func (id ID) MarshalJSON() ([]byte, error) { return []byte(`"` + id.String() + `
 // UnmarshalJSON reads the decimal form from a JSON string. For JSON of another type it returns a JSONSyntaxError.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	if len(b) < 3 || b[0] != '"' || b[len(b)-1] != '"' {
-		return JSONSyntaxError{b}
+		return JSONSyntaxError{bytes.Clone(b)} // the decoder uses b again
 	}
 	parsed, err := ParseBytes(b[1 : len(b)-1])
 	if err != nil {

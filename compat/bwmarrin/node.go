@@ -33,7 +33,7 @@ var (
 	StepBits uint8 = 12
 )
 
-// layoutOf returns the format as a layout, in which there are IDs at present.
+// layoutOf returns the format as a layout, in which there are IDs at present. It goes by a text, as there is no other way to make one.
 func layoutOf() (*snowflake.Layout, error) {
 	epoch := time.UnixMilli(Epoch).UTC()
 	if epoch.After(time.Now()) {

@@ -240,59 +240,86 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// Nodes with numbers of their own and a leased one in one process, in either order, and for another format.
+// own is NewNode.
+func (m *market) own(number int64) *snowflake.Node {
+	m.Helper()
+	node, err := snowflake.NewNode(number)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return node
+}
+
+// addAll adds IDs of nodes to a ledger, for some windows.
+func addAll(l *idtest.Ledger[snowflake.ID], nodes ...*snowflake.Node) {
+	for range 500 {
+		for _, node := range nodes {
+			for range 20 {
+				l.Add(node.Generate())
+			}
+		}
+		time.Sleep(400 * time.Millisecond)
+	}
+}
+
+// Nodes with numbers of their own and a leased one in one process, in either order.
 func TestKeepBesideNewNode(t *testing.T) {
-	inMarket(t, func(m *market) {
-		l := &idtest.Ledger[snowflake.ID]{TB: t}
-		own := func(number int64) *snowflake.Node {
-			t.Helper()
-			node, err := snowflake.NewNode(number)
-			if err != nil {
-				t.Fatal(err)
+	for i, tt := range []struct {
+		name string
+		test func(m *market, l *idtest.Ledger[snowflake.ID])
+	}{
+		{"own numbers first", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+			first := m.own(0)
+			m.own(2)
+			kept := m.keep(m.open(4))
+			if number := kept.Generate().Node(); number != 1 {
+				m.Errorf("Keep has the number %d, want 1", number)
 			}
-			return node
-		}
-		generate := func(nodes ...*snowflake.Node) {
-			for range 500 {
-				for _, node := range nodes {
-					for range 20 {
-						l.Add(node.Generate())
-					}
-				}
-				time.Sleep(400 * time.Millisecond)
+			addAll(l, first, m.own(0), m.own(2), m.own(4), kept)
+		}},
+		{"a number that Keep can have next", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+			m.keep(m.open(4))
+			if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of the 4 that Keep leases") {
+				m.Error(err)
 			}
-		}
-		first := own(0)
-		own(2)
-		kept := m.keep(m.open(4))
-		if number := kept.Generate().Node(); number != 1 {
-			t.Errorf("Keep has the number %d, want 1", number)
-		}
-		if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of the 4 that Keep leases") {
-			t.Errorf("a number that Keep can have next: %v", err)
-		}
-		generate(first, own(0), own(2), own(4), kept)
-
-		last := kept.Generate()
-		l.Add(last)
-		kept.Close()
-		kept.Close()
-		same := own(last.Node())
-		if id := same.Generate(); id <= last {
-			t.Errorf("%d with the number of a Node that is closed, after %d", id, last)
-		}
-		generate(own(0), own(1), own(3))
-
-		_, err := snowflake.Keep(m.Context(), m.open(4))
-		if !errors.Is(err, lease.ErrFull) {
-			t.Errorf("all numbers are the process's own: %v", err)
-		}
-		m.memory = leasetest.NewMemory()
-		setFormat(m.T, time.Unix(1<<30, 0), 9, 13)
-		m.keep(m.open(8))
-		setFormat(m.T, time.Unix(1<<30, 0), 10, 12)
-		generate(own(3), own(5))
-	})
+		}},
+		{"after Close", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+			kept := m.keep(m.open(4))
+			addAll(l, kept)
+			last := kept.Generate()
+			l.Add(last)
+			kept.Close()
+			kept.Close()
+			same := m.own(last.Node())
+			id := same.Generate()
+			if id <= last {
+				m.Errorf("%d with the number of a Node that is closed, after %d", id, last)
+			}
+			l.Add(id)
+			addAll(l, m.own(0), m.own(1), m.own(2), m.own(3))
+		}},
+		{"all numbers are the process's own", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+			for number := range int64(4) {
+				m.own(number)
+			}
+			_, err := snowflake.Keep(m.Context(), m.open(4))
+			if !errors.Is(err, lease.ErrFull) {
+				m.Error(err)
+			}
+		}},
+		{"another format", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+			m.keep(m.open(8))
+			setFormat(m.T, time.UnixMilli(snowflake.Epoch), 9, 13)
+			addAll(l, m.own(3), m.own(5))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inMarket(t, func(m *market) {
+				setFormat(m.T, time.Unix(1<<30+1+int64(i), 0), 10, 12) // as the numbers of a format stay the process's own
+				tt.test(m, &idtest.Ledger[snowflake.ID]{TB: m})
+			})
+		})
+	}
 }
 
 func TestKeepRefuses(t *testing.T) {
@@ -384,7 +411,9 @@ func TestTextsOfNoID(t *testing.T) {
 	}
 	for _, data := range []string{"1", `"1`, `1"`, `""`, "null", `"x"`} {
 		id := snowflake.ID(7)
-		err := id.UnmarshalJSON([]byte(data))
+		buffer := []byte(data)
+		err := id.UnmarshalJSON(buffer)
+		clear(buffer) // as the decoder may
 		_, syntax := err.(snowflake.JSONSyntaxError)
 		if err == nil || id != 7 || syntax != (data != `"x"`) || syntax && !strings.Contains(err.Error(), fmt.Sprintf("%q", data)) {
 			t.Errorf("JSON %s is read as %d, %v", data, id, err)

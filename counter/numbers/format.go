@@ -1,50 +1,3 @@
-// Package numbers makes numbers that people read, for orders, invoices and tickets: with a date, a fixed width and a
-// check digit, in any number of processes. It can encrypt them, to hide how many there are.
-//
-//	counters := counter.On(space)
-//	orders, err := numbers.Open(ctx, counters, "orders", "ORD-{date:20060102}-{n:6}{check:mod97-10}",
-//		numbers.WithLocation(berlin))
-//	number, err := orders.Next(ctx) // ORD-20261122-00000170
-//	number, err = orders.Parse("ORD-20261122-00000170") // number 1 of the period "2026-11-22"
-//
-// The numbers come from counters of package counter, which take them in runs. So Next returns numbers from memory, each
-// once. Some are left out if a process crashes or if several processes share a period. For numbers without gaps see
-// package counter/gapless, and for encrypted 64-bit IDs package mask.
-//
-// # Patterns
-//
-// A pattern is text with fields in braces. Each field occurs at most once:
-//
-//   - {n:6} is the number in six digits, 000001 to 999999; after the last one comes an error, never a longer number.
-//     {n} has as many digits as the number needs. {n:8:crockford} is in digits and capitals without I, L, O and U.
-//     {n:8:consonants} is without A and E too, so that it spells no word. {n:8:0123456789abcdef} is in an alphabet of
-//     your own: 10 to 64 printable ASCII characters, each once. A pattern must have this field.
-//   - {date:20060102} is the date in a layout of package time, made of 2006, 06, 01, 02 and 002, with - . / _ or spaces
-//     between.
-//   - {period} is the name of the period, such as 2026-W47 or FY2027. A date beside it must show at least as much.
-//   - {check:mod97-10} is check digits over what is before it: all digits, and letters if the system has them. For digits
-//     there are mod97-10 (two digits) and mod11-2 (a digit or X); for digits and capitals there is mod37-2 (a digit, capital
-//     or *). They detect every wrong character, and every two neighbors that are exchanged.
-//
-// # Periods
-//
-// The date in the pattern decides when numbers begin at 1 again: each day, month or year, or never if there is no date.
-// [WithPeriod] makes that less often than the date changes, and has weeks, quarters and fiscal years, too.
-// One counter makes the numbers of a name. With each period it starts again, and never goes back: a process whose clock is
-// still in the period before gets errors that wrap lease.ErrClock, or waits if that ends within a minute. So no number is made
-// twice. A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight. In the first milliseconds of a day,
-// numbers may have the date of the day before.
-//
-// # When the store loses data
-//
-// Then a series refuses as its counter does, or until a period begins that is later than all that was lost.
-//
-// # Encrypted numbers
-//
-// [Encrypted] encrypts the number within its width, by FF1 (package ff1): ORD-20261123-000001 becomes
-// ORD-20261123-961689, and Parse gives 1 back. Every period has a permutation of its own. Two texts don't reveal how
-// many numbers were made between them, nor the largest of many how many there are. The date is still visible.
-// Encryption hides; it does not authenticate: see [Format.Parse].
 package numbers
 
 import (
@@ -78,11 +31,11 @@ func (n Number) MarshalText() ([]byte, error) { return []byte(n.text), nil }
 
 // A Format prints and reads the numbers of one name. It is safe for concurrent use, and needs no store.
 type Format struct {
-	name     string
-	text     string
-	settings settings
-	pattern  *pattern
-	last     int64
+	name        string
+	patternText string
+	pattern     *pattern
+	settings    settings
+	last        int64
 }
 
 // seriesName leaves room for the longest period after it in the name of a counter.
@@ -105,11 +58,11 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
 	f := &Format{
-		name:     name,
-		text:     pattern,
-		pattern:  p,
-		last:     p.last(),
-		settings: settings{period: p.shows, zone: time.UTC},
+		name:        name,
+		patternText: pattern,
+		pattern:     p,
+		settings:    settings{period: p.dateShows, zone: time.UTC},
+		last:        p.last(),
 	}
 	for i, option := range options {
 		if option.set == nil {
@@ -133,12 +86,12 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 
 // Last returns the greatest N that a number can have.
 func (f *Format) Last() int64 {
-	f.check()
+	f.mustBeMade()
 	return f.last
 }
 
-// check panics if nobody made f: each format has a pattern.
-func (f *Format) check() {
+// mustBeMade panics if nobody made f: each format has a pattern.
+func (f *Format) mustBeMade() {
 	if f == nil || f.pattern == nil {
 		panic("numbers: no Format, or the zero one: make one with NewFormat")
 	}
@@ -147,7 +100,7 @@ func (f *Format) check() {
 // Number returns the number n of the period that contains t, with the date of t. Use it to print a number whose time
 // and N are stored in columns. It does not count; a [Series] does.
 func (f *Format) Number(t time.Time, n int64) (Number, error) {
-	f.check()
+	f.mustBeMade()
 	d, err := f.dateOf(t)
 	if err != nil {
 		return Number{}, err
@@ -174,7 +127,7 @@ func (f *Format) dateOf(t time.Time) (date, error) {
 		period: f.settings.period.key(t),
 	}
 	read, err := time.Parse(f.pattern.layout, d.shown)
-	sameDate := err == nil && f.pattern.shows.key(read) == f.pattern.shows.key(t)
+	sameDate := err == nil && f.pattern.dateShows.key(read) == f.pattern.dateShows.key(t)
 	_, ok := f.settings.period.parse(d.period)
 	if !sameDate || !ok {
 		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell", ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
@@ -185,7 +138,7 @@ func (f *Format) dateOf(t time.Time) (date, error) {
 // number returns the number n, encrypted unless permutation is nil.
 func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error) {
 	if n < 1 || n > f.last {
-		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for", ErrInvalidNumber, n, f.last, f.text)
+		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for", ErrInvalidNumber, n, f.last, f.patternText)
 	}
 	shown := uint64(n)
 	if permutation != nil {
@@ -202,7 +155,7 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 // A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
 // accepts. If numbers are encrypted, they don't know which number their text stands for.
 func (f *Format) Parse(text string) (Number, error) {
-	f.check()
+	f.mustBeMade()
 	n, err := f.parse(text)
 	if err == nil {
 		return n, nil
@@ -217,11 +170,11 @@ func (f *Format) Parse(text string) (Number, error) {
 func (f *Format) parse(text string) (Number, error) {
 	v, err := f.pattern.read(text)
 	if err != nil {
-		return Number{}, fmt.Errorf("%w: %.80q: %w, as in %q", ErrInvalidNumber, text, err, f.text)
+		return Number{}, fmt.Errorf("%w: %.80q: %w, as in %q", ErrInvalidNumber, text, err, f.patternText)
 	}
 	t, err := time.Parse(f.pattern.layout, v.date)
 	if err != nil || t.Format(f.pattern.layout) != v.date {
-		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, v.date, f.text)
+		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, v.date, f.patternText)
 	}
 	day, ok := f.settings.period.parse(v.period)
 	if ok && f.pattern.layout == "" {

@@ -442,22 +442,22 @@ func FuzzParse(f *testing.F) {
 		format := formats[uint(kind)%uint(len(formats))]
 		if read, err := format.Parse(text); err == nil {
 			if again, err := format.parse(read.String()); again != read || err != nil {
-				t.Fatalf("%s: %q prints as %q, which is %v, %v", format.text, text, read, again, err)
+				t.Fatalf("%s: %q prints as %q, which is %v, %v", format.patternText, text, read, again, err)
 			}
 			if day, err := time.Parse(keys[format.settings.period], read.Period); err != nil {
-				t.Fatalf("%s: %q is of period %q: %v", format.text, text, read.Period, err)
-			} else if again, err := format.Number(day, read.N); format.settings.period == format.pattern.shows && (again != read || err != nil) {
-				t.Fatalf("%s: %q is %#v, which prints as %q, %v", format.text, text, read, again, err)
+				t.Fatalf("%s: %q is of period %q: %v", format.patternText, text, read.Period, err)
+			} else if again, err := format.Number(day, read.N); format.settings.period == format.pattern.dateShows && (again != read || err != nil) {
+				t.Fatalf("%s: %q is %#v, which prints as %q, %v", format.patternText, text, read, again, err)
 			}
 		} else if !errors.Is(err, ErrInvalidNumber) {
-			t.Fatalf("%s: %q: %v", format.text, text, err)
+			t.Fatalf("%s: %q: %v", format.patternText, text, err)
 		}
 		printed, err := format.Number(time.Unix(second%(1<<36), 0), n)
 		if err != nil {
 			return
 		}
 		if read, err := format.Parse(printed.String()); read != printed || err != nil {
-			t.Fatalf("%s: %#v is read as %#v, %v", format.text, printed, read, err)
+			t.Fatalf("%s: %#v is read as %#v, %v", format.patternText, printed, read, err)
 		}
 	})
 }

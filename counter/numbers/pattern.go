@@ -18,8 +18,8 @@ type pattern struct {
 	parts []string // literals, and the fields named below
 	fixed int      // length of all parts but the number, in bytes
 
-	layout string // of the date
-	shows  Period // what the layout shows
+	layout    string // of the date
+	dateShows Period // what the layout shows
 
 	periodName string // a period's name as an example of its length and hyphens, or "" if texts don't have it
 
@@ -87,8 +87,8 @@ func (p *pattern) addField(field string) (err error) {
 	switch name {
 	case "date":
 		p.layout = argument
-		p.shows, err = parseLayout(argument)
-		p.fixed += len(argument)
+		p.dateShows, err = parseLayout(argument)
+		p.fixed += len(argument) // a layout is as long as its dates
 	case "period":
 		if argument != "" {
 			err = errors.New("want {period}, and WithPeriod")
@@ -129,7 +129,7 @@ func (p *pattern) setCheck(name string) error {
 	return nil
 }
 
-// setPeriod returns an error unless texts tell the period.
+// setPeriod completes the pattern by what {period} stands for. It returns an error unless texts tell the period.
 func (p *pattern) setPeriod(period Period) error {
 	named := slices.Contains(p.parts, periodField)
 	if named {
@@ -139,7 +139,7 @@ func (p *pattern) setPeriod(period Period) error {
 			return errors.New("{period}: want WithPeriod, which says what that is")
 		}
 	}
-	if period.shownBy() > p.shows && !(named && p.layout == "") {
+	if period.shownBy() > p.dateShows && !(named && p.layout == "") {
 		return fmt.Errorf("its date shows less than the %v: want {date:20060102} or such, or {period} and no date", period)
 	}
 	return nil

@@ -59,7 +59,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	}
 	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.last {
 		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: want neither an end nor a check value, which %q gives it, and a start up to %d",
-			ErrInvalidOption, c.Start, c.End, c.Check, f.text, f.last)
+			ErrInvalidOption, c.Start, c.End, c.Check, f.patternText, f.last)
 	}
 	s := &Series{
 		Format:   f,
@@ -87,7 +87,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 // Where another process is in the next period already, by a clock that is less than a minute ahead, or the service that has the
 // counter is still in the one before, Next waits for up to a minute.
 func (s *Series) Next(ctx context.Context) (Number, error) {
-	s.check()
+	s.mustBeMade()
 	const pause, longest = 50 * time.Millisecond, time.Minute
 	for waited := time.Duration(0); ; {
 		m := s.present.Load()
@@ -130,8 +130,8 @@ func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, err
 	return s.number(m.date, m.permutation, n)
 }
 
-// check panics if nobody made s: each series has counters.
-func (s *Series) check() {
+// mustBeMade panics if nobody made s: each series has counters.
+func (s *Series) mustBeMade() {
 	if s == nil || s.counters == nil {
 		panic("numbers: no Series, or the zero one: make one with Open")
 	}
@@ -202,7 +202,7 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 
 // Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
 func (s *Series) Close() error {
-	s.check()
+	s.mustBeMade()
 	s.closed.Store(true) // who begins a period meanwhile looks after that, and closes its counter
 	return s.present.Load().counter.Close()
 }

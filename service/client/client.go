@@ -31,10 +31,10 @@ import (
 	"github.com/randflake/randflake/service/client/wire"
 )
 
-// A service is one or more replicas with the same spaces on the same stores, and a client of type C for each replica.
-type service[C any] struct {
+// replicas are one or more processes with the same spaces on the same stores, and a client of type C for each of them.
+type replicas[C any] struct {
 	addresses []string
-	replicas  []C
+	clients   []C
 	current   atomic.Uint32 // the replica that answered last
 	settings  settings
 }
@@ -68,7 +68,10 @@ func WithTokenFrom(from func() (string, error)) Option {
 
 // WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
 func WithPlaintext() Option {
-	return option("", true, func(s *settings) { s.plaintext = true })
+	return Option{func(s *settings) error {
+		s.plaintext = true
+		return nil
+	}}
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
@@ -89,30 +92,30 @@ func option(problem string, valid bool, set func(*settings)) Option {
 }
 
 // dial makes a client for each address. It does not connect.
-func (s *service[C]) dial(addresses []string, options []Option, newClient func(connect.HTTPClient, string, ...connect.ClientOption) C) error {
-	s.addresses = addresses
-	s.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
+func (r *replicas[C]) dial(addresses []string, options []Option, newClient func(connect.HTTPClient, string, ...connect.ClientOption) C) error {
+	r.addresses = addresses
+	r.settings = settings{http: http.DefaultClient, now: time.Now, batch: defaultBatch}
 	for i, option := range options {
 		if option.set == nil {
 			return fmt.Errorf("%w: client: option %d is the zero Option: leave it out", randflake.ErrInvalidOption, i+1)
 		}
-		if err := option.set(&s.settings); err != nil {
+		if err := option.set(&r.settings); err != nil {
 			return err
 		}
 	}
 	if len(addresses) == 0 {
 		return errors.New("client: no address: want one URL at least, such as https://ids.example:8443")
 	}
-	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(s.settings.authorize))
+	interceptors := connect.WithInterceptors(connect.UnaryInterceptorFunc(r.settings.authorize))
 	for i, address := range addresses {
 		u, err := url.Parse(address)
 		if err != nil || !isBase(u) {
 			return fmt.Errorf("client: address %d: want a URL such as https://ids.example:8443, with neither user, password, parameters nor fragment", i+1)
 		}
-		if s.settings.token != nil && !s.settings.plaintext && !isPrivate(u) {
+		if r.settings.token != nil && !r.settings.plaintext && !isPrivate(u) {
 			return fmt.Errorf("client: address %d: http sends the token in the clear: want https, or WithPlaintext where a mesh or a proxy encrypts connections", i+1)
 		}
-		s.replicas = append(s.replicas, newClient(s.settings.http, strings.TrimSuffix(address, "/"), interceptors))
+		r.clients = append(r.clients, newClient(r.settings.http, strings.TrimSuffix(address, "/"), interceptors))
 	}
 	return nil
 }
@@ -153,25 +156,25 @@ type procedure[C, Q, A any] func(C, context.Context, *connect.Request[Q]) (*conn
 
 // call tries one replica after the other, until one answers. What a replica took whose answer is lost, is lost, and never given
 // twice, so each call may be repeated. The error says what failed.
-func call[C, Q, A any](ctx context.Context, s *service[C], what string, do procedure[C, Q, A], message *Q) (*A, error) {
+func call[C, Q, A any](ctx context.Context, r *replicas[C], what string, do procedure[C, Q, A], message *Q) (*A, error) {
 	var failed error
-	first := int(s.current.Load())
-	for i := range s.replicas {
-		at := (first + i) % len(s.replicas)
-		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(s.replicas)-i))
-		answer, err := do(s.replicas[at], attempt, connect.NewRequest(message))
+	first := int(r.current.Load())
+	for i := range r.clients {
+		at := (first + i) % len(r.clients)
+		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(r.clients)-i))
+		answer, err := do(r.clients[at], attempt, connect.NewRequest(message))
 		cancel()
 		if err == nil {
-			s.current.Store(uint32(at))
+			r.current.Store(uint32(at))
 			return answer.Msg, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, wire.Received(err))
 		}
-		if failed == nil || !unsent(err) {
+		if failed == nil || !neverSent(err) {
 			failed = err
 		}
-		if !elsewhere(err) {
+		if !othersMaySucceed(err) {
 			break
 		}
 	}
@@ -186,8 +189,8 @@ func share(ctx context.Context, n int) time.Duration {
 	return replicaTimeout
 }
 
-// elsewhere reports whether another replica may succeed after err.
-func elsewhere(err error) bool {
+// othersMaySucceed reports whether another replica may succeed after err.
+func othersMaySucceed(err error) bool {
 	if wait := (*lease.WaitError)(nil); errors.As(wire.Received(err), &wait) {
 		return false // for the same reason
 	}
@@ -199,8 +202,8 @@ func elsewhere(err error) bool {
 	return false
 }
 
-// unsent reports whether a request can't have reached a replica.
-func unsent(err error) bool {
+// neverSent reports whether a request can't have reached a replica.
+func neverSent(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }

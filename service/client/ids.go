@@ -26,7 +26,7 @@ type ID interface {
 // returns it. It is safe for concurrent use, and has a goroutine only while a call of the service is under way.
 type IDs[I ID] struct {
 	space string
-	service[idClient]
+	replicas[idClient]
 
 	mu      sync.Mutex
 	ready   []batch[I] // in the order in which they were made
@@ -140,7 +140,7 @@ func (s *IDs[I]) fetch(m *minting) {
 // mint asks for a batch. The IDs of an answer that is lost are never used, so the call may be repeated.
 func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
 	n := s.settings.batch
-	answer, err := call(ctx, &s.service, "mint", idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
+	answer, err := call(ctx, &s.replicas, "mint", idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ type Fields struct {
 // Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not authenticated.
 func (s *IDs[I]) Inspect(ctx context.Context, id I) (Fields, error) {
 	message := &api.InspectRequest{Space: s.space, Id: &api.InspectRequest_Text{Text: id.String()}}
-	answer, err := call(ctx, &s.service, "inspect", idClient.Inspect, message)
+	answer, err := call(ctx, &s.replicas, "inspect", idClient.Inspect, message)
 	if err != nil {
 		return Fields{}, err
 	}

@@ -23,7 +23,7 @@ import (
 // Leases gives access to the leases of one space of a service. It is a lease.Source and safe for concurrent use.
 type Leases struct {
 	space string
-	service[leaseClient]
+	replicas[leaseClient]
 
 	label  string // which says in the service's log whose leases they are
 	limits lease.Limits
@@ -42,7 +42,7 @@ func New(ctx context.Context, space string, addresses []string, options ...Optio
 	if err := l.dial(addresses, options, randflakev1connect.NewLeaseServiceClient); err != nil {
 		return nil, err
 	}
-	found, err := call(ctx, &l.service, "limits", leaseClient.GetLimits, &api.GetLimitsRequest{Space: space})
+	found, err := call(ctx, &l.replicas, "limits", leaseClient.GetLimits, &api.GetLimitsRequest{Space: space})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (l *Leases) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 
 func (l *Leases) take(ctx context.Context, window int64, windows, nodes uint32) (*api.TakeResponse, error) {
 	request := &api.TakeRequest{Space: l.space, Window: window, Windows: windows, Nodes: nodes, Label: l.label}
-	return call(ctx, &l.service, "take", leaseClient.Take, request)
+	return call(ctx, &l.replicas, "take", leaseClient.Take, request)
 }
 
 // grantedLease reads a lease of an answer.
@@ -155,7 +155,7 @@ type counterClient = randflakev1connect.CounterServiceClient
 // counters implement counter.Source.
 type counters struct {
 	space string
-	service[counterClient]
+	replicas[counterClient]
 }
 
 // CreateCounter always returns an error: the service itself creates the counters that its configuration names.
@@ -165,7 +165,7 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 
 // TakeNumbers returns lease.ErrClock if the service is in another period. The numbers of that are lost.
 func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
-	got, err := call(ctx, &c.service, "take numbers", counterClient.Take, &api.CounterServiceTakeRequest{Space: c.space, Counter: name, Count: n})
+	got, err := call(ctx, &c.replicas, "take numbers", counterClient.Take, &api.CounterServiceTakeRequest{Space: c.space, Counter: name, Count: n})
 	if err != nil {
 		return lease.Run{}, err
 	}
@@ -176,17 +176,17 @@ func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Pe
 }
 
 func (c *counters) SetCounter(ctx context.Context, name string, next int64) error {
-	_, err := call(ctx, &c.service, "set counter", counterClient.Set, &api.SetRequest{Space: c.space, Counter: name, Next: next})
+	_, err := call(ctx, &c.replicas, "set counter", counterClient.Set, &api.SetRequest{Space: c.space, Counter: name, Next: next})
 	return err
 }
 
 func (c *counters) Counter(ctx context.Context, name string) (lease.Counter, error) {
-	got, err := call(ctx, &c.service, "get counter", counterClient.Get, &api.GetRequest{Space: c.space, Counter: name})
+	got, err := call(ctx, &c.replicas, "get counter", counterClient.Get, &api.GetRequest{Space: c.space, Counter: name})
 	return wire.ReadCounter(got.GetCounter()), err
 }
 
 func (c *counters) Counters(ctx context.Context, after string, limit int) (all []lease.Counter, err error) {
-	got, err := call(ctx, &c.service, "list counters", counterClient.List, &api.ListRequest{Space: c.space, After: after, Limit: uint32(min(max(limit, 1), 1000))})
+	got, err := call(ctx, &c.replicas, "list counters", counterClient.List, &api.ListRequest{Space: c.space, After: after, Limit: uint32(min(max(limit, 1), 1000))})
 	for _, one := range got.GetCounters() {
 		all = append(all, wire.ReadCounter(one))
 	}

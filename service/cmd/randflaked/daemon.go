@@ -24,11 +24,11 @@ const closeTime = 3 * time.Second
 
 // A daemon is the running service, from its first listener to its end.
 type daemon struct {
-	read     func() (*config.Config, error)
-	logger   *slog.Logger
-	level    slog.LevelVar // of logger, as the configuration says
-	problems io.Writer
-	limits   limits
+	read   func() (*config.Config, error)
+	logger *slog.Logger
+	level  slog.LevelVar // of logger, as the configuration says
+	stderr io.Writer
+	limits limits
 
 	config   *config.Config // in force
 	url      string         // by which the service can be called
@@ -124,7 +124,7 @@ func (d *daemon) reload() error {
 
 // apply puts a configuration into force, with all the files that it names, or changes nothing.
 func (d *daemon) apply(next *config.Config) error {
-	files, err := load(next, d.problems)
+	files, err := load(next, d.stderr)
 	if err != nil {
 		return err
 	}

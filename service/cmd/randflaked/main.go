@@ -38,23 +38,23 @@ import (
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	problems := &timedWriter{Writer: os.Stderr}
-	if err := run(os.Args[1:], os.Stdout, problems); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(problems, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
+	stderr := &timedWriter{Writer: os.Stderr}
+	if err := run(os.Args[1:], os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)
 	}
 }
 
 // run runs the subcommand that the arguments name.
-func run(args []string, out, problems io.Writer) error {
-	commands := map[string]func(args []string, out, problems io.Writer) error{
+func run(args []string, out, stderr io.Writer) error {
+	commands := map[string]func(args []string, out, stderr io.Writer) error{
 		"check": check, "ready": ready, "token": token, "version": version}
 	if len(args) > 0 {
 		if command, ok := commands[args[0]]; ok {
-			return command(args[1:], out, problems)
+			return command(args[1:], out, stderr)
 		}
 	}
-	return serve(args, problems)
+	return serve(args, stderr)
 }
 
 // parse is set.Parse for a command that takes no arguments but flags.
@@ -67,19 +67,19 @@ func parse(set *flag.FlagSet, args []string) error {
 }
 
 // flags returns the flag set of a command.
-func flags(usage string, problems io.Writer) *flag.FlagSet {
+func flags(usage string, stderr io.Writer) *flag.FlagSet {
 	set := flag.NewFlagSet("randflaked", flag.ContinueOnError)
-	set.SetOutput(problems)
+	set.SetOutput(stderr)
 	set.Usage = func() {
-		fmt.Fprintln(problems, "usage: randflaked "+usage)
+		fmt.Fprintln(stderr, "usage: randflaked "+usage)
 		set.PrintDefaults()
 	}
 	return set
 }
 
 // check validates a configuration, with the files and stores that it names.
-func check(args []string, out, problems io.Writer) error {
-	set := flags("check --config FILE [--offline]", problems)
+func check(args []string, out, stderr io.Writer) error {
+	set := flags("check --config FILE [--offline]", stderr)
 	file := set.String("config", "", "`file` to read")
 	offline := set.Bool("offline", false, "only the file itself: what it names need not be on this machine")
 	if err := parse(set, args); err != nil {
@@ -131,8 +131,8 @@ func probe(c *config.Config) error {
 }
 
 // ready asks a service whether it is ready, once or until a timeout.
-func ready(args []string, out, problems io.Writer) error {
-	set := flags("ready [--ca FILE] [--timeout DURATION] URL", problems)
+func ready(args []string, out, stderr io.Writer) error {
+	set := flags("ready [--ca FILE] [--timeout DURATION] URL", stderr)
 	ca := set.String("ca", "", "`file` of who signs the service's certificate (default the system's)")
 	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")
 	if err := set.Parse(args); err != nil {
@@ -166,8 +166,8 @@ func ready(args []string, out, problems io.Writer) error {
 }
 
 // version prints the version and the platform.
-func version(args []string, out, problems io.Writer) error {
-	if err := parse(flags("version", problems), args); err != nil {
+func version(args []string, out, stderr io.Writer) error {
+	if err := parse(flags("version", stderr), args); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n", server.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -175,8 +175,8 @@ func version(args []string, out, problems io.Writer) error {
 }
 
 // token makes a token of 256 random bits. The configuration gets the hash, and its bearer the token.
-func token(args []string, out, problems io.Writer) error {
-	if err := parse(flags("token", problems), args); err != nil {
+func token(args []string, out, stderr io.Writer) error {
+	if err := parse(flags("token", stderr), args); err != nil {
 		return err
 	}
 	var bits [32]byte

@@ -7,9 +7,11 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -59,7 +61,7 @@ func start(t *testing.T, read func() (*config.Config, error), client *http.Clien
 		change(&b)
 	}
 	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), problems: p.written, limits: b}
+	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), stderr: p.written, limits: b}
 	must(t, p.start())
 	go func() {
 		p.ended <- p.run(p.stop, p.reload)
@@ -258,6 +260,25 @@ func TestUsage(t *testing.T) {
 		var out bytes.Buffer
 		if err := run(args, &out, &out); err == nil {
 			t.Errorf("%q: no error", args)
+		}
+	}
+}
+
+// TestMemory: a limit that isn't a number of bytes is refused, as otherwise there would be none.
+func TestMemory(t *testing.T) {
+	t.Setenv("GOGC", "100") // which stays
+	t.Setenv("GOMEMLIMIT", "")
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	for text, limit := range map[string]int64{"": math.MaxInt64, "1000000000000": 900_000_000_000, "512Mi": 0, "0": 0, "-1": 0} {
+		debug.SetMemoryLimit(math.MaxInt64)
+		t.Setenv("RANDFLAKED_MEMORY", text)
+		err := tuneMemory()
+		if limit == 0 && (err == nil || !strings.Contains(err.Error(), "want bytes, such as 536870912")) {
+			t.Errorf("RANDFLAKED_MEMORY=%q: error %v", text, err)
+		}
+		if set := debug.SetMemoryLimit(-1); limit != 0 && (err != nil || set != limit) {
+			t.Errorf("RANDFLAKED_MEMORY=%q: a limit of %d, error %v, want %d", text, set, err, limit)
 		}
 	}
 }

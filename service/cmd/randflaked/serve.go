@@ -19,39 +19,20 @@ import (
 )
 
 // serve runs the service until a signal ends it.
-func serve(args []string, problems io.Writer) error {
-	set := flags("--dev | --config FILE | check | ready | token | version", problems)
-	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
-	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
-	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
-	listen := set.String("listen", "", "`address` to listen at with --dev, of this machine (default localhost:8080)")
-	if err := set.Parse(args); err != nil {
+func serve(args []string, stderr io.Writer) error {
+	read, isDev, err := parseServe(args, stderr)
+	if err != nil {
 		return err
 	}
-	switch {
-	case set.NArg() > 0:
-		set.Usage()
-		return fmt.Errorf("unknown command %q", set.Arg(0))
-	case *dev == (*file != ""), !*dev && (*dir != "" || *listen != ""):
-		set.Usage()
-		return errors.New("want either --dev, alone or with --dir and --listen, or --config FILE alone")
-	}
-	read := func() (*config.Config, error) { return config.Read(*file) }
-	if *dev {
-		read = func() (*config.Config, error) { return demo(*dir, *listen) }
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(350) // so little is in use that collections would take a quarter of the processor's time
-	}
-	if memory, err := strconv.ParseInt(os.Getenv("RANDFLAKED_MEMORY"), 10, 64); err == nil && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory / 10 * 9) // bytes; the rest is for what Go does not count
+	if err := tuneMemory(); err != nil {
+		return err
 	}
 	d := &daemon{
-		read:     read,
-		problems: problems,
-		limits:   usual,
+		read:   read,
+		stderr: stderr,
+		limits: usual,
 	}
-	d.logger = slog.New(slog.NewJSONHandler(problems, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
+	d.logger = slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
 	stop := make(chan os.Signal, 1)
 	reload := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
@@ -59,10 +40,55 @@ func serve(args []string, problems io.Writer) error {
 	if err := d.start(); err != nil {
 		return err
 	}
-	if *dev {
-		fmt.Fprintf(problems, "try: curl --json '{\"space\":\"demo\",\"count\":5}' %s/randflake.v1.IDService/Mint\nlook: %[1]s\n", d.url)
+	if isDev {
+		fmt.Fprintf(stderr, "try: curl --json '{\"space\":\"demo\",\"count\":5}' %s/randflake.v1.IDService/Mint\nlook: %[1]s\n", d.url)
 	}
 	return d.run(stop, reload)
+}
+
+// parseServe returns what reads the configuration that the arguments name, and whether it is that of --dev.
+func parseServe(args []string, stderr io.Writer) (read func() (*config.Config, error), isDev bool, err error) {
+	set := flags("--dev | --config FILE | check | ready | token | version", stderr)
+	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
+	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
+	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
+	listen := set.String("listen", "", "`address` to listen at with --dev, of this machine (default localhost:8080)")
+	if err := set.Parse(args); err != nil {
+		return nil, false, err
+	}
+	if set.NArg() > 0 {
+		set.Usage()
+		return nil, false, fmt.Errorf("unknown command %q", set.Arg(0))
+	}
+	hasFile := *file != ""
+	hasDevFlags := *dir != "" || *listen != ""
+	switch {
+	case *dev && !hasFile:
+		return func() (*config.Config, error) { return demo(*dir, *listen) }, true, nil
+	case hasFile && !*dev && !hasDevFlags:
+		return func() (*config.Config, error) { return config.Read(*file) }, false, nil
+	}
+	set.Usage()
+	return nil, false, errors.New("want either --dev, alone or with --dir and --listen, or --config FILE alone")
+}
+
+// tuneMemory sets how often the process collects garbage, unless the variables of Go's runtime do.
+func tuneMemory() error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(350) // so little is in use that collections would take a quarter of the processor's time
+	}
+	text := os.Getenv("RANDFLAKED_MEMORY")
+	if text == "" {
+		return nil
+	}
+	memory, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || memory <= 0 {
+		return fmt.Errorf("RANDFLAKED_MEMORY=%.40q: want bytes, such as 536870912 for 512 MiB", text)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory / 10 * 9) // the rest is for what Go does not count
+	}
+	return nil
 }
 
 // redacted takes the passwords of URLs out of what is logged as an error.

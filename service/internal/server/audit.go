@@ -62,10 +62,10 @@ func (a *auditLog) add(what string, by caller, space string, more ...any) {
 	a.Info(what, more...)
 }
 
-// deny writes a line on a call that was denied. Anybody can cause as many as they like, so of a principal, and of all who are not known
-// together, the first hundred have lines, and then ten a minute.
+// deny writes a line on a call that was denied. Anybody can cause as many as they like, so there is a limit for each principal, and
+// one for all who are not known together.
 func (s *Server) deny(by caller, space string, more ...any) {
-	if s.usage.Call(by.principal, "*denials", 1./6, 100) {
+	if s.usage.Call(by.principal, denialLines, denialsPerSecond, lineBurst) {
 		s.audit.add("denial", by, space, more...)
 	}
 }

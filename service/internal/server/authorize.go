@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -34,6 +35,8 @@ func isCall(r *http.Request) bool { return rights[r.URL.Path] != "" }
 // spaceOf returns the space that a request is about.
 func spaceOf(message any) string { return message.(interface{ GetSpace() string }).GetSpace() }
 
+const callTimeout = 10 * time.Second // for a call to be answered
+
 // admit passes on the calls that a rule allows, and turns errors into ones that clients may see.
 func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(caller context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
@@ -54,7 +57,7 @@ func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		sent, whole := wire.Error(err, place)
 		hungUp := caller.Err() != nil // or has waited for as long as it wanted
-		if !whole && !hungUp && s.usage.Call(c.principal, "*failures", 10, 100) {
+		if !whole && !hungUp && s.usage.Call(c.principal, failureLines, failuresPerSecond, lineBurst) {
 			s.logger.Error("store failed", "procedure", procedure, "principal", c.principal, "request", c.request, "error", err)
 		}
 		return nil, sent
@@ -73,13 +76,13 @@ func (s *Server) authorize(c *call, procedure string, message any) error {
 		return deny(connect.CodePermissionDenied, access.ErrDenied)
 	}
 	limits, denied := c.setup.policy.Allow(c.principal, verb, name)
-	counted := "" // calls that are denied are counted together
+	countedAs := "" // calls that are denied are counted together
 	c.in = c.setup.spaces[name]
 	if denied == nil && c.in != nil {
 		c.limits = access.Tighter(limits, c.in.Limits)
-		counted = name
+		countedAs = name
 	}
-	if err := s.counted(c, counted, c.limits); err != nil {
+	if err := s.countCall(c, countedAs, c.limits); err != nil {
 		return deny(connect.CodeResourceExhausted, err)
 	}
 	if denied != nil {
@@ -103,7 +106,9 @@ func (s *Server) authorize(c *call, procedure string, message any) error {
 // page is told which spaces they may observe.
 func (s *Server) observing(what string, all bool, show func(w http.ResponseWriter, r *http.Request, may []*space.Space)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.identified(w, r)
+		c := callOf(r.Context())
+		s.beginAnswer(w, r, c)
+		err := s.denyStranger(r, c)
 		if err == nil {
 			var may []*space.Space
 			may, err = s.observable(c, all)
@@ -139,7 +144,7 @@ func (s *Server) observable(c *call, all bool) (may []*space.Space, err error) {
 		may = append(may, c.setup.spaces[in.Name])
 		limits = access.Tighter(limits, allowed)
 	}
-	if err := s.counted(c, "", limits); err != nil {
+	if err := s.countCall(c, "", limits); err != nil {
 		return nil, connect.NewError(connect.CodeResourceExhausted, err)
 	}
 	if denied != nil && (all || len(may) == 0) {

@@ -262,14 +262,18 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
-	for what, body := range map[string]io.Reader{
-		"broken":         iotest.ErrReader(errors.New("malformed chunked encoding")),
-		"half a chunk":   io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)),
-		"without an end": io.LimitReader(endless{}, 1<<20),
+	for _, tt := range []struct {
+		what string
+		body io.Reader
+		says string
+	}{
+		{"broken", iotest.ErrReader(errors.New("malformed chunked encoding")), "the body can't be read: malformed chunked encoding"},
+		{"half a chunk", io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)), "the body can't be read: unexpected EOF"},
+		{"without an end", io.LimitReader(endless{}, 1<<20), "the body is too large: want a message of at most 4096 bytes"},
 	} {
-		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(body), -1 })
-		if a.body.Code != "invalid_argument" {
-			t.Errorf("a body that is %s: %d %s", what, a.status, a.text)
+		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(tt.body), -1 })
+		if a.body.Code != "invalid_argument" || a.body.Message != tt.says {
+			t.Errorf("a body that is %s: %d %s, want %q", tt.what, a.status, a.text, tt.says)
 		}
 	}
 	form := func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") } // as curl -d does
@@ -367,7 +371,7 @@ func TestStoreFails(t *testing.T) {
 	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
 		t.Errorf("a store failed, and a counter: %s", a.text)
 	}
-	for w.usage.Call(config.Anyone, "*failures", 10, 100) { // as after many calls that failed
+	for w.usage.Call(config.Anyone, failureLines, failuresPerSecond, lineBurst) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")
 	w.take("none", "")

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -63,25 +62,30 @@ func requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// identified returns the call of a request, and begins the answer. If the sender is not known, the error says so.
-func (s *Server) identified(w http.ResponseWriter, r *http.Request) (*call, error) {
-	c := callOf(r.Context())
+// beginAnswer sets the headers of the answer to a call. A stranger's connection ends with it.
+func (s *Server) beginAnswer(w http.ResponseWriter, r *http.Request, c *call) {
 	w.Header()["X-Request-Id"] = []string{c.request}
 	if c.unknown != nil || s.isLast(r) {
 		w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
 	}
-	if c.unknown == nil {
-		return c, nil
-	}
-	s.deny(c.caller, "", "procedure", r.URL.Path, "why", access.Why(c.unknown))
-	return c, connect.NewError(connect.CodeUnauthenticated, c.unknown)
 }
 
-// known passes on the requests of principals whose bodies are messages of the protocol.
-func (s *Server) known(next http.Handler) http.Handler {
+// denyStranger returns an error and writes a line on the denial, if the sender of a call is not known.
+func (s *Server) denyStranger(r *http.Request, c *call) error {
+	if c.unknown == nil {
+		return nil
+	}
+	s.deny(c.caller, "", "procedure", r.URL.Path, "why", access.Why(c.unknown))
+	return connect.NewError(connect.CodeUnauthenticated, c.unknown)
+}
+
+// requireKnown passes on the requests of principals whose bodies are messages of the protocol.
+func (s *Server) requireKnown(next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.identified(w, r)
+		c := callOf(r.Context())
+		s.beginAnswer(w, r, c)
+		err := s.denyStranger(r, c)
 		if err == nil {
 			err = readMessage(r)
 		}
@@ -93,18 +97,4 @@ func (s *Server) known(next http.Handler) http.Handler {
 		defer func() { c.written() }()
 		next.ServeHTTP(w, r)
 	})
-}
-
-type ageKey struct{}
-
-// Aging returns the context of a connection that is old at a time. The connection ends after the calls that are under way then, and the
-// client connects to any of the replicas, with the certificate that it has by then.
-func Aging(ctx context.Context, old time.Time) context.Context {
-	return context.WithValue(ctx, ageKey{}, old)
-}
-
-// isLast reports whether the connection of a request should take no more. In HTTP/2 a shutdown ends it, and cuts no call.
-func (s *Server) isLast(r *http.Request) bool {
-	old, aging := r.Context().Value(ageKey{}).(time.Time)
-	return aging && time.Now().After(old) || s.draining.Load() && r.ProtoMajor == 1
 }

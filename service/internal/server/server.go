@@ -171,7 +171,7 @@ func (s *Server) Handler() http.Handler {
 	protection := http.NewCrossOriginProtection()
 	serve := func(path string, calls http.Handler) {
 		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(s.known(calls)))
+		mux.Handle(path, protection.Handler(s.requireKnown(calls)))
 	}
 	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))

@@ -28,8 +28,8 @@ func (t *tool) auditCommand() *cobra.Command {
 		Long: `Say what IDs tell, which are lines of standard input or the first column of CSV:
 which come twice, when and by which workers they were made, how many there are
 at least, and the rate. Without --layout it is the one with the newest times that
-are not in the future, of those that have not ended. The exit status is 1 if an
-ID comes twice.`,
+are not in the future, of those that have not ended; if these are old, another
+layout is named too. The exit status is 1 if an ID comes twice.`,
 		Example: "  psql -Atc 'SELECT id FROM orders' | randflake audit",
 		Args:    noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,11 +40,11 @@ ID comes twice.`,
 			if err := a.findSecret(h); err != nil {
 				return err
 			}
-			if err := a.read(); err != nil {
+			if err := a.readLines(); err != nil {
 				return err
 			}
 			a.choose()
-			return a.report()
+			return a.print(a.tally())
 		},
 	}
 	kindFlags(cmd, &a.choiceOfKind)
@@ -63,21 +63,27 @@ type entry struct {
 // A decoder returns what an ID tells: Unix milliseconds, the number of its worker, and which ID of both it is.
 type decoder func(id ulid.ID) (ms int64, worker, sequence uint64)
 
+// A decoding is a way to read all IDs.
+type decoding struct {
+	name   string // what they are; empty if they tell no time
+	newest int64  // of the samples, in milliseconds
+	decode decoder
+}
+
 type audit struct {
 	inspector
-	entries []entry // sorted
-	odd     int     // lines that are no IDs
-	wide    bool    // IDs of 128 bits
-	name    string  // what they are; empty if they tell no time
-	newest  int64   // of a few, in milliseconds
-	decode  decoder
+	decoding          // the best
+	runnerUp decoding // the newest of those with other times
+	entries  []entry  // sorted
+	odd      int      // lines that are no IDs
+	wide     bool     // IDs of 128 bits
 }
 
 // longestRow is that of CSV, in bytes, in which columns behind the first can be long.
 const longestRow = 1 << 30
 
-// read reads all lines. Those that later ones explain are parsed again at the end.
-func (a *audit) read() error {
+// readLines reads all lines. Those that later ones explain are parsed again at the end.
+func (a *audit) readLines() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
 	var unclear []entry
@@ -91,8 +97,8 @@ func (a *audit) read() error {
 			unclear = append(unclear, e)
 		}
 	}
-	if !a.text {
-		a.decimal = true // digits alone are numbers, as of an auto-increment
+	if !a.sawText {
+		a.sawDecimal = true // digits alone are numbers, as of an auto-increment
 	}
 	for _, e := range unclear {
 		if !a.add(e) {
@@ -155,19 +161,27 @@ func (a *audit) choose() {
 	}
 }
 
-// try takes a way to read IDs by which a few, from the lowest to the highest, are of the past, and the newest so far.
+const samples = 9 // IDs by which a way to read all of them is judged
+
+// try takes a way to read IDs by which the samples, from the lowest to the highest, are of the past, and the newest so far.
 func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
 	first, last := epoch.AddDate(0, 1, 0).UnixMilli(), a.now().Add(clockSkew).UnixMilli() // small numbers are times soon after the epoch
 	newest := int64(0)
-	for i := range 9 {
-		ms, _, _ := decode(a.entries[(len(a.entries)-1)*(2*i+1)/18].id)
+	for i := range samples {
+		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples) // of one of as many parts
+		ms, _, _ := decode(a.entries[middle].id)
 		if ms < first || ms > last {
 			return false
 		}
 		newest = max(newest, ms)
 	}
-	if newest > a.newest {
-		a.name, a.decode, a.newest = name, decode, newest
+	d := decoding{name, newest, decode}
+	switch {
+	case d.newest > a.newest:
+		a.runnerUp = a.decoding
+		a.decoding = d
+	case d.newest < a.newest && d.newest > a.runnerUp.newest:
+		a.runnerUp = d
 	}
 	return true
 }
@@ -189,49 +203,75 @@ func decoderOf(l *snowflake.Layout) decoder {
 	}
 }
 
-func (a *audit) report() error {
-	w := bufio.NewWriter(a.stdout)
-	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
+// A tally is what all IDs tell together.
+type tally struct {
+	repeats  int
+	examples [][2]entry     // the first repeats
+	doubled  map[uint64]int // how many repeats each worker has; 0 for most
+	made     uint64         // at least, by the sequence numbers
+	hours    map[int64]int  // how many IDs are of each
+}
+
+func (a *audit) tally() tally {
 	const hour = 3_600_000
-	repeats, hours, most := map[uint64]int{}, map[int64]int{}, map[[2]uint64]uint64{}
-	all, made := 0, uint64(0)
+	t := tally{doubled: map[uint64]int{}, hours: map[int64]int{}}
+	made := map[[2]uint64]uint64{} // in a millisecond, by a worker
 	for i, e := range a.entries {
 		ms, worker, sequence := a.decode(e.id)
-		hours[ms/hour]++
+		t.hours[ms/hour]++
 		at := [2]uint64{uint64(ms), worker}
-		if n := most[at]; n <= sequence {
-			made += sequence + 1 - n
-			most[at] = sequence + 1
+		if n := made[at]; n <= sequence {
+			t.made += sequence + 1 - n
+			made[at] = sequence + 1
 		}
-		repeats[worker] += 0 // so that it has all workers
+		t.doubled[worker] += 0 // so that it has all workers
 		if i == 0 || a.entries[i-1].id != e.id {
 			continue
 		}
-		repeats[worker]++
-		all++
-		if all <= 5 {
-			fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", e.text, a.entries[i-1].line, e.line)
+		t.doubled[worker]++
+		t.repeats++
+		if t.repeats <= 5 {
+			t.examples = append(t.examples, [2]entry{a.entries[i-1], e})
 		}
 	}
-	fmt.Fprintf(w, "repeats  %d\n", all)
-	if workers := slices.Sorted(maps.Keys(repeats)); a.name != "" && !a.wide {
-		fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
-		for _, worker := range workers {
-			if n := repeats[worker]; n > 1 {
-				fmt.Fprintf(w, "doubled  worker %d is two processes at once: %d IDs of theirs have one time and sequence number\n", worker, n)
-			}
-		}
+	return t
+}
+
+// print prints the report. An ID that comes twice is an error, which the report shows.
+func (a *audit) print(t tally) error {
+	w := bufio.NewWriter(a.stdout)
+	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
+	if isOld := time.UnixMilli(a.newest).Before(a.now().AddDate(0, -1, 0)); isOld && a.runnerUp.name != "" {
+		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n", a.runnerUp.name, time.UnixMilli(a.runnerUp.newest).UTC().Format(time.DateOnly))
+	}
+	for _, pair := range t.examples {
+		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
+	}
+	fmt.Fprintf(w, "repeats  %d\n", t.repeats)
+	if a.name != "" && !a.wide {
+		t.printWorkers(w)
 	}
 	if strings.HasPrefix(a.name, kindSnowflake) {
-		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", made)
+		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", t.made)
 	}
 	if a.name != "" {
-		writeBars(w, hours)
+		writeBars(w, t.hours)
 	}
-	if err := outputError(w.Flush()); err != nil || all == 0 {
+	if err := outputError(w.Flush()); err != nil || t.repeats == 0 {
 		return err
 	}
 	return errReported
+}
+
+// printWorkers prints which workers made IDs, and which of them made some twice.
+func (t tally) printWorkers(w io.Writer) {
+	workers := slices.Sorted(maps.Keys(t.doubled))
+	fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
+	for _, worker := range workers {
+		if n := t.doubled[worker]; n > 1 {
+			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: %d IDs have one time and sequence number\n", worker, n)
+		}
+	}
 }
 
 // writeBars writes how many IDs were made an hour, in at most 24 lines.

@@ -33,6 +33,11 @@ func twitterIDs(n int) (texts []string) {
 	return texts
 }
 
+// tweetOf is the ID of worker 0 at a time.
+func tweetOf(at time.Time) string {
+	return fmt.Sprint(at.Sub(snowflake.Twitter().Epoch()).Milliseconds() << 22)
+}
+
 func numbersFrom(first, n int) (texts []string) {
 	for i := range n {
 		texts = append(texts, fmt.Sprint(first+i))
@@ -95,11 +100,13 @@ func TestAudit(t *testing.T) {
 		says    []string
 		not     []string
 	}{
-		"Snowflakes":            {twitterIDs(n), nil, nil, []string{"kind     snowflake twitter\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"}, nil},
+		"Snowflakes":            {twitterIDs(n), nil, nil, []string{"kind     snowflake twitter\n", "\nor       snowflake instagram, by which the newest are of 2019-03-24\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"}, nil},
+		"a new Snowflake":       {[]string{tweetOf(time.Now())}, nil, nil, []string{"kind     snowflake twitter\n"}, []string{"\nor "}},
+		"an old Snowflake":      {[]string{tweetOf(time.Date(2021, 6, 1, 0, 0, 0, 0, time.UTC))}, nil, nil, []string{"snowflake discord\nor       snowflake twitter, by which the newest are of 2021-06-01\n"}, nil},
 		"two rows twice":        {twitterIDs(n), nil, []int{3, 7}, nil, []string{"doubled"}},
-		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7 is two processes at once: 3 IDs"}, []string{"worker 1 is"}},
+		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7: two processes at once, or rows that came twice: 3 IDs"}, []string{"doubled  worker 1"}},
 		"Snowflakes and secret": {twitterIDs(1000), first, []int{8}, []string{"snowflake twitter"}, nil},
-		"another layout":        {twitterIDs(1000), []string{"--layout", "unix"}, nil, []string{"snowflake unix", "\n1985-02-27T22Z #"}, []string{"2026"}},
+		"another layout":        {twitterIDs(1000), []string{"--layout", "unix"}, nil, []string{"snowflake unix", "\n1985-02-27T22Z #"}, []string{"2026", "\nor "}},
 		"a layout of no use":    {twitterIDs(1000), []string{"--layout", "discord"}, []int{8}, []string{"kind     none"}, []string{"made", "workers"}},
 		"ULIDs":                 {ulidTexts(n), nil, []int{n / 2}, []string{"kind     ULIDs", "2026-01-01T00Z #"}, []string{"workers", "made", "doubled"}},
 		"clean ULIDs":           {ulidTexts(20_000), nil, nil, []string{"kind     ULIDs"}, nil},

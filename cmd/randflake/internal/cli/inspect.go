@@ -41,7 +41,7 @@ The exit status is 1 if an ID's time is over a minute in the future.`,
 			t.sayWhatIsRead(ids)
 			t.stdin = stdin
 			if len(ids) == 0 {
-				stdin.Peek(1) // after that, the "new" of "new | inspect" has made the secret; the next read returns the error too
+				stdin.Peek(1) // wait until "new | inspect" has made the secret; the next read returns the error too
 			}
 			if err := in.findSecret(h); err != nil {
 				return err
@@ -113,7 +113,7 @@ func (in *inspector) findSecret(h home) error {
 func (in *inspector) answer(b []byte, i int, _ string) ([]byte, error) {
 	p := in.all[i]
 	labelled := in.kindOf(p) != kindRandflake
-	readings, err := in.read(p)
+	readings, err := in.readingsOf(p)
 	for _, r := range readings {
 		if *in.json {
 			b = r.appendJSON(b, labelled, in.now())
@@ -139,8 +139,8 @@ func (in *inspector) kindOf(p parsed) string {
 	return kindAny
 }
 
-// read returns the possible readings of an ID. Only the single reading of one whose kind is known can be implausible.
-func (in *inspector) read(p parsed) ([]reading, error) {
+// readingsOf returns the possible readings of an ID. Only the single reading of one whose kind is known can be implausible.
+func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	kind := in.kindOf(p)
 	if p.err != nil && p.form == formText && in.kind == "" && in.from == formAuto {
 		p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
@@ -149,19 +149,19 @@ func (in *inspector) read(p parsed) ([]reading, error) {
 	case p.err != nil:
 		return nil, p.err
 	case kind == kindULID:
-		return in.only(ulidReading(p.wide), nil)
+		return in.single(ulidReading(p.wide), nil)
 	case kind == kindUUID:
 		readings := uuidReadings(p, in.now())
-		_, err := in.only(readings[0], nil)
+		_, err := in.single(readings[0], nil)
 		return readings, err
 	case in.layout != nil:
-		return in.only(readSnowflake(in.layout, snowflake.ID(p.id)))
+		return in.single(readSnowflake(in.layout, snowflake.ID(p.id)))
 	case kind == kindRandflake && in.cipher == nil:
 		return nil, in.noSecret
 	case kind == kindRandflake:
 		r := readRandflake(in.cipher, p.id)
 		r.prefix = p.prefix
-		return in.only(r, nil)
+		return in.single(r, nil)
 	}
 	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
 	if p.tsid != 0 {
@@ -181,8 +181,8 @@ var suspicions = map[string]string{
 	kindUUID:      "it was made by a clock that was ahead, or forged",
 }
 
-// only returns the one reading of an ID whose kind is known, and an error with it if it is implausible.
-func (in *inspector) only(r reading, err error) ([]reading, error) {
+// single returns the one reading of an ID whose kind is known, and an error with it if it is implausible.
+func (in *inspector) single(r reading, err error) ([]reading, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -327,7 +327,7 @@ func TestReadingsOfANumber(t *testing.T) {
 	const tweet = "1541815603606036480"
 	made := time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC)
 	in := at(made)
-	readings, err := in.read(in.parse(tweet))
+	readings, err := in.readingsOf(in.parse(tweet))
 	want := []string{"snowflake twitter", "snowflake worker10", "snowflake instagram", "snowflake unix", "snowflake baidu"}
 	if got := labels(readings); err != nil || !slices.Equal(got, want) {
 		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
@@ -336,20 +336,20 @@ func TestReadingsOfANumber(t *testing.T) {
 		t.Errorf("made at %v, want %v", readings[0].time, made)
 	}
 	in.now = func() time.Time { return made.AddDate(5, 0, 0) }
-	readings, err = in.read(in.parse(tweet))
+	readings, err = in.readingsOf(in.parse(tweet))
 	if got := labels(readings); err != nil || got[0] != "snowflake discord" || got[1] != "snowflake twitter" {
 		t.Errorf("when it has been in another layout: %q, %v", got, err)
 	}
 	in.now = func() time.Time { return made.Add(-2 * clockSkew) }
-	if readings, err = in.read(in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
+	if readings, err = in.readingsOf(in.parse(tweet)); err != nil || slices.Contains(labels(readings), "snowflake twitter") {
 		t.Errorf("before it was made: %q, %v", labels(readings), err)
 	}
 	in.now = func() time.Time { return made.Add(-clockSkew / 2) }
-	if readings, err = in.read(in.parse(tweet)); err != nil || labels(readings)[0] != "snowflake twitter" {
+	if readings, err = in.readingsOf(in.parse(tweet)); err != nil || labels(readings)[0] != "snowflake twitter" {
 		t.Errorf("by a clock that is behind: %q, %v", labels(readings), err)
 	}
 	in.now = func() time.Time { return time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC) }
-	if _, err = in.read(in.parse(tweet)); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
+	if _, err = in.readingsOf(in.parse(tweet)); err == nil || !strings.Contains(err.Error(), "--kind or --layout") {
 		t.Errorf("long before: %v, want advice", err)
 	}
 }
@@ -362,16 +362,16 @@ func TestReadingAsRandflake(t *testing.T) {
 	text := fmt.Sprint(int64(id))
 	in := at(now)
 	in.cipher = cipher
-	readings, err := in.read(in.parse(text))
+	readings, err := in.readingsOf(in.parse(text))
 	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
 		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
 	}
 	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
-	if readings, _ := in.read(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
+	if readings, _ := in.readingsOf(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("in the future: %q", labels(readings))
 	}
 	in.now, in.cipher = func() time.Time { return now }, nil
-	if readings, _ := in.read(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
+	if readings, _ := in.readingsOf(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("without a secret: %q", labels(readings))
 	}
 }
@@ -534,7 +534,7 @@ func TestImplausible(t *testing.T) {
 		now := time.Now()
 		in := at(now)
 		for ahead, implausible := range map[time.Duration]bool{0: false, clockSkew: false, clockSkew + 1: true} {
-			readings, err := in.only(reading{kind: kind, id: "x", time: now.Add(ahead), timeForm: milliseconds}, nil)
+			readings, err := in.single(reading{kind: kind, id: "x", time: now.Add(ahead), timeForm: milliseconds}, nil)
 			if len(readings) != 1 || (err != nil) != implausible || implausible && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %v ahead: %v, %v", kind, ahead, readings, err)
 			}
@@ -684,7 +684,7 @@ func TestLikeliest(t *testing.T) {
 		"155117677105512449": "snowflake discord",
 	} {
 		in := at(now)
-		readings, err := in.read(in.parse(text))
+		readings, err := in.readingsOf(in.parse(text))
 		if err != nil || labels(readings)[0] != want {
 			t.Errorf("%s: %q, %v, want %s first", text, labels(readings), err, want)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,9 +43,10 @@ func (p parsed) isWide() bool { return p.form == formULID || p.form == formUUID 
 // what the other IDs are.
 type parser struct {
 	choiceOfKind
-	from          string
-	text, decimal bool     // there was an ID that can only be this
-	all           []parsed // of a batch
+	from       string
+	sawText    bool     // an ID that can only be text
+	sawDecimal bool     // an ID that can only be a decimal number
+	all        []parsed // of a batch
 }
 
 // parseAll parses a batch. It returns false if later texts have to tell the form of some.
@@ -60,7 +62,7 @@ func (p *parser) parseAll(texts []string) bool {
 			known = known && p.all[i].form != ""
 		}
 	}
-	return known || p.text
+	return known || p.sawText
 }
 
 // parse reads an ID.
@@ -92,7 +94,7 @@ func (p *parser) parse(text string) (r parsed) {
 		r.id, r.err = parseHex(r.text)
 	case formInt:
 		r.id, r.err = p.parseInt(r.text)
-		p.decimal = p.decimal || r.err == nil && !isAmbiguous(r.text)
+		p.sawDecimal = p.sawDecimal || r.err == nil && !isAmbiguous(r.text)
 	case formText:
 		if p.from == formAuto {
 			r.tsid = tsidOf(r.text)
@@ -104,7 +106,7 @@ func (p *parser) parse(text string) (r parsed) {
 		}
 		r.prefix = prefixOf(r.text)
 		r.id, r.err = randflake.Parse(r.text[len(r.prefix):])
-		p.text = p.text || r.err == nil && !isDecimal(r.text)
+		p.sawText = p.sawText || r.err == nil && !isDecimal(r.text)
 	default:
 		var id snowflake.ID
 		id, r.err = radixes[r.form].parse(r.text)
@@ -113,29 +115,40 @@ func (p *parser) parse(text string) (r parsed) {
 	return r
 }
 
-// formOf returns the form of text, or "" if it is ambiguous and the other IDs so far don't tell.
+// formOf returns the form of text, or "" if it is ambiguous and the other IDs so far don't tell. The order of cases matters: the kind
+// says more than --from does.
 func (p *parser) formOf(text string) string {
-	seen := ""
-	if p.from == formAuto || p.from == formText {
-		seen = wideForm(text)
-	}
-	isTSID := tsidOf(text) != 0 && p.from == formAuto
+	wide := wideForm(text)
+	wideAllowed := p.kind == "" && (p.from == formAuto || p.from == formText)
 	switch {
-	case p.kind == kindULID && seen == "":
-		return formULID // which it is not
-	case p.kind == kindULID, p.kind == "" && seen != "":
-		return seen
-	case isTSID && (p.kind == kindSnowflake || p.kind == "" && !isText(lowered(text))):
-		return formTSID
-	case p.from == formAuto && hasHexPrefix(text):
-		return formHex
-	case p.kind == kindSnowflake && (p.from == formAuto || p.from == formText):
+	case p.kind == kindULID:
+		return cmp.Or(wide, formULID) // parse refuses what is neither
+	case p.kind == kindSnowflake && p.from == formText:
 		return formInt
+	case wideAllowed && wide != "":
+		return wide
 	case p.from != formAuto:
 		return p.from
-	case isAmbiguous(text) && p.text == p.decimal:
+	}
+	return p.narrowForm(text)
+}
+
+// narrowForm returns the form that a text of 64 bits shows by itself, or "". The order of cases matters: each takes texts that a later one
+// would read as something else.
+func (p *parser) narrowForm(text string) string {
+	tsidAllowed := p.kind == kindSnowflake || p.kind == "" && !isText(lowered(text))
+	switch {
+	case tsidAllowed && tsidOf(text) != 0:
+		return formTSID
+	case hasHexPrefix(text):
+		return formHex
+	case p.kind == kindSnowflake:
+		return formInt
+	case isAmbiguous(text) && p.sawText == p.sawDecimal:
 		return ""
-	case strings.HasPrefix(text, "-"), isDecimal(text) && (len(text) > 13 || isAmbiguous(text) && p.decimal):
+	case isAmbiguous(text) && p.sawDecimal:
+		return formInt
+	case strings.HasPrefix(text, "-"), isDecimal(text) && len(text) > 13:
 		return formInt
 	}
 	return formText
