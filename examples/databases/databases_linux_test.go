@@ -244,6 +244,58 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// TestFromUUIDs runs the statements of docs/moving.md, which give a table of UUIDs other keys, with batches of 10 rows for its 15.
+func TestFromUUIDs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/moving.md")
+	must(t, err)
+	_, section, _ := strings.Cut(string(page), "\n## From UUIDs\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var steps []string
+	for _, block := range strings.Split(section, "\n```sql\n")[1:] {
+		code, _, _ := strings.Cut(block, "```\n")
+		steps = append(steps, strings.ReplaceAll(code, "10000", "10"))
+	}
+	if len(steps) != 3 {
+		t.Fatalf("%d blocks of SQL, want what comes before the batches, a batch, and what comes after", len(steps))
+	}
+
+	programs, home := t.TempDir(), t.TempDir()
+	out, err := exec.Command("go", "build", "-o", programs, "../../cmd/randflake").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	source := postgresServer.URL()
+	psql := func(statements string) string {
+		t.Helper()
+		cmd := exec.Command("psql", "--no-psqlrc", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1", "--dbname="+source)
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "PATH="+programs+":"+os.Getenv("PATH"))
+		cmd.Stdin = strings.NewReader(statements)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", statements, err, out)
+		}
+		return string(out)
+	}
+	psql("CREATE DATABASE uuids")
+	source = strings.Replace(source, "/postgres?", "/uuids?", 1)
+	psql(`CREATE TABLE orders (id UUID PRIMARY KEY DEFAULT gen_random_uuid(), item INT);
+		CREATE TABLE lines (order_id UUID NOT NULL REFERENCES orders, item INT);
+		INSERT INTO orders (item) SELECT generate_series(1, 15);
+		INSERT INTO lines SELECT id, item FROM orders CROSS JOIN generate_series(1, 2)`)
+
+	psql(steps[0])
+	for _, want := range []string{"UPDATE 10\n", "UPDATE 5\n", "UPDATE 0\n"} {
+		if said := psql(steps[1]); !strings.Contains(said, want) {
+			t.Fatalf("a batch says %q, want %q", said, want)
+		}
+	}
+	psql(steps[2])
+	const right = `SELECT count(*), count(DISTINCT orders.id), count(uuid) FROM orders JOIN lines ON order_id = orders.id AND lines.item = orders.item`
+	if got := psql(right); got != "30|15|30\n" {
+		t.Errorf("lines that have their order, orders, and lines whose order has its UUID: %q, want 30, 15 and 30", got)
+	}
+}
+
 func TestPGX(t *testing.T) {
 	ctx := t.Context()
 	conn := connectPostgres(t)
