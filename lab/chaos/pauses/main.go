@@ -1,5 +1,9 @@
 // Command pauses measures how long processes make no IDs when a store loses data, with the limits that a space has by default.
-// README.md of chaos says how.
+//
+// On each of seven stores, all side by side, real processes that are 20 s, 150 s and 5 min old when data is lost make IDs at
+// 100 a second, and a new one starts a second later. The table has the longest time without an ID of each, beyond the floor.
+// The run fails if the youngest is without IDs for more than 68 s, if an older one is refused, if the new one has its first
+// ID after more than 70 s, or if an ID was made twice. A promotion with promotion=kept must be no loss.
 package main
 
 import (
