@@ -147,10 +147,10 @@ func (w *world) mustNotice(t told, backup state) bool {
 }
 
 // lost reports whether a value of an entry of a space is lower than what was stored there, or in a space that
-// came later.
+// came later. Of two spaces after the same number of losses either may be the later one.
 func (w *world) lost(m *meta, name, value string) bool {
 	for at, most := range w.most {
-		if at.name == name && (at.id == m.ID || at.losses > m.Losses) && lower(m, name, value, most) {
+		if at.name == name && (at.id == m.ID || at.losses >= m.Losses) && lower(m, name, value, most) {
 			return true
 		}
 	}

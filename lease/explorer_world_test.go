@@ -209,12 +209,14 @@ func (w *world) failOver() {
 	w.data.lineage = w.newLineage()
 }
 
-// loseAll loses everything. The server may come back under the same lineage.
+// loseAll loses everything. The server may come back under the same lineage. Then its stop breaks connections:
+// a swap that makes the space again, and was decided before, would land as if nothing had been lost since.
 func (w *world) loseAll() {
 	w.note("everything is gone")
 	lineage := w.newLineage()
 	if w.IntN(2) == 0 {
 		lineage = w.data.lineage
+		w.stops++
 	}
 	w.data.restore(state{map[string]string{}, lineage, 0})
 	w.late, w.hidden = nil, ""
