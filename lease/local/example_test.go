@@ -37,6 +37,6 @@ func ExampleKeep() {
 		return
 	}
 	same, err := randflake.Parse(id.String())
-	fmt.Println(len(id.String()), "characters:", same == id, err)
-	// Output: 13 characters: true <nil>
+	fmt.Println(same == id, err)
+	// Output: true <nil>
 }
