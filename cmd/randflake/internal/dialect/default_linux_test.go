@@ -393,6 +393,7 @@ func TestDefaultRefuses(t *testing.T) {
 
 // evil is what an unprivileged role creates beside the functions, for operands of all types that are almost those of pg_catalog.
 const evil = `CREATE FUNCTION own.nextval(text) RETURNS bigint LANGUAGE sql RETURN 42;
+	CREATE FUNCTION own.format(text, name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE ''evil''; END';
 	CREATE FUNCTION own.setval(text, bigint, boolean) RETURNS bigint LANGUAGE sql RETURN 42;
 	DO $$
 	DECLARE
@@ -415,11 +416,12 @@ func TestDefaultOwner(t *testing.T) {
 	m := newPostgres(t)
 	m.SetMaxOpenConns(1)
 	m.do(t, `CREATE ROLE app; CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
-		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT ALL ON SCHEMA own TO app; CREATE PUBLICATION everything FOR ALL TABLES`)
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT ALL ON SCHEMA own TO app; CREATE PUBLICATION everything FOR ALL TABLES; SET ROLE app;`+evil+`RESET ROLE`)
 	m.do(t, Text("postgres")+Default("postgres", 7)+"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
 	m.do(t, "UPDATE randflake_default SET node = 8")
-	m.do(t, `SET ROLE app;`+evil+`CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
+	m.do(t, `SET ROLE app; CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
 		SET search_path = evil, pg_catalog`)
+	m.do(t, "SELECT own.randflake_text(1), own.randflake_unsigned(-1), own.randflake_time(1, key), own.randflake_node(1, key), own.randflake_sequence(1, key) FROM own.randflake_keys(repeat('0', 32)) AS key")
 	made, err := m.ids("INSERT INTO own.ids (item) VALUES (1) RETURNING id")
 	must(t, err)
 	if f := m.cipher.Inspect(made[0]); f.Node != 8 || time.Since(f.Time).Abs() > time.Hour {

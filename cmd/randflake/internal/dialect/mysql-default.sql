@@ -25,7 +25,8 @@ CREATE EVENT randflake_second ON SCHEDULE EVERY 1 SECOND DO CALL randflake_raise
 
 CREATE FUNCTION randflake_next() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA
 BEGIN
-  -- In a statement of many rows NOW() stands still, and only SYSDATE() goes on. UUID() doesn't follow a clock that is set.
+  -- In a statement of many rows NOW() stands still, and only SYSDATE() goes on, though it goes back when summer time ends in the session's
+  -- time zone: a statement that began before is refused. UUID() has no such zone, but doesn't follow a clock that is set.
   DECLARE clock BIGINT DEFAULT UNIX_TIMESTAMP() + UNIX_TIMESTAMP(SYSDATE()) - UNIX_TIMESTAMP(NOW()) - 1730000000;
   DECLARE place BIGINT DEFAULT NEXTVAL(randflake_cursor);
   DECLARE own INT;

@@ -11,8 +11,8 @@ CREATE TABLE randflake_default (
 -- Where IDs are: second << 17 | number. It never goes back, so a clock that does makes no ID come again.
 CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
 
--- Operands have just the types that the functions and operators of pg_catalog take, so that nobody who may create some in this schema,
--- as all may in PostgreSQL 14's public, can put theirs in between and run them as the owner.
+-- Operands have just the types that the functions and operators of pg_catalog take, so that nobody who may create some in this
+-- schema, as all may in PostgreSQL 14's public, can put theirs in between and run them as the owner.
 CREATE FUNCTION randflake_next() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 AS $$
 DECLARE
@@ -58,12 +58,12 @@ DO $$
 DECLARE
   other text;
 BEGIN
-  EXECUTE format('ALTER FUNCTION randflake_next() SET search_path = pg_catalog, %I, pg_temp', current_schema());
+  EXECUTE pg_catalog.format('ALTER FUNCTION randflake_next() SET search_path = pg_catalog, %I, pg_temp', current_schema());
   FOR other IN
-    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END FROM pg_class, aclexplode(relacl)
-    WHERE oid IN ('randflake_default'::regclass, 'randflake_cursor'::regclass) AND grantee <> relowner
+    SELECT DISTINCT CASE grantee WHEN 0::oid THEN 'PUBLIC' ELSE grantee::regrole::text END FROM pg_class, aclexplode(relacl)
+    WHERE oid IN ('randflake_default'::regclass::oid, 'randflake_cursor'::regclass::oid) AND grantee <> relowner
   LOOP
-    EXECUTE format('REVOKE ALL ON randflake_default, randflake_cursor FROM %s', other);
+    EXECUTE pg_catalog.format('REVOKE ALL ON randflake_default, randflake_cursor FROM %s', other);
   END LOOP;
 END
 $$;
