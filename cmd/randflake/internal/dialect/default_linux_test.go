@@ -431,6 +431,7 @@ func TestDefaultOwner(t *testing.T) {
 		"SELECT secret FROM own.randflake_default",
 		"UPDATE own.randflake_default SET node = 9",
 		"TRUNCATE own.randflake_default",
+		"DO 'BEGIN LOCK TABLE own.randflake_default IN ROW SHARE MODE; END'",
 		"SELECT setval('own.randflake_cursor', 1)",
 		"SELECT last_value FROM own.randflake_cursor",
 	} {
@@ -441,7 +442,7 @@ func TestDefaultOwner(t *testing.T) {
 }
 
 // TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no nextval. A session whose call is cancelled
-// there keeps no lock.
+// there keeps no lock, nor does a transaction.
 func TestDefaultLocks(t *testing.T) {
 	m := newPostgres(t)
 	session, err := m.Conn(t.Context())
@@ -451,9 +452,9 @@ func TestDefaultLocks(t *testing.T) {
 	must(t, session.QueryRowContext(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
 	clock := 100 // so that there is a setval
 	for _, hold := range []string{
-		"SELECT pg_advisory_xact_lock_shared(8241990155188150635)", // setval waits for it
-		"SELECT pg_advisory_xact_lock(8241990155188150635)",        // nextval waits for it
-		"ALTER SEQUENCE randflake_cursor CACHE 1",                  // nextval waits for it, under its lock
+		"LOCK TABLE randflake_default IN ROW SHARE MODE", // setval waits for it
+		"LOCK TABLE randflake_default IN EXCLUSIVE MODE", // nextval waits for it
+		"ALTER SEQUENCE randflake_cursor CACHE 1",        // nextval waits for it, under its lock
 	} {
 		m.setClock(t, clock)
 		clock = 95 // so that there is none
@@ -475,11 +476,17 @@ func TestDefaultLocks(t *testing.T) {
 		}
 		must(t, tx.Rollback())
 		var locks int
-		must(t, m.QueryRow("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = $1", pid).Scan(&locks))
-		if locks != 0 {
-			t.Fatalf("%s: %d locks are left", hold, locks)
+		_, err = session.ExecContext(t.Context(), "BEGIN; SELECT randflake_next(); SAVEPOINT before_a_failure")
+		must(t, err)
+		_, err = session.ExecContext(t.Context(), "SELECT randflake_next() / 0")
+		if err == nil {
+			t.Error("a division by zero succeeds")
 		}
-		_, err = session.ExecContext(t.Context(), "SELECT randflake_next()")
+		must(t, m.QueryRow("SELECT count(*) FROM pg_locks WHERE relation = 'randflake_default'::regclass AND mode <> 'AccessShareLock' AND pid = $1", pid).Scan(&locks))
+		if locks != 0 {
+			t.Fatalf("%s: %d locks are left in the transaction", hold, locks)
+		}
+		_, err = session.ExecContext(t.Context(), "ROLLBACK")
 		must(t, err)
 	}
 }

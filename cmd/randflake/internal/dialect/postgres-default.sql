@@ -16,7 +16,6 @@ CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
 CREATE FUNCTION randflake_next() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 AS $$
 DECLARE
-  lock CONSTANT bigint := 8241990155188150635; -- "randflak"
   own randflake_default;
   clock bigint;
   place bigint;
@@ -27,8 +26,9 @@ BEGIN
   END IF;
   LOOP
     -- A block that fails, by its own RF000 or when it is cancelled, gives up its locks, and a sequence keeps what the block did.
+    -- Locks of a table are its owner's alone, where anybody could take advisory ones, and have all others wait.
     BEGIN
-      PERFORM pg_advisory_xact_lock_shared(lock);
+      LOCK TABLE randflake_default IN ROW SHARE MODE;
       place := nextval('randflake_cursor'::regclass);
       RAISE SQLSTATE 'RF000';
     EXCEPTION WHEN SQLSTATE 'RF000' THEN
@@ -38,7 +38,7 @@ BEGIN
 
     -- The second has passed. Nobody is in nextval under this lock, so setval can't lower what another session has raised.
     BEGIN
-      PERFORM pg_advisory_xact_lock(lock);
+      LOCK TABLE randflake_default IN EXCLUSIVE MODE;
       IF (SELECT last_value >> 17 FROM randflake_cursor) < clock THEN
         PERFORM setval('randflake_cursor'::regclass, clock << 17, false);
       END IF;
