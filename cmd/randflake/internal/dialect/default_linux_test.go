@@ -25,6 +25,7 @@ type maker struct {
 	name   string
 	secret randflake.Secret
 	cipher *randflake.Cipher
+	key    string // the column with it
 	series string // numbers from 1 to %d
 	again  string // brings the cursor to the clock's second, where a call doesn't
 	copies func(t *testing.T, from, to string)
@@ -50,7 +51,7 @@ const (
 )
 
 func newPostgres(t *testing.T) *maker {
-	m := newMaker(&maker{series: "generate_series(1, %d)", again: nothing, copies: copyPostgres, open: openPostgres, server: postgresServer})
+	m := newMaker(&maker{key: "secret", series: "generate_series(1, %d)", again: nothing, copies: copyPostgres, open: openPostgres, server: postgresServer})
 	functions := strings.Replace(Default("postgres", randflake.MaxNode), "clock_timestamp()", "clock_timestamp() + interval '1 s' * "+ahead, 1)
 	m.DB = m.open(t, m.name, clockTable+Text("postgres")+functions+"INSERT INTO randflake_default (secret) VALUES ('"+m.secret.Hex()+"');"+
 		"CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int)")
@@ -58,9 +59,8 @@ func newPostgres(t *testing.T) *maker {
 }
 
 func newMariaDB(t *testing.T) *maker {
-	m := newMaker(&maker{series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, open: openMariaDB, server: mariaDB})
-	functions := strings.Replace(Default("mysql", randflake.MaxNode), "UNIX_TIMESTAMP()", ahead+" + UNIX_TIMESTAMP()", 1)
-	functions = strings.Replace(functions, "DIV 10000000;", "DIV 10000000 + "+ahead+";", 1)
+	m := newMaker(&maker{key: "round_keys", series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, open: openMariaDB, server: mariaDB})
+	functions := strings.ReplaceAll(Default("mysql", randflake.MaxNode), "UNIX_TIMESTAMP()", ahead+" + UNIX_TIMESTAMP()")
 	m.DB = m.open(t, m.name, clockTable+Text("mysql")+functions+"INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('"+m.secret.Hex()+"'));"+
 		"CREATE TABLE ids (id BIGINT, item INT);"+
 		"CREATE TRIGGER row_ids BEFORE INSERT ON ids FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next())")
@@ -284,10 +284,12 @@ func TestDefaultClock(t *testing.T) {
 		}
 		wantUnique(t, all)
 
-		// A server whose event does not run.
+		// The caller's time doesn't matter to MariaDB, and only that of a server whose event does not run.
 		if m.again == nothing {
 			return
 		}
+		_, err = mariaDB.Do("USE " + m.name + "; UPDATE test_clock SET ahead = " + fmt.Sprint(newest) + "; CALL randflake_raise(); SET timestamp = 2000000000; SELECT randflake_next()")
+		must(t, err)
 		m.do(t, fmt.Sprintf("UPDATE test_clock SET ahead = %d", newest+3600))
 		_, err = m.next(1)
 		if err == nil || !strings.Contains(err.Error(), "event_scheduler") {
@@ -372,7 +374,8 @@ func TestDefaultCopies(t *testing.T) {
 func TestDefaultRefuses(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
 		for _, statement := range []string{
-			"INSERT INTO randflake_default SELECT * FROM randflake_default",
+			"INSERT INTO randflake_default (one_row, " + m.key + ") SELECT FALSE, " + m.key + " FROM randflake_default",
+			"INSERT INTO randflake_default (" + m.key + ") SELECT " + m.key + " FROM randflake_default",
 			"UPDATE randflake_default SET node = 131072",
 			"UPDATE randflake_default SET node = -1",
 		} {
@@ -388,25 +391,47 @@ func TestDefaultRefuses(t *testing.T) {
 	})
 }
 
+// evil is what an unprivileged role creates beside the functions, for operands of all types that are almost those of pg_catalog.
+const evil = `CREATE FUNCTION own.nextval(text) RETURNS bigint LANGUAGE sql RETURN 42;
+	CREATE FUNCTION own.format(text, name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE ''evil''; END';
+	CREATE FUNCTION own.setval(text, bigint, boolean) RETURNS bigint LANGUAGE sql RETURN 42;
+	DO $$
+	DECLARE
+	  a text; b text; operator text;
+	BEGIN
+	  FOREACH a IN ARRAY '{smallint,int,bigint,numeric,oid,text}'::text[] LOOP
+	    FOREACH b IN ARRAY '{smallint,int,bigint,numeric,oid,text}'::text[] LOOP
+	      EXECUTE format('CREATE FUNCTION own.evil(a %s, b %s) RETURNS bigint LANGUAGE plpgsql AS ''BEGIN RAISE ''''evil''''; END''', a, b);
+	      FOREACH operator IN ARRAY '{+,-,*,/,&,|,#,<<,>>,=,<,>,<=,>=}'::text[] LOOP
+	        EXECUTE format('CREATE OPERATOR own.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = own.evil)', operator, a, b);
+	      END LOOP;
+	    END LOOP;
+	  END LOOP;
+	END
+	$$;`
+
 // TestDefaultOwner: who inserts rows in PostgreSQL can't read the key nor lower the cursor, even where owners give everything away, and
-// whose functions come first in the caller's search_path doesn't matter.
+// whose functions come first in the caller's search_path, or in this schema fit best, doesn't matter.
 func TestDefaultOwner(t *testing.T) {
 	m := newPostgres(t)
 	m.SetMaxOpenConns(1)
 	m.do(t, `CREATE ROLE app; CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
-		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT USAGE ON SCHEMA own TO app`)
+		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT ALL ON SCHEMA own TO app; CREATE PUBLICATION everything FOR ALL TABLES; SET ROLE app;`+evil+`RESET ROLE`)
 	m.do(t, Text("postgres")+Default("postgres", 7)+"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
+	m.do(t, "UPDATE randflake_default SET node = 8")
 	m.do(t, `SET ROLE app; CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
 		SET search_path = evil, pg_catalog`)
+	m.do(t, "SELECT own.randflake_text(1), own.randflake_unsigned(-1), own.randflake_time(1, key), own.randflake_node(1, key), own.randflake_sequence(1, key) FROM own.randflake_keys(repeat('0', 32)) AS key")
 	made, err := m.ids("INSERT INTO own.ids (item) VALUES (1) RETURNING id")
 	must(t, err)
-	if f := m.cipher.Inspect(made[0]); f.Node != 7 || time.Since(f.Time).Abs() > time.Hour {
+	if f := m.cipher.Inspect(made[0]); f.Node != 8 || time.Since(f.Time).Abs() > time.Hour {
 		t.Errorf("%v is %+v", made[0], f)
 	}
 	for _, statement := range []string{
 		"SELECT secret FROM own.randflake_default",
-		"UPDATE own.randflake_default SET node = 8",
+		"UPDATE own.randflake_default SET node = 9",
 		"TRUNCATE own.randflake_default",
+		"DO 'BEGIN LOCK TABLE own.randflake_default IN ROW SHARE MODE; END'",
 		"SELECT setval('own.randflake_cursor', 1)",
 		"SELECT last_value FROM own.randflake_cursor",
 	} {
@@ -417,7 +442,7 @@ func TestDefaultOwner(t *testing.T) {
 }
 
 // TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no nextval. A session whose call is cancelled
-// there keeps no lock.
+// there keeps no lock, nor does a transaction.
 func TestDefaultLocks(t *testing.T) {
 	m := newPostgres(t)
 	session, err := m.Conn(t.Context())
@@ -427,9 +452,9 @@ func TestDefaultLocks(t *testing.T) {
 	must(t, session.QueryRowContext(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
 	clock := 100 // so that there is a setval
 	for _, hold := range []string{
-		"SELECT pg_advisory_xact_lock_shared(8241990155188150635)", // setval waits for it
-		"SELECT pg_advisory_xact_lock(8241990155188150635)",        // nextval waits for it
-		"ALTER SEQUENCE randflake_cursor CACHE 1",                  // nextval waits for it, under its lock
+		"LOCK TABLE randflake_default IN ROW SHARE MODE", // setval waits for it
+		"LOCK TABLE randflake_default IN EXCLUSIVE MODE", // nextval waits for it
+		"ALTER SEQUENCE randflake_cursor CACHE 1",        // nextval waits for it, under its lock
 	} {
 		m.setClock(t, clock)
 		clock = 95 // so that there is none
@@ -451,11 +476,17 @@ func TestDefaultLocks(t *testing.T) {
 		}
 		must(t, tx.Rollback())
 		var locks int
-		must(t, m.QueryRow("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = $1", pid).Scan(&locks))
-		if locks != 0 {
-			t.Fatalf("%s: %d locks are left", hold, locks)
+		_, err = session.ExecContext(t.Context(), "BEGIN; SELECT randflake_next(); SAVEPOINT before_a_failure")
+		must(t, err)
+		_, err = session.ExecContext(t.Context(), "SELECT randflake_next() / 0")
+		if err == nil {
+			t.Error("a division by zero succeeds")
 		}
-		_, err = session.ExecContext(t.Context(), "SELECT randflake_next()")
+		must(t, m.QueryRow("SELECT count(*) FROM pg_locks WHERE relation = 'randflake_default'::regclass AND mode <> 'AccessShareLock' AND pid = $1", pid).Scan(&locks))
+		if locks != 0 {
+			t.Fatalf("%s: %d locks are left in the transaction", hold, locks)
+		}
+		_, err = session.ExecContext(t.Context(), "ROLLBACK")
 		must(t, err)
 	}
 }

@@ -15,7 +15,8 @@ CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
 
 DELIMITER //
 -- Brings the cursor to the present second. SETVAL never lowers it. It takes only digits, and functions and triggers can't write its text.
-CREATE PROCEDURE randflake_raise() MODIFIES SQL DATA
+-- SET timestamp makes the time of a caller any, so it is only for those who may write the cursor.
+CREATE PROCEDURE randflake_raise() MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
   DECLARE clock BIGINT DEFAULT UNIX_TIMESTAMP() - 1730000000;
   EXECUTE IMMEDIATE CONCAT('DO SETVAL(randflake_cursor, ', clock << 17, ', 0)');
@@ -24,10 +25,9 @@ CREATE EVENT randflake_second ON SCHEDULE EVERY 1 SECOND DO CALL randflake_raise
 
 CREATE FUNCTION randflake_next() RETURNS BIGINT NOT DETERMINISTIC READS SQL DATA
 BEGIN
-  -- In a statement of many rows NOW() stands still, and SYSDATE() goes back with summer time. A UUID of version 1 has the present UTC.
-  DECLARE present CHAR(36) DEFAULT UUID();
-  DECLARE ticks BIGINT UNSIGNED DEFAULT CONV(CONCAT(SUBSTR(present, 16, 3), SUBSTR(present, 10, 4), LEFT(present, 8)), 16, 10);
-  DECLARE clock BIGINT DEFAULT (ticks - 139492928000000000) DIV 10000000;
+  -- In a statement of many rows NOW() stands still, and only SYSDATE() goes on, though it goes back when summer time ends in the session's
+  -- time zone: a statement that began before is refused. UUID() has no such zone, but doesn't follow a clock that is set.
+  DECLARE clock BIGINT DEFAULT UNIX_TIMESTAMP() + UNIX_TIMESTAMP(SYSDATE()) - UNIX_TIMESTAMP(NOW()) - 1730000000;
   DECLARE place BIGINT DEFAULT NEXTVAL(randflake_cursor);
   DECLARE own INT;
   DECLARE k VARCHAR(660) CHARACTER SET ascii;

@@ -2,19 +2,20 @@
 -- IDs as a column's default, id bigint PRIMARY KEY DEFAULT randflake_next(), under a node that nobody else has. The owner gives the
 -- secret once: \copy randflake_default (secret) FROM 'secret'
 CREATE TABLE randflake_default (
+  one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row), -- a key, as publications of all tables want one
   node int NOT NULL DEFAULT {{node}} CHECK (node BETWEEN 0 AND 131071),
   secret text NOT NULL,
   keys bigint[] GENERATED ALWAYS AS (randflake_keys(secret)) STORED
 );
-CREATE UNIQUE INDEX randflake_default_is_one_row ON randflake_default ((true));
 
 -- Where IDs are: second << 17 | number. It never goes back, so a clock that does makes no ID come again.
 CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
 
+-- Operands have just the types that the functions and operators of pg_catalog take, so that nobody who may create some in this
+-- schema, as all may in PostgreSQL 14's public, can put theirs in between and run them as the owner.
 CREATE FUNCTION randflake_next() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 AS $$
 DECLARE
-  lock CONSTANT bigint := 8241990155188150635; -- "randflak"
   own randflake_default;
   clock bigint;
   place bigint;
@@ -24,28 +25,31 @@ BEGIN
     RAISE 'randflake: no secret: copy it into randflake_default' USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
   LOOP
-    clock := floor(extract(epoch FROM clock_timestamp())) - 1730000000;
-    PERFORM pg_advisory_lock_shared(lock);
-    place := nextval('randflake_cursor');
-    PERFORM pg_advisory_unlock_shared(lock);
+    -- A block that fails, by its own RF000 or when it is cancelled, gives up its locks, and a sequence keeps what the block did.
+    -- Locks of a table are its owner's alone, where anybody could take advisory ones, and have all others wait.
+    BEGIN
+      LOCK TABLE randflake_default IN ROW SHARE MODE;
+      place := nextval('randflake_cursor'::regclass);
+      RAISE SQLSTATE 'RF000';
+    EXCEPTION WHEN SQLSTATE 'RF000' THEN
+    END;
+    clock := floor(extract(epoch FROM clock_timestamp()))::bigint - 1730000000;
     EXIT WHEN (place >> 17) >= clock;
 
     -- The second has passed. Nobody is in nextval under this lock, so setval can't lower what another session has raised.
-    PERFORM pg_advisory_lock(lock);
-    IF (SELECT last_value >> 17 FROM randflake_cursor) < clock THEN
-      PERFORM setval('randflake_cursor', clock << 17, false);
-    END IF;
-    PERFORM pg_advisory_unlock(lock);
+    BEGIN
+      LOCK TABLE randflake_default IN EXCLUSIVE MODE;
+      IF (SELECT last_value >> 17 FROM randflake_cursor) < clock THEN
+        PERFORM setval('randflake_cursor'::regclass, clock << 17, false);
+      END IF;
+      RAISE SQLSTATE 'RF000';
+    EXCEPTION WHEN SQLSTATE 'RF000' THEN
+    END;
   END LOOP;
   IF (place >> 17) > clock + 10 THEN
     RAISE 'randflake: the clock is % seconds behind the newest ID', (place >> 17) - clock USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
-  RETURN randflake_mask(((place >> 17) << 34) | (own.node::bigint << 17) | (place & 131071), own.keys);
-EXCEPTION WHEN query_canceled OR others THEN
-  -- These locks are the session's, and would stay. OTHERS is all but query_canceled.
-  PERFORM CASE mode WHEN 'ShareLock' THEN pg_advisory_unlock_shared(lock) ELSE pg_advisory_unlock(lock) END
-    FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND ((classid::bigint << 32) | objid::bigint) = lock AND objsubid = 1;
-  RAISE;
+  RETURN randflake_mask(((place >> 17) << 34) | (own.node::bigint << 17) | (place & 131071::bigint), own.keys);
 END
 $$;
 
@@ -54,12 +58,12 @@ DO $$
 DECLARE
   other text;
 BEGIN
-  EXECUTE format('ALTER FUNCTION randflake_next() SET search_path = pg_catalog, %I, pg_temp', current_schema());
+  EXECUTE pg_catalog.format('ALTER FUNCTION randflake_next() SET search_path = pg_catalog, %I, pg_temp', current_schema());
   FOR other IN
-    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END FROM pg_class, aclexplode(relacl)
-    WHERE oid IN ('randflake_default'::regclass, 'randflake_cursor'::regclass) AND grantee <> relowner
+    SELECT DISTINCT CASE grantee WHEN 0::oid THEN 'PUBLIC' ELSE grantee::regrole::text END FROM pg_class, aclexplode(relacl)
+    WHERE oid IN ('randflake_default'::regclass::oid, 'randflake_cursor'::regclass::oid) AND grantee <> relowner
   LOOP
-    EXECUTE format('REVOKE ALL ON randflake_default, randflake_cursor FROM %s', other);
+    EXECUTE pg_catalog.format('REVOKE ALL ON randflake_default, randflake_cursor FROM %s', other);
   END LOOP;
 END
 $$;

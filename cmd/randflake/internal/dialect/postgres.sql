@@ -1,5 +1,5 @@
 -- Randflake IDs in PostgreSQL, from 14: bodies after RETURN and the search_path keep other schemas' functions and
--- operators out. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
+-- operators out, and operands of just pg_catalog's types those that others have put into this schema. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
 
 -- The round keys of a secret with 32 hexadecimal digits.
 CREATE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -69,17 +69,17 @@ $$;
 
 -- When, where and as which of its second a Randflake ID was made.
 CREATE FUNCTION randflake_time(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN to_timestamp(1730000000 + (randflake_unmask(id, key) >> 34 & 1073741823));
+RETURN to_timestamp((1730000000 + (randflake_unmask(id, key) >> 34 & 1073741823::bigint))::float8);
 CREATE FUNCTION randflake_node(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (randflake_unmask(id, key) >> 17 & 131071)::int;
+RETURN (randflake_unmask(id, key) >> 17 & 131071::bigint)::int;
 CREATE FUNCTION randflake_sequence(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (randflake_unmask(id, key) & 131071)::int;
+RETURN (randflake_unmask(id, key) & 131071::bigint)::int;
 
 -- PostgreSQL: a BIGINT's text form, as randflake.ID has it.
 CREATE FUNCTION randflake_text(id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
   SELECT coalesce(nullif(ltrim(string_agg(substr('0123456789abcdefghijklmnopqrstuv',
-           ((id >> 5 * digit) & CASE digit WHEN 12 THEN 15 ELSE 31 END)::int + 1, 1), '' ORDER BY digit DESC), '0'), ''), '0')
+           ((id >> 5 * digit) & CASE digit WHEN 12 THEN 15::bigint ELSE 31 END)::int + 1, 1), '' ORDER BY digit DESC), '0'), ''), '0')
   FROM generate_series(0, 12) AS digit
 );
 
@@ -99,4 +99,4 @@ $$;
 
 -- The decimal number without a sign that some show.
 CREATE FUNCTION randflake_unsigned(id bigint) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE WHEN id < 0 THEN 18446744073709551616 + id ELSE id END;
+RETURN CASE WHEN id < 0 THEN 18446744073709551616 + id::numeric ELSE id END;
