@@ -71,7 +71,7 @@ func (p *plan) last(now time.Time) int64 {
 	return last
 }
 
-// wanted returns the first row of windows up to last that are to be asked for now.
+// wanted returns the first consecutive windows, up to last, that the next take should ask for.
 func (p *plan) wanted(now time.Time, last int64) (from, to int64, found bool) {
 	from = p.limits.WindowOf(now)
 	for from <= last && !p.isWanted(from, now) {

@@ -41,7 +41,7 @@ func (p *Pending[Lease]) Add(first, end int64, lease Lease) {
 // Clear removes all leases.
 func (p *Pending[Lease]) Clear() { p.terms = nil }
 
-// Take removes and returns a lease for now, and removes those that are over. If there is no lease for now, all
+// Take removes and returns a lease of the present moment, and removes those that are over. If there is none, all
 // stay, as the clock may be wrong.
 func (p *Pending[Lease]) Take(now int64) (lease Lease, ok bool) {
 	i := slices.IndexFunc(p.terms, func(t term[Lease]) bool { return t.first <= now && now < t.end })

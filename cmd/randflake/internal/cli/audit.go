@@ -79,7 +79,7 @@ type audit struct {
 	wide     bool     // IDs of 128 bits
 }
 
-// longestRow is that of CSV, in bytes, in which columns behind the first can be long.
+// longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
 
 // readLines reads all lines. Those that later ones explain are parsed again at the end.
@@ -161,9 +161,9 @@ func (a *audit) choose() {
 	}
 }
 
-const samples = 9 // IDs by which a way to read all of them is judged
+const samples = 9 // how many IDs are read to choose the layout of all
 
-// try takes a way to read IDs by which the samples, from the lowest to the highest, are of the past, and the newest so far.
+// try chooses a way to read IDs if it dates all samples in the past, and the newest of them later than the ways before.
 func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
 	first, last := epoch.AddDate(0, 1, 0).UnixMilli(), a.now().Add(clockSkew).UnixMilli() // small numbers are times soon after the epoch
 	newest := int64(0)

@@ -285,7 +285,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestNull: what databases and jq write where there is no ID is none, though it is the text of one.
+// TestNull: databases and jq write null where there is no ID. It is refused, though it is also the text of an ID.
 func TestNull(t *testing.T) {
 	isolate(t)
 	for _, text := range []string{"null", "NULL"} {
