@@ -105,7 +105,7 @@ func move(t *testing.T, from, to string, into time.Duration) {
 
 	old := f.start(from, "old")
 	f.count(old, 1)
-	f.run(5*time.Minute+into, old)
+	f.run(6*time.Minute+into, old)
 	grown := f.start(from, "grown")
 	f.run(85*time.Second, old, grown)
 	young := f.start(from, "young")
