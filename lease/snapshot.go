@@ -22,6 +22,7 @@ type snapshot struct {
 	answered time.Time // by the same clock, after the call
 	known    known     // before the call, without values
 	last     []byte    // known value of the record, before the call
+	leases   []byte    // known value of the leases, before the call
 }
 
 // A record is an entry of a space beside meta.
@@ -30,9 +31,9 @@ type record struct {
 	wentBack wentBack
 }
 
-const metaEntry, leasesEntry = "meta", "leases"
+const metaEntry = "meta"
 
-var leases = record{leasesEntry, takenNodesWentBack}
+var leases = record{"leases", takenNodesWentBack}
 
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	seen := s.newSnapshot(r)
@@ -76,7 +77,13 @@ func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) 
 func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := &snapshot{record: r, asked: s.now(), known: s.known, last: s.known.values[r.name]}
+	seen := &snapshot{
+		record: r,
+		asked:  s.now(),
+		known:  s.known,
+		last:   s.known.values[r.name],
+		leases: s.known.values[leases.name],
+	}
 	seen.known.values = nil // they change
 	return seen
 }
