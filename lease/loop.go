@@ -24,13 +24,10 @@ type loop struct {
 
 	// Only the goroutine of run uses these.
 	plan    *plan
-	end     time.Time     // of the last lease; zero before there is one
-	stopped time.Time     // since when no ID can be made; zero while they can
-	failing bool          // the last take failed
 	backoff time.Duration // the longest pause before the next try
 
 	mu     sync.Mutex
-	status Status
+	status Status // that goroutine alone changes it
 }
 
 // How long a try may take, and a pause between two tries that fail. If less than enough is left until IDs
@@ -49,6 +46,9 @@ var errLate = errors.New("lease: windows ended while nodes of them were taken: "
 	"this process was paused, or the store is slower than windows are long")
 
 func newLoop(source Source, s settings) *loop {
+	if s.clock == nil {
+		s.clock = time.Now
+	}
 	return &loop{
 		source:   source,
 		settings: s,
@@ -232,7 +232,7 @@ func (l *loop) take(ctx context.Context, from, to int64) ([]randflake.Lease, err
 
 // isUrgent reports whether IDs have ended or are about to. Before the first lease it returns false.
 func (l *loop) isUrgent() bool {
-	return !l.end.IsZero() && l.plan.left(l.clock()) < enough
+	return !l.status.End.IsZero() && l.plan.left(l.clock()) < enough
 }
 
 // add gives the generator a lease.
