@@ -27,12 +27,8 @@ func parseLocation(name string) (Location, error) {
 	switch {
 	case found && scheme == "file":
 		return inDirectory(rest)
-	case found && scheme == "sqlite":
-		return inFile(rest)
-	case found && scheme == "kubernetes":
-		return Location{URL: "kubernetes:" + rest}, storeurl.CheckURL(rest)
 	case found && driverOf(scheme) != nil:
-		return onServer(scheme, rest)
+		return atURL(scheme, rest)
 	case len(scheme) > 1 && strings.Trim(scheme, schemeLetters) == "" && strings.HasPrefix(rest, "//"):
 		return Location{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(Schemes(), ", "))
 	}
@@ -47,24 +43,18 @@ func inDirectory(rest string) (Location, error) {
 	return Location{Dir: dir}, nil
 }
 
-func inFile(rest string) (Location, error) {
-	name := strings.TrimPrefix(rest, "//")
-	if name == "" || name != rest && name[0] != '/' {
+func atURL(scheme, rest string) (Location, error) {
+	name, full := strings.CutPrefix(rest, "//")
+	switch {
+	case scheme == "kubernetes": // its engine says what it wants
+	case scheme == "sqlite" && (name == "" || full && name[0] != '/'):
 		return Location{}, errors.New("store sqlite:...: want sqlite:FILE, or sqlite:// and a full name")
-	}
-	if err := storeurl.CheckURL(rest); err != nil {
-		return Location{}, fmt.Errorf("store sqlite:...: %w", err)
-	}
-	return Location{URL: "sqlite:" + rest}, nil
-}
-
-func onServer(scheme, rest string) (Location, error) {
-	if !strings.HasPrefix(rest, "//") || rest == "//" {
+	case scheme != "sqlite" && (name == "" || !full):
 		return Location{}, fmt.Errorf("store %s: want %s://HOST... for a server, file:DIR for a directory", scheme, scheme)
 	}
 	url := scheme + ":" + rest
 	if err := storeurl.CheckURL(url); err != nil {
-		return Location{}, fmt.Errorf("store %s://...: %w", scheme, err)
+		return Location{}, fmt.Errorf("store %s:...: %w", scheme, err)
 	}
 	return Location{URL: url}, nil
 }
