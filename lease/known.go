@@ -91,7 +91,7 @@ func (s *Space) learn(after *snapshot) {
 	k := &s.known
 	if k.meta == nil || k.meta.ID != after.meta.ID {
 		if k.meta != nil && k.meta.Losses >= after.meta.Losses {
-			return // the floor was set meanwhile
+			return // the swap was decided before a loss that this handle has noted since
 		}
 		*k = known{meta: after.meta, values: map[string][]byte{}}
 	}

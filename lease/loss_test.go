@@ -407,6 +407,24 @@ func TestLossRemembered(t *testing.T) {
 	w.wantFloor(1)
 }
 
+// TestLossRememberedByNewHandle: the answer to the first swap of a handle arrives after another call has seen a
+// loss that could not be noted.
+func TestLossRememberedByNewHandle(t *testing.T) {
+	w := newTrial(t, false)
+	w.arrives = once(isSwap, func() {
+		first := w.data.lineage
+		w.data.lineage = "second"
+		w.moment = once(second(isRead), func() { w.away = true })
+		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, errAway) {
+			t.Fatal(err)
+		}
+		w.away = false
+		w.data.lineage = first
+	})
+	w.take(w.a, 0, 1)
+	w.wantFloor(1)
+}
+
 // TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor
 // is not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not
 // count.
@@ -561,28 +579,6 @@ func TestLossWithoutClock(t *testing.T) {
 	w.data.restore(state{map[string]string{}, "first", 0})
 	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) || len(w.data.data) != 0 {
 		t.Errorf("where nothing is left: %v, %v, want ErrClock, and nothing", err, w.data.data)
-	}
-}
-
-// TestMarkRemembered: who retired a space, or saw that it is, finds that all data are gone, and makes it anew
-// as a retired one.
-func TestMarkRemembered(t *testing.T) {
-	for what, story := range map[string]func(w *trial){
-		"it retired the space": func(w *trial) { w.must(w.a.Retire(t.Context())) },
-		"it saw the mark before the answer to an earlier take": func(w *trial) {
-			w.arrives = once(isSwap, func() {
-				w.must(w.b.Retire(t.Context()))
-				takeWindow(t.Context(), w.a, w.present, 1)
-			})
-			w.take(w.a, 0, 1)
-		},
-	} {
-		w := newTrial(t, false)
-		story(w)
-		w.data.restore(state{map[string]string{}, "second", 0})
-		if l, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrRetired) {
-			t.Errorf("%s: %v, %v, want ErrRetired", what, l, err)
-		}
 	}
 }
 
