@@ -43,7 +43,7 @@ func (s *snapshot) loss() string {
 		return "the space is older than the last loss, or was made anew"
 	case s.Position != 0 && s.Position < least:
 		return fmt.Sprintf("the data went back from position %d to %d", s.known.position, s.Position)
-	case s.older(s.last, found):
+	case s.older(s.known.values[s.record.name], found):
 		return s.record.name + " went back"
 	}
 	return ""
@@ -57,7 +57,7 @@ func (s *snapshot) floorCovers() bool {
 	if s.meta.Losses <= before.Losses || s.meta.Floor < before.Floor {
 		return false
 	}
-	taken, err := decodeTakenNodes(s.leases)
+	taken, err := decodeTakenNodes(s.known.values[leases.name])
 	return err == nil && s.meta.Floor > taken.newest(s.reach(s.meta)+1)
 }
 
@@ -100,7 +100,7 @@ func (s *Space) learn(after *snapshot) {
 
 	name := after.record.name
 	last := k.values[name]
-	unchanged := bytes.Equal(last, after.last) // since before the swap
+	unchanged := bytes.Equal(last, after.known.values[name]) // since before the swap
 	if unchanged || !after.older(last, after.value) {
 		k.values[name] = after.value
 	}

@@ -18,9 +18,9 @@ type loop struct {
 	source Source
 	queue  handover.Queue[randflake.Lease] // the generator's
 	settings
-	wake chan struct{}
-	stop context.CancelFunc
-	done chan struct{}
+	wake    chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
 
 	// Only the goroutine of run uses these.
 	plan    *plan
@@ -53,7 +53,6 @@ func newLoop(source Source, s settings) *loop {
 		source:   source,
 		settings: s,
 		wake:     make(chan struct{}, 1),
-		done:     make(chan struct{}),
 		plan:     newPlan(source.Limits(), s.outage, s.clock()),
 	}
 }
@@ -98,12 +97,12 @@ func (l *loop) start(ctx context.Context, queue handover.Queue[randflake.Lease],
 	pause := l.step(ctx)
 	background, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	go l.run(background, pause)
+	l.running.Go(func() { l.run(background, pause) })
 }
 
 func (l *loop) close() {
 	l.stop()
-	<-l.done
+	l.running.Wait()
 }
 
 // wakeUp makes the loop try now. It returns at once and is safe for concurrent use.
@@ -115,7 +114,6 @@ func (l *loop) wakeUp() {
 }
 
 func (l *loop) run(ctx context.Context, pause time.Duration) {
-	defer close(l.done)
 	for l.wait(ctx, pause) {
 		pause = l.step(ctx)
 	}

@@ -20,9 +20,7 @@ type snapshot struct {
 	replaced []byte    // value of the record before, if it was swapped
 	asked    time.Time // by the process's clock, before the call
 	answered time.Time // by the same clock, after the call
-	known    known     // before the call, without values
-	last     []byte    // known value of the record, before the call
-	leases   []byte    // known value of the leases, before the call
+	known    known     // before the call, with the values of this record and of the leases alone
 }
 
 // A record is an entry of a space beside meta.
@@ -77,14 +75,11 @@ func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) 
 func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := &snapshot{
-		record: r,
-		asked:  s.now(),
-		known:  s.known,
-		last:   s.known.values[r.name],
-		leases: s.known.values[leases.name],
+	seen := &snapshot{record: r, asked: s.now(), known: s.known}
+	seen.known.values = map[string][]byte{}
+	for _, name := range []string{r.name, leases.name} {
+		seen.known.values[name] = s.known.values[name]
 	}
-	seen.known.values = nil // they change
 	return seen
 }
 

@@ -73,7 +73,7 @@ var bugs = []bug{
 	{
 		name:  "a value that went back ignored",
 		file:  "lease/known.go",
-		right: "case s.older(s.last, found):",
+		right: "case s.older(s.known.values[s.record.name], found):",
 		wrong: "case found == nil:",
 		test:  lossesBlind, schedules: 1000,
 	},
