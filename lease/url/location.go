@@ -35,21 +35,28 @@ func parseLocation(name string) (Location, error) {
 	return byPlainName(name)
 }
 
+// pathIn returns the path in what follows a scheme: any path, or // and a full one.
+func pathIn(rest string) (path string, found bool) {
+	path, full := strings.CutPrefix(rest, "//")
+	return path, path != "" && (!full || path[0] == '/')
+}
+
 func inDirectory(rest string) (Location, error) {
-	dir := strings.TrimPrefix(rest, "//")
-	if dir == "" || dir != rest && dir[0] != '/' {
+	dir, found := pathIn(rest)
+	if !found {
 		return Location{}, errors.New("store file:...: want file:DIR, or file:// and a full name")
 	}
 	return Location{Dir: dir}, nil
 }
 
 func atURL(scheme, rest string) (Location, error) {
-	name, full := strings.CutPrefix(rest, "//")
+	_, isFile := pathIn(rest)
+	isServer := strings.HasPrefix(rest, "//") && rest != "//"
 	switch {
 	case scheme == "kubernetes": // its engine says what it wants
-	case scheme == "sqlite" && (name == "" || full && name[0] != '/'):
+	case scheme == "sqlite" && !isFile:
 		return Location{}, errors.New("store sqlite:...: want sqlite:FILE, or sqlite:// and a full name")
-	case scheme != "sqlite" && (name == "" || !full):
+	case scheme != "sqlite" && !isServer:
 		return Location{}, fmt.Errorf("store %s: want %s://HOST... for a server, file:DIR for a directory", scheme, scheme)
 	}
 	url := scheme + ":" + rest
