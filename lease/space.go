@@ -99,6 +99,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		now:      config.Clock,
 		pause:    sleep,
 		maxSteps: maxSteps,
+		known:    known{values: map[string][]byte{}},
 	}
 	if s.now == nil {
 		s.now = time.Now
