@@ -366,6 +366,37 @@ func TestMoveCounters(t *testing.T) {
 	}
 }
 
+// TestMoveBack: a move is killed at any call, and an older copy of the old space is back without its mark, and
+// gives numbers, before the move is run again. None of them is given once more.
+func TestMoveBack(t *testing.T) {
+	stopped := 0
+	for ; ; stopped++ {
+		w := newRemoval(t, Limits{})
+		backup := w.from.snapshot()
+		w.move(&fuse{last: stopped + 1, after: true}, "s")
+		if w.to.data["s/meta"] != "" {
+			break // then it must never be back
+		}
+		w.from.restore(backup)
+		w.must(w.old.ReportLoss(t.Context(), "restored"))
+		w.must(w.old.SetCounter(t.Context(), "a", 10))
+		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 5)
+		w.must(err)
+		s, err := w.move(never(), "s")
+		w.must(err)
+		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
+		if err != nil || run.First != 15 {
+			t.Errorf("killed at call %d: %+v, %v, want number 15", stopped+1, run, err)
+		}
+		if c, err := s.Counter(t.Context(), "b"); err != nil || !c.Lost {
+			t.Errorf("killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
+		}
+	}
+	if stopped < 10 {
+		t.Errorf("a move makes the space at call %d: some were not counted", stopped+1)
+	}
+}
+
 // TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or
 // without the mark.
 func TestMoveLoss(t *testing.T) {
