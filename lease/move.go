@@ -157,6 +157,7 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 
 	m := *last.meta
 	m.ID = m.Retired // the same in each attempt, for the counters
+	m.Losses++       // for a program whose name of the old store leads here now, it is a loss that was noted
 	m.From = m.Retired
 	m.Retired = ""
 	m.Successor = ""

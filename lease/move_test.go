@@ -397,6 +397,31 @@ func TestMoveBack(t *testing.T) {
 	}
 }
 
+// TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
+// there as if it had been told. It costs the new space nothing, whether it has seen the mark or not.
+func TestMoveAddress(t *testing.T) {
+	for _, saw := range []bool{true, false} {
+		w := newRemoval(t, Limits{})
+		p := open(t, conn{memory: w.from}, w.clock)
+		present := p.Limits().WindowOf(noon)
+		_, err := p.Take(t.Context(), present, present+5, 1)
+		w.must(err)
+		w.must(errorOf(w.move(never(), "s")))
+		if saw {
+			wantRetired(t, p)
+		}
+		w.from.restore(w.to.snapshot())
+		w.now = noon.Add(2 * time.Minute)
+		if l, err := takeWindow(t.Context(), p, present+2, 1); err != nil || l.FirstNode < p.Limits().mainNodes() {
+			t.Errorf("saw the mark: %v: %+v, %v, want a lease of the reserve", saw, l, err)
+		}
+		if run, err := p.TakeNumbers(t.Context(), "a", Period{}, 1); err != nil || run.First != 10 {
+			t.Errorf("saw the mark: %v: %+v, %v, want number 10", saw, run, err)
+		}
+		w.wantMark(false)
+	}
+}
+
 // TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or
 // without the mark.
 func TestMoveLoss(t *testing.T) {

@@ -320,6 +320,13 @@ var bugs = []bug{
 		wrong: "if true {",
 		test:  "^TestMove",
 	},
+	{
+		name:  "a move taken for a loss that was not noted",
+		file:  "lease/move.go",
+		right: "	m.Losses++ ",
+		wrong: "	// ",
+		test:  "^TestMove",
+	},
 
 	// Counters after a loss.
 	{
