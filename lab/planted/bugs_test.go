@@ -313,6 +313,20 @@ var bugs = []bug{
 		wrong: "	m.Retired = \"\"\n	if false {\n",
 		test:  "^TestMove",
 	},
+	{
+		name:  "a counter of an earlier attempt to move",
+		file:  "lease/move.go",
+		right: "if there.Swapped || there.meta != nil {",
+		wrong: "if true {",
+		test:  "^TestMove",
+	},
+	{
+		name:  "a move taken for a loss that was not noted",
+		file:  "lease/move.go",
+		right: "	m.Losses++ ",
+		wrong: "	// ",
+		test:  "^TestMove",
+	},
 
 	// Counters after a loss.
 	{
