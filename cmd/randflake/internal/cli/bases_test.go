@@ -25,9 +25,9 @@ type baseForm struct {
 func (f baseForm) text(id snowflake.ID) string { return string(f.append(nil, id)) }
 
 var baseForms = []baseForm{
-	{"32", "0123456789abcdefghijklmnopqrstuv", 13, append32, radix32.parse},
-	{"58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, append58, radix58.parse},
-	{"62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, append62, radix62.parse},
+	{"32", "0123456789abcdefghijklmnopqrstuv", 13, base32.append, base32.parse},
+	{"58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, base58.append, base58.parse},
+	{"62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, base62.append, base62.parse},
 }
 
 // reference writes n with arithmetic of any length.

@@ -370,8 +370,8 @@ func (s crowded) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 func TestKeepTakesWhatIsThere(t *testing.T) {
 	space, secret, _ := homeSpace(t)
 	keep := func(most uint32) (*lease.Keeper[*randflake.Generator], error) {
-		return keeping(t.Context(), 128, func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
-			return lease.Keep(ctx, crowded{space, most}, secret, options...)
+		return keepSome(t.Context(), crowded{space, most}, 128, func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+			return lease.Keep(ctx, space, secret, options...)
 		})
 	}
 	keeper, err := keep(5)
