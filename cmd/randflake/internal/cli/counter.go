@@ -18,14 +18,13 @@ import (
 )
 
 // counterError adds to an error which command to run.
-func counterError(cmd *cobra.Command, name string, h *home, err error) error {
+func (h *home) counterError(name string, err error) error {
 	store := ""
 	if h.store != "" {
 		store = " --store " + h.String()
 	}
 	switch {
-	case errors.Is(err, lease.ErrInvalid):
-		return wrong(cmd, "%v", err)
+	case errors.Is(err, lease.ErrInvalid): // which is the command line's
 	case errors.Is(err, lease.ErrNoCounter):
 		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
 	case errors.Is(err, lease.ErrCounter):
@@ -51,18 +50,16 @@ func (t *tool) counterListCommand() *cobra.Command {
 	}
 	storeFlag(cmd, &h)
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-			all, err := countersOf(ctx, space, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return t.print("%s", countersInJSON(all))
-			}
-			return t.print("%s", countersInTable(all))
-		})
-	}
+	cmd.RunE = h.run(func(ctx context.Context, space *lease.Space, args []string) error {
+		all, err := countersOf(ctx, space, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return t.print("%s", countersInJSON(all))
+		}
+		return t.print("%s", countersInTable(all))
+	})
 	return cmd
 }
 
@@ -130,31 +127,29 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "make a counter",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-				made := "made"
-				err := counter.On(space).Create(ctx, args[0], config)
-				if errors.Is(err, lease.ErrExists) {
-					if !ifMissing {
-						return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
-					}
-					made, err = "there is", nil
+		RunE: h.run(func(ctx context.Context, space *lease.Space, args []string) error {
+			made := "made"
+			err := counter.On(space).Create(ctx, args[0], config)
+			if errors.Is(err, lease.ErrExists) {
+				if !ifMissing {
+					return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
 				}
-				if err != nil {
-					return counterError(cmd, args[0], &h, err)
-				}
-				c, err := space.Counter(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				goesOn := map[string]string{
-					"ready": fmt.Sprintf("its next number is %d", c.Next),
-					"ended": "it has no number left",
-					"waits": "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set",
-				}
-				return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
-			})
-		},
+				made, err = "there is", nil
+			}
+			if err != nil {
+				return h.counterError(args[0], err)
+			}
+			c, err := space.Counter(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			goesOn := map[string]string{
+				"ready": fmt.Sprintf("its next number is %d", c.Next),
+				"ended": "it has no number left",
+				"waits": "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set",
+			}
+			return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
+		}),
 	}
 	operands(cmd, "NAME")
 	storeFlag(cmd, &h)
@@ -175,12 +170,12 @@ func (t *tool) counterSetCommand() *cobra.Command {
 			if err != nil {
 				return wrong(cmd, "NEXT is %q: %v", args[1], err)
 			}
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
+			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
 				if err := counter.On(space).SetCounter(ctx, args[0], next); err != nil {
-					return counterError(cmd, args[0], &h, err)
+					return h.counterError(args[0], err)
 				}
 				return t.print("%s: its next number is %d\n", args[0], next)
-			})
+			})(cmd, args)
 		},
 	}
 	operands(cmd, "NAME", "NEXT")

@@ -113,19 +113,25 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
-// onSpace runs work on the space that the flags of a command name.
-func (h *home) onSpace(cmd *cobra.Command, work func(context.Context, *lease.Space) error) error {
-	if err := h.locate(); err != nil {
+// run returns what a command runs: work on the space that its flags name. What work calls invalid is a usage error.
+func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := h.locate(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
+		defer cancel()
+		space, err := h.openSpace(ctx)
+		if err != nil {
+			return err
+		}
+		defer space.Close()
+		err = work(ctx, space, args)
+		if errors.Is(err, lease.ErrInvalid) {
+			return wrong(cmd, "%v", err)
+		}
 		return err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
-	defer cancel()
-	space, err := h.openSpace(ctx)
-	if err != nil {
-		return err
-	}
-	defer space.Close()
-	return work(ctx, space)
 }
 
 // firstUse makes the state directory, unless it already has contents or the user named a store or secret.

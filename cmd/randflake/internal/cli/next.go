@@ -31,7 +31,11 @@ func (t *tool) nextCommand() *cobra.Command {
 					return err
 				}
 				defer space.Close()
-				return counterError(cmd, args[0], &h, t.printNext(ctx, space, args[0], n, create || h.implied))
+				err = t.printNext(ctx, space, args[0], n, create || h.implied)
+				if errors.Is(err, lease.ErrInvalid) {
+					return wrong(cmd, "%v", err)
+				}
+				return h.counterError(args[0], err)
 			})
 		},
 	}

@@ -21,7 +21,7 @@ func (t *tool) sqlCommand() *cobra.Command {
 		Use:   "sql",
 		Short: "print SQL functions that open, make and mask IDs",
 		Args:  noOperands,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case name == "":
 				return wrong(cmd, "--dialect is missing: want %s", oneOf(dialect.Names))
@@ -32,12 +32,16 @@ func (t *tool) sqlCommand() *cobra.Command {
 			case node < 0:
 				return wrong(cmd, "--node is missing: want one that no space leases and no other database has, such as %d", randflake.MaxNode)
 			}
-			if h.store != "" {
-				if err := h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return spares(ctx, space, node) }); err != nil {
+			write := func() error { return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node))) }
+			if h.store == "" {
+				return write()
+			}
+			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+				if err := spares(ctx, space, node); err != nil {
 					return err
 				}
-			}
-			return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node)))
+				return write()
+			})(cmd, args)
 		},
 	}
 	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)

@@ -40,21 +40,19 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report-loss [STORE]",
 		Short: "say that a store lost data where it can't tell",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-				if err := space.ReportLoss(ctx, why); err != nil {
-					return err
-				}
-				info, err := space.Info(ctx)
-				if err != nil {
-					return err
-				}
-				if info.Retired {
-					return t.print("noted: %s stays retired, and grants nothing any more\n", space)
-				}
-				return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
-			})
-		},
+		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+			if err := space.ReportLoss(ctx, why); err != nil {
+				return err
+			}
+			info, err := space.Info(ctx)
+			if err != nil {
+				return err
+			}
+			if info.Retired {
+				return t.print("noted: %s stays retired, and grants nothing any more\n", space)
+			}
+			return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
+		}),
 	}
 	storeOperand(cmd, &h)
 	cmd.Flags().StringVar(&why, "why", "reported by hand", "for those who look at the space later")

@@ -19,9 +19,7 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info [STORE]",
 		Short: "say how a space is, and what is wrong with it",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return t.printInfo(ctx, &h, space) })
-		},
+		RunE:  h.run(func(ctx context.Context, space *lease.Space, _ []string) error { return t.printInfo(ctx, &h, space) }),
 	}
 	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
