@@ -28,11 +28,15 @@ func (t *tool) storeMoveCommand() *cobra.Command {
 
 // moveSpace has no deadline but that of its steps, as there may be many counters.
 func (t *tool) moveSpace(ctx context.Context, from, to string) error {
-	at, _, err := url.Parse(from)
+	newAt, name, err := url.Parse(to)
+	if err != nil {
+		return fmt.Errorf("NEW: %w", err)
+	}
+	oldAt, _, err := url.Parse(from)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
-	h := home{store: from, at: at}
+	h := home{store: from, at: oldAt}
 	old, err := h.openSpace(ctx)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
@@ -42,7 +46,10 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
-	engine, name, err := newEngine(ctx, to)
+	if err := makeDir(newAt); err != nil {
+		return fmt.Errorf("NEW: %w", err)
+	}
+	engine, _, err := url.Engine(ctx, to)
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
@@ -57,25 +64,19 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	steps := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), leftBehind(info, before.Retired, began))
-	steps += "2. Once no program runs with the old store, delete the old space, or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
-	secret := filepath.Join(at.Dir, "secret")
-	if _, err := os.Stat(secret); at.Dir != "" && err == nil {
-		steps += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
-	}
-	return t.print("%s took the place of %s\n%s", space, old, steps)
+	left := leftBehind(info, before.Retired, began)
+	return t.print("%s took the place of %s\n%s", space, old, stepsAfterMove(info, left, oldAt))
 }
 
-// newEngine connects to a store, whose directory it makes, and returns the name of the space that the store's name has.
-func newEngine(ctx context.Context, store string) (engine lease.Engine, space string, err error) {
-	at, _, err := url.Parse(store)
-	if err != nil {
-		return nil, "", err
+// stepsAfterMove says what to do once a space was moved, from a store that may have the secret in its directory.
+func stepsAfterMove(info lease.Info, left string, old url.Location) string {
+	steps := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), left)
+	steps += "2. Once no program runs with the old store, delete the old space, or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
+	secret := filepath.Join(old.Dir, "secret")
+	if _, err := os.Stat(secret); old.Dir != "" && err == nil {
+		steps += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
 	}
-	if err := makeDir(at); err != nil {
-		return nil, "", err
-	}
-	return url.Engine(ctx, store)
+	return steps
 }
 
 // leftBehind says until when programs have leases of a space that was retired just now, if they have run for two windows and did not
