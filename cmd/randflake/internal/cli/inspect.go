@@ -47,7 +47,7 @@ func (t *tool) inspectCommand() *cobra.Command {
 type inspector struct {
 	*tool
 	parser
-	home     home
+	home
 	json     *bool
 	cipher   *randflake.Cipher // or nil
 	noSecret error             // why there is no cipher
@@ -62,7 +62,7 @@ func newInspector(t *tool) *inspector {
 func (in *inspector) flags(cmd *cobra.Command) {
 	kindFlags(cmd, &in.choiceOfKind)
 	storeFlag(cmd, &in.home)
-	secretFlag(cmd, &in.home.secret)
+	secretFlag(cmd, &in.secret)
 }
 
 // settle completes the user's choice, or returns an error that names flags which can't be combined.
@@ -79,7 +79,7 @@ func (in *inspector) settle() error {
 		return fmt.Errorf("--from %s is for --kind %s", in.from, kindSnowflake)
 	case in.kind == kindULID && in.from != formAuto && in.from != formText:
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
-	case !in.mayBeRandflake() && (in.home.store != "" || in.home.secret.file != ""):
+	case !in.mayBeRandflake() && (in.store != "" || in.secret.file != ""):
 		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret", kindRandflake, in.kind)
 	}
 	return nil
@@ -91,16 +91,15 @@ func (in *inspector) findSecret() error {
 	if !in.mayBeRandflake() {
 		return nil
 	}
-	h := &in.home
-	err := h.locate()
+	err := in.locate()
 	var secret randflake.Secret
-	if err == nil || h.secret.known() {
-		secret, err = h.readSecret()
+	if err == nil || in.secret.known() {
+		secret, err = in.readSecret()
 	}
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case h.implied && (h.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
+	case in.implied && (in.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
 		in.noSecret = err
 	default:
 		return err

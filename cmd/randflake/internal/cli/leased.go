@@ -16,11 +16,11 @@ import (
 // mostNodes is how many nodes the command leases at most: they make 537 million IDs a second.
 const mostNodes = 4096
 
-func (t *tool) mintRandflakes(ctx context.Context, o *order, f format[randflake.ID]) error {
-	if err := o.home.firstUse(t); err != nil {
+func (o *order) mintRandflakes(ctx context.Context, f format[randflake.ID]) error {
+	if err := o.firstUse(o.tool); err != nil {
 		return err
 	}
-	secret, err := o.home.readSecret()
+	secret, err := o.readSecret()
 	if err != nil {
 		return err
 	}
@@ -28,21 +28,21 @@ func (t *tool) mintRandflakes(ctx context.Context, o *order, f format[randflake.
 	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
 		return lease.Keep(ctx, space, secret, options...)
 	}
-	return mintLeased(ctx, t, o, f, int(nodes), runtime.GOMAXPROCS(0), keep)
+	return mintLeased(ctx, o, f, int(nodes), runtime.GOMAXPROCS(0), keep)
 }
 
 // mintSnowflakes writes IDs of one worker, as they are to be in order.
-func (t *tool) mintSnowflakes(ctx context.Context, o *order, f format[snowflake.ID]) error {
-	if err := t.checkLifetime(o.layout, time.Now()); err != nil {
+func (o *order) mintSnowflakes(ctx context.Context, f format[snowflake.ID]) error {
+	if err := o.checkLifetime(o.layout, time.Now()); err != nil {
 		return err
 	}
-	if err := o.home.firstUse(t); err != nil {
+	if err := o.firstUse(o.tool); err != nil {
 		return err
 	}
 	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
 		return snowflake.Keep(ctx, space, o.layout, snowflake.Leasing(options...))
 	}
-	return mintLeased(ctx, t, o, f, 1, 1, keep)
+	return mintLeased(ctx, o, f, 1, 1, keep)
 }
 
 // A generator makes IDs of some kind under leases.
@@ -55,8 +55,8 @@ type generator[ID any] interface {
 type keeping[G lease.Generator] func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[G], error)
 
 // mintLeased writes the IDs of a generator in leases of nodes, by at most that many of our workers.
-func mintLeased[ID any, G generator[ID]](ctx context.Context, t *tool, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
-	space, err := o.home.openSpace(ctx)
+func mintLeased[ID any, G generator[ID]](ctx context.Context, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
+	space, err := o.openSpace(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func mintLeased[ID any, G generator[ID]](ctx context.Context, t *tool, o *order,
 		return err
 	}
 	defer keeper.Close()
-	return newMinter(o.n, workers, f, filling(keeper)).mint(ctx, t)
+	return newMinter(o.n, workers, f, filling(keeper)).mint(ctx, o.tool)
 }
 
 // keepSome keeps a generator in leases of nodes, or of fewer if the window has not so many left.

@@ -17,7 +17,7 @@ import (
 )
 
 func (t *tool) newCommand() *cobra.Command {
-	o := order{n: 1, format: "text"}
+	o := &order{tool: t, n: 1, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "make IDs",
@@ -28,7 +28,7 @@ func (t *tool) newCommand() *cobra.Command {
 			return noOperands(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			mint, err := t.prepare(&o)
+			mint, err := o.prepare()
 			if err == nil && o.format == "binary" && isTerminal(t.stdout) {
 				err = errors.New("--format binary is not for a terminal: send it to a file or a pipe")
 			}
@@ -38,7 +38,7 @@ func (t *tool) newCommand() *cobra.Command {
 			if wasClosed(t.stdout) {
 				return outputError(os.ErrClosed)
 			}
-			if err := o.home.locate(); err != nil {
+			if err := o.locate(); err != nil {
 				return err
 			}
 			return t.unlessStopped(cmd.Context(), mint)
@@ -49,50 +49,51 @@ func (t *tool) newCommand() *cobra.Command {
 	choiceFlag(cmd, &o.format, "format", "f", "FORMAT", "see randflake help kinds (default text)",
 		"text", "json", "int", "hex", "binary", "base32", "base58", "base62", "uuid")
 	storeFlag(cmd, &o.home)
-	secretFlag(cmd, &o.home.secret)
+	secretFlag(cmd, &o.secret)
 	return cmd
 }
 
-// An order has the arguments of new.
+// An order says which IDs to make.
 type order struct {
+	*tool
+	home
 	choiceOfKind
-	home   home
 	n      int64
 	format string
 }
 
 // prepare returns the function that executes an order, or an error that names flags which can't be combined.
-func (t *tool) prepare(o *order) (mint func(context.Context) error, err error) {
+func (o *order) prepare() (mint func(context.Context) error, err error) {
 	if err := o.settle(); err != nil {
 		return nil, err
 	}
-	if !o.mayBeRandflake() && o.home.secret.file != "" {
+	if !o.mayBeRandflake() && o.secret.file != "" {
 		return nil, fmt.Errorf("--secret-file is for --kind %s: %s IDs have no secret", kindRandflake, o.kind)
 	}
 	switch o.kind {
 	case kindSnowflake:
 		o.layout = cmp.Or(o.layout, snowflake.Twitter())
-		o.home.nodes = uint32(min(o.layout.Workers(), randflake.MaxNode+1))
+		o.nodes = uint32(min(o.layout.Workers(), randflake.MaxNode+1))
 		f, err := formatOf(snowflakeFormats, o.format)
-		return func(ctx context.Context) error { return t.mintSnowflakes(ctx, o, f) }, err
+		return func(ctx context.Context) error { return o.mintSnowflakes(ctx, f) }, err
 	case kindULID:
-		if o.home.store != "" {
+		if o.store != "" {
 			return nil, fmt.Errorf("--store: %s IDs need no lease", o.kind)
 		}
 		f, err := formatOf(ulidFormats, o.format)
-		return func(ctx context.Context) error { return t.mintULIDs(ctx, o.n, f) }, err
+		return func(ctx context.Context) error { return o.mintULIDs(ctx, f) }, err
 	}
 	f, err := formatOf(randflakeFormats, o.format)
-	return func(ctx context.Context) error { return t.mintRandflakes(ctx, o, f) }, err
+	return func(ctx context.Context) error { return o.mintRandflakes(ctx, f) }, err
 }
 
-func (t *tool) mintULIDs(ctx context.Context, n int64, f format[ulid.ID]) error {
+func (o *order) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
 	generator, err := ulid.New(ulid.Strict())
 	if err != nil {
 		return err
 	}
 	fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-	return newMinter(n, 1, f, fill).mint(ctx, t)
+	return newMinter(o.n, 1, f, fill).mint(ctx, o.tool)
 }
 
 // checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
