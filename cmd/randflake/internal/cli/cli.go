@@ -7,7 +7,7 @@
 //   - IDs are made as new.go says, under leases that leased.go takes, and written by mint.go in one of formats.go.
 //   - IDs that there are come from operands or lines (filter.go) in the forms in which people paste them (parser.go,
 //     paste.go). Then convert.go writes them in another form, inspect.go shows what they can be (reading.go, guess.go),
-//     and audit.go what all of a table are (decoding.go, tally.go).
+//     and audit.go what all of a table are (decoding.go, tally.go). mask.go hides sortable ones.
 package cli
 
 import (
