@@ -99,7 +99,7 @@ func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return ID(id).AppendText(b)
 }
 
-// MarshalText returns the text. JSON has it too.
+// MarshalText returns the text, also for JSON.
 func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
 
 // UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By

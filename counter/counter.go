@@ -16,7 +16,7 @@ import (
 // safe for concurrent use, and has a goroutine only while it fetches a run.
 type Counter struct {
 	current atomic.Pointer[run] // never nil: an empty run at first and after Close
-	_       [56]byte            // each call reads current; what follows is written under mu
+	_       [56]byte            // each call reads current; fields below are written under mu
 
 	name     string
 	counters *Counters
@@ -40,7 +40,7 @@ type Counter struct {
 // fetches is what a handle knows of its fetches. Each fetch takes a run.
 type fetches struct {
 	busy   bool        // a goroutine fetches
-	last   sample      // when the last fetch began
+	last   sample      // taken when the last fetch began
 	failed int         // how many fetches in a row have failed
 	why    error       // why the last fetch failed, or nil
 	retry  *time.Timer // of the next attempt after a failure, or nil
@@ -69,9 +69,9 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 	return c, nil
 }
 
-// Next returns a number without waiting for the space. If the next run is not there yet, it returns
-// ErrPending. After Close it returns ErrClosed. If the last fetch failed and waiting does not help,
-// it returns the error of the fetch, such as lease.ErrEnd.
+// Next returns a number without waiting for the space. Its errors are ErrPending while the next run
+// is not there yet, ErrClosed after Close, and those of package lease against which waiting does
+// not help, such as ErrEnd.
 func (c *Counter) Next() (int64, error) {
 	r := c.run()
 	i := r.given.Add(1) - 1
@@ -91,8 +91,8 @@ func (c *Counter) run() *run {
 	panic("counter: no Counter, or the zero one: make one with Open")
 }
 
-// nextSlowly is Next for an index i that is not below r.low. At r.low it has the next run fetched.
-// Below r.count there still is a number.
+// nextSlowly is Next for an index i of r that is not below r.low. At r.low it has the next run
+// fetched. From r.count on there is no number in r, and it goes on to the next run.
 func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 	if i == r.low {
 		c.mu.Lock()
@@ -172,8 +172,8 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 // Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in
 // memory are lost.
 func (c *Counter) Close() error {
-	c.run() // panics if c is of no use
-	defer c.line.Serve()
+	c.run()              // panics if c is of no use
+	defer c.line.Serve() // after Unlock, as callers who are served lock mu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true

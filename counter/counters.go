@@ -23,7 +23,7 @@
 //
 // # When the store loses data
 //
-// Numbers carry no time, so forgotten numbers don't expire, as forgotten leases do. After a loss of
+// Forgotten leases expire, but numbers carry no time, so forgotten numbers don't. After a loss of
 // data a counter returns lease.ErrCounter until an operator says where it goes on, with SetCounter
 // or randflake counter set. Processes use up the runs that they have.
 //
@@ -89,6 +89,7 @@ type Config struct {
 	Check string
 }
 
+// record returns the counter to create.
 func (c Config) record(name string) lease.Counter {
 	return lease.Counter{
 		Name:  name,

@@ -11,9 +11,9 @@ import (
 type Option struct{ set func(*settings) error }
 
 type settings struct {
-	create      *Config // what to create a missing counter with, or nil
-	period      lease.Period
-	least, most int64 // numbers of a run
+	create      *Config      // what to create a missing counter with, or nil
+	period      lease.Period // the zero one for none
+	least, most int64        // numbers of a run
 	logger      *slog.Logger
 }
 

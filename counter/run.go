@@ -3,7 +3,7 @@ package counter
 import "sync/atomic"
 
 // A run is what one fetch took: count numbers, which a handle gives out one after the other. Each
-// caller adds 1 to given, and gets the number at the index that it found there.
+// caller adds 1 to given, and gets the number at the index that given had before.
 //
 //	index   0                     low                  count
 //	        | ■ ■ ■ ■ ■ ■ ■ □ □ □ □ □ □ □ □ □ □ □ □ □ □ |   | □ □ □ □   the next run, once it is fetched

@@ -10,9 +10,9 @@ import (
 )
 
 // A Strict is a handle whose numbers follow the order of calls over all processes: each number is
-// larger than every number that was given before the call began. So each call
-// waits for the space; concurrent callers share one compare-and-swap. A Counter may use the same
-// counter, but gives the numbers of its run later than larger ones were given.
+// larger than every number that was given before the call began. So each call waits for the space;
+// concurrent callers share one compare-and-swap. A [Counter] may use the same counter, but then
+// gives numbers of its run after larger ones were given.
 //
 // A Strict is safe for concurrent use, and has a goroutine only while callers wait.
 type Strict struct {
@@ -63,7 +63,7 @@ func (s *Strict) Next(ctx context.Context) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why. The first n numbers
 // are good all the same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	s.check()
@@ -90,7 +90,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-r.ready:
+	case <-r.ready: // just now
 		return r.n, r.err
 	default:
 		r.gone = true

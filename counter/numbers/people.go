@@ -10,11 +10,11 @@ import "strings"
 // them too.
 const grouping = " -./_"
 
-// asPrinted returns what a text is meant to be. It leaves two kinds of texts as they are:
+// asPrinted returns what a text is meant to be. It leaves the text as it is in two cases:
 //
-//   - Without a width only the grouping tells where the number begins. A digit that was mistyped as
-//     a hyphen would just be missing.
-//   - The alphabet of the number has characters of grouping.
+//   - The number has no width. Then only the grouping tells where the number begins, and a digit
+//     that was mistyped as a hyphen would just be missing.
+//   - The number's alphabet has characters of grouping.
 func (p *pattern) asPrinted(text string) string {
 	if p.width == 0 || strings.ContainsAny(p.alphabet.characters, grouping) {
 		return text

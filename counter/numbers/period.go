@@ -18,7 +18,7 @@ const (
 	Quarter
 	Week // of ISO 8601: from Monday on, and the first week of a year has January 4
 
-	fiscalYears // FiscalYear adds a month
+	fiscalYears // plus a month: see FiscalYear
 )
 
 // FiscalYear is a year that begins with the first day of a month. It is named for the year in which
@@ -150,8 +150,8 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 	return year, time.January, 1
 }
 
-// begin returns the time when the period that contains date begins in the zone: at the first
-// midnight of its first day, or when the clocks skip that midnight.
+// begin returns the time when the period that contains date begins in the zone: the first midnight
+// of its first day or, if the clocks skip that midnight, the moment of the change.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := p.firstDay(date)
 	midnight := dayOf(year, month, day)

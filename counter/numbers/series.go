@@ -54,8 +54,8 @@ type moment struct {
 //   - the secret,
 //   - of the pattern the fields with their order, width and alphabet, and the digits between them.
 //
-// The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if any of that
-// was another one when the counter was created, lease.ErrCounter if data were lost since the period
+// The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if one of these
+// was different when the counter was created, lease.ErrCounter if data were lost since the period
 // began, lease.ErrClock if a clock is wrong.
 func Open(
 	ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option,
@@ -124,7 +124,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	}
 }
 
-// next returns the next number of m's period, or of the present one if m is not of this second.
+// next returns the next number of m's period, or of the present period if m is not of the second.
 func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, error) {
 	if m.second != second {
 		var err error
@@ -157,8 +157,8 @@ func (s *Series) turnsAround(second int64) bool {
 	return wrong == nil && err == nil && before.period != after.period
 }
 
-// turn makes the present second the present moment, and returns that. It begins the period if the
-// last moment was in another one.
+// turn makes a moment of the present second, stores it in present, and returns it. If the last
+// moment was in another period, turn begins the new one.
 func (s *Series) turn(ctx context.Context) (*moment, error) {
 	select {
 	case s.turning <- struct{}{}:

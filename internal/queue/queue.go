@@ -137,7 +137,7 @@ func (q *Queue) serve() {
 	}
 }
 
-// try calls the try of the first caller in line, who leaves the line unless it returns a pause. A
+// try calls the try of the first caller in line, who leaves the line unless that returns a pause. A
 // panic is kept for that caller, as this may be another one's goroutine. If try ends the goroutine,
 // that counts as an error. It is called with mu held.
 func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {

@@ -15,7 +15,8 @@
 //
 // A swap holds the lock of "lock" and replaces "entries" as a whole: it writes the new file under
 // another name, syncs it, renames it and syncs the directory. So a crash leaves the old file or the
-// new one. That suits some thousand counters; for more take package sqlite.
+// new one. To write all entries at each swap suits some thousand counters; for more take package
+// sqlite.
 //
 // Files that are damaged or of another directory are refused. Nothing is repaired or overwritten.
 // Network file systems and FUSE are refused, as far as they can be told.
@@ -29,9 +30,9 @@
 //   - on Linux the directory's time of birth; elsewhere, or if it is not known, the directory's
 //     inode number.
 //
-// It changes when the directory is copied, even if the copy shares files by hard links, and when
-// the directory is removed and restored. Where there are no inode numbers, as on Windows, the
-// lineage is the token alone. The position is the number of swaps.
+// The lineage changes when the directory is copied, even if the copy shares files by hard links,
+// and when the directory is removed and restored. Where there are no inode numbers, as on Windows,
+// the lineage is the token alone. The position is the number of swaps.
 //
 // Two losses of data do not show: a snapshot of the whole disk that is brought back, and older
 // files that are put back while no process has seen the newer ones. Report these, with
@@ -39,10 +40,10 @@
 //
 // # Users
 //
-// A new directory is for one user. Users can share one that somebody made for them: it has a group
-// that all of them are in, mode 2770, and no sticky bit. Whoever may use the directory may use its
-// new files, whatever the umask is: these get the directory's group, and if root makes them also
-// its owner.
+// The directory that lease.Create makes is for one user. To share a directory, make it beforehand,
+// with a group that all its users are in, mode 2770, and no sticky bit. Whoever may use the
+// directory may use its new files, whatever the umask is: these get the directory's group, and if
+// root makes them also its owner.
 package file
 
 import (
@@ -80,7 +81,7 @@ func newEngine(dir string, network func(path string) (kind string, err error)) (
 		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
 	}
 	kind, err := network(abs)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) { // abs will be made there
 		kind, err = network(filepath.Dir(abs))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +149,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	s.Position++
 	err = e.replace(entriesName, s.encode())
 	if err != nil {
-		return lease.Answer{}, err
+		return lease.Answer{}, err // with ErrStore if nothing was changed
 	}
 	answer.Lineage, err = e.lineage(s.Token) // again: the directory may have been replaced meanwhile
 	if err != nil {
@@ -226,6 +227,7 @@ func (e *Engine) path(name string) string { return filepath.Join(e.dir, name) }
 // failed adds the directory to an error. The errors of load, lineage, lock and replace have it.
 func (e *Engine) failed(err error) error { return fmt.Errorf("file: %s: %w", e.dir, err) }
 
+// corrupt returns the error of a file that is damaged, or of another directory.
 func (e *Engine) corrupt(name, what string) error {
 	return fmt.Errorf("file: %s: %w: %s: nothing was changed: "+
 		"restore a whole backup into a new directory, no single files into this one, or create another space",

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// lock takes the lock, when no other process has it. The system ends the lock of a process that
-// dies.
+// lock waits for the lock and takes it. If a process dies, the system ends its lock.
 func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err := e.usable(ctx); err != nil {
 		return nil, e.failed(err)
@@ -56,5 +55,5 @@ func (e *Engine) wait(ctx context.Context, f *os.File) error {
 func sameFile(f *os.File, path string) bool {
 	own, _ := f.Stat()
 	there, _ := os.Stat(path)
-	return os.SameFile(own, there) // which is false where one of them failed
+	return os.SameFile(own, there) // false if one of them is nil
 }

@@ -87,11 +87,13 @@ func (e *Engine) lineage(token string) (string, error) {
 	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil
 }
 
+// encode returns the content of the file of entries.
 func (s *state) encode() []byte {
 	body, _ := json.Marshal(s) // can't fail on such fields
 	return slices.Concat([]byte(sumOf(body)), []byte("\n"), body)
 }
 
+// sumOf returns the first line of the file of entries, whose second line is body.
 func sumOf(body []byte) string { return fmt.Sprintf("randflake 1 %x", sha256.Sum256(body)) }
 
 func (s *state) answer(names []string, lineage string) lease.Answer {

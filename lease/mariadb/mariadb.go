@@ -169,9 +169,9 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return entries, e.explain(ctx, "list", err)
 }
 
-// Prepare implements [lease.Engine]. A new table is used from the next second on: the lineage has
-// the second in which it was made, and an earlier table of the same second would have the same
-// lineage.
+// Prepare implements [lease.Engine]. It returns in the second after the one in which the table was
+// made: the lineage has that second, and would not tell the table from one that replaced it at
+// once.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {

@@ -40,7 +40,7 @@ func (e *Engine) explain(what string, err error) error {
 	if ok && meanings[server.Code] != nil {
 		err = fmt.Errorf("%w: %w", meanings[server.Code], err)
 	} else if e.closed.Load() && !errors.Is(err, fs.ErrClosed) {
-		err = fmt.Errorf("%w: %w", fs.ErrClosed, err)
+		err = fmt.Errorf("%w: %w", fs.ErrClosed, err) // Close closed the pool during the call
 	}
 	return fmt.Errorf("postgres: %s: %s: %w", what, e, err)
 }

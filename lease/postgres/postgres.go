@@ -12,13 +12,13 @@
 //   - schema=NAME is the schema that holds the table of entries, "randflake" by default.
 //   - promotion=kept says that a promotion loses nothing (see below).
 //
-// lease.Create makes schema and table. Where no program may make any, a person first runs what
-// [DDL] returns, which also says which privileges a role needs.
+// lease.Create makes schema and table. Where programs may not, a person first runs what [DDL]
+// returns. That also says which privileges a role needs.
 //
 // # Calls
 //
-// Read is one transaction and one round trip, and so is Swap, which begins again while another
-// process swaps. A connection that was idle for more than a second is pinged first. No state is
+// Read is one transaction and one round trip. So is Swap, which begins again while another process
+// swaps. A connection that was idle for more than a second is pinged first. No state is
 // kept in the session, so PgBouncer may stand between, also in transaction mode.
 //
 // What Swap put is on disk when it returns, and on the standbys that synchronous_standby_names
@@ -104,8 +104,8 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 // A result is what read.sql or swap.sql returns.
 type result struct {
 	lease.Answer
-	names     []string // those of the entries
-	values    [][]byte // of the entries, nil where there is none
+	names     []string // of the entries that were asked for
+	values    [][]byte // in the same order, nil where there is no such entry
 	objection string   // what is wrong with the server, or ""
 }
 

@@ -49,13 +49,14 @@ var lockSQL string
 //go:embed sql/swap.sql
 var swapSQL string
 
-// listSQL lists names from a prefix up to the prefix and ~, which is above all characters of names.
+// listSQL selects names from the prefix up to the prefix followed by ~, a character beyond all that
+// names have.
 //
 //go:embed sql/list.sql
 var listSQL string
 
-// ddlSQL asks for the privilege to make a schema only where there is none. Pages have room, so that
-// new values touch no index.
+// ddlSQL makes the schema only if it is missing: otherwise a role needs no privilege to make one.
+// Pages are half empty at first, so that updates touch no index.
 //
 //go:embed sql/ddl.sql
 var ddlSQL string

@@ -77,8 +77,8 @@ var _ lease.Engine = (*Engine)(nil)
 // A Config says where in Redis the entries are, and how far Redis is trusted. The zero Config
 // trusts it least.
 type Config struct {
-	// Prefix, in braces, is what the names of the keys begin with; "randflake" if empty. URL:
-	// prefix=
+	// Prefix, in braces, is what the names of the keys begin with; "randflake" if empty.
+	// URL: prefix=
 	Prefix string
 
 	// Replicas is how many replicas must acknowledge a Swap. URL: replicas=

@@ -48,7 +48,7 @@ type Cipher struct {
 	encryptAES  func(dst, src []byte) // a func, as printers would show the keys of a cipher.Block
 	domain      uint64                // radix^length, or 0 if that has more than 64 bits
 	left, right uint64                // radix^u and radix^v: how many numbers each half has room for
-	numberBytes int                   // b: how many bytes such a half has
+	numberBytes int                   // b: how many bytes the right half has
 	wide        bool                  // d is 12 instead of 8
 
 	// mac is the CBC-MAC of P || Q up to the last block of Q, xored with that block. Of the block
