@@ -7,14 +7,15 @@
 //
 // In a pod the engine acts as the pod's service account. Elsewhere, or with the parameter
 // kubeconfig, it acts as the current context of a kubeconfig file: the one that the parameter
-// names, or KUBECONFIG, or ~/.kube/config. That user needs a token or a client certificate:
-// programs that fetch credentials are not run. The user must be allowed to get and update this one
-// ConfigMap; Prepare also needs to create one.
+// names, or KUBECONFIG, or ~/.kube/config. The user of that context needs a token or a client
+// certificate: programs that fetch credentials are not run. Account or user must be allowed to get
+// and update this one ConfigMap, and for Prepare to create it.
 //
 // # ConfigMap
 //
-// All entries are in the key "entries" of the ConfigMap. A swap replaces it as a whole if its
-// resourceVersion is the one that was read. Other tools must neither make nor change the ConfigMap.
+// All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole
+// if its resourceVersion is the one that was read. Other tools must neither make nor change the
+// ConfigMap.
 //
 // A ConfigMap holds a mebibyte, so this suits a thousand counters. When three quarters are full, no
 // counter or space is added, so that leases go on. While the API server is busy (429), calls wait

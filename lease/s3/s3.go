@@ -31,9 +31,9 @@
 //
 // # Lineage and position
 //
-// The lineage is a random token in the object. It changes when the object is at least 20 minutes
-// younger than its content: when a backup or an older version was copied to its place. The position
-// is the number of swaps. The time is that of the Date header, to a second.
+// The lineage is a random token in the object. It also changes when the object is at least 20
+// minutes younger than its content: then a backup or an older version was copied to the object's
+// place. The position is the number of swaps. The time is that of the Date header, to a second.
 //
 // A loss that no process can notice has to be reported:
 //
