@@ -69,7 +69,8 @@ func (id ID) String() string {
 // AppendText appends the text form to b. Its error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	var text [maxDigits]byte
-	at, value := maxDigits-1, uint64(id)
+	at := maxDigits - 1
+	value := uint64(id)
 	for ; value >= 32; at-- {
 		text[at] = idtext.Base32hex[value%32]
 		value /= 32

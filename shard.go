@@ -8,7 +8,7 @@ import "runtime"
 type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
 	lock      ownerLock         // has no size in shard_pin.go; as the last field it would be padded
-	claimedAt int64             // the second by the clock when the run was claimed; its IDs' may be later
+	claimedAt int64             // the second by the clock when the run was claimed; IDs may carry a later one
 	left      uint64            // IDs left in the batch, ids[:left]; Generate takes the last one
 	nextRaw   uint64            // the first raw value left in the run
 	runLeft   uint64            // raw values left in the run

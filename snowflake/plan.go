@@ -20,14 +20,16 @@ type candidate struct {
 // slot returns the candidate's values without their sequence.
 func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
 
+// candidate returns the candidate of a cursor at next.
 func (b *bounds) candidate(next uint64) candidate {
 	if next == b.base {
 		return candidate{unit: b.from}
 	}
-	slot := (next - 1) >> (b.sequence & 63) // a shift takes twice as long if its count may be 64 or more
+	// A shift takes twice as long if its count may be 64 or more, hence the &63.
+	slot := (next - 1) >> (b.sequence & 63)
 	unit := int64(slot & (1<<(b.time&63) - 1))
 	rollback := slot - uint64(unit)
-	if next&(1<<(b.sequence&63)-1) == 0 {
+	if next&(1<<(b.sequence&63)-1) == 0 { // the unit of next-1 is used up
 		return candidate{rollback: rollback, unit: unit + 1}
 	}
 	return candidate{rollback: rollback, unit: unit, opened: true}
@@ -41,7 +43,7 @@ func (b *bounds) used(next uint64) uint64 {
 	return next - b.start((next-1)>>b.sequence)
 }
 
-// start returns the first value of a slot.
+// start returns the first value of a slot. With RandomStart that is in the lowest quarter.
 func (b *bounds) start(slot uint64) uint64 {
 	first := slot << b.sequence
 	if b.random != (maphash.Seed{}) {
@@ -103,7 +105,7 @@ func (b *bounds) open(slot, next uint64) plan {
 // planDue is plan for a clock that has reached the candidate. If callers wait for the candidate and
 // it is not too late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
 func (b *bounds) planDue(c candidate, next, awaited uint64, now int64) plan {
-	if c.slot() >= awaited || now-c.unit > b.lag {
+	if c.slot() >= awaited || now-c.unit > b.lag { // not waited for, or too late
 		c.unit = now
 		return b.open(c.slot(), next)
 	}
