@@ -235,7 +235,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // fill is Fill, but does not report a refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
-	machine := st.machine // of before the first ID
+	machine := st.machine // as it was before the first ID
 	defer func() {
 		if machine.Stale() {
 			n, err = 0, errCopied

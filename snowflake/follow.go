@@ -128,7 +128,7 @@ func (g *Generator) end(st *state) (last int64, used bool) {
 	return st.bounds.newest(next), true
 }
 
-// begins returns the first unit after now at which a lease begins.
+// begins returns the first unit after now at which a lease begins: that in force, or a pending one.
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

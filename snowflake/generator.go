@@ -257,7 +257,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but does not report a refusal. For inTurn see claim.
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
-	machine := g.load().machine // of before the first ID
+	machine := g.load().machine // as it was before the first ID
 	for n < len(dst) {
 		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
 		if machine.Stale() {

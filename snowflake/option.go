@@ -24,7 +24,7 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 	if err := l.check(); err != nil {
 		return s, err
 	}
-	s.now = coarse.OfBubble()
+	s.now = coarse.OfBubble() // nil outside of testing/synctest
 	for i, option := range options {
 		if option.set == nil {
 			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", errInvalidOption, i+1)

@@ -94,7 +94,8 @@ func helps(err error) bool {
 // untilDue returns how long to wait before claiming again, after a claim failed with cause. The
 // units that pass until then may be used up later.
 func (g *Generator) untilDue(cause error) time.Duration {
-	st, now := g.load(), g.layout.unitAt(g.readClock())
+	st := g.load()
+	now := g.layout.unitAt(g.readClock())
 	next := st.cursor.next.Load()
 	var due int64
 	switch {
