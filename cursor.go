@@ -10,9 +10,9 @@ import (
 const clockTolerance = 10
 
 // A cursor hands out the raw values of one lease, each at most once. A raw value is second, node
-// and sequence, from high to low, and the nodes of a lease are contiguous. So its values of one
-// second are consecutive integers. Uniqueness rests on one fact: next, the next value to hand out,
-// only grows. Clocks only say how far next may jump.
+// and sequence, from high to low, and the nodes of a lease are contiguous. So the lease's values of
+// one second are consecutive integers. Uniqueness rests on one fact: next, the next value to hand
+// out, only grows. Clocks only say how far next may jump.
 //
 //	node 5, sequence 0          node 6, sequence 0          node 6, sequence 131,071
 //	|                           |                           |
