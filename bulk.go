@@ -2,17 +2,17 @@
 
 package randflake
 
-// A kernel works on a fixed number of blocks, its width. This file cuts slices of any length to the widths of the
-// active backend, and pads the rest to the narrowest one. Plain Go does the rest if it is only a few blocks, and
-// everything if there is no kernel.
+// A kernel works on a fixed number of blocks, its width. This file cuts slices of any length to the
+// widths of the active backend, and pads the rest to the narrowest one. Plain Go does the rest if
+// it is only a few blocks, and everything if the backend has no kernel.
 
-// From about fewBlocks blocks on, a padded kernel is faster than plain Go.
+// fewBlocks is about how many blocks it takes for a padded kernel to be faster than plain Go.
 const fewBlocks = 4
 
-// widestPadded is the narrowest width of avx512, which is the most of all backends' narrowest ones.
+// widestPadded is the largest of the backends' narrowest widths: that of avx512.
 const widestPadded = 64
 
-// hasAssembly tells tests which backends there must be.
+// hasAssembly tells tests that there must be a backend beside generic.
 const hasAssembly = true
 
 type direction int
@@ -22,24 +22,24 @@ const (
 	decrypting
 )
 
-// encryptBlocks encrypts src into dst, of the same length. Where they overlap they are the same slice.
+// encryptBlocks encrypts src into dst, of the same length. If they overlap they are the same slice.
 func encryptBlocks(keys *roundKeys, dst, src []uint64) { cryptBlocks(encrypting, keys, dst, src) }
 
 // decryptBlocks is the inverse of encryptBlocks.
 func decryptBlocks(keys *roundKeys, dst, src []uint64) { cryptBlocks(decrypting, keys, dst, src) }
 
 func cryptBlocks(d direction, keys *roundKeys, dst, src []uint64) {
-	narrowest := 0 // the last width, as they come in falling order; 0 if there is no kernel
-	for _, width := range active.widths() {
+	widths := active.widths()
+	for _, width := range widths {
 		for len(src) >= width {
 			kernel(d, keys, dst[:width], src[:width])
 			dst, src = dst[width:], src[width:]
 		}
-		narrowest = width
 	}
 	switch {
-	case narrowest > 0 && len(src) >= fewBlocks:
+	case len(widths) > 0 && len(src) >= fewBlocks:
 		var buf [widestPadded]uint64
+		narrowest := widths[len(widths)-1]
 		padded := buf[:narrowest]
 		copy(padded, src)
 		kernel(d, keys, padded, padded)
@@ -61,13 +61,14 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 				countFrom(dst[:width], first)
 				kernel(encrypting, keys, dst[:width], dst[:width])
 			}
-			dst, first = dst[width:], first+uint64(width)
+			dst = dst[width:]
+			first += uint64(width)
 		}
 	}
 	countFrom(dst, first)
-	encryptBlocks(keys, dst, dst)
+	encryptBlocks(keys, dst, dst) // the rest: a padded kernel, or plain Go
 }
 
-// fitsWord reports whether the n values from first on differ only in their lowest 16 bits. The kernels for runs count
-// in 16-bit lanes.
+// fitsWord reports whether the n values from first on differ only in their lowest 16 bits, in which
+// runKernel counts.
 func fitsWord(first uint64, n int) bool { return first&0xffff+uint64(n) <= 1<<16 }

@@ -185,11 +185,10 @@ func TestPlan(t *testing.T) {
 }
 
 func TestClaimTakesAShare(t *testing.T) {
-	b := testLease(7, 7, testStart, 3).bounds()
-	c := newCursor(b)
+	c := newCursor(testLease(7, 7, testStart, 3).bounds())
 	var claims, total uint64
 	for {
-		_, taken, err := c.claim(b, testStart, 1024, 8)
+		_, taken, err := c.claim(testStart, 1024, 8)
 		if err != nil {
 			if err != ErrExhausted {
 				t.Fatal(err)
@@ -212,14 +211,13 @@ func TestClaimTakesAShare(t *testing.T) {
 
 // TestWholeSpace leases all 2^64 values, where the cursor could come back to its start.
 func TestWholeSpace(t *testing.T) {
-	b := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}.bounds()
-	c := newCursor(b)
-	start, taken, err := c.claim(b, MaxTimestamp, 1<<40, 1)
+	c := newCursor(Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}.bounds())
+	start, taken, err := c.claim(MaxTimestamp, 1<<40, 1)
 	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-1 || err != nil {
 		t.Errorf("claim = %d, %d, %v, want all values of the last second but the last", start, taken, err)
 	}
 	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
-		if _, _, err := c.claim(b, now, 1, 1); err == nil {
+		if _, _, err := c.claim(now, 1, 1); err == nil {
 			t.Errorf("a claim at %d after all was used", now)
 		}
 	}
@@ -312,7 +310,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			group.Wait()
 			close(done)
 			changer.Wait()
-			made, claimed := begun.Load(), g.claimed.Load()
+			made, claimed := begun.Load(), g.handedOut.Load()
 			if uint64(l.Count()) != made || claimed > made || claimed == 0 {
 				t.Errorf("%d IDs, %d claimed, want %d", l.Count(), claimed, made)
 			}
@@ -403,13 +401,13 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	twin := &Generator{cipher: g.cipher, now: g.now, strict: g.strict, line: queue.New("randflake")}
 	st := *g.state.Load()
 	st.machine = vmgen.Of(machine)
-	st.cursor = &cursor{base: st.cursor.base}
+	st.cursor = newCursor(st.cursor.bounds)
 	st.cursor.next.Store(g.state.Load().cursor.next.Load())
 	st.shards = newShards(len(st.shards.list))
 	for i := range st.shards.list {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
 		to.claimedAt, to.left, to.ids = from.claimedAt, from.left, from.ids
-		to.raw, to.run, to.uncounted = from.raw, from.run, from.uncounted
+		to.nextRaw, to.runLeft, to.countedTo = from.nextRaw, from.runLeft, from.countedTo
 	}
 	if st.hot.list != nil {
 		st.hot = st.shards
@@ -516,7 +514,7 @@ func TestCopiedBeforeWake(t *testing.T) {
 			undo()
 			made := uint64(0)
 			ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
-				made = g.claimed.Load()
+				made = g.handedOut.Load()
 				if copied {
 					machine.Add(1)
 				}

@@ -14,6 +14,10 @@ import (
 //	dropped    over before its end: the machine is a copy of another one
 //
 // A lease in force that was not used goes back to pending.
+//
+// A call that loaded a state before it was replaced may still hand out an ID of the old
+// state's batches. That is safe: its raw value was claimed before end froze the old cursor, no
+// other call gets it, and its second is not after lastUsed, which Close returns.
 
 // Keepers of package lease hand over the leases that follow the first one.
 func init() {
@@ -25,7 +29,9 @@ type keeperView Generator
 
 func (v *keeperView) OnRefusal(f func(err error, waiting bool)) { v.refused = f }
 
-func (v *keeperView) Counts() (claimed, waited uint64) { return v.claimed.Load(), v.waited.Load() }
+func (v *keeperView) Counts() (handedOut, waited uint64) {
+	return v.handedOut.Load(), v.waited.Load()
+}
 
 func (v *keeperView) Add(lease Lease) error {
 	if err := lease.check(); err != nil {
@@ -42,14 +48,15 @@ func (v *keeperView) Add(lease Lease) error {
 	return nil
 }
 
-// Drop ends all leases at once. After a copy of the machine the generator then works with new ones; until then
-// it refuses by itself, where Linux has a VMClock device (/dev/vmclock0, readable for this process).
+// Drop ends all leases at once, in a copy of the machine. The generator then works with new ones.
+// Even without Drop it refuses in a copy, where Linux has a VMClock device (/dev/vmclock0, readable
+// for this process).
 func (v *keeperView) Drop() {
 	g := (*Generator)(v)
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.next.Clear()
+	g.pending.Clear()
 	st := g.load()
 	if st.closed {
 		return
@@ -68,7 +75,7 @@ func (v *keeperView) Ready() error {
 			return ErrClosed
 		}
 		now := g.readClock()
-		_, _, refusal := st.bounds.plan(st.cursor.next.Load(), now)
+		_, _, refusal := st.cursor.plan(st.cursor.next.Load(), now)
 		switch {
 		case st.machine.Stale():
 			return errCopied
@@ -83,11 +90,12 @@ func (v *keeperView) Ready() error {
 
 // pend keeps a lease for its time.
 func (g *Generator) pend(lease Lease) {
-	g.next.Add(lease.Start.Unix(), lease.End.Unix(), lease)
+	g.pending.Add(lease.Start.Unix(), lease.End.Unix(), lease)
 }
 
-// follow switches to the next lease if that of st, which refused with err at second now, has ended or not begun. nil
-// means: try again, as another lease is in force. Otherwise it returns what callers get.
+// follow switches to a pending lease if that of st, which refused with err at second now, is of no
+// use at present. nil means: try again, as another lease is in force. Otherwise follow returns what
+// callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	if st.dropped {
 		err = ErrLeaseEnded // whatever the clock says
@@ -102,9 +110,9 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if g.load() != st {
 		return nil
 	}
-	lease, ok := g.next.Take(now)
+	lease, ok := g.pending.Take(now)
 	if !ok {
-		_, later := g.next.Next(now)
+		_, later := g.pending.Next(now)
 		if later && err == ErrLeaseEnded {
 			return ErrLeaseNotStarted
 		}
@@ -117,8 +125,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	return nil
 }
 
-// end freezes st's cursor. It reports whether the lease is used up, because it was used at all or dropped; an
-// unused one can still be put in force.
+// end freezes the cursor of st. It reports whether the lease was used, or dropped; if not, it can
+// still be put in force.
 func (g *Generator) end(st *state) (used bool) {
 	if st.dropped {
 		return true

@@ -12,59 +12,58 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New makes one; methods of
-// the zero Generator panic.
+// A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New
+// makes one; methods of the zero Generator panic.
 //
-// The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the current second;
-// Generate takes one. When the batch is used up, the shard encrypts the next values of its run of raw values.
-// When the run is used up or the second has passed, it claims a new run from the cursor: one word, shared by all
-// shards, that only grows, so that no two IDs are the same (see shard.go and cursor.go). A timer of the process
-// publishes the current second.
+// The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the
+// current second; Generate takes one. When the batch is used up, the shard encrypts the next values
+// of its run of raw values. When the run is used up or the second has passed, the shard claims a
+// new run from the cursor: one word, shared by all shards, that only grows, so that no two IDs are
+// the same (see shard.go and cursor.go). A timer of the process publishes the current second.
 type Generator struct {
-	state   atomic.Pointer[state]
-	cipher  *Cipher
-	now     func() time.Time  // an injected clock, or nil
-	refused func(error, bool) // called with each refusal, and with true for each wait for want of an ID; or nil
-	strict  bool              // whether IDs come from the cursor one by one
-	line    *queue.Queue      // of callers that wait; served, without mu, when the state was replaced
+	state  atomic.Pointer[state]
+	cipher *Cipher
+	now    func() time.Time // an injected clock, or nil
+	strict bool             // whether IDs come from the cursor one by one
 
-	mu       sync.Mutex // held while the state is replaced
-	next     handover.Pending[Lease]
-	lastUsed int64 // the newest second of leases that are over, or 0
+	// refused is called with each refusal, and with true for each wait for want of an ID; or nil.
+	refused func(err error, waiting bool)
 
-	_       [64]byte      // Fill writes to what follows, and Generate reads what is above
-	claimed atomic.Uint64 // IDs handed out; those of a shard's run count when it claims the next one
-	waited  atomic.Uint64 // calls that had to wait
+	mu       sync.Mutex              // held while the state is replaced
+	pending  handover.Pending[Lease] // leases that aren't in force
+	lastUsed int64                   // the newest second used under leases that are over, or 0
+
+	line *queue.Queue // of waiting callers; whoever replaces the state then calls Serve, without mu
+
+	_         [64]byte      // Generate reads the fields above, Fill writes the fields below
+	handedOut atomic.Uint64 // IDs handed out, late: a shard adds most of a run when it claims the next
+	waited    atomic.Uint64 // calls that had to wait
 }
 
-// A state is everything that Generate needs, behind one pointer. It is replaced as a whole and never changed.
-//
-// A call that loaded a state before another lease was put in force may still hand out an ID of the old state's batches.
-// That is safe: its raw value was claimed under the old lease before that lease's cursor was frozen, no other call gets
-// it, and the last second that Close returns covers it.
+// A state is everything that Generate needs, behind one pointer. It is replaced as a whole and
+// never changed.
 type state struct {
-	hot     shards           // shards, or empty where each call must ask a clock or keep the order
+	hot     shards           // shards, or none with WithClock or Strict: Generate then takes the slow way
 	shards  shards           // one for each processor
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
-	dropped bool // the lease is over, whatever its end was; its cursor is frozen
+	dropped bool // the lease is over, before its End; its cursor is frozen
 
 	lease     Lease
-	bounds    bounds
 	cursor    *cursor
 	cipher    *Cipher
 	runLength uint64
 	share     uint64         // see cursor.claim
-	claimed   *atomic.Uint64 // the generator's count
+	handedOut *atomic.Uint64 // the generator's count
 }
 
-// New returns a generator that makes IDs under a lease: make one for the whole process and keep it. Generators
-// that are made for each request, or call, begin again and repeat each other's IDs, without an error; if the
-// environment variable RANDFLAKE_DEBUG is set, New refuses the second one.
+// New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
+// Generators that are made for each request, or call, begin again and repeat each other's IDs,
+// without an error; if the environment variable RANDFLAKE_DEBUG is set, New refuses the second one.
 //
-// The caller must make sure that no other generator with the same secret ever has a lease that shares both a
-// node and a second with this one; package lease does that. The errors wrap ErrInvalidLease, ErrInvalidSecret
-// (the secret is unset) or ErrInvalidOption.
+// The caller must make sure that no other generator with the same secret ever has a lease that
+// shares both a node and a second with this one; package lease does that. The errors wrap
+// ErrInvalidLease, ErrInvalidSecret (the secret is unset) or ErrInvalidOption.
 func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if secret.IsZero() {
 		return nil, errZeroSecret
@@ -72,7 +71,11 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := lease.check(); err != nil {
 		return nil, err
 	}
-	g := &Generator{cipher: NewCipher(secret), now: coarse.OfBubble(), line: queue.New("randflake")}
+	g := &Generator{
+		cipher: NewCipher(secret),
+		now:    coarse.OfBubble(), // nil outside of testing/synctest
+		line:   queue.New("randflake"),
+	}
 	for i, option := range options {
 		if option.set == nil {
 			return nil, fmt.Errorf("%w: option %d is the zero Option: leave it out", ErrInvalidOption, i+1)
@@ -84,33 +87,30 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := checkEarlier(secret, lease); err != nil {
 		return nil, err
 	}
-	cursor := newCursor(lease.bounds())
-	shards := newShards(processors())
-	machine := vmgen.Now()
-	g.state.Store(g.newState(lease, cursor, shards, machine))
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
 	return g, nil
 }
 
-func (g *Generator) newState(lease Lease, cursor *cursor, shards shards, machine vmgen.Generation) *state {
+func (g *Generator) newState(l Lease, c *cursor, s shards, machine vmgen.Generation) *state {
 	st := &state{
-		shards:    shards,
+		shards:    s,
 		machine:   machine,
-		lease:     lease,
-		bounds:    lease.bounds(),
-		cursor:    cursor,
+		lease:     l,
+		cursor:    c,
 		cipher:    g.cipher,
-		runLength: runLength(lease.nodes(), shards.count()),
-		share:     2 * uint64(shards.count()),
-		claimed:   &g.claimed,
+		runLength: runLength(l.nodes(), s.count()),
+		share:     2 * uint64(s.count()), // a run is at most half of a processor's part of what is left
+		handedOut: &g.handedOut,
 	}
 	if g.now == nil && !g.strict {
-		st.hot = shards
+		st.hot = s
 	}
 	return st
 }
 
-// Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it returns ErrExhausted,
-// ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or ErrClosed.
+// Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it
+// returns ErrExhausted, ErrLeaseNotStarted, ErrLeaseEnded, ErrClockBackward, ErrEndOfLife or
+// ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	if g == nil {
 		unmade()
@@ -120,10 +120,10 @@ func (g *Generator) Generate() (ID, error) {
 		unmade()
 	}
 	s := st.hot.pin()
-	if s != nil { // not joined to the next condition by &&: the compiler would compute a boolean, and then test it
+	if s != nil { // not joined to the next if by &&: the compiler would make a boolean of both
 		if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
 			i := s.left - 1
-			if i < batchSize {
+			if i < batchSize { // false if left was 0: i is then 2^64-1; also the bounds check of ids[i]
 				s.left = i
 				id := s.ids[i]
 				st.hot.unpin(s)
@@ -131,7 +131,7 @@ func (g *Generator) Generate() (ID, error) {
 			}
 		}
 	}
-	st.hot.unpin(s)
+	st.hot.unpin(s) // also without a shard
 	id, err := g.generate()
 	return id, g.report(err)
 }
@@ -152,8 +152,8 @@ func (g *Generator) load() *state {
 //go:noinline
 func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }
 
-// generate makes an ID where the shard has none ready, without reporting a refusal. The clock is never asked
-// while pinned.
+// generate makes an ID where the shard has none ready, without reporting a refusal. The clock is
+// never asked while pinned.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
@@ -178,14 +178,17 @@ func (g *Generator) generate() (ID, error) {
 		}
 		st.shards.unpin(s)
 		switch {
-		case st.machine.Stale(): // by now: it may have taken a while
+		case st.machine.Stale(): // once more: the ID may have taken a while
 			return 0, errCopied
 		case ok:
 			return id, nil
 		case s == nil:
 			g.grow(st)
-		case err != nil:
-			if err = g.resolve(st, now, fresh, err); err != nil {
+		case err == nil:
+			// The shard wants a second that is read from the clock.
+		default:
+			err = g.resolve(st, now, fresh, err)
+			if err != nil {
 				return 0, err
 			}
 		}
@@ -194,18 +197,19 @@ func (g *Generator) generate() (ID, error) {
 	}
 }
 
-// resolve returns what callers get after st refused with err at second now, or nil: then another try, with the present
-// state and a fresh reading of the clock, may succeed.
+// resolve returns what callers get after st refused with err at second now. nil means: load the
+// state, then read the clock, and try again.
 //
-// A refusal counts only if the clock was read after st was loaded, which makes now fresh, and if st is still in force:
-// otherwise it may come from the old lease, or from the new one before its start.
+// A refusal is final only if the clock was read after st was loaded, which makes now fresh, and if
+// st is still in force. Otherwise it may come from the old lease, or from the new one before its
+// start.
 func (g *Generator) resolve(st *state, now int64, fresh bool, err error) error {
 	if !fresh || g.outdated(st, err) {
 		return nil
 	}
 	err = g.follow(st, now, err)
 	if err == errFrozen {
-		return ErrExhausted // all 2^64 values are used up
+		return ErrExhausted // under a lease of all 2^64 values: none is left
 	}
 	return err
 }
@@ -213,13 +217,16 @@ func (g *Generator) resolve(st *state, now int64, fresh bool, err error) error {
 // outdated reports whether st, which refused with err, was replaced meanwhile.
 func (g *Generator) outdated(st *state, err error) bool {
 	if err == errFrozen {
-		return g.replaced(st)
+		// Whoever freezes a cursor holds mu until the state is replaced.
+		g.mu.Lock()
+		defer g.mu.Unlock()
 	}
 	return g.load() != st
 }
 
-// Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of Generate's errors; the first
-// n IDs are good all the same. For many IDs at once it is much faster than Generate.
+// Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of
+// Generate's errors; the first n IDs are good all the same. For many IDs at once it is much faster
+// than Generate.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
 	return n, g.report(err)
@@ -228,7 +235,7 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 // fill is Fill, but does not report a refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
-	machine := st.machine // read before the first ID
+	machine := st.machine // as it was before the first ID
 	defer func() {
 		if machine.Stale() {
 			n, err = 0, errCopied
@@ -239,11 +246,11 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		if st.closed {
 			return n, ErrClosed
 		}
-		start, taken, refusal := st.cursor.claim(st.bounds, now, uint64(len(dst)-n), 1)
+		start, taken, refusal := st.cursor.claim(now, uint64(len(dst)-n), 1)
 		if refusal == nil {
 			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
 			n += int(taken)
-			g.claimed.Add(taken)
+			g.handedOut.Add(taken)
 			if n < len(dst) {
 				now, fresh = g.second()
 			}
@@ -261,7 +268,8 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.load().lease }
 
-// Format prints "[redacted]" for every verb, as the generator holds the keys, and "<nil>" if there is no generator.
+// Format prints "[redacted]" for every verb, as the generator holds the keys, and "<nil>" if there
+// is no generator.
 func (g *Generator) Format(f fmt.State, _ rune) {
 	text := redacted
 	if g == nil {
@@ -272,15 +280,15 @@ func (g *Generator) Format(f fmt.State, _ rune) {
 
 // Cipher returns the cipher of the generator's secret, which opens its IDs.
 func (g *Generator) Cipher() *Cipher {
-	g.load() // or g is of no use
+	g.load() // panics without a generator
 	return g.cipher
 }
 
-// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second of all IDs
-// that it made, or the second before the start of its lease if there are none. Another Close returns the same
-// second and ErrClosed.
+// Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second
+// in any ID that the generator made, or the second before the start of its lease if it made none.
+// Another Close returns the same second and ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
-	g.load() // or g is of no use
+	g.load() // panics without a generator
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -288,8 +296,9 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	if st.closed {
 		err = ErrClosed
 	} else {
-		g.state.Store(&state{closed: true, lease: st.lease, machine: vmgen.Of(nil)})
 		g.end(st)
+		neverStale := vmgen.Of(nil)
+		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease})
 		if st.machine.Stale() {
 			err = errCopied
 		}
@@ -300,26 +309,23 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return time.Unix(g.lastUsed, 0).UTC(), err
 }
 
-// grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards are dropped.
+// grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards
+// are dropped.
 func (g *Generator) grow(st *state) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.load() == st {
-		more := newShards(max(processors(), st.shards.count()+1))
-		grown := g.newState(st.lease, st.cursor, more, st.machine)
-		grown.dropped = st.dropped
-		g.state.Store(grown)
+	if g.load() != st {
+		return
 	}
+	// At least one more, as the caller found too few: GOMAXPROCS may have been lowered again.
+	n := max(processors(), st.shards.count()+1)
+	grown := g.newState(st.lease, st.cursor, newShards(n), st.machine)
+	grown.dropped = st.dropped
+	g.state.Store(grown)
 }
 
-// replaced waits for the call that froze the cursor of st, and reports whether it replaced st.
-func (g *Generator) replaced(st *state) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.load() != st
-}
-
-// second returns the current Unix second, and whether it was read from the clock: the published second may be late.
+// second returns the current Unix second, and whether it was read from the clock: the published
+// second may be late.
 func (g *Generator) second() (second int64, fresh bool) {
 	if g.now == nil {
 		return coarse.Seconds.Now(), false

@@ -281,7 +281,7 @@ func TestLeasesAndClock(t *testing.T) {
 					}
 					l.allow(lease)
 				}
-				claimed, ready := g.claimed.Load(), leasesOf(g).Ready()
+				claimed, ready := g.handedOut.Load(), leasesOf(g).Ready()
 				if ready != step.err {
 					t.Errorf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, ready, step.err)
 				}
@@ -297,7 +297,7 @@ func TestLeasesAndClock(t *testing.T) {
 					claimed++
 					newest = max(newest, step.made)
 				}
-				if n := g.claimed.Load(); n != claimed {
+				if n := g.handedOut.Load(); n != claimed {
 					t.Errorf("%s, step %d: %d claimed, want %d", how, i, n, claimed)
 				}
 				if t.Failed() {
@@ -490,7 +490,7 @@ func TestClaimed(t *testing.T) {
 			t.Fatal(err)
 		}
 		made++
-		if n := g.claimed.Load(); n != made {
+		if n := g.handedOut.Load(); n != made {
 			t.Fatalf("%d claimed after %d IDs, of which one was in second %d", n, made, i)
 		}
 		for range i * batchSize / 2 { // to less than a run
@@ -501,7 +501,7 @@ func TestClaimed(t *testing.T) {
 		if n, err := g.Fill(make([]ID, i)); uint64(n) != i || err != nil {
 			t.Fatal(n, err)
 		}
-		if n := g.claimed.Load(); n != made+i {
+		if n := g.handedOut.Load(); n != made+i {
 			t.Fatalf("%d claimed after %d IDs, and %d of Fill", n, made, i)
 		}
 		made += i*batchSize/2 + i
@@ -535,7 +535,7 @@ func TestGrowComesTooLate(t *testing.T) {
 		if replaced == st || g.state.Load() != replaced {
 			t.Errorf("%s was undone", name)
 		}
-		if n := g.claimed.Load(); n != 1 {
+		if n := g.handedOut.Load(); n != 1 {
 			t.Errorf("%s: %d claimed, want 1", name, n)
 		}
 	}
@@ -778,8 +778,8 @@ func TestMemory(t *testing.T) {
 	const line = 64
 	var s shard
 	var g Generator
-	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.uncounted) - unsafe.Sizeof(s.uncounted)
-	if gap := unsafe.Offsetof(g.claimed) - unsafe.Offsetof(g.state); after < line || gap < line {
+	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.countedTo) - unsafe.Sizeof(s.countedTo)
+	if gap := unsafe.Offsetof(g.handedOut) - unsafe.Offsetof(g.state); after < line || gap < line {
 		t.Errorf("%d bytes after what a shard uses, and Fill's count %d bytes from what Generate reads, want %d", after, gap, line)
 	}
 }

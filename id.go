@@ -9,35 +9,39 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a BIGINT column holds; its
-// text form is the unsigned value in base32hex (RFC 4648 section 7), in lower case, without padding and without leading
-// zeros: 1 to 13 digits, and "0" for zero.
+// An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a BIGINT
+// column holds; its text form is the unsigned value in base32hex (RFC 4648 section 7), in lower
+// case, without padding and without leading zeros: 1 to 13 digits, and "0" for zero.
 //
 // The order of IDs means nothing: only the secret tells which one was made first.
 type ID int64
 
-// maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the first of 13 is at most
-// 'f'.
+// maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the first
+// of 13 is at most 'f'.
 const maxDigits = 13
 
 var digitValues = idtext.Values(idtext.Base32hex)
 
-// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper case, leading zeros,
-// padding, white space, signs and values of more than 64 bits are errors that wrap ErrInvalidID.
+// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper
+// case, leading zeros, padding, white space, signs and values of more than 64 bits are errors that
+// wrap ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
 func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 
+// parse is Parse for either type of text.
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDigits {
-		return 0, fmt.Errorf("%w: %.40q: want 1 to %d base32hex digits, got %d characters", ErrInvalidID, text, maxDigits, len(text))
+		return 0, fmt.Errorf("%w: %.40q: want 1 to %d base32hex digits, got %d characters",
+			ErrInvalidID, text, maxDigits, len(text))
 	}
 	var value uint64
 	for i := 0; i < len(text); i++ {
 		digit := digitValues[text[i]]
 		if digit == idtext.None {
-			return 0, fmt.Errorf("%w: %q: character %d is not a base32hex digit in lower case (0-9, a-v)", ErrInvalidID, text, i+1)
+			return 0, fmt.Errorf("%w: %q: character %d is not a base32hex digit in lower case (0-9, a-v)",
+				ErrInvalidID, text, i+1)
 		}
 		value = value<<5 | uint64(digit)
 	}
@@ -45,13 +49,14 @@ func parse[T string | []byte](text T) (ID, error) {
 	case text[0] == '0' && len(text) > 1:
 		return 0, fmt.Errorf("%w: %q: want no leading zeros", ErrInvalidID, text)
 	case len(text) == maxDigits && text[0] > 'f':
-		return 0, fmt.Errorf("%w: %q is more than 64 bits: the first of 13 digits is at most f", ErrInvalidID, text)
+		return 0, fmt.Errorf("%w: %q is more than 64 bits: the first of %d digits is at most f",
+			ErrInvalidID, text, maxDigits)
 	}
 	return ID(value), nil
 }
 
-// Format prints the text form for the verbs v, s and q, and the number for the others: %d the decimal form, %x that
-// without a sign in hexadecimal.
+// Format prints the text form for the verbs v, s and q, and the number for the others: %d the
+// signed one, %x the unsigned one in hexadecimal.
 func (id ID) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), id) }
 
 // String returns the text form.
@@ -64,7 +69,8 @@ func (id ID) String() string {
 // AppendText appends the text form to b. Its error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	var text [maxDigits]byte
-	at, value := maxDigits-1, uint64(id)
+	at := maxDigits - 1
+	value := uint64(id)
 	for ; value >= 32; at-- {
 		text[at] = idtext.Base32hex[value%32]
 		value /= 32
@@ -78,16 +84,16 @@ func (id ID) MarshalText() ([]byte, error) {
 	return id.AppendText(make([]byte, 0, maxDigits))
 }
 
-// UnmarshalText is Parse.
+// UnmarshalText sets id to what Parse returns.
 func (id *ID) UnmarshalText(text []byte) error { return setID(id, text) }
 
 // UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
-func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+func (id *ID) UnmarshalParam(text string) error { return setID(id, text) }
 
 // Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+func (id *ID) Bind(text string) error { return setID(id, text) }
 
-// setID assigns the ID that text stands for, or leaves id as it is.
+// setID sets id to the ID with the given text form. In case of an error it leaves id as it is.
 func setID[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)
 	if err != nil {
@@ -104,9 +110,10 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the text or as the
-// decimal form, and JavaScript rounds them. By convention, null changes nothing. Fields need no ",string" in
-// their tags: Go 1.26 reads nothing that has it, and Go 1.27 ignores it.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the
+// text or as the decimal form, and JavaScript rounds them. By convention, null changes nothing.
+// Fields need no ",string" in their tags: with it Go 1.26 can't read the field, and Go 1.27 ignores
+// it.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	text, err := jsonText(data, ID(0))
 	if err != nil || text == nil {
@@ -115,7 +122,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return setID(id, *text)
 }
 
-// jsonText returns what a JSON string has, or nil for null. The example is an ID of the kind that is wanted.
+// jsonText returns the text of a JSON string, or nil for null. Its error shows example, an ID of
+// the kind that is wanted.
 func jsonText(data []byte, example fmt.Stringer) (*string, error) {
 	var text *string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -125,15 +133,17 @@ func jsonText(data []byte, example fmt.Stringer) (*string, error) {
 	return text, nil
 }
 
-// Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id), and a text column
-// TextID(id).
+// Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id),
+// and a text column TextID(id).
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan reads an ID from an integer column, in whatever form the driver gives it: int64, uint64 with the same 64 bits,
-// or a decimal number, signed or unsigned, as text. It does not read the text form, which may look like a decimal
-// number: scan a text column into a TextID. For a column that may be NULL scan into a pointer.
+// Scan reads an ID from an integer column, in whatever form the driver gives: int64, uint64 with
+// the same 64 bits, or a decimal number, signed or unsigned, as text. It does not read the text
+// form, which may look like a decimal number: scan a text column into a TextID. For a column that
+// may be NULL scan into a pointer.
 func (id *ID) Scan(src any) error {
-	if own, ok := src.(*ID); ok && own != nil { // from ent's CreateBulk
+	// ent's CreateBulk hands over the key of a new row as an *ID.
+	if own, ok := src.(*ID); ok && own != nil {
 		*id = *own
 		return nil
 	}
@@ -145,7 +155,8 @@ func (id *ID) Scan(src any) error {
 	return nil
 }
 
-// scanInteger returns the 64 bits of an integer column's value. Errors do not quote the value, which may be a Raw.
+// scanInteger returns the 64 bits of an integer column's value. Errors do not quote the value,
+// which may be a Raw.
 func scanInteger(src any) (uint64, error) {
 	var value uint64
 	var err error
@@ -162,14 +173,17 @@ func scanInteger(src any) (uint64, error) {
 		return 0, scanError(src, "an integer column")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: not a 64-bit decimal number: for a text column use randflake.TextID", ErrInvalidID)
+		return 0, fmt.Errorf("%w: not a 64-bit decimal number: for a text column use randflake.TextID",
+			ErrInvalidID)
 	}
 	return value, nil
 }
 
+// scanError is the error for src, which is of no type that Scan reads.
 func scanError(src any, want string) error {
 	if src == nil {
-		return fmt.Errorf("%w: can't scan NULL: scan into a pointer to this type, or an sql.Null of it", ErrInvalidID)
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer to this type, or an sql.Null of it",
+			ErrInvalidID)
 	}
 	return fmt.Errorf("%w: can't scan a %T: want %s", ErrInvalidID, src, want)
 }

@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// A Lease is the right to make IDs for a contiguous range of nodes, with seconds in an interval. Generators whose
-// leases share no node in any second never make the same ID. Each node gives 131,072 IDs a second.
+// A Lease is the right to make IDs for a contiguous range of nodes, with seconds in an interval.
+// Under one secret, generators whose leases share no node in any second never make the same ID.
+// Each node gives 131,072 IDs a second.
 //
-// This package does not decide who holds which lease. Package lease does; the leases that it grants are disjoint.
+// This package does not decide who holds which lease. Package lease does; the leases that it grants
+// are disjoint.
 type Lease struct {
 	FirstNode, LastNode uint32 // both included, at most MaxNode
 
-	// Start is the first second, End the one after the last: [Start, End), whole seconds. The earliest Start is Epoch,
-	// the latest End is MaxTimestamp + 1.
+	// Start is the first second, End the one after the last: [Start, End), whole seconds. The
+	// earliest Start is Epoch, the latest End is MaxTimestamp + 1.
 	Start, End time.Time
 }
 
@@ -26,16 +28,17 @@ func (l Lease) check() error {
 	case l.LastNode > MaxNode:
 		return fmt.Errorf("%w: last node %d is above %d", ErrInvalidLease, l.LastNode, MaxNode)
 	case l.Start.Nanosecond() != 0:
-		return fmt.Errorf("%w: start %s is not a whole second", ErrInvalidLease, l.Start.Format(time.RFC3339Nano))
+		return fmt.Errorf("%w: start %s is not a whole second", ErrInvalidLease, rfc3339(l.Start))
 	case l.End.Nanosecond() != 0:
-		return fmt.Errorf("%w: end %s is not a whole second", ErrInvalidLease, l.End.Format(time.RFC3339Nano))
+		return fmt.Errorf("%w: end %s is not a whole second", ErrInvalidLease, rfc3339(l.End))
 	case end <= start:
-		return fmt.Errorf("%w: end %s is not after start %s", ErrInvalidLease, l.End.Format(time.RFC3339), l.Start.Format(time.RFC3339))
+		return fmt.Errorf("%w: end %s is not after start %s",
+			ErrInvalidLease, rfc3339(l.End), rfc3339(l.Start))
 	case start < Epoch:
-		return fmt.Errorf("%w: start %s is before the epoch, %s",
-			ErrInvalidLease, l.Start.Format(time.RFC3339), time.Unix(Epoch, 0).UTC().Format(time.RFC3339))
+		epoch := rfc3339(time.Unix(Epoch, 0))
+		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, rfc3339(l.Start), epoch)
 	case end > MaxTimestamp+1:
-		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, l.End.Format(time.RFC3339), ErrEndOfLife)
+		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, rfc3339(l.End), ErrEndOfLife)
 	}
 	return nil
 }

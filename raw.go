@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws sort by second, so
-// that a table with Raws as its keys grows at its end. Within one second their order means nothing.
+// A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws
+// sort by second, so a table with Raws as its keys grows at its end. Within one second their order
+// means nothing.
 //
-// A Raw reveals when and where it was made. Keep it in the database; show the ID. So package fmt prints a Raw as
-// "[inner]", and encoding it as text or JSON is an error. For struct fields, package mask has a type that shows
-// the ID.
+// A Raw reveals when and where it was made. Keep it in the database; show the ID. So package fmt
+// prints a Raw as "[inner]", and encoding it as text or JSON is an error. For struct fields,
+// package mask has a type that shows the ID.
 //
 // Encrypt and Decrypt of a [Cipher] convert a Raw to its ID and back, and can't fail:
 //
@@ -31,7 +32,8 @@ func (r Raw) Fields() Fields {
 
 const inner = "[inner]"
 
-var errInner = errors.New("randflake: a raw value is not for the outside: show it as a mask.ID, or encrypt it to an ID")
+var errInner = errors.New("randflake: a raw value is not for the outside: " +
+	"show it as a mask.ID, or encrypt it to an ID")
 
 // Format prints "[inner]" for every verb that package fmt leaves to it.
 func (Raw) Format(f fmt.State, _ rune) { f.Write([]byte(inner)) }
@@ -44,12 +46,14 @@ func (Raw) MarshalBinary() ([]byte, error) { return nil, errInner }
 
 // Value returns the raw value as a signed integer with the same 64 bits, for a BIGINT column.
 //
-// From 2041-10-31 22:21:52 UTC on the highest bit is set, and BIGINTs are negative. ORDER BY id then puts the new rows,
-// in order among themselves, before all older ones, and id > $1 misses them; ORDER BY id < 0, id puts them last. In an
-// unsigned column (MySQL's BIGINT UNSIGNED, written as uint64(r)) the order holds to the end of the format, in 2058.
+// From 2041-10-31 22:21:52 UTC on the highest bit is set, and BIGINTs are negative: they sort
+// before all older ones, and id > $1 misses them. ORDER BY id < 0, id keeps the order of time. In
+// an unsigned column (MySQL's BIGINT UNSIGNED, written as uint64(r)) the order holds to the end of
+// the format, in 2058.
 func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
 
-// Scan reads an integer column, as Scan of ID does. For a column that may be NULL use a pointer.
+// Scan reads an integer column, in the forms that ID.Scan describes. For a column that may be NULL
+// use a pointer.
 func (r *Raw) Scan(src any) error {
 	value, err := scanInteger(src)
 	if err != nil {

@@ -4,7 +4,9 @@ package randflake
 
 import "github.com/randflake/randflake/internal/pin"
 
-// An ownerLock does nothing: a batch is used only by the goroutine that is pinned to its P.
+// A goroutine that is pinned to its P, a processor of Go's scheduler, has the P's shard to itself.
+
+// An ownerLock does nothing: pinning is enough. Its methods let go vet see copies of a shard.
 type ownerLock struct{}
 
 func (ownerLock) Lock()   {}
@@ -15,8 +17,8 @@ type shards struct{ list []shard }
 
 func newShards(n int) shards { return shards{make([]shard, n)} }
 
-// pin returns the shard of the current P, or nil when there is none for it. Either way unpin must follow, with nothing
-// between them that blocks or allocates.
+// pin returns the shard of the current P, or nil when the P has none. Either way unpin must follow,
+// with nothing between them that blocks or allocates.
 func (s *shards) pin() *shard {
 	p := pin.Pin()
 	if uint(p) >= uint(len(s.list)) {

@@ -7,17 +7,19 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the clock to
-// catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It returns the other
-// errors at once. If ctx ends first, the error wraps both the cause of that and the reason for the wait. Close
-// wakes it, and so does package lease with another lease.
+// Wait is Generate, but waits where waiting helps: for the next second after ErrExhausted, for the
+// clock to catch up after ErrClockBackward and for the lease's start after ErrLeaseNotStarted. It
+// returns the other errors at once. If ctx ends first, the error wraps both the cause of that and
+// the reason for the wait. Close wakes waiting callers, and so does package lease with another
+// lease.
 //
-// Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may take IDs that a
-// waiting caller would have got.
+// Callers waiting in Wait and FillWait are served in order. Generate and Fill do not queue, and may
+// take IDs that a waiting caller would have got.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	st := g.load()
 	if g.line.Empty() {
-		s := st.hot.pin() // Generate's lines once more: with a call instead, Wait takes twice the time
+		// Generate's lines once more: with a call instead, Wait takes twice the time.
+		s := st.hot.pin()
 		if s != nil {
 			if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
 				i := s.left - 1
@@ -43,11 +45,11 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	return id[0], nil
 }
 
-// FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err is not nil, the
-// first n IDs are good all the same.
+// FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err
+// is not nil, the first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().machine
-	defer func() { // once more than fill does: another goroutine may have served this caller
+	defer func() { // as fill does, once more: another goroutine may have served this caller
 		if machine.Stale() {
 			n, err = 0, errCopied
 		}

@@ -3,12 +3,12 @@ package snowflake
 import (
 	"fmt"
 	"hash/maphash"
-	"time"
 
 	"github.com/randflake/randflake"
 )
 
-// bounds holds a lease, a layout and the policy in the cursor's terms. Times are in units since the layout's epoch.
+// bounds are a lease, a layout and the policy in the cursor's terms. Times are in units since the
+// layout's epoch.
 type bounds struct {
 	sequence, time uint   // the bits of these parts
 	base           uint64 // where the cursor began
@@ -19,7 +19,7 @@ type bounds struct {
 	random maphash.Seed // see policy
 
 	ahead int64  // how far ahead of the clock a unit may be used
-	lag   int64  // how far behind the clock a unit may be used in full
+	lag   int64  // how far behind the clock a unit may be used up that callers wait for
 	hold  int64  // how far the clock may step back while the candidate stays
 	steps uint64 // the highest rollback that stepping back may reach
 }
@@ -30,8 +30,8 @@ func (b *bounds) startAt(unit int64) {
 	b.base = uint64(unit) << b.sequence
 }
 
-// bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If the lease can't be
-// used, the error wraps randflake.ErrInvalidLease.
+// bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If
+// the lease can't be used, the error wraps randflake.ErrInvalidLease.
 func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	invalid := func(format string, args ...any) (bounds, error) {
 		return bounds{}, fmt.Errorf("%w: "+format, append([]any{errInvalidLease}, args...)...)
@@ -65,12 +65,12 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	case end.Nanosecond() != 0:
 		return invalid("end %s: want a whole second", rfc3339(end))
 	case !end.After(start):
-		return invalid("end %s: want one after %s, the start", end.Format(time.RFC3339), start.Format(time.RFC3339))
+		return invalid("end %s: want one after %s, the start", rfc3339(end), rfc3339(start))
 	case b.first >= life:
-		return invalid("start %s: %w", start.Format(time.RFC3339), l.ended())
+		return invalid("start %s: %w", rfc3339(start), l.ended())
 	case b.first >= b.end:
 		return invalid("%s to %s: want one at which a unit begins, each %s since %s",
-			start.Format(time.RFC3339), end.Format(time.RFC3339), l.Unit(), rfc3339(l.Epoch()))
+			rfc3339(start), rfc3339(end), l.Unit(), rfc3339(l.Epoch()))
 	}
 	return b, nil
 }

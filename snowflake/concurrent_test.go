@@ -28,7 +28,7 @@ func makeAtOnce(t *testing.T, g *Generator, rounds int, goOn func() bool) {
 		return goOn()
 	}, idtest.Ways(t.Context(), g)...)
 	g.Close()
-	if n := g.claimed.Load(); n != uint64(l.Count()) {
+	if n := g.handedOut.Load(); n != uint64(l.Count()) {
 		t.Errorf("%d claimed, want %d", n, l.Count())
 	}
 }
@@ -96,7 +96,7 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				return true
 			}, b.Fill)
 			b.Close()
-			if n := b.claimed.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
+			if n := b.handedOut.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
 				t.Errorf("%d IDs, %d claimed", l.Count(), n)
 			}
 		})

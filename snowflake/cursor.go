@@ -5,87 +5,111 @@ import (
 	"sync/atomic"
 )
 
-// A cursor hands out the values of one lease, each at most once. A value is one integer that holds everything in which
-// the IDs of one worker differ:
+// A cursor hands out the values of one lease, each at most once. A value is one integer that holds
+// everything in which the IDs of one worker differ:
 //
 //	rollback << (time bits + sequence bits) | unit << sequence bits | sequence
 //
-// An ID is a value with its three parts moved to their places in the layout, beside the static parts. So distinct
-// values make distinct IDs, and uniqueness depends only on one property: next, the next value to hand out, only grows.
-// Every claim is one compare-and-swap that raises next, and takes the values just below the new next. Clocks and
-// policies only decide how far next may jump, and whether it may move at all. In particular:
+// An ID is a value with its three parts moved to their places in the layout, beside the static
+// parts. So distinct values make distinct IDs, and uniqueness rests on one fact: next, the next
+// value to hand out, only grows. Every claim is one compare-and-swap that raises next, and takes
+// the values just below the new next. Clocks and policies only say how far next may jump, and
+// whether it may move.
 //
-//   - The candidate is the unit that contains next. It is used up, or left for the clock's unit if the
-//     clock is past it, or followed by the unit after it.
-//   - Within one rollback, units only go up. When the clock steps back, either the candidate stays, or
-//     the rollback goes up, which makes every new value higher, whatever its unit.
-//   - No value is claimed outside the lease's units, and the leases of one worker share no unit.
+//	unit 7, sequence 0          unit 8, sequence 0          unit 9, sequence 0
+//	|                           |                           |
+//	##################..........#############...............    with the same rollback
+//	claimed           lost      claimed      next
 //
-// next may be one past the last value of a unit, that is, at the first value of the following unit. So the newest unit
-// used is the unit of next-1.
+// next is one past the newest value. After the last value of a unit that is the first value of the
+// following unit. So the newest unit used is that of next-1.
 //
-// A clock that is behind the candidate has not necessarily stepped back: see planEarly.
+// The candidate is the unit that contains next, here unit 8. The clock decides what comes next:
+//
+//   - If the clock is in the candidate, the candidate's next value.
+//   - If the clock is past the candidate, the first value of the clock's unit: the rest of the
+//     candidate is lost. But if callers wait for the candidate, it is used up first: see awaited.
+//   - If the clock is before the candidate, the candidate's next value, as far as the policy
+//     allows. If the clock stepped back, the policy may also raise the rollback, which makes every
+//     new value higher, whatever its unit. See planEarly and stepBack.
+//
+// No value is outside the lease's units, and the leases of one worker share no unit.
 type cursor struct {
-	_    [64]byte // next is written for every ID: it has its cache line to itself
-	next atomic.Uint64
+	_    [64]byte      // next is written for every ID: it has its cache line to itself
+	next atomic.Uint64 // base as long as the cursor is unused
 
-	// A slot is a value without its sequence. Slots below full may be used in full even if the clock has passed them,
-	// because callers wait for them. full only grows. Uniqueness does not depend on it.
-	full atomic.Uint64
+	// A slot is a value without its sequence. Slots below awaited may be used up even after the
+	// clock has passed them, as callers wait for them. awaited only grows. Uniqueness does not
+	// depend on it.
+	awaited atomic.Uint64
 
-	// The newest unit that was used before the clock stepped back, or 0.
+	// abandoned is the newest unit used before the clock stepped back. If the clock never did, it
+	// is 0, which lastUsed ignores.
 	abandoned atomic.Int64
 	_         [40]byte
 
-	// Counts one ID of each unit as soon as it is opened, so that a generator that makes a few is not taken for an idle
-	// one. The other IDs of the unit follow when the next one is opened.
-	claimed *atomic.Uint64
+	*bounds // of the lease
+
+	// handedOut is the generator's count. The first ID of a unit is added at once, so that a
+	// generator that makes a few does not look idle, and the others when the next unit is opened.
+	handedOut *atomic.Uint64
 }
 
-func newCursor(b *bounds, claimed *atomic.Uint64) *cursor {
-	c := &cursor{claimed: claimed}
+// frozen is the next of a cursor that hands out nothing more. Values have at most 63 bits, so
+// claims never get there.
+const frozen = ^uint64(0)
+
+// errFrozen is the error for claims from a frozen cursor. It never leaves the package.
+var errFrozen = errors.New("snowflake: cursor is frozen")
+
+func newCursor(b *bounds, handedOut *atomic.Uint64) *cursor {
+	c := &cursor{bounds: b, handedOut: handedOut}
 	c.next.Store(b.base)
 	return c
 }
 
-// take claims 1 to n values of p, a plan that was made for next. It returns the first value and how many were taken, or
-// 0, 0 if next has moved in the meantime.
+// take claims up to n values of p, a plan that was made for next. It returns the first value and
+// how many were taken, or 0, 0 if next has moved in the meantime.
 func (c *cursor) take(next uint64, p plan, n uint64) (start, taken uint64) {
-	if p.full > 0 {
-		c.raiseFull(p.full)
+	if p.awaited > 0 {
+		c.raiseAwaited(p.awaited) // even if the swap then fails: it only allows more
 	}
 	taken = min(n, p.left)
 	if !c.next.CompareAndSwap(next, p.start+taken) {
 		return 0, 0
 	}
-	if p.claimed > 0 {
-		c.claimed.Add(p.claimed)
+	if p.count > 0 {
+		c.handedOut.Add(p.count)
 	}
 	return p.start, taken
 }
 
-// raiseFull allows slots below full to be used in full, and returns the previous bound.
-func (c *cursor) raiseFull(full uint64) (previous uint64) {
+// raiseAwaited raises awaited to slots, unless it is higher, and returns what it was.
+func (c *cursor) raiseAwaited(slots uint64) (previous uint64) {
 	for {
-		old := c.full.Load()
-		if full <= old || c.full.CompareAndSwap(old, full) {
+		old := c.awaited.Load()
+		if slots <= old || c.awaited.CompareAndSwap(old, slots) {
 			return old
 		}
 	}
 }
 
-// awaitUnit allows the unit after a used-up one to be used in full, however late its waiting callers run. It reports
-// whether the same was already allowed for the used-up unit.
-func (c *cursor) awaitUnit(b *bounds, next uint64) (again bool) {
-	slot := b.candidate(next).slot()
-	previous := c.raiseFull(slot + 1)
-	return previous >= slot
+// awaitUnit lets the unit after a used-up one be used up however late its waiting callers run. It
+// reports whether callers waited for the used-up unit, too.
+func (c *cursor) awaitUnit(next uint64) (again bool) {
+	slot := c.candidate(next).slot()
+	previous := c.raiseAwaited(slot + 1)
+	return previous >= slot // the used-up slot is slot-1
 }
 
-// abandon records the newest unit used, for lastUsed, before the clock's step takes the cursor to earlier units.
-// If there is none it is the newest one under earlier leases.
-func (c *cursor) abandon(b *bounds, next uint64) {
-	unit := b.newest(next)
+// abandon records the newest unit used, after plan has refused with errClockBackward, and before
+// stepBack takes the cursor to earlier units.
+//
+// If no unit of this lease was used, newest returns the last one used under earlier leases: the
+// clock is then in the lease, but before the unit with which the cursor begins, and a cursor begins
+// later than its lease only to come after that last unit.
+func (c *cursor) abandon(next uint64) {
+	unit := c.newest(next)
 	for {
 		old := c.abandoned.Load()
 		if unit <= old || c.abandoned.CompareAndSwap(old, unit) {
@@ -94,16 +118,10 @@ func (c *cursor) abandon(b *bounds, next uint64) {
 	}
 }
 
-// lastUsed returns the newest unit of all values below next.
-func (c *cursor) lastUsed(b *bounds, next uint64) (unit int64) {
-	return max(b.newest(next), c.abandoned.Load())
+// lastUsed returns the newest unit of all values below next, of which there is at least one.
+func (c *cursor) lastUsed(next uint64) (unit int64) {
+	return max(c.newest(next), c.abandoned.Load())
 }
 
-// frozen is the next of a cursor that no longer hands out values. Values have at most 63 bits.
-const frozen = 3 << 62
-
-// freeze ends all claims, and returns the last next.
+// freeze ends all claims, and returns next as it was.
 func (c *cursor) freeze() (next uint64) { return c.next.Swap(frozen) }
-
-// errFrozen says that a cursor was frozen; it never leaves the package.
-var errFrozen = errors.New("snowflake: cursor is frozen")

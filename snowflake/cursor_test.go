@@ -50,11 +50,11 @@ func TestPlanExhaustively(t *testing.T) {
 			if !reachable(&b, next) {
 				continue
 			}
-			for full := uint64(0); full <= 17; full++ {
+			for awaited := uint64(0); awaited <= 17; awaited++ {
 				for now := int64(-2); now <= 5; now++ {
 					plans++
-					if problem := planProblem(&b, next, full, now); problem != "" {
-						t.Fatalf("%+v: plan(%d, %d, %d): %s", b, next, full, now, problem)
+					if problem := planProblem(&b, next, awaited, now); problem != "" {
+						t.Fatalf("%+v: plan(%d, %d, %d): %s", b, next, awaited, now, problem)
 					}
 				}
 			}
@@ -65,12 +65,12 @@ func TestPlanExhaustively(t *testing.T) {
 	}
 }
 
-func planProblem(b *bounds, next, full uint64, now int64) string {
-	p, err := b.plan(next, full, now)
+func planProblem(b *bounds, next, awaited uint64, now int64) string {
+	p, err := b.plan(next, awaited, now)
 	c := b.candidate(next)
 	opened, newest := c.opened, b.newest(next)
 	if err != nil {
-		return refusalProblem(b, next, full, now, err)
+		return refusalProblem(b, next, awaited, now, err)
 	}
 	unit := int64(p.start >> b.sequence & 3)
 	rollback := p.start >> (b.sequence + b.time)
@@ -87,8 +87,8 @@ func planProblem(b *bounds, next, full uint64, now int64) string {
 		counted = (next-1)&3 + 1
 	}
 	switch {
-	case p.claimed != counted:
-		return fmt.Sprintf("counts %d, want %d", p.claimed, counted)
+	case p.count != counted:
+		return fmt.Sprintf("counts %d, want %d", p.count, counted)
 	case p.start < next:
 		return "goes back"
 	case p.left == 0 || (p.start+p.left)&3 != 0 || (p.start+p.left-1)>>b.sequence != p.start>>b.sequence:
@@ -99,15 +99,15 @@ func planProblem(b *bounds, next, full uint64, now int64) string {
 		return fmt.Sprintf("unit %d is not in the lease", unit)
 	case behind < -b.ahead && (!opened || unit != newest || behind < -b.ahead-b.hold):
 		return fmt.Sprintf("unit %d is too far ahead of the clock", unit)
-	case behind > 0 && (behind > b.lag || p.start>>b.sequence >= full):
+	case behind > 0 && (behind > b.lag || p.start>>b.sequence >= awaited):
 		return fmt.Sprintf("unit %d is too late", unit)
-	case behind > 0 && !opened && p.full != rollback<<b.time+uint64(now)+1:
-		return fmt.Sprintf("the units up to %d are not to be used in full, but those below %d", now, p.full)
+	case behind > 0 && !opened && p.awaited != rollback<<b.time+uint64(now)+1:
+		return fmt.Sprintf("the units up to %d are not awaited, but those below %d", now, p.awaited)
 	}
 	return ""
 }
 
-func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
+func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) string {
 	c := b.candidate(next)
 	candidate, opened := c.unit, c.opened
 	newest := b.newest(next)
@@ -135,7 +135,7 @@ func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
 	if due <= now {
 		return fmt.Sprintf("%v: due at %d", err, due)
 	}
-	switch _, then := b.plan(next, full, due); {
+	switch _, then := b.plan(next, awaited, due); {
 	case then == err && candidate < b.end:
 		return fmt.Sprintf("%v: also when due, at %d", err, due)
 	case then == nil || then == errExhausted || candidate >= b.end:
@@ -143,7 +143,7 @@ func refusalProblem(b *bounds, next, full uint64, now int64, err error) string {
 	default:
 		return fmt.Sprintf("%v: when due, at %d: %v", err, due, then)
 	}
-	if _, before := b.plan(next, full, due-1); before == nil && err != errClockBackward {
+	if _, before := b.plan(next, awaited, due-1); before == nil && err != errClockBackward {
 		return fmt.Sprintf("%v: due at %d, which is too late", err, due)
 	}
 	return ""
@@ -168,7 +168,7 @@ func TestStepBackExhaustively(t *testing.T) {
 					}
 					continue
 				}
-				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, claimed: max(b.used(next), 1)}
+				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: max(b.used(next), 1)}
 				if p != want || err != nil || p.start < next {
 					t.Fatalf("%+v: stepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 				}
@@ -183,17 +183,17 @@ func TestCursorOnlyGrows(t *testing.T) {
 	b.startAt(10)
 	c := newCursor(&b, new(atomic.Uint64))
 	newest := uint64(0)
-	for _, full := range []uint64{5, 3, 5, 7, 6} {
-		if old := c.raiseFull(full); old != newest {
-			t.Errorf("raiseFull(%d) = %d, want %d", full, old, newest)
+	for _, awaited := range []uint64{5, 3, 5, 7, 6} {
+		if old := c.raiseAwaited(awaited); old != newest {
+			t.Errorf("raiseAwaited(%d) = %d, want %d", awaited, old, newest)
 		}
-		newest = max(newest, full)
+		newest = max(newest, awaited)
 	}
 	abandoned := int64(0)
 	for _, unit := range []int64{20, 12, 20, 30, 29} {
-		c.abandon(&b, uint64(unit)<<b.sequence+1)
+		c.abandon(uint64(unit)<<b.sequence + 1)
 		abandoned = max(abandoned, unit)
-		if got := c.lastUsed(&b, b.base); got != abandoned {
+		if got := c.lastUsed(b.base); got != abandoned {
 			t.Errorf("abandoned unit %d: the last one used is %d, want %d", unit, got, abandoned)
 		}
 	}
@@ -203,15 +203,15 @@ func TestCursorOnlyGrows(t *testing.T) {
 func TestStalePlan(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2}
 	b.startAt(10)
-	var claimed atomic.Uint64
-	c := newCursor(&b, &claimed)
+	var handedOut atomic.Uint64
+	c := newCursor(&b, &handedOut)
 	p, _ := b.plan(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
 		start, taken := c.take(b.base, p, 8)
 		if taken != want {
 			t.Errorf("%d values from %d, want %d", taken, start, want)
 		}
-		if n := claimed.Load(); n != 1 {
+		if n := handedOut.Load(); n != 1 {
 			t.Errorf("counted %d values, want the first", n)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// How leases follow one another in a generator, as in package randflake: see the drawing in its follow.go.
+// How leases follow one another in a generator, as in package randflake: see the drawing in its
+// follow.go.
 
 // Keepers of package lease hand over the leases that follow the first one.
 func init() {
@@ -19,7 +20,9 @@ type keeperView Generator
 
 func (v *keeperView) OnRefusal(f func(err error, waiting bool)) { v.refused = f }
 
-func (v *keeperView) Counts() (claimed, waited uint64) { return v.claimed.Load(), v.waited.Load() }
+func (v *keeperView) Counts() (handedOut, waited uint64) {
+	return v.handedOut.Load(), v.waited.Load()
+}
 
 func (v *keeperView) Add(lease randflake.Lease) error {
 	g := (*Generator)(v)
@@ -37,13 +40,13 @@ func (v *keeperView) Add(lease randflake.Lease) error {
 	return nil
 }
 
-// Drop ends all leases at once. After a copy of the machine the generator then works with new ones.
+// Drop ends all leases at once, in a copy of the machine. The generator then works with new ones.
 func (v *keeperView) Drop() {
 	g := (*Generator)(v)
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.next.Clear()
+	g.pending.Clear()
 	st := g.load()
 	if st.closed {
 		return
@@ -57,7 +60,7 @@ func (v *keeperView) Drop() {
 
 func (v *keeperView) Ready() error {
 	g := (*Generator)(v)
-	_, _, _, err := g.look()
+	_, _, _, err := g.findPlan()
 	if err == nil && !g.line.Empty() {
 		return errExhausted
 	}
@@ -66,11 +69,12 @@ func (v *keeperView) Ready() error {
 
 // pend keeps a state for the time of its lease.
 func (g *Generator) pend(st *state) {
-	g.next.Add(st.bounds.first, st.bounds.end, st)
+	g.pending.Add(st.bounds.first, st.bounds.end, st)
 }
 
-// follow switches to the next lease if that of st, which refused with err at unit now, is of no use at present.
-// nil means: try again, as another lease is in force. Otherwise it returns what callers get.
+// follow switches to a pending lease if that of st, which refused with err at unit now, is of no
+// use at present. nil means: try again, as another lease is in force. Otherwise follow returns what
+// callers get.
 //
 // New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
 func (g *Generator) follow(st *state, now int64, err error) error {
@@ -87,9 +91,9 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if g.load() != st {
 		return nil
 	}
-	next, ok := g.next.Take(now)
+	next, ok := g.pending.Take(now)
 	if !ok {
-		_, later := g.next.Next(now)
+		_, later := g.pending.Next(now)
 		if later && err == errLeaseEnded {
 			return errLeaseNotStarted
 		}
@@ -107,8 +111,9 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	return nil
 }
 
-// end freezes the cursor of st. It returns the newest unit used under all leases since the clock was last seen
-// to step back, and whether the lease can't be used any more: it was used, or dropped.
+// end freezes the cursor of st. It returns the newest unit used under all leases since the clock
+// was last seen to step back, and whether the lease was used, or dropped; if not, it can still be
+// put in force.
 func (g *Generator) end(st *state) (last int64, used bool) {
 	if st.dropped {
 		return st.last, true
@@ -117,17 +122,18 @@ func (g *Generator) end(st *state) (last int64, used bool) {
 	if next == st.bounds.base {
 		return st.last, false
 	}
-	g.claimed.Add(st.bounds.used(next) - 1)
-	g.lastUsed = max(g.lastUsed, g.layout.startOf(st.cursor.lastUsed(&st.bounds, next))/1000)
+	g.handedOut.Add(st.bounds.used(next) - 1) // the first one of the unit is counted
+	second := g.layout.startOf(st.cursor.lastUsed(next)) / 1000
+	g.lastUsed = max(g.lastUsed, second)
 	return st.bounds.newest(next), true
 }
 
-// begins returns the first unit after now at which a lease begins.
+// begins returns the first unit after now at which a lease begins: that in force, or a pending one.
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	due := g.load().bounds.first
-	next, ok := g.next.Next(now)
+	next, ok := g.pending.Next(now)
 	if ok && (due <= now || next < due) {
 		due = next
 	}

@@ -13,53 +13,60 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use and must not be
-// copied.
+// A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use
+// and must not be copied.
 //
-// Its IDs strictly increase in the order in which they are made, also across leases. There are two exceptions, both
-// after the clock stepped back: with StepBack, and with a lease of another worker.
+// Its IDs strictly increase in the order in which they are made, also across leases. There are two
+// exceptions, both after the clock stepped back: with StepBack, and with a lease of another worker.
 //
-// If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest of that unit. After
-// that, or if the clock is further behind, it returns randflake.ErrClockBackward. [StepBack] changes that.
+// If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest
+// of that unit. After that, or if the clock is further behind, it returns
+// randflake.ErrClockBackward. [StepBack] changes that.
 //
-// The time in an ID comes from a cached clock of the process. While many IDs are made it is usually late by one
-// or two milliseconds, and on a loaded machine by as long as a thread of the process waits for a processor. It
-// is exact if no ID was made for a few milliseconds. [Generator.Wait] and [RunAhead] can shift the time further.
+// The time in an ID comes from a cached clock of the process. While many IDs are made it is usually
+// late by one or two milliseconds, and on a loaded machine by as long as a thread of the process
+// waits for a processor. It is exact if no ID was made for a few milliseconds. [Generator.Wait] and
+// [RunAhead] can shift the time further.
 type Generator struct {
+	state    atomic.Pointer[state]
 	layout   *Layout
 	settings settings
-	state    atomic.Pointer[state]
-	refused  func(error, bool) // called with each refusal, and with true while a call waits for long; or nil
+
+	// refused is called with each refusal, and with true while a call waits for long; or nil.
+	refused func(err error, waiting bool)
 
 	mu       sync.Mutex               // held while the state is replaced
-	next     handover.Pending[*state] // as pendingState makes them
-	lastUsed int64                    // the newest second of leases that are over, or 0
+	pending  handover.Pending[*state] // of leases that aren't in force: see pendingState
+	lastUsed int64                    // the newest second used under leases that are over, or 0
 
-	line *queue.Queue // of waiting callers; served, without mu, after the state was replaced
+	line *queue.Queue // of waiting callers; whoever replaces the state then calls Serve, without mu
 
-	_       [64]byte      // claims read the fields above and write the fields below
-	claimed atomic.Uint64 // the number of IDs made: one for each opened unit at once, the rest when the next opens
-	waited  atomic.Uint64 // the number of calls that had to wait
+	_         [64]byte      // claims read the fields above and write the fields below
+	handedOut atomic.Uint64 // IDs handed out, late: see cursor
+	waited    atomic.Uint64 // calls that had to wait
 }
 
-// A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never changed.
+// A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never
+// changed.
 type state struct {
-	bounds  bounds
-	cursor  *cursor
-	static  uint64 // the bits that all IDs have in common
-	lease   randflake.Lease
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 	closed  bool
-	dropped bool  // the lease is over, whatever its end was; its cursor is frozen
-	last    int64 // the newest unit used under earlier leases
+	dropped bool // the lease is over, before its End; its cursor is frozen
+
+	lease  randflake.Lease
+	bounds bounds
+	cursor *cursor
+	static uint64 // the bits that all IDs have in common
+	last   int64  // the newest unit used under earlier leases
 }
 
-// Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is for programs that
-// assign worker numbers themselves.
+// Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is
+// for programs that assign worker numbers themselves.
 //
-// Then nothing stops two processes from using the same number. And a restarted process doesn't know its predecessor: it
-// makes the same IDs again if it starts within the last unit that its predecessor used, if the clock stepped back to
-// before that unit, or if its predecessor ran ahead of the clock. Prefer the leases of a store: see [Keep].
+// Then nothing stops two processes from using the same number. And a restarted process doesn't know
+// its predecessor: it makes the same IDs again if it starts within the last unit that its
+// predecessor used, if the clock stepped back to before that unit, or if its predecessor ran ahead
+// of the clock. Prefer the leases of a store: see [Keep].
 func Forever(worker uint32) randflake.Lease {
 	return randflake.Lease{
 		FirstNode: worker,
@@ -69,15 +76,19 @@ func Forever(worker uint32) randflake.Lease {
 	}
 }
 
-// New returns a generator that makes IDs of a layout under a lease of one node: make one for the whole process and keep it, as
-// generators that are made for each request begin again and repeat each other's IDs, without an error. The node is the worker
-// number, which fills the static parts that are not pinned. The generator uses the units of time that begin in the lease. The
-// caller must ensure that no other generator of the same IDs ever has a lease that shares both the worker and a second
-// with this one. Package lease ensures that, and so does [Keep].
+// New returns a generator that makes IDs of a layout under a lease of one node: make one for the
+// whole process and keep it. Generators that are made for each request begin again and repeat each
+// other's IDs, without an error.
 //
-// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also randflake.ErrEndOfLife if the
-// layout ends before the lease starts. If an option is invalid or doesn't fit the layout, it wraps
-// randflake.ErrInvalidOption. If the layout is nil or zero, it wraps ErrInvalidLayout.
+// The node is the worker number, which fills the static parts that are not pinned. The generator
+// uses the units of time that begin in the lease. The caller must ensure that no other generator of
+// the same IDs ever has a lease that shares both the worker and a second with this one. Package
+// lease ensures that, and so does [Keep].
+//
+// If the lease can't be used, the error wraps randflake.ErrInvalidLease, and also
+// randflake.ErrEndOfLife if the layout ends before the lease starts. If an option is invalid or
+// doesn't fit the layout, it wraps randflake.ErrInvalidOption. If the layout is nil or zero, it
+// wraps ErrInvalidLayout.
 func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, error) {
 	settings, err := newSettings(layout, options)
 	if err == nil && settings.leasing != nil {
@@ -96,12 +107,39 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 		return nil, err
 	}
 	first := st.bounds.first
-	g.state.Store(g.inForce(st, first, first-1, vmgen.Now()))
+	last := first - 1 // no unit of the lease was used
+	g.state.Store(g.inForce(st, first, last, vmgen.Now()))
 	return g, nil
 }
 
+// pendingState returns the state of a lease that is not in force yet, without cursor, machine and
+// last, which inForce adds.
+func (g *Generator) pendingState(lease randflake.Lease) (*state, error) {
+	static, _, err := g.layout.static(uint64(lease.FirstNode), g.settings.pins)
+	if err != nil {
+		return nil, err
+	}
+	b, err := g.layout.bounds(lease, g.settings.policy)
+	if err != nil {
+		return nil, err
+	}
+	return &state{lease: lease, bounds: b, static: static}, nil
+}
+
+// inForce returns the state that puts a pending one in force on a machine: its cursor begins with
+// unit from, and the newest unit used under earlier leases is last.
+func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Generation) *state {
+	st := *pending
+	st.bounds.startAt(from)
+	st.cursor = newCursor(&st.bounds, &g.handedOut)
+	st.machine = machine
+	st.last = last
+	return &st
+}
+
 // Generate returns a new ID. It never waits: if it can't make an ID at present it returns
-// randflake.ErrExhausted, randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward,
+// randflake.ErrExhausted, also while callers wait in Wait or FillWait,
+// randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward,
 // randflake.ErrEndOfLife or randflake.ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
@@ -109,33 +147,6 @@ func (g *Generator) Generate() (ID, error) {
 		return 0, g.report(err)
 	}
 	return g.id(st, start), nil
-}
-
-// Fill fills dst with new IDs, in increasing order, and returns how many it made. The first n IDs are good even if err
-// is not nil; err is one of Generate's errors and says why n < len(dst). Fill never waits.
-func (g *Generator) Fill(dst []ID) (n int, err error) {
-	n, err = g.fill(dst, false)
-	return n, g.report(err)
-}
-
-// fill is Fill, but tells of no refusal. inTurn says that its caller has waited and is the first in line.
-func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
-	machine := g.load().machine // older than the first ID
-	for n < len(dst) {
-		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
-		if machine.Stale() {
-			return 0, errCopied
-		}
-		if err != nil {
-			return n, err
-		}
-		id, step := g.id(st, start), ID(1)<<g.layout.sequence.shift
-		for range taken {
-			dst[n] = id
-			n, id = n+1, id+step
-		}
-	}
-	return n, nil
 }
 
 // load returns the state.
@@ -148,36 +159,43 @@ func (g *Generator) load() *state {
 	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
 }
 
-// claim takes 1 to n consecutive values of one unit.
-func (g *Generator) claim(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
-	st = g.load()
+// claim takes up to n consecutive values of one unit, at least one. It returns the state under
+// which it took them, the first one and how many they are. inTurn says that the caller has waited
+// and is the first in line.
+//
+// claim goes by the cached clock. What that refuses, claimSlowly decides.
+func (g *Generator) claim(n uint64, inTurn bool) (*state, uint64, uint64, error) {
+	st := g.load()
 	if !inTurn && !g.line.Empty() {
-		return g.claimSlowly(n, inTurn)
+		return g.claimSlowly(n, inTurn) // which refuses, with the right error
 	}
-	now := g.layout.unitAt(g.cached())
-	for ; ; st = g.load() {
+	now := g.layout.unitAt(g.millisecond())
+	for {
 		next := st.cursor.next.Load()
-		p, err := st.bounds.plan(next, st.cursor.full.Load(), now)
+		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
 		if err != nil {
 			return g.claimSlowly(n, inTurn)
 		}
-		if start, taken := st.cursor.take(next, p, n); taken > 0 {
+		start, taken := st.cursor.take(next, p, n)
+		if taken > 0 {
 			return st, start, taken, st.copied()
 		}
+		st = g.load()
 	}
 }
 
-// claimSlowly is claim, but reads the real clock instead of the cached one. Only its errors are reliable.
-func (g *Generator) claimSlowly(n uint64, inTurn bool) (st *state, start, taken uint64, err error) {
+// claimSlowly is claim, but reads the clock. Only its errors count: the cached clock may be late.
+func (g *Generator) claimSlowly(n uint64, inTurn bool) (*state, uint64, uint64, error) {
 	for {
-		st, next, p, err := g.look()
+		st, next, p, err := g.findPlan()
 		switch {
 		case err != nil:
 			return nil, 0, 0, err
 		case !inTurn && !g.line.Empty():
 			return nil, 0, 0, errExhausted // the IDs that are left belong to waiting callers
 		}
-		if start, taken := st.cursor.take(next, p, n); taken > 0 {
+		start, taken := st.cursor.take(next, p, n)
+		if taken > 0 {
 			return st, start, taken, st.copied()
 		}
 	}
@@ -191,46 +209,88 @@ func (st *state) copied() error {
 	return nil
 }
 
-// look reads the state and the clock, and returns what a claim may take, or an error that says why it may not.
-func (g *Generator) look() (st *state, next uint64, p plan, err error) {
+// findPlan reads the state and the clock, and returns the state, its cursor's next, and what a
+// claim may take, or an error that says why it may not.
+func (g *Generator) findPlan() (*state, uint64, plan, error) {
 	for {
 		st := g.load()
 		if st.closed {
-			return st, 0, plan{}, errClosed
+			return nil, 0, plan{}, errClosed
 		}
 		if err := st.copied(); err != nil {
-			return st, 0, plan{}, err
+			return nil, 0, plan{}, err
 		}
 		next := st.cursor.next.Load()
 		now := g.layout.unitAt(g.readClock()) // after next was loaded: see planEarly
-		p, err := st.bounds.plan(next, st.cursor.full.Load(), now)
+		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
 		if err == errClockBackward {
-			st.cursor.abandon(&st.bounds, next)
-			p, err = st.bounds.stepBack(next, now)
+			st.cursor.abandon(next) // harmless if stepBack refuses: the unit was used
+			p, err = st.cursor.stepBack(next, now)
 		}
 		if err == nil {
 			return st, next, p, nil
 		}
-		if err = g.follow(st, now, err); err != nil {
-			return st, next, plan{}, err
+		err = g.follow(st, now, err)
+		if err != nil {
+			return nil, 0, plan{}, err
 		}
 	}
 }
 
-// id returns the ID of a value.
+// id returns the ID of a value, which is rollback, unit and sequence: see cursor.
 func (g *Generator) id(st *state, value uint64) ID {
 	l := g.layout
+	slot := value >> l.sequence.bits
 	id := st.static | (value&l.sequence.max())<<l.sequence.shift
-	value >>= l.sequence.bits
-	id |= (value & l.time.max()) << l.time.shift
-	return ID(id | value>>l.time.bits<<l.rollback.shift)
+	id |= (slot & l.time.max()) << l.time.shift
+	id |= slot >> l.time.bits << l.rollback.shift
+	return ID(id)
 }
 
-// Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the last second of
-// all IDs that it made, or the second before the start of its lease if there are none. Further calls return the
-// same second and randflake.ErrClosed.
+// Fill fills dst with new IDs, in increasing order, and returns how many it made. The first n IDs
+// are good even if err is not nil; err is one of Generate's errors and says why n < len(dst). Fill
+// never waits.
+func (g *Generator) Fill(dst []ID) (n int, err error) {
+	n, err = g.fill(dst, false)
+	return n, g.report(err)
+}
+
+// fill is Fill, but does not report a refusal. For inTurn see claim.
+func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
+	machine := g.load().machine // as it was before the first ID
+	for n < len(dst) {
+		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
+		if machine.Stale() {
+			return 0, errCopied
+		}
+		if err != nil {
+			return n, err
+		}
+		id := g.id(st, start)
+		step := ID(1) << g.layout.sequence.shift // the values of a claim differ in the sequence alone
+		for range taken {
+			dst[n] = id
+			n++
+			id += step
+		}
+	}
+	return n, nil
+}
+
+// Lease returns the lease in force; after Close, the last one.
+func (g *Generator) Lease() randflake.Lease { return g.load().lease }
+
+// Layout returns the layout of the generator's IDs.
+func (g *Generator) Layout() *Layout {
+	g.load() // panics without a generator
+	return g.layout
+}
+
+// Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the
+// last second in any ID that the generator made, or the second before the start of its lease if it
+// made none. Another Close returns the same second and randflake.ErrClosed.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
-	g.load() // or g is of no use
+	g.load() // panics without a generator
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -239,7 +299,8 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 		err = errClosed
 	} else {
 		g.end(st)
-		g.state.Store(&state{cursor: st.cursor, lease: st.lease, closed: true, machine: vmgen.Of(nil)})
+		neverStale := vmgen.Of(nil)
+		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
 		err = st.copied()
 	}
 	if g.lastUsed == 0 {
@@ -248,53 +309,13 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	return time.Unix(g.lastUsed, 0).UTC(), err
 }
 
-// Lease returns the lease in force; after Close, the last one.
-func (g *Generator) Lease() randflake.Lease { return g.load().lease }
-
-// Layout returns the layout of the generator's IDs.
-func (g *Generator) Layout() *Layout {
-	g.load() // or g is of no use
-	return g.layout
-}
-
-// report returns err, after telling the keeper of it if it is not nil.
-func (g *Generator) report(err error) error {
-	if err != nil && g.refused != nil {
-		g.refused(err, false)
-	}
-	return err
-}
-
-// pendingState returns the state of a lease that is not in force yet: inForce gives it what it lacks.
-func (g *Generator) pendingState(lease randflake.Lease) (*state, error) {
-	static, _, err := g.layout.static(uint64(lease.FirstNode), g.settings.pins)
-	if err != nil {
-		return nil, err
-	}
-	b, err := g.layout.bounds(lease, g.settings.policy)
-	if err != nil {
-		return nil, err
-	}
-	return &state{bounds: b, static: static, lease: lease}, nil
-}
-
-// inForce returns the state that puts a pending one in force on a machine: its cursor begins with unit from, and the
-// newest unit used under earlier leases is last.
-func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Generation) *state {
-	st := *pending
-	st.bounds.startAt(from)
-	st.cursor = newCursor(&st.bounds, &g.claimed)
-	st.machine = machine
-	st.last = last
-	return &st
-}
-
-// cached returns the cached time in Unix milliseconds, which may be late, or reads an injected clock.
-func (g *Generator) cached() int64 {
+// millisecond returns the current Unix millisecond by the cached clock, which may be late, or by an
+// injected one.
+func (g *Generator) millisecond() int64 {
 	if g.settings.now == nil {
 		return coarse.Milliseconds.Now()
 	}
-	return g.settings.now().UnixMilli()
+	return g.readClock()
 }
 
 // readClock reads the clock, in Unix milliseconds.
@@ -313,18 +334,10 @@ func (g *Generator) time() time.Time {
 	return g.settings.now()
 }
 
-// unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the epoch.
-func (l *Layout) unitAt(ms int64) int64 {
-	since := ms - l.epoch
-	if l.unit == 1 {
-		return since
+// report returns err, after telling the keeper of it if it is not nil.
+func (g *Generator) report(err error) error {
+	if err != nil && g.refused != nil {
+		g.refused(err, false)
 	}
-	unit := since / l.unit
-	if unit*l.unit > since {
-		unit--
-	}
-	return unit
+	return err
 }
-
-// startOf returns the start of a unit in Unix milliseconds.
-func (l *Layout) startOf(unit int64) int64 { return l.epoch + unit*l.unit }

@@ -209,8 +209,8 @@ func TestLeasesAndClock(t *testing.T) {
 				t.Fatalf("%s, step %d", policy, i)
 			}
 		}
-		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.claimed.Load() != uint64(len(b.made)) {
-			t.Errorf("%s: Close = %v, %v; %d claimed, want %d", policy, last, err, b.claimed.Load(), len(b.made))
+		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.handedOut.Load() != uint64(len(b.made)) {
+			t.Errorf("%s: Close = %v, %v; %d claimed, want %d", policy, last, err, b.handedOut.Load(), len(b.made))
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestEndedLeasesGo(t *testing.T) {
 	b.step(180_000)
 	b.want(1, 180_000)
 	for _, second := range []int64{60, 120, 180} {
-		next, ok := b.next.Take(b.layout.unitAt((testStart + second) * 1000))
+		next, ok := b.pending.Take(b.layout.unitAt((testStart + second) * 1000))
 		if ok != (second == 180) || ok && next.lease != testLease(5, 180, 120) {
 			t.Errorf("second %d: %v, %v, want the lease of worker 5", second, next, ok)
 		}
@@ -304,9 +304,9 @@ func (b *bench) count() uint64 {
 	st := b.load()
 	next := st.cursor.next.Load()
 	if next == frozen {
-		return b.claimed.Load()
+		return b.handedOut.Load()
 	}
-	return b.claimed.Load() + max(st.bounds.used(next), 1) - 1
+	return b.handedOut.Load() + max(st.bounds.used(next), 1) - 1
 }
 
 func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }

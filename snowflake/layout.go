@@ -111,6 +111,23 @@ func (l *Layout) unitOf(t time.Time) uint64 {
 	return uint64(t.UnixMilli()-l.epoch) / uint64(l.unit)
 }
 
+// startOf returns the start of a unit in Unix milliseconds.
+func (l *Layout) startOf(unit int64) int64 { return l.epoch + unit*l.unit }
+
+// unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the
+// epoch.
+func (l *Layout) unitAt(ms int64) int64 {
+	since := ms - l.epoch
+	if l.unit == 1 { // nearly always; this spares a division
+		return since
+	}
+	unit := since / l.unit
+	if unit*l.unit > since {
+		unit--
+	}
+	return unit
+}
+
 // String returns the layout as text, such as "worker10: time 41, worker 10, sequence 12; 1ms since
 // 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as time.Duration prints it,
 // and the epoch in UTC.

@@ -24,7 +24,7 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 	if err := l.check(); err != nil {
 		return s, err
 	}
-	s.now = coarse.OfBubble()
+	s.now = coarse.OfBubble() // nil outside of testing/synctest
 	for i, option := range options {
 		if option.set == nil {
 			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", errInvalidOption, i+1)
@@ -71,8 +71,8 @@ const (
 	// clockTolerance is how far the clock may step back while the newest unit is held.
 	clockTolerance = 10 * time.Second
 
-	// catchUp is how late a unit may still be used in full after callers waited for it. It is several times longer than
-	// timers are late, so callers that wait for the next unit don't miss one.
+	// catchUp is how late a unit may still be used up after callers waited for it. It is several times
+	// longer than timers are late, so callers that wait for the next unit don't miss one.
 	catchUp = 20 * time.Millisecond
 )
 

@@ -2,11 +2,12 @@ package snowflake
 
 import "hash/maphash"
 
-// A plan says which values a claim may take. (With more than four fields the compiler would keep it in memory.)
+// A plan says which values a claim may take. (With more than four fields the compiler would keep it
+// in memory.)
 type plan struct {
-	start, left uint64 // the first value, and the number of values from it to the end of its unit
-	full        uint64 // what to raise cursor.full to
-	claimed     uint64 // what to add to the count, if the plan opens a unit
+	start, left uint64 // the first value, and how many there are from it to the end of its unit
+	awaited     uint64 // what to raise cursor.awaited to
+	count       uint64 // what to add to the count of IDs, if the plan opens a unit
 }
 
 // A candidate is the unit from which the next value may come.
@@ -19,17 +20,19 @@ type candidate struct {
 // slot returns the candidate's values without their sequence.
 func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
 
+// candidate returns the candidate of a cursor at next.
 func (b *bounds) candidate(next uint64) candidate {
 	if next == b.base {
-		return candidate{0, b.from, false}
+		return candidate{unit: b.from}
 	}
-	slot := (next - 1) >> (b.sequence & 63) // a shift takes twice as long if its count may be 64 or more
+	// A shift takes twice as long if its count may be 64 or more, hence the &63.
+	slot := (next - 1) >> (b.sequence & 63)
 	unit := int64(slot & (1<<(b.time&63) - 1))
 	rollback := slot - uint64(unit)
-	if next&(1<<(b.sequence&63)-1) == 0 {
-		return candidate{rollback, unit + 1, false}
+	if next&(1<<(b.sequence&63)-1) == 0 { // the unit of next-1 is used up
+		return candidate{rollback: rollback, unit: unit + 1}
 	}
-	return candidate{rollback, unit, true}
+	return candidate{rollback: rollback, unit: unit, opened: true}
 }
 
 // used returns how many values of the newest unit used are claimed, or 0 if there is none.
@@ -40,7 +43,7 @@ func (b *bounds) used(next uint64) uint64 {
 	return next - b.start((next-1)>>b.sequence)
 }
 
-// start returns the first value of a slot.
+// start returns the first value of a slot. With RandomStart that is in the lowest quarter.
 func (b *bounds) start(slot uint64) uint64 {
 	first := slot << b.sequence
 	if b.random != (maphash.Seed{}) {
@@ -49,7 +52,8 @@ func (b *bounds) start(slot uint64) uint64 {
 	return first
 }
 
-// newest returns the newest unit used, or if there is none, the unit before the first one that may be used.
+// newest returns the newest unit used, or if there is none, the unit before the first one that may
+// be used.
 func (b *bounds) newest(next uint64) int64 {
 	c := b.candidate(next)
 	if c.opened {
@@ -58,9 +62,9 @@ func (b *bounds) newest(next uint64) int64 {
 	return c.unit - 1
 }
 
-// plan returns what a claim may take from a cursor at next with a clock at now. It is a pure function of both. The
-// compare-and-swap on next then accepts or rejects the plan as a whole.
-func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
+// plan returns what a claim may take from a cursor at next with a clock at now. It is a pure
+// function: the compare-and-swap on next then accepts or rejects the plan as a whole.
+func (b *bounds) plan(next, awaited uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
@@ -74,7 +78,7 @@ func (b *bounds) plan(next, full uint64, now int64) (plan, error) {
 	case now < c.unit:
 		return b.planEarly(c, next, now)
 	}
-	return b.planDue(c, next, full, now), nil
+	return b.planDue(c, next, awaited, now), nil
 }
 
 // outside returns why no ID can be made under the lease at now, whatever was made before.
@@ -92,34 +96,35 @@ func (b *bounds) outside(now int64) error {
 func (b *bounds) open(slot, next uint64) plan {
 	start := b.start(slot)
 	return plan{
-		start:   start,
-		left:    (slot+1)<<b.sequence - start,
-		claimed: max(b.used(next), 1),
+		start: start,
+		left:  (slot+1)<<b.sequence - start,
+		count: max(b.used(next), 1),
 	}
 }
 
-// planDue is plan for a clock that has reached the candidate. If callers wait for the candidate and it is not too
-// late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
-func (b *bounds) planDue(c candidate, next, full uint64, now int64) plan {
-	late := c.slot() >= full || now-c.unit > b.lag
-	switch {
-	case late:
+// planDue is plan for a clock that has reached the candidate. If callers wait for the candidate and
+// it is not too late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
+func (b *bounds) planDue(c candidate, next, awaited uint64, now int64) plan {
+	if c.slot() >= awaited || now-c.unit > b.lag { // not waited for, or too late
 		c.unit = now
 		return b.open(c.slot(), next)
-	case c.opened:
+	}
+	if c.opened {
 		return plan{start: next, left: (c.slot()+1)<<b.sequence - next}
 	}
 	p := b.open(c.slot(), next)
-	p.full = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
+	p.awaited = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
 	return p
 }
 
-// planEarly is plan for a clock that is behind the candidate, if the candidate is not opened or is too far ahead.
+// planEarly is plan for a clock that is behind the candidate, if the candidate is not opened or is
+// too far ahead.
 //
-// That alone does not mean that the clock stepped back. If it doesn't step back, no used unit is more than ahead units
-// later than a reading of the clock. So a step back is proved only by a reading that was begun after next was loaded,
-// and that is more than ahead units before the newest unit used. (An old reading proves nothing, which is why callers
-// ignore errors unless they have a new reading.)
+// That alone does not mean that the clock stepped back. If it doesn't step back, no used unit is
+// more than ahead units later than a reading of the clock. So a step back is proved only by a
+// reading that was begun after next was loaded, and that is more than ahead units before the newest
+// unit used. (An old reading proves nothing, which is why callers ignore errors unless they have a
+// new reading.)
 func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
@@ -131,8 +136,9 @@ func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	return b.open(c.slot(), next), nil
 }
 
-// stepBack returns what a claim may take after a reading of the clock, begun after next was loaded, has proved that the
-// clock stepped back to now. It raises the rollback, and so every new value is higher than all before.
+// stepBack returns what a claim may take after a reading of the clock, begun after next was loaded,
+// has proved that the clock stepped back to now. The plan raises the rollback, and so every new
+// value is higher than all before.
 func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	c := b.candidate(next)
 	if now < b.first || c.rollback>>b.time >= b.steps {
@@ -142,7 +148,8 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 	return b.open(slot, next), nil
 }
 
-// due returns the unit that the clock must reach before claiming again makes sense, with a lease that has begun.
+// due returns the unit that the clock must reach before claiming again makes sense, with a lease
+// that has begun.
 func (b *bounds) due(next uint64, now int64) int64 {
 	if unit := b.candidate(next).unit - b.ahead; unit > now {
 		return unit

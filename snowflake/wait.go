@@ -6,30 +6,33 @@ import (
 )
 
 const (
-	// longestPause is how long a waiting call sleeps at most before it reads the clock again, which may have been
-	// corrected.
+	// longestPause is how long a waiting call sleeps at most before it reads the clock again, which
+	// may have been corrected.
 	longestPause = 100 * time.Millisecond
 
-	// lull is the minimum pause of a waiting call when one unit after the other is used up. The call then uses the
-	// units that passed during the pause, so fewer and longer pauses cost no ID and halve the CPU time. lull is well
-	// below catchUp, as timers are late.
+	// lull is the minimum pause of a waiting call when one unit after the other is used up. The
+	// call then uses the units that passed during the pause, so fewer and longer pauses cost no ID
+	// and halve the CPU time. lull is well below catchUp, as timers are late.
 	lull = 7 * time.Millisecond
 
-	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much now and then. After
-	// that it is better to continue as another worker, which the keeper then sees to.
+	// shortWait is how long a call waits without telling the keeper: clocks are set back by as much
+	// now and then. After that it is better to continue as another worker, which the keeper then
+	// sees to.
 	shortWait = 15 * time.Millisecond
 )
 
-// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and randflake.ErrLeaseNotStarted
-// it waits for as long as it takes. It returns the other errors at once. If ctx ends first, the error wraps both
-// the context's cause and the reason for the wait. If an ID is available at once, ctx is ignored.
+// Wait is Generate, but on randflake.ErrExhausted, randflake.ErrClockBackward and
+// randflake.ErrLeaseNotStarted it waits for as long as it takes. It returns the other errors at
+// once. If ctx ends first, the error wraps both the context's cause and the reason for the wait. If
+// an ID is available at once, ctx is ignored.
 //
-// Waiting callers are served in order. Until they have their IDs, Generate and Fill return randflake.ErrExhausted.
+// Waiting callers are served in order. Until they have their IDs, Generate and Fill return
+// randflake.ErrExhausted.
 //
-// Wait uses timers, and timers are late. To lose no IDs by that, the units after a used-up one may still be used in
-// full for 20 ms after their time, or for one unit if a unit is longer. The time in such IDs is up to that much in the
-// past. While unit after unit is used up, a call pauses for 7 ms instead of for each unit, which costs no ID and saves
-// CPU time.
+// Wait uses timers, and timers are late. To lose no IDs by that, the units after a used-up one may
+// still be used in full for 20 ms after their time, or for one unit if a unit is longer. The time
+// in such IDs is up to that much in the past. While unit after unit is used up, a call pauses for 7
+// ms instead of for each unit, which costs no ID and saves CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	machine := g.load().machine
 	st, start, _, err := g.claim(1, false)
@@ -47,8 +50,8 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	return g.id(st, start), nil
 }
 
-// FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err is not nil; err says
-// why n < len(dst). Later callers wait until this call has all its IDs.
+// FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err
+// is not nil; err says why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().machine
 	n, err = g.fill(dst, false)
@@ -88,10 +91,11 @@ func helps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
-// untilDue returns how long to wait before claiming again, after a claim failed with cause. The units that pass until
-// then may be used in full.
+// untilDue returns how long to wait before claiming again, after a claim failed with cause. The
+// units that pass until then may be used up later.
 func (g *Generator) untilDue(cause error) time.Duration {
-	st, now := g.load(), g.layout.unitAt(g.readClock())
+	st := g.load()
+	now := g.layout.unitAt(g.readClock())
 	next := st.cursor.next.Load()
 	var due int64
 	switch {
@@ -103,7 +107,7 @@ func (g *Generator) untilDue(cause error) time.Duration {
 		due = st.bounds.due(next, now)
 	}
 	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.time())
-	if cause == errExhausted && st.cursor.awaitUnit(&st.bounds, next) {
+	if cause == errExhausted && st.cursor.awaitUnit(next) {
 		pause = max(pause, lull)
 	}
 	return pause

@@ -1,5 +1,5 @@
-// Package hidden keeps keys from printers. Methods alone can't: package fmt calls none for unexported fields,
-// and others look into structs, and follow pointers, by reflection.
+// Package hidden keeps keys from printers. Methods alone can't: package fmt calls none for
+// unexported fields, and other printers look into structs, and follow pointers, by reflection.
 package hidden
 
 import (
@@ -12,42 +12,43 @@ import (
 	"unsafe"
 )
 
-// block encrypts under a key of the process.
+// block is AES-128 under a key of the process.
 var block = sync.OnceValue(func() cipher.Block {
-	var key [aes.BlockSize]byte
+	var key [16]byte
 	rand.Read(key[:]) // never fails, by its contract
 	b, err := aes.NewCipher(key[:])
 	if err != nil {
-		panic(err) // not with 16 bytes
+		panic(err) // never: 16 bytes are a key
 	}
 	return b
 })
 
-// A Key is 16 bytes. One block of AES is a permutation of them: two keys are equal when their encrypted forms are, and
-// otherwise these have nothing in common.
+// A Key is 16 bytes. It holds them encrypted under a key of the process: printers show noise.
+// Encryption is a permutation, so == compares keys.
 type Key struct {
-	text string // prefix and the encrypted bytes in hexadecimal, which can't be taken for the key; or empty
+	text string // prefix and the encrypted bytes in hexadecimal, to be told from a key; or empty
 }
 
 const prefix = "hidden:"
 
 // KeyOf hides a key. It is never the zero Key.
-func KeyOf(key [aes.BlockSize]byte) Key {
+func KeyOf(key [16]byte) Key {
 	block().Encrypt(key[:], key[:])
 	return Key{prefix + hex.EncodeToString(key[:])}
 }
 
 // Bytes returns the key. It panics on the zero Key.
-func (k Key) Bytes() *[aes.BlockSize]byte {
+func (k Key) Bytes() *[16]byte {
 	key, err := hex.DecodeString(strings.TrimPrefix(k.text, prefix))
 	if err != nil {
-		panic(err) // not of what KeyOf wrote
+		panic(err) // never: KeyOf wrote it
 	}
-	block().Decrypt(key, key)
-	return (*[aes.BlockSize]byte)(key)
+	block().Decrypt(key, key) // panics if the text is empty
+	return (*[16]byte)(key)
 }
 
-// A Pointer points to something that printers don't find: reflection does not tell what is behind it.
+// A Pointer hides what it points to: it holds an unsafe.Pointer, behind which reflection finds no
+// type.
 type Pointer[T any] struct{ to unsafe.Pointer }
 
 // To hides what p points to.
@@ -56,11 +57,11 @@ func To[T any](p *T) Pointer[T] { return Pointer[T]{unsafe.Pointer(p)} }
 // Get returns the pointer; nil from the zero Pointer.
 func (p Pointer[T]) Get() *T { return (*T)(p.to) }
 
-// Block returns the cipher b, whose round keys are as good as the key, behind a Pointer.
+// Block returns the same cipher, but hides its round keys, which are as good as the key.
 func Block(b cipher.Block) cipher.Block { return hiddenBlock{To(&b)} }
 
-type hiddenBlock struct{ block Pointer[cipher.Block] }
+type hiddenBlock struct{ cipher Pointer[cipher.Block] }
 
-func (b hiddenBlock) BlockSize() int          { return (*b.block.Get()).BlockSize() }
-func (b hiddenBlock) Encrypt(dst, src []byte) { (*b.block.Get()).Encrypt(dst, src) }
-func (b hiddenBlock) Decrypt(dst, src []byte) { (*b.block.Get()).Decrypt(dst, src) }
+func (b hiddenBlock) BlockSize() int          { return (*b.cipher.Get()).BlockSize() }
+func (b hiddenBlock) Encrypt(dst, src []byte) { (*b.cipher.Get()).Encrypt(dst, src) }
+func (b hiddenBlock) Decrypt(dst, src []byte) { (*b.cipher.Get()).Decrypt(dst, src) }
