@@ -168,8 +168,9 @@ func call[C, Q, A any](ctx context.Context, r *replicas[C], what string, do proc
 			r.current.Store(uint32(at))
 			return answer.Msg, nil
 		}
+		err = wire.Received(err)
 		if cause := context.Cause(ctx); cause != nil {
-			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, wire.Received(err))
+			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, err)
 		}
 		if failed == nil || !neverSent(err) {
 			failed = err
@@ -178,7 +179,7 @@ func call[C, Q, A any](ctx context.Context, r *replicas[C], what string, do proc
 			break
 		}
 	}
-	return nil, fmt.Errorf("client: %s: %w", what, wire.Received(failed))
+	return nil, fmt.Errorf("client: %s: %w", what, failed)
 }
 
 // share returns how long to wait for the next of n replicas.
@@ -191,7 +192,7 @@ func share(ctx context.Context, n int) time.Duration {
 
 // othersMaySucceed reports whether another replica may succeed after err.
 func othersMaySucceed(err error) bool {
-	if wait := (*lease.WaitError)(nil); errors.As(wire.Received(err), &wait) {
+	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
 		return false // for the same reason
 	}
 	switch connect.CodeOf(err) {
