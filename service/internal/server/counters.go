@@ -39,7 +39,7 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 func (s counterService) auditBegin(c *call, counter, period string, first int64) {
 	as, _, _ := c.state.Counters.As(counter)
 	if period != "" && first == as.Start {
-		s.audit.add("begin period", c.caller, c.in.Name, "counter", counter, "period", period)
+		s.audit.add("begin period", c.caller, "counter", counter, "period", period)
 	}
 }
 
@@ -66,7 +66,7 @@ func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetReque
 	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
 		return nil, err
 	}
-	s.audit.add("set counter", c.caller, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
+	s.audit.add("set counter", c.caller, "counter", r.Msg.Counter, "next", r.Msg.Next)
 	return connect.NewResponse(&api.SetResponse{}), nil
 }
 

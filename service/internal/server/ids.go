@@ -34,7 +34,7 @@ func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) 
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
-		s.audit.add("mint", c.caller, c.in.Name, minted(answer)...)
+		s.audit.add("mint", c.caller, minted(answer)...)
 	}
 	return connect.NewResponse(answer), nil
 }
@@ -61,7 +61,7 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 	if id == "" {
 		id = r.Msg.GetNumber()
 	}
-	s.audit.add("inspection", c.caller, c.in.Name, "id", id)
+	s.audit.add("inspection", c.caller, "id", id)
 	return connect.NewResponse(answer), nil
 }
 
@@ -145,7 +145,7 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 	}
 	for _, l := range leases {
 		window := c.state.Store.Limits().WindowOf(l.Start)
-		s.auditTake(c.caller, c.in, window, l, cmp.Or(m.Label, c.principal))
+		s.auditTake(c.caller, window, l, cmp.Or(m.Label, c.principal))
 	}
 	return connect.NewResponse(takeResponse(leases)), nil
 }
@@ -170,8 +170,8 @@ func takeResponse(leases []randflake.Lease) *api.TakeResponse {
 }
 
 // auditTake writes the line that says who makes the IDs of these nodes and seconds.
-func (s *Server) auditTake(by caller, in *space.Space, window int64, l randflake.Lease, label string) {
-	s.audit.add("take", by, in.Name,
+func (s *Server) auditTake(by caller, window int64, l randflake.Lease, label string) {
+	s.audit.add("take", by,
 		"window", window,
 		"first_node", l.FirstNode,
 		"last_node", l.LastNode,

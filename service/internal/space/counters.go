@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -31,9 +31,7 @@ type Counters struct {
 	checked *lru.Cache[string, struct{}] // names of counters that are as the configuration has them
 
 	handles *lru.Cache[string, *Handle]
-
-	mu     sync.Mutex // held while a handle is added, and by Close
-	closed bool
+	closed  atomic.Bool
 }
 
 // A Handle is of one period, by its key, if the counter has periods.
@@ -132,35 +130,25 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	}
 }
 
-// open opens a handle. That of the period before, if there is one, is left to those who have it.
-func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error) {
+// open opens a handle. Another one, as of the period before, is left to those who have it.
+func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	opened, err := counter.From(c.Source).Open(ctx, as.Name, append(options(as, present), counter.WithLogger(c.logger))...)
+	opened, err := counter.From(c.Source).Open(ctx, as.Name, append(options(as, period), counter.WithLogger(c.logger))...)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{opened, as.Name, present.Key}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	other, _ := c.handles.Get(as.Name)
-	if other != nil && other.Period == h.Period {
-		h.Close()
-		return other, nil
-	}
-	if c.closed {
-		h.Close()
-		return h, nil
-	}
+	h := &Handle{opened, as.Name, period.Key}
 	c.handles.Add(as.Name, h)
+	if c.closed.Load() {
+		h.Close() // as Close may have come before
+	}
 	return h, nil
 }
 
 // Close closes the handles.
 func (c *Counters) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
+	c.closed.Store(true)
 	for _, h := range c.handles.Values() {
 		h.Close()
 	}

@@ -20,15 +20,7 @@ type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbe
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
-// mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
-func (s *Space) mint(ctx context.Context, state *State) error {
-	err := s.setMinter(ctx, state)
-	if err != nil && state.Store != nil {
-		state.Store.Close()
-	}
-	return err
-}
-
+// setMinter sets what makes the IDs of the space, if the service makes any.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
 	if err != nil {
@@ -78,7 +70,7 @@ type taking struct {
 func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := t.Space.Take(ctx, from, to, nodes)
 	for _, l := range leases {
-		t.of.options.Taken(t.of, t.Limits().WindowOf(l.Start), l)
+		t.of.options.Taken(t.of.Name, t.Limits().WindowOf(l.Start), l)
 	}
 	return leases, err
 }

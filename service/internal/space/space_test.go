@@ -116,7 +116,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	}
 	f.Space, err = New(c, Options{
 		Open:   open,
-		Taken:  func(_ *Space, _ int64, l randflake.Lease) { f.taken = append(f.taken, l) },
+		Taken:  func(_ string, _ int64, l randflake.Lease) { f.taken = append(f.taken, l) },
 		Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
 	if err != nil {
@@ -670,7 +670,7 @@ func TestTry(t *testing.T) {
 			t.Fatal(err)
 		}
 		for want, c := range map[string]config.Space{
-			"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", SecretFile: other},
+			"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, that of the secret is ": {Kind: "randflake", Store: "m", SecretFile: other},
 			"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 		} {
 			s, err := New(c, f.options)
