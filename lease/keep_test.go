@@ -211,6 +211,7 @@ func TestCounts(t *testing.T) {
 				"ids_waits_total": float64(status.Waits), "lease_end_timestamp_seconds": float64(status.End.Unix()),
 				"lease_window_seconds": want["lease_window_seconds"], "lease_nodes": want["lease_nodes"],
 				"lease_healthy": want["lease_healthy"], "machine_copies_detectable": want["machine_copies_detectable"],
+				"space_losses": want["space_losses"],
 			}
 			for _, m := range k.Metrics() {
 				name := strings.TrimPrefix(m.Name, "randflake_")
@@ -278,6 +279,11 @@ func TestCounts(t *testing.T) {
 		}
 		want["lease_healthy"] = 0
 		check("the leases have ended")
+		if err := s.ReportLoss(t.Context(), "a backup is back"); err != nil {
+			t.Fatal(err)
+		}
+		want["space_losses"]++
+		check("a loss of data")
 		g.Generate()
 		time.Sleep(time.Millisecond)
 		want["ids_refused_total"]++

@@ -89,13 +89,18 @@ func (s *Space) learn(after *snapshot) {
 	defer s.mu.Unlock()
 	k := &s.known
 	if k.meta.ID != after.meta.ID && k.meta.Losses >= after.meta.Losses {
-		return // the floor was set meanwhile
+		return // the swap was decided before a loss that this handle has noted since
 	}
-	if k.meta.ID != after.meta.ID || k.values == nil {
-		*k = known{values: map[string][]byte{}}
+	if k.meta.ID != after.meta.ID {
+		*k = known{}
+	}
+	if k.values == nil {
+		k.values = map[string][]byte{}
 	}
 
-	k.meta = after.meta
+	if k.meta == nil || k.meta.Retired == "" { // else the swap was decided before the space was retired
+		k.meta = after.meta
+	}
 	k.position = max(k.position, after.Position)
 
 	name := after.record.name

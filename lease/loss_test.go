@@ -407,6 +407,24 @@ func TestLossRemembered(t *testing.T) {
 	w.wantFloor(1)
 }
 
+// TestLossRememberedByNewHandle: the answer to the first swap of a handle arrives after another call has seen a
+// loss that could not be noted.
+func TestLossRememberedByNewHandle(t *testing.T) {
+	w := newTrial(t, false)
+	w.arrives = once(isSwap, func() {
+		first := w.data.lineage
+		w.data.lineage = "second"
+		w.moment = once(second(isRead), func() { w.away = true })
+		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, errAway) {
+			t.Fatal(err)
+		}
+		w.away = false
+		w.data.lineage = first
+	})
+	w.take(w.a, 0, 1)
+	w.wantFloor(1)
+}
+
 // TestFloorOfAnother: who sees that another process has set the floor notes the loss once more if that floor
 // is not after all that it took itself, as the other one's clock was wrong. What a fast clock took does not
 // count.

@@ -54,12 +54,13 @@ func (k *Keeper[G]) Status() Status {
 
 var _ metrics.Reporter = (*Keeper[*randflake.Generator])(nil)
 
-// Metrics implements [metrics.Reporter]: always the same ones in the same order.
+// Metrics implements [metrics.Reporter]: always the same ones in the same order. Those of the space are among
+// them, unless it is one of a service.
 func (k *Keeper[G]) Metrics() []metrics.Metric {
 	s := k.Status()
 	window := k.loop.plan.limits.Window
 	nodes := int(s.Lease.LastNode-s.Lease.FirstNode) + 1
-	return []metrics.Metric{
+	all := []metrics.Metric{
 		metrics.Counter("randflake_leases_taken_total",
 			"Leases that this process has taken.", s.Taken),
 		metrics.Counter("randflake_lease_failures_total",
@@ -84,5 +85,20 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 			"1 if IDs can be made, and leases are taken ahead or left for longer than a window, otherwise 0.", s.Healthy),
 		metrics.Flag("randflake_machine_copies_detectable",
 			"1 if the system tells at once when the machine was copied, by VMClock or VMGENID, otherwise 0.", s.DetectsCopies),
+	}
+	if space, ok := k.loop.source.(metrics.Reporter); ok {
+		all = append(all, space.Metrics()...)
+	}
+	return all
+}
+
+var _ metrics.Reporter = (*Space)(nil)
+
+// Metrics implements [metrics.Reporter]. It never asks the store: a handle learns of a loss of data when it
+// takes leases or numbers.
+func (s *Space) Metrics() []metrics.Metric {
+	return []metrics.Metric{
+		metrics.Gauge("randflake_space_losses",
+			"Losses of data that the space has noted, as far as this process has seen.", s.meta().Losses),
 	}
 }

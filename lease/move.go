@@ -123,6 +123,7 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
+			s.rememberRetired(&m)
 			return seen, nil
 		}
 		if m.Successor != "" {

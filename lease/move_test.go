@@ -328,6 +328,25 @@ func TestRetire(t *testing.T) {
 	wantRetired(t, other) // which finds nothing, and makes the space anew
 }
 
+// TestRetireRemembered: the handle that retires a space knows that, whatever becomes of the data: right after
+// the retirement, and if the answer to an earlier swap arrives after it.
+func TestRetireRemembered(t *testing.T) {
+	for name, story := range map[string]func(w *trial){
+		"at once": func(w *trial) { w.must(w.a.Retire(w.Context())) },
+		"an earlier answer comes later": func(w *trial) {
+			w.arrives = once(isSwap, func() { w.must(w.a.Retire(w.Context())) })
+			w.take(w.a, 0, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, false)
+			story(w)
+			w.data.restore(state{map[string]string{}, "restored", 0})
+			wantRetired(t, w.a)
+		})
+	}
+}
+
 // TestMoveCounters: a counter goes on as what it was, and one that waits for a person waits in the new space
 // too.
 func TestMoveCounters(t *testing.T) {

@@ -24,10 +24,11 @@ import (
 //	lease.Create(ctx, engine, lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
 //
 // A number that was taken is free again when its window ends: the process that took it may have crashed. So a
-// window has room for all running processes and all that start in it: with 1,024 nodes and the usual window of
-// 60 s, for 500 processes and 524 starts a minute. Then Keep returns lease.ErrFull, or the generator
-// randflake.ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make Limits.Window 10 s. If the
-// options do not fit the layout, Keep returns the errors of New; its other errors are those of lease.Keep.
+// window has room for all running processes and those that ended in the five windows before: with 1,024 nodes
+// and the usual window of 60 s, 500 processes run, and 524 can be replaced in five minutes. Then Keep returns
+// lease.ErrFull, or the generator randflake.ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make
+// Limits.Window 10 s. If the options do not fit the layout, Keep returns the errors of New; its other errors are
+// those of lease.Keep.
 //
 // All IDs that must differ from each other need the same space, because two spaces may grant the same worker
 // number. All their keepers must also pin the same parts, to any values: with 5 bits each, worker 3 of

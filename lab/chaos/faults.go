@@ -134,6 +134,11 @@ var faults = []fault{
 		script: wiped, may: append(forgiven, NoSpace), window: longer,
 	},
 	{
+		name: "moved", engines: "file sqlite postgres redis",
+		does:   "the space is moved to another store, by a process that is killed at each of its calls and run again. Workers notice nothing, and those on the new store begin before the leases of the others end",
+		script: moved, may: forgiven, window: longer,
+	},
+	{
 		name: "leader-killed", engines: "etcd",
 		does:   "of three members the leader is killed, and later starts again. IDs go on",
 		script: leaderKilled, may: cutOff, setup: engine.Setup{Members: 3},

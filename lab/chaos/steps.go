@@ -200,7 +200,7 @@ func (w *world) standStill(workers ...*process) {
 func (w *world) wantLeased(workers []*process) {
 	for _, p := range workers {
 		left := time.Until(time.Unix(p.End.Load(), 0))
-		w.ensure(left > 0, "the leases of %s ended %v before the data was replaced: that shows nothing", p.name, -left)
+		w.ensure(left > 0, "the leases of %s ended %v ago: that shows nothing", p.name, -left)
 	}
 }
 

@@ -85,8 +85,11 @@ func (s *Server) gauges() []metrics.Metric {
 	for name, in := range setup.spaces {
 		of := []metrics.Metric{metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
 		if state, err := in.State(); err == nil {
-			if state.Own != nil {
+			switch {
+			case state.Own != nil: // and the space's
 				of = append(of, state.Own.Metrics()...)
+			case state.Store != nil:
+				of = append(of, state.Store.Metrics()...)
 			}
 			if state.Counters != nil {
 				for counter, status := range state.Counters.Statuses() {

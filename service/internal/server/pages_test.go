@@ -30,6 +30,8 @@ func TestPages(t *testing.T) {
 		{"/metrics", "nobody", 401, "not known", "orders"},
 		{"/metrics", "all", 200, `randflaked_space_ready{space="ulid"} 1`, "token"},
 		{"/metrics", "all", 200, `randflake_lease_healthy{space="sorted"} 1`, "token"},
+		{"/metrics", "all", 200, `randflake_space_losses{space="sorted"} 0`, "token"},
+		{"/metrics", "all", 200, `randflake_space_losses{space="none"} 0`, "token"},
 		{"/healthz", "nobody", 200, "ok", "not"},
 		{"/readyz", "nobody", 200, "ok", "not"},
 	} {

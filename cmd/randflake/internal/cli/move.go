@@ -80,14 +80,14 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	return t.print("%s took the place of %s\n%s", space, old, next)
 }
 
-// leftBehind says until when programs have leases of a space that was retired just now, if they have run for two windows and did not
-// choose another time.
+// leftBehind says until when programs have leases of a space that was retired just now, if they have run for a window and a half and did
+// not choose another time.
 func leftBehind(info lease.Info, before bool, now time.Time) string {
 	if before {
 		return "The old space was retired before, so that the leases of programs may have ended"
 	}
 	until := now.Add(min(3*time.Minute, time.Duration(info.Ahead-1)*info.Window))
-	left := fmt.Sprintf("Those that have run for %v have leases until %s", 2*info.Window, clockTime(until))
+	left := fmt.Sprintf("Those that have run for %v have leases until %s", info.Window*3/2, clockTime(until))
 	if info.Opens.IsZero() {
 		left += ", and make no IDs in between, as the space has no reserve"
 	}

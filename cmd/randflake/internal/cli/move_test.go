@@ -105,11 +105,11 @@ func move(t *testing.T, from, to string, into time.Duration) {
 
 	old := f.start(from, "old")
 	f.count(old, 1)
-	f.run(5*time.Minute+into, old)
+	f.run(6*time.Minute+into, old)
 	grown := f.start(from, "grown")
-	f.run(2*time.Minute, old, grown)
+	f.run(85*time.Second, old, grown)
 	young := f.start(from, "young")
-	f.run(5*time.Second, old, grown, young)
+	f.run(5*time.Second, old, grown, young) // grown has lived a window and a half
 
 	said := succeed(t, "", "store", "move", from, to)
 	moved := time.Now()

@@ -116,7 +116,7 @@ func TestStores(t *testing.T) {
 		{"store ddl postgres://h/d?schema=s", 0, `"s".entries`},
 		{"store ddl postgres://h/d?schema=a%00b", 1, "want up to 63 letters"},
 		{"store ddl redis://h", 1, "want postgres://"},
-		{"store move few more/few", 0, "have run for 20s have leases until "},
+		{"store move few more/few", 0, "have run for 15s have leases until "},
 		{"store move few more/few", 0, "The old space was retired before"},
 		{"store move few else/few", 1, "for space \"default\" in "},
 		{"store move few few", 1, "take another name or store"},

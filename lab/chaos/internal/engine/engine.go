@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,7 +17,8 @@ import (
 
 // An Engine runs for one run of one fault. What it can't do is nil.
 type Engine struct {
-	URL string // where workers find the space
+	Name string
+	URL  string // where workers find the space
 
 	Link          *Link        // the only way to the server
 	Kill, Start   func() error // the server: SIGKILL, and again on the same data
@@ -74,7 +76,7 @@ var Names = []string{"file", "sqlite", "etcd", "redis", "postgres", "mariadb", "
 
 // Start starts an engine, and creates a space in it. Whatever it returns, the Engine must be stopped.
 func Start(ctx context.Context, name string, s Setup) (*Engine, error) {
-	e := &Engine{setup: s}
+	e := &Engine{Name: name, setup: s}
 	if err := starts[name](e); err != nil {
 		return e, err
 	}
@@ -85,6 +87,17 @@ func Start(ctx context.Context, name string, s Setup) (*Engine, error) {
 		return e, e.serveReplicas()
 	}
 	return e, nil
+}
+
+// Another starts an engine beside e, without a space. Whatever it returns, the other Engine must be stopped, which stops e too.
+func (e *Engine) Another(name string) (*Engine, error) {
+	other := &Engine{Name: name, setup: e.setup}
+	other.setup.Dir = e.fresh("another")
+	other.onStop(e.Stop)
+	if err := os.Mkdir(other.setup.Dir, 0o755); err != nil {
+		return other, err
+	}
+	return other, starts[name](other)
 }
 
 // Stop ends all that runs.

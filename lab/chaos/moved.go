@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
+)
+
+// movable are the stores that a space is moved between.
+var movable = []string{"file", "sqlite", "postgres", "redis"}
+
+// moved has the space moved from store to store, while workers make IDs and take numbers. After each move others take their place,
+// on the new store. Runs that begin on each of the stores move between any two of them, in both directions.
+func moved(w *world) {
+	w.worker.Nodes = few
+	at := slices.Index(movable, w.Name)
+	steps := []int{1, 2, 3}
+	if w.short {
+		steps = steps[:1]
+	}
+	makers, takers := w.startBoth()
+	for _, step := range steps {
+		at = (at + step) % len(movable)
+		w.getAhead(makers)
+		w.during(makers, func() {
+			w.move(movable[at])
+			nextMakers, nextTakers := w.startBoth()
+			w.wantLeased(makers)
+			w.close(append(makers, takers...)...)
+			makers, takers = nextMakers, nextTakers
+		})
+	}
+	_, floor, err := w.Losses(w.ctx)
+	w.must(err)
+	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
+	w.recover(append(makers, takers...)...)
+}
+
+// startBoth starts workers that make IDs, and one that takes numbers.
+func (w *world) startBoth() (makers, takers []*process) {
+	makers = w.start(2)
+	w.worker.Counters = both
+	takers = w.start(1)
+	w.worker.Counters = nil
+	return makers, takers
+}
+
+// move moves the space to another store, where the next workers find it. The process that does so is killed at its first step, run
+// again and killed at its second one, and so on, until it comes to its end.
+func (w *world) move(name string) {
+	from := w.Engine
+	to, err := from.Another(name)
+	w.Engine = to
+	w.must(err)
+	err = errKilled
+	for steps := 0; errors.Is(err, errKilled); steps++ {
+		err = tryMove(w.ctx, from.URL, to.URL, &life{steps})
+	}
+	w.must(err)
+	w.worker.Store = to.URL
+}
+
+func tryMove(ctx context.Context, from, to string, l *life) error {
+	before, _, err := url.Engine(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer before.Close()
+	after, _, err := url.Engine(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer after.Close()
+	old, err := lease.Open(ctx, mortal{before, l}, lease.Config{})
+	if err != nil {
+		return err
+	}
+	_, err = lease.Move(ctx, old, mortal{after, l}, lease.Config{})
+	return err
+}
+
+// A life is how many steps a process has left: each call of a store is two, as it can be killed before the call, and after it had
+// effect.
+type life struct{ steps int }
+
+var errKilled = errors.New("killed")
+
+func (l *life) step() error {
+	if l.steps == 0 {
+		return errKilled
+	}
+	l.steps--
+	return nil
+}
+
+func (l *life) call(do func() error) error {
+	if err := l.step(); err != nil {
+		return err
+	}
+	err := do()
+	return errors.Join(l.step(), err)
+}
+
+// A mortal engine is that of a process which is killed.
+type mortal struct {
+	lease.Engine
+	*life
+}
+
+func (m mortal) Prepare(ctx context.Context) error {
+	return m.call(func() error { return m.Engine.Prepare(ctx) })
+}
+
+func (m mortal) Read(ctx context.Context, names ...string) (a lease.Answer, err error) {
+	err = m.call(func() error {
+		a, err = m.Engine.Read(ctx, names...)
+		return err
+	})
+	return a, err
+}
+
+func (m mortal) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
+	err = m.call(func() error {
+		a, err = m.Engine.Swap(ctx, expect, put)
+		return err
+	})
+	return a, err
+}
+
+func (m mortal) List(ctx context.Context, prefix, after string, limit int) (entries []lease.Entry, err error) {
+	err = m.call(func() error {
+		entries, err = m.Engine.List(ctx, prefix, after, limit)
+		return err
+	})
+	return entries, err
+}
