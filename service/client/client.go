@@ -68,10 +68,7 @@ func WithTokenFrom(from func() (string, error)) Option {
 
 // WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
 func WithPlaintext() Option {
-	return Option{func(s *settings) error {
-		s.plaintext = true
-		return nil
-	}}
+	return option("", true, func(s *settings) { s.plaintext = true })
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
