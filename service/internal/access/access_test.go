@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,6 +135,34 @@ func TestAnswer(t *testing.T) {
 		written()
 		if _, err := take("a", maxAnswer/4); err != nil {
 			t.Errorf("its answer was written, and it takes another one: %v", err)
+		}
+	})
+}
+
+// TestRefuse: calls of a principal are refused a few at a time, and those of another beside them. No more wait than may.
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUsage()
+		begun := time.Now()
+		gone, leave := context.WithCancel(t.Context())
+		var greedy sync.WaitGroup
+		for range maxRefused / 2 {
+			greedy.Go(func() { u.Refuse(t.Context(), "greedy") })
+			go u.Refuse(gone, "greedy")
+		}
+		synctest.Wait()
+		if u.Refuse(t.Context(), "greedy") || time.Since(begun) > 0 {
+			t.Error("more calls wait than may")
+		}
+		leave()
+		synctest.Wait()
+		if !u.Refuse(t.Context(), "web") || time.Since(begun) > 2*refusalTime {
+			t.Errorf("a call of another principal was refused after %v", time.Since(begun))
+		}
+		greedy.Wait()
+		const want = maxRefused / 2 / refusals * refusalTime
+		if took := time.Since(begun); took < want || took > want+refusalTime {
+			t.Errorf("%d calls were refused within %v", maxRefused/2, took)
 		}
 	})
 }
