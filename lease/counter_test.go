@@ -67,6 +67,7 @@ func TestCounter(t *testing.T) {
 		{do: create("orders", 5, 1, 4), err: ErrInvalid},
 		{do: daily("orders")},
 		{do: create("orders", 1, 2, 10), err: ErrExists},
+		{do: set(7), err: ErrInvalid}, // as the first day would begin at 1 all the same
 		{do: create("far", math.MaxInt64-1, 1, 0)},
 		{do: far, want: Run{math.MaxInt64 - 1, 1, 1}},
 		{do: far, want: Run{math.MaxInt64, 1, 1}},

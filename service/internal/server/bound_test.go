@@ -186,6 +186,10 @@ func TestPlaces(t *testing.T) {
 				if refused && a.header.Get("Connection") != "close" {
 					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
 				}
+				a = w.send(http.MethodPost, path, "", from(tt.who), func(r *http.Request) { r.ProtoMajor = 2 })
+				if refused && a.header.Get("Connection") == "close" && tt.who != "" {
+					t.Errorf("%q: %s with %d under way by HTTP/2: the connection ends, which others may use", tt.who, path, held)
+				}
 			}
 			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {
 				t.Errorf("%q with %d of %q under way: %d %s", tt.other, held, tt.who, a.status, a.text)

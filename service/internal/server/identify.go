@@ -37,16 +37,22 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 const strangerTime = 5 * time.Second // for strangers to send a body and read the answer
 
 // identified finds out who sends a request, for which it takes one of the sender's places: each connection may have a hundred requests
-// under way, and send half a body or read no answer. Without a place it gets only a status and loses its connection, so it costs nothing.
+// under way, and send half a body or read no answer. Without a place it gets only a status, so it costs little. Those of a principal wait
+// for their turn, and keep their connection, if it is HTTP/2: it may be a proxy's, and a client that can't repeat calls on it makes another.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
 		places := s.usage.of(c.principal).places
 		if !places.TryAcquire(1) {
-			w.Header().Set("Connection", "close")
-			status := http.StatusTooManyRequests
-			if c.unknown != nil {
-				status = http.StatusServiceUnavailable
+			status := http.StatusServiceUnavailable
+			keep := false
+			if c.unknown == nil {
+				status = http.StatusTooManyRequests
+				hadTurn := s.usage.refuse(r.Context(), c.principal)
+				keep = hadTurn && r.ProtoMajor > 1
+			}
+			if !keep {
+				w.Header().Set("Connection", "close")
 			}
 			w.WriteHeader(status)
 			return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"golang.org/x/sync/semaphore"
@@ -24,6 +25,13 @@ const (
 
 // maxPlaces is how many requests of one principal, or of all strangers, may be under way: each may have a large header and half a body.
 const maxPlaces = 1000
+
+// Refusals take turns, so that clients that repeat calls as soon as they are refused leave the processors to other principals.
+const (
+	refusals    = 20 // of a principal at a time
+	refusalTime = 4 * time.Millisecond
+	maxRefused  = 40_000 // calls of all principals that wait for their turn; each takes 10 kB
+)
 
 // Limits on the IDs and numbers in answers that are being made or written, so that clients that don't read can't fill
 // the memory. One takes about 64 bytes.
@@ -45,6 +53,7 @@ const (
 // A usage is what principals use of this process at present. It is safe for concurrent use.
 type usage struct {
 	answers *semaphore.Weighted
+	refused *semaphore.Weighted
 
 	mu    sync.Mutex
 	parts map[string]*part // by principal; that of all strangers is ""
@@ -55,6 +64,7 @@ type usage struct {
 type part struct {
 	places  *semaphore.Weighted // a request holds one from its header on
 	answers *semaphore.Weighted
+	refusal *semaphore.Weighted
 }
 
 type user struct {
@@ -63,7 +73,12 @@ type user struct {
 }
 
 func newUsage() *usage {
-	return &usage{answers: semaphore.NewWeighted(maxAnswers), parts: map[string]*part{}, rates: map[user]*rate.Limiter{}}
+	return &usage{
+		answers: semaphore.NewWeighted(maxAnswers),
+		refused: semaphore.NewWeighted(maxRefused),
+		parts:   map[string]*part{},
+		rates:   map[user]*rate.Limiter{},
+	}
 }
 
 // of returns the part of a principal.
@@ -71,9 +86,27 @@ func (u *usage) of(principal string) *part {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.parts[principal] == nil {
-		u.parts[principal] = &part{places: semaphore.NewWeighted(maxPlaces), answers: semaphore.NewWeighted(maxAnswer)}
+		u.parts[principal] = &part{
+			places:  semaphore.NewWeighted(maxPlaces),
+			answers: semaphore.NewWeighted(maxAnswer),
+			refusal: semaphore.NewWeighted(refusals),
+		}
 	}
 	return u.parts[principal]
+}
+
+// refuse waits until it is the turn of a principal's call to be refused, or ctx ends. It returns false at once if too many wait.
+func (u *usage) refuse(ctx context.Context, principal string) bool {
+	if !u.refused.TryAcquire(1) {
+		return false
+	}
+	defer u.refused.Release(1)
+	refusal := u.of(principal).refusal
+	if refusal.Acquire(ctx, 1) == nil {
+		time.Sleep(refusalTime)
+		refusal.Release(1)
+	}
+	return true
 }
 
 // may reports whether a principal may do something now, such as call in a space, under a limit of times a second and a burst, and

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,34 @@ func TestMay(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if !u.may("web", "orders", 0.5, 2) || u.may("web", "orders", 0.5, 2) {
 			t.Error("two seconds later: want one call")
+		}
+	})
+}
+
+// TestRefuse: calls of a principal are refused a few at a time, and those of another beside them. No more wait than may.
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUsage()
+		begun := time.Now()
+		gone, leave := context.WithCancel(t.Context())
+		var greedy sync.WaitGroup
+		for range maxRefused / 2 {
+			greedy.Go(func() { u.refuse(t.Context(), "greedy") })
+			go u.refuse(gone, "greedy")
+		}
+		synctest.Wait()
+		if u.refuse(t.Context(), "greedy") || time.Since(begun) > 0 {
+			t.Error("more calls wait than may")
+		}
+		leave()
+		synctest.Wait()
+		if !u.refuse(t.Context(), "web") || time.Since(begun) > 2*refusalTime {
+			t.Errorf("a call of another principal was refused after %v", time.Since(begun))
+		}
+		greedy.Wait()
+		const want = maxRefused / 2 / refusals * refusalTime
+		if took := time.Since(begun); took < want || took > want+refusalTime {
+			t.Errorf("%d calls were refused within %v", maxRefused/2, took)
 		}
 	})
 }
