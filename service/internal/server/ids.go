@@ -144,8 +144,7 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 		return nil, err
 	}
 	for _, l := range leases {
-		window := c.state.Store.Limits().WindowOf(l.Start)
-		s.auditTake(c.caller, window, l, cmp.Or(m.Label, c.principal))
+		s.auditTake(c.caller, l, cmp.Or(m.Label, c.principal))
 	}
 	return connect.NewResponse(takeResponse(leases)), nil
 }
@@ -169,10 +168,10 @@ func takeResponse(leases []randflake.Lease) *api.TakeResponse {
 	return r
 }
 
-// auditTake writes the line that says who makes the IDs of these nodes and seconds.
-func (s *Server) auditTake(by caller, window int64, l randflake.Lease, label string) {
+// auditTake writes the line that says who makes the IDs of these nodes and seconds, which are those of a window.
+func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
 	s.audit.add("take", by,
-		"window", window,
+		"window", l.Start.Unix()/(l.End.Unix()-l.Start.Unix()),
 		"first_node", l.FirstNode,
 		"last_node", l.LastNode,
 		"start", l.Start.Unix(),

@@ -99,8 +99,8 @@ func (s *Server) Configure(c *config.Config) error {
 }
 
 // taken adds the service's own leases to the audit log.
-func (s *Server) taken(space string, window int64, l randflake.Lease) {
-	s.auditTake(caller{principal: config.Self, space: space}, window, l, config.Self)
+func (s *Server) taken(space string, l randflake.Lease) {
+	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
 // closeAll closes the spaces that the next setup lacks, in the background, as a store that does not answer takes ten seconds.

@@ -75,7 +75,7 @@ type Options struct {
 	Open Opener
 
 	// Taken is told of the leases that the service takes for itself. It may be nil if the space is only tried.
-	Taken func(space string, window int64, l randflake.Lease)
+	Taken func(space string, l randflake.Lease)
 
 	Logger *slog.Logger
 }

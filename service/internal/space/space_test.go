@@ -116,7 +116,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	}
 	f.Space, err = New(c, Options{
 		Open:   open,
-		Taken:  func(_ string, _ int64, l randflake.Lease) { f.taken = append(f.taken, l) },
+		Taken:  func(_ string, l randflake.Lease) { f.taken = append(f.taken, l) },
 		Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
 	if err != nil {
@@ -773,15 +773,25 @@ func TestLateCounter(t *testing.T) {
 	})
 }
 
+// A waiting keeper has no lease until a time.
+type waiting struct {
+	Keeper
+	until time.Time
+}
+
+func (w waiting) Status() lease.Status {
+	return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: w.until}}
+}
+
 // TestExplain: without a lease, the error says until when to wait, if that is known.
 func TestExplain(t *testing.T) {
 	until := time.Now().Add(time.Hour)
-	status := lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: until}}
+	keeper := waiting{until: until}
 	var wait *lease.WaitError
-	if err := explain(randflake.ErrLeaseEnded, status); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
+	if err := explain(randflake.ErrLeaseEnded, keeper); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Error(err)
 	}
-	if err := explain(randflake.ErrExhausted, status); err != randflake.ErrExhausted {
+	if err := explain(randflake.ErrExhausted, keeper); err != randflake.ErrExhausted {
 		t.Error(err)
 	}
 }
