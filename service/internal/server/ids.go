@@ -71,44 +71,28 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	if err != nil {
 		return nil, err
 	}
-	if m.Id == nil {
+	_, isNumber := m.Id.(*api.InspectRequest_Number)
+	switch {
+	case m.Id == nil:
 		return nil, invalid("no ID: want text, or number")
-	}
-	if in.Kind == "ulid" {
-		return openULID(m)
-	}
-	if layout != nil {
+	case in.Kind == "ulid" && isNumber:
+		return nil, space.ErrNoNumber
+	case in.Kind == "ulid":
+		id, err := ulid.Parse(m.GetText())
+		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
+	case layout != nil:
 		id, err := readID(m, snowflake.Parse)
 		if err != nil {
 			return nil, err
 		}
 		f, err := layout.Inspect(id)
-		if err != nil {
-			return nil, err
-		}
-		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, err
+	case in.Cipher != nil:
+		id, err := readID(m, randflake.Parse)
+		f := in.Cipher.Inspect(id)
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, err
 	}
-	if in.Cipher == nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
-	}
-	id, err := readID(m, randflake.Parse)
-	if err != nil {
-		return nil, err
-	}
-	f := in.Cipher.Inspect(id)
-	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
-}
-
-// openULID returns what a ULID holds, which is a time alone.
-func openULID(m *api.InspectRequest) (*api.InspectResponse, error) {
-	if _, isNumber := m.Id.(*api.InspectRequest_Number); isNumber {
-		return nil, space.ErrNoNumber
-	}
-	id, err := ulid.Parse(m.GetText())
-	if err != nil {
-		return nil, err
-	}
-	return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, nil
+	return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
 }
 
 // readID returns the ID of a request, which is a number or a text to parse.
