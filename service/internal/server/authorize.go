@@ -88,17 +88,22 @@ func (s *Server) authorize(c *call) error {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
 	if c.in == nil {
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q: ask for one that the service has", c.space))
+		return coded(connect.CodeNotFound, "no space %.100q: ask for one that the service has", c.space)
 	}
 	state, err := c.in.State()
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	if needsStore := verb != "mint" && verb != "inspect"; needsStore && state.Store == nil {
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
+		return coded(connect.CodeFailedPrecondition, "space %s has no store, and so neither leases nor counters", c.in.Name)
 	}
 	c.state = state
 	return nil
+}
+
+// coded returns an error that clients see as it is.
+func coded(code connect.Code, format string, args ...any) error {
+	return connect.NewError(code, fmt.Errorf(format, args...))
 }
 
 // deny writes a line on a call that is denied, and returns the error to send. Anybody can cause as many as they like, so there is a

@@ -47,7 +47,7 @@ func (s counterService) Take(ctx context.Context, r *connect.Request[api.Counter
 	c, m := callOf(ctx), r.Msg
 	n := max(m.Count, 1)
 	if n > maxRun || m.Count < 0 {
-		return nil, invalid("count %d: want 1 to %d", m.Count, maxRun)
+		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", m.Count, maxRun)
 	}
 	n = int64(min(uint64(n), cmp.Or(c.limits.Batch, config.DefaultBatch))) // no denial: a handle asks for what its callers take in some seconds
 	run, period, err := c.state.Counters.Take(ctx, m.Counter, n)

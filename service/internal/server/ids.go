@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -19,14 +18,14 @@ import (
 func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
 	c := callOf(ctx)
 	if c.state.Minter == nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name))
+		return nil, coded(connect.CodeFailedPrecondition, "the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name)
 	}
 	n, err := s.batch(ctx, c, r.Msg.Count)
 	if err != nil {
 		return nil, err
 	}
 	if _, known := api.Form_name[int32(r.Msg.Form)]; !known {
-		return nil, invalid("form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
+		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
 	}
 	answer := &api.MintResponse{}
 	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
@@ -54,7 +53,7 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 		return nil, err
 	}
 	if answer.Time.CheckValid() != nil {
-		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
+		return nil, coded(connect.CodeInvalidArgument, "the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
 	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
@@ -74,7 +73,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	_, isNumber := m.Id.(*api.InspectRequest_Number)
 	switch {
 	case m.Id == nil:
-		return nil, invalid("no ID: want text, or number")
+		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")
 	case in.Kind == "ulid" && isNumber:
 		return nil, space.ErrNoNumber
 	case in.Kind == "ulid":
@@ -92,7 +91,7 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 		f := in.Cipher.Inspect(id)
 		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, err
 	}
-	return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
+	return nil, coded(connect.CodeFailedPrecondition, "the service can't open IDs of space %s: it does not have the secret", in.Name)
 }
 
 // readID returns the ID of a request, which is a number or a text to parse.

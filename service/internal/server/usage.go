@@ -145,14 +145,14 @@ func (u *usage) reserve(ctx context.Context, principal string, n int64) (done fu
 func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
-		return 0, invalid("count %d: want 1 to %d", count, maxBatch)
+		return 0, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", count, maxBatch)
 	}
 	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
 	written, err := s.usage.reserve(ctx, c.principal, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
-		return 0, connect.NewError(connect.CodeResourceExhausted, errors.New("too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again"))
+		return 0, coded(connect.CodeResourceExhausted, "too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again")
 	}
 	if err == nil {
 		c.written = written
