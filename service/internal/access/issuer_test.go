@@ -596,8 +596,9 @@ func TestKeysInFile(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("no file of keys: error %v", err)
+		s.config.TLS = &config.TLS{Certificate: "no/such/certificate"}
+		if _, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler)); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "jwks") || !strings.Contains(err.Error(), "no/such/certificate") {
+			t.Errorf("neither a certificate nor a file of keys: error %v, want both", err)
 		}
 		time.Sleep(2 * time.Hour)
 		s.good()

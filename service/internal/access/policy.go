@@ -39,12 +39,10 @@ type Policy struct {
 }
 
 // New returns the policy of a configuration that was checked, with the files that it names. It takes over the keys that another
-// policy, which may be zero, has of unchanged issuers.
+// policy, which may be zero, has of unchanged issuers. The error has all that is wrong.
 func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 	certificates, err := readCertificates(c.TLS)
-	if err != nil {
-		return nil, err
-	}
+	problems := []error{err}
 	p := &Policy{
 		TLS:        certificates,
 		guarded:    c.Guarded(),
@@ -68,11 +66,11 @@ func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 		}
 	}
 	for _, i := range c.Issuers {
-		made, err := newIssuer(i, old.issuers[i.Issuer], logger)
-		if err != nil {
-			return nil, err
-		}
-		p.issuers[i.Issuer] = made
+		p.issuers[i.Issuer], err = newIssuer(i, old.issuers[i.Issuer], logger)
+		problems = append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
