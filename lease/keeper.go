@@ -60,10 +60,6 @@ type Keeper[G Generator] struct {
 func Keep(
 	ctx context.Context, source Source, secret randflake.Secret, options ...Option,
 ) (*Keeper[*randflake.Generator], error) {
-	s, err := newSettings(options)
-	if err != nil {
-		return nil, err
-	}
 	if secret.IsZero() {
 		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
@@ -72,11 +68,12 @@ func Keep(
 			return nil, fmt.Errorf("lease: keep: %w", err)
 		}
 	}
-	if s.clock != nil {
-		s.generating = append(slices.Clone(s.generating), randflake.WithClock(s.clock))
-	}
-	return keep(ctx, source, s, func(lease randflake.Lease) (*randflake.Generator, error) {
-		return randflake.New(secret, lease, s.generating...)
+	return keep(ctx, source, options, func(lease randflake.Lease, s settings) (*randflake.Generator, error) {
+		generating := s.generating
+		if s.clock != nil {
+			generating = append(slices.Clone(generating), randflake.WithClock(s.clock))
+		}
+		return randflake.New(secret, lease, generating...)
 	})
 }
 
@@ -85,18 +82,15 @@ func Keep(
 func KeepFor[G Generator](
 	ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option,
 ) (*Keeper[G], error) {
-	s, err := newSettings(options)
-	if err != nil {
-		return nil, err
-	}
-	return keep(ctx, source, s, begin)
+	return keep(ctx, source, options, func(lease randflake.Lease, _ settings) (G, error) { return begin(lease) })
 }
 
 func keep[G Generator](
-	ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error),
+	ctx context.Context, source Source, options []Option, begin func(randflake.Lease, settings) (G, error),
 ) (*Keeper[G], error) {
-	if s.clock == nil {
-		s.clock = time.Now
+	s, err := newSettings(options)
+	if err != nil {
+		return nil, err
 	}
 	k := &Keeper[G]{
 		loop:     newLoop(source, s),
@@ -104,7 +98,7 @@ func keep[G Generator](
 	}
 	leases, err := k.loop.first(ctx)
 	if err == nil {
-		k.generator, err = begin(leases[0])
+		k.generator, err = begin(leases[0], s)
 	}
 	if err != nil {
 		k.unlisten()

@@ -8,9 +8,8 @@ import (
 // known is what a handle has seen made durable: the space as of the newest swap that the handle made, with
 // what others had written by then. An answer that shows less proves a loss.
 type known struct {
-	meta     *meta
+	meta     *meta // of the newest ID, with the mark of a retired space if that was seen
 	position uint64
-	newest   int64             // window seen taken: a floor that another process sets must be later
 	values   map[string][]byte // of entries
 	lost     string            // why there was a loss, until the floor is set
 }
@@ -44,7 +43,7 @@ func (s *snapshot) loss() string {
 		return "the space is older than the last loss, or was made anew"
 	case s.Position != 0 && s.Position < least:
 		return fmt.Sprintf("the data went back from position %d to %d", s.known.position, s.Position)
-	case s.older(s.last, found):
+	case s.older(s.known.values[s.record.name], found):
 		return s.record.name + " went back"
 	}
 	return ""
@@ -52,13 +51,14 @@ func (s *snapshot) loss() string {
 
 // floorCovers reports whether another process has noted a loss, with a floor that is not below the one that
 // this handle knows, and above every window that it saw taken. A window beyond the reach of right clocks
-// doesn't count: this process's clock was fast.
+// doesn't count: whoever took it had a fast one.
 func (s *snapshot) floorCovers() bool {
-	before, newest := s.known.meta, s.known.newest
+	before := s.known.meta
 	if s.meta.Losses <= before.Losses || s.meta.Floor < before.Floor {
 		return false
 	}
-	return s.meta.Floor > newest || newest > s.reach(s.meta)
+	taken, err := decodeTakenNodes(s.known.values[leases.name])
+	return err == nil && s.meta.Floor > taken.newest(s.reach(s.meta)+1)
 }
 
 // older reports whether a value is older than the last one that is known.
@@ -83,37 +83,25 @@ func (s *Space) rememberRetired(retired *meta) {
 	s.known.meta = &m
 }
 
-// learn remembers what a swap of this handle has made durable, unless a later one did so before.
+// learn remembers what a swap of this handle has made durable, unless a later one did so before. Under a new
+// ID all that was known before is void.
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := &s.known
-	if k.meta.ID != after.meta.ID && k.meta.Losses >= after.meta.Losses {
-		return // the swap was decided before a loss that this handle has noted since
-	}
-	if k.meta.ID != after.meta.ID {
-		*k = known{}
-	}
-	if k.values == nil {
-		k.values = map[string][]byte{}
+	if k.meta == nil || k.meta.ID != after.meta.ID {
+		if k.meta != nil && k.meta.Losses >= after.meta.Losses {
+			return // the swap was decided before a loss that this handle has noted since
+		}
+		*k = known{meta: after.meta, values: map[string][]byte{}}
 	}
 
-	if k.meta == nil || k.meta.Retired == "" { // else the swap was decided before the space was retired
-		k.meta = after.meta
-	}
 	k.position = max(k.position, after.Position)
 
 	name := after.record.name
 	last := k.values[name]
-	unchanged := bytes.Equal(last, after.last) // since before the swap
+	unchanged := bytes.Equal(last, after.known.values[name]) // since before the swap
 	if unchanged || !after.older(last, after.value) {
 		k.values[name] = after.value
-	}
-
-	k.newest = max(k.newest, after.meta.Floor-1)
-	if name == leasesEntry {
-		if all, err := decodeTakenNodes(after.value); err == nil {
-			k.newest = max(k.newest, all.newest(after.reach(after.meta)+1))
-		}
 	}
 }

@@ -18,19 +18,16 @@ type loop struct {
 	source Source
 	queue  handover.Queue[randflake.Lease] // the generator's
 	settings
-	wake chan struct{}
-	stop context.CancelFunc
-	done chan struct{}
+	wake    chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
 
 	// Only the goroutine of run uses these.
 	plan    *plan
-	end     time.Time     // of the last lease; zero before there is one
-	stopped time.Time     // since when no ID can be made; zero while they can
-	failing bool          // the last take failed
 	backoff time.Duration // the longest pause before the next try
 
 	mu     sync.Mutex
-	status Status
+	status Status // that goroutine alone changes it
 }
 
 // How long a try may take, and a pause between two tries that fail. If less than enough is left until IDs
@@ -49,11 +46,13 @@ var errLate = errors.New("lease: windows ended while nodes of them were taken: "
 	"this process was paused, or the store is slower than windows are long")
 
 func newLoop(source Source, s settings) *loop {
+	if s.clock == nil {
+		s.clock = time.Now
+	}
 	return &loop{
 		source:   source,
 		settings: s,
 		wake:     make(chan struct{}, 1),
-		done:     make(chan struct{}),
 		plan:     newPlan(source.Limits(), s.outage, s.clock()),
 	}
 }
@@ -98,12 +97,12 @@ func (l *loop) start(ctx context.Context, queue handover.Queue[randflake.Lease],
 	pause := l.step(ctx)
 	background, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	go l.run(background, pause)
+	l.running.Go(func() { l.run(background, pause) })
 }
 
 func (l *loop) close() {
 	l.stop()
-	<-l.done
+	l.running.Wait()
 }
 
 // wakeUp makes the loop try now. It returns at once and is safe for concurrent use.
@@ -115,7 +114,6 @@ func (l *loop) wakeUp() {
 }
 
 func (l *loop) run(ctx context.Context, pause time.Duration) {
-	defer close(l.done)
 	for l.wait(ctx, pause) {
 		pause = l.step(ctx)
 	}
@@ -232,7 +230,7 @@ func (l *loop) take(ctx context.Context, from, to int64) ([]randflake.Lease, err
 
 // isUrgent reports whether IDs have ended or are about to. Before the first lease it returns false.
 func (l *loop) isUrgent() bool {
-	return !l.end.IsZero() && l.plan.left(l.clock()) < enough
+	return !l.status.End.IsZero() && l.plan.left(l.clock()) < enough
 }
 
 // add gives the generator a lease.

@@ -21,7 +21,7 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 		if err != nil {
 			return err
 		}
-		done, err := s.setFloor(ctx, seen.id(), why)
+		done, err := s.setFloor(ctx, seen, why)
 		if done || err != nil {
 			return err
 		}
@@ -45,20 +45,16 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 	}
 	s.mu.Unlock()
 
-	_, err := s.setFloor(ctx, seen.id(), why) // if it is not done, the next answer says whether it has to be
+	latest, err := s.read(ctx, leases)
+	if err != nil || latest.id() != seen.id() {
+		return err
+	}
+	_, err = s.setFloor(ctx, latest, why) // if it is not done, the next answer says whether it has to be
 	return err
 }
 
-// setFloor sets the floor, and opens a slice of the reserve. If the space has another ID by now, another
-// process has done so, and setFloor does nothing.
-func (s *Space) setFloor(ctx context.Context, id, why string) (done bool, err error) {
-	seen, err := s.read(ctx, leases)
-	if err != nil {
-		return false, err
-	}
-	if seen.id() != id {
-		return false, nil
-	}
+// setFloor sets the floor, and opens a slice of the reserve, if the space is still that of seen.
+func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before) // a space that is gone is made again, as this handle knew it
 	m.Why = why
@@ -104,17 +100,13 @@ func (s *Space) leavePending(ctx context.Context, seen *snapshot, m meta) {
 	}
 }
 
-// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen. Then what
-// was known of the space before is void. It is not done if another process was faster, or if the swap took
-// effect on another copy of the data: the lineage in m is wrong there, so the next answer shows a loss.
+// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen. It is not
+// done if another process was faster, or if the swap took effect on another copy of the data: the lineage in m
+// is wrong there, so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
 		return false, err
-	}
-	values := map[string][]byte{}
-	if nodes != nil {
-		values[leasesEntry] = nodes
 	}
 	after, err := s.swap(ctx, seen, value, nodes)
 	if err != nil {
@@ -123,11 +115,6 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []by
 	if !after.Swapped || after.Lineage != m.Lineage {
 		return false, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if before := s.known.meta; before != nil && before.Losses >= m.Losses {
-		return true, nil // another call has learned of m, or of a later loss, since then
-	}
-	s.known = known{meta: m, position: after.Position, newest: m.Floor - 1, values: values}
+	s.learn(after)
 	return true, nil
 }

@@ -511,11 +511,10 @@ func TestReportLoss(t *testing.T) {
 		happens func(w *trial)
 		losses  int
 	}{
-		"alone":                       {isRead, func(*trial) {}, 1},
-		"there is nothing left":       {isRead, func(w *trial) { w.data.restore(state{map[string]string{}, "first", 0}) }, 1},
-		"another report, then a read": {second(isRead), func(w *trial) { w.report(w.b) }, 2},
-		"another report, then a swap": {putsMeta, func(w *trial) { w.report(w.b) }, 2},
-		"the data turn into others":   {putsMeta, func(w *trial) { w.data.lineage = "second" }, 2},
+		"alone":                     {isRead, func(*trial) {}, 1},
+		"there is nothing left":     {isRead, func(w *trial) { w.data.restore(state{map[string]string{}, "first", 0}) }, 1},
+		"another report":            {putsMeta, func(w *trial) { w.report(w.b) }, 2},
+		"the data turn into others": {putsMeta, func(w *trial) { w.data.lineage = "second" }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, false)
@@ -529,28 +528,28 @@ func TestReportLoss(t *testing.T) {
 
 // TestFloorFails: who can't set the floor gets the reason.
 func TestFloorFails(t *testing.T) {
-	for what, do := range map[string]func(s *Space) error{
-		"report": func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") },
-		"take": func(s *Space) error {
-			_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
-			return err
-		},
+	report := func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }
+	take := func(s *Space) error {
+		_, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 1)
+		return err
+	}
+	for name, c := range map[string]struct {
+		do    func(s *Space) error
+		fails func(call) bool
+		err   error // beside errAway
+	}{
+		"the read of a report":      {report, isRead, errAway},
+		"the swap of a report":      {report, putsMeta, ErrUnknown},
+		"the first read of a take":  {take, isRead, errAway},
+		"the second read of a take": {take, second(isRead), errAway},
+		"the swap of a take":        {take, putsMeta, ErrUnknown},
 	} {
-		for name, c := range map[string]struct {
-			fails func(call) bool
-			err   error // beside errAway
-		}{
-			"the swap":        {putsMeta, ErrUnknown},
-			"the first read":  {isRead, errAway},
-			"the second read": {second(isRead), errAway},
-		} {
-			data, lost := newMemory(), false
-			create(t, conn{memory: data}, Limits{Nodes: 1024}, atNoon)
-			s := open(t, failing(data, func(call call) bool { return lost && c.fails(call) }), atNoon)
-			lost, data.lineage = true, "second"
-			if err := do(s); !errors.Is(err, errAway) || !errors.Is(err, c.err) {
-				t.Errorf("%s, without %s: %v, want %v", what, name, err, c.err)
-			}
+		data, lost := newMemory(), false
+		create(t, conn{memory: data}, Limits{Nodes: 1024}, atNoon)
+		s := open(t, failing(data, func(call call) bool { return lost && c.fails(call) }), atNoon)
+		lost, data.lineage = true, "second"
+		if err := c.do(s); !errors.Is(err, errAway) || !errors.Is(err, c.err) {
+			t.Errorf("without %s: %v, want %v", name, err, c.err)
 		}
 	}
 }
@@ -597,7 +596,7 @@ func TestFloor(t *testing.T) {
 	} {
 		w := newTrial(t, false)
 		w.data.clock = func() time.Time { return w.now.Add(c.server) }
-		w.arrives = once(second(isRead), func() { w.now = w.now.Add(c.slow) })
+		w.arrives = once(isRead, func() { w.now = w.now.Add(c.slow) })
 		w.report(w.a)
 		w.now = noon
 		if info, err := w.b.Info(t.Context()); err != nil || !info.Low.Equal(noon.Add(c.windows*time.Minute)) {

@@ -123,7 +123,7 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
-			s.rememberRetired(&m)
+			s.rememberRetired(seen.meta)
 			return seen, nil
 		}
 		if m.Successor != "" {
@@ -158,6 +158,7 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 
 	m := *last.meta
 	m.ID = m.Retired // the same in each attempt, for the counters
+	m.Losses++       // for a program whose name of the old store leads here now, it is a loss that was noted
 	m.From = m.Retired
 	m.Retired = ""
 	m.Successor = ""
@@ -188,8 +189,7 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 	return nil
 }
 
-// copyCounters puts the counters of a retired space where this one, which is to have that ID, has none of
-// their names.
+// copyCounters puts the counters of a retired space into this one, which is to have that ID.
 func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	after := ""
 	for {
@@ -207,31 +207,42 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	}
 }
 
-// copyCounter reads the counter together with the mark, after which it does not grow. If it waits for a
-// person after a loss, it waits here too.
+// copyCounter replaces what an earlier attempt has put, since which the old space may have lost its mark, and
+// given numbers. In a space that has just been made it changes nothing, and follow finds that out.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
-	seen, err := old.read(ctx, counterRecord(name))
+	there := &snapshot{record: counterRecord(name)} // nothing
+	for {
+		value, err := old.retiredCounter(ctx, name, id)
+		if err != nil {
+			return err
+		}
+		there, err = s.swap(ctx, there, nil, value)
+		if err != nil {
+			return fmt.Errorf("counter %s: %w", name, err)
+		}
+		if there.Swapped || there.meta != nil {
+			return nil
+		}
+	}
+}
+
+// retiredCounter reads a counter together with the mark, after which it does not grow, and returns it for the
+// space of that ID. If it waits for a person after a loss, it waits there too.
+func (s *Space) retiredCounter(ctx context.Context, name, id string) ([]byte, error) {
+	seen, err := s.read(ctx, counterRecord(name))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if loss := seen.loss(); loss != "" || seen.meta.Retired != id {
-		return fmt.Errorf("%w: %s: data was lost meanwhile %s: try again", ErrUnknown, old, loss)
+		return nil, fmt.Errorf("%w: %s: data was lost meanwhile %s: try again", ErrUnknown, s, loss)
 	}
 	c, err := decodeCounter(name, seen.value, seen.meta.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.ID = id
 	if c.Lost {
 		c.ID = ""
 	}
-	value, err := c.encode()
-	if err != nil {
-		return err
-	}
-	nothing := &snapshot{record: counterRecord(name)}
-	if _, err := s.swap(ctx, nothing, nil, value); err != nil {
-		return fmt.Errorf("counter %s: %w", name, err)
-	}
-	return nil
+	return c.encode()
 }

@@ -385,6 +385,62 @@ func TestMoveCounters(t *testing.T) {
 	}
 }
 
+// TestMoveBack: a move is killed at any call, and an older copy of the old space is back without its mark, and
+// gives numbers, before the move is run again. None of them is given once more.
+func TestMoveBack(t *testing.T) {
+	stopped := 0
+	for ; ; stopped++ {
+		w := newRemoval(t, Limits{})
+		backup := w.from.snapshot()
+		w.move(&fuse{last: stopped + 1, after: true}, "s")
+		if w.to.data["s/meta"] != "" {
+			break // then it must never be back
+		}
+		w.from.restore(backup)
+		w.must(w.old.ReportLoss(t.Context(), "restored"))
+		w.must(w.old.SetCounter(t.Context(), "a", 10))
+		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 5)
+		w.must(err)
+		s, err := w.move(never(), "s")
+		w.must(err)
+		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
+		if err != nil || run.First != 15 {
+			t.Errorf("killed at call %d: %+v, %v, want number 15", stopped+1, run, err)
+		}
+		if c, err := s.Counter(t.Context(), "b"); err != nil || !c.Lost {
+			t.Errorf("killed at call %d: %+v, %v, want a counter that waits", stopped+1, c, err)
+		}
+	}
+	if stopped < 10 {
+		t.Errorf("a move makes the space at call %d: some were not counted", stopped+1)
+	}
+}
+
+// TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
+// there as if it had been told. It costs the new space nothing, whether it has seen the mark or not.
+func TestMoveAddress(t *testing.T) {
+	for _, saw := range []bool{true, false} {
+		w := newRemoval(t, Limits{})
+		p := open(t, conn{memory: w.from}, w.clock)
+		present := p.Limits().WindowOf(noon)
+		_, err := p.Take(t.Context(), present, present+5, 1)
+		w.must(err)
+		w.must(errorOf(w.move(never(), "s")))
+		if saw {
+			wantRetired(t, p)
+		}
+		w.from.restore(w.to.snapshot())
+		w.now = noon.Add(2 * time.Minute)
+		if l, err := takeWindow(t.Context(), p, present+2, 1); err != nil || l.FirstNode < p.Limits().mainNodes() {
+			t.Errorf("saw the mark: %v: %+v, %v, want a lease of the reserve", saw, l, err)
+		}
+		if run, err := p.TakeNumbers(t.Context(), "a", Period{}, 1); err != nil || run.First != 10 {
+			t.Errorf("saw the mark: %v: %+v, %v, want number 10", saw, run, err)
+		}
+		w.wantMark(false)
+	}
+}
+
 // TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or
 // without the mark.
 func TestMoveLoss(t *testing.T) {

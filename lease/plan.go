@@ -3,6 +3,7 @@ package lease
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -109,15 +110,17 @@ func (p *plan) refused(from, to int64, now time.Time, wait *WaitError) {
 	}
 }
 
-// missing returns why the first window without a lease has none, from the present one on. It returns nil if
-// nobody asked for that window.
-func (p *plan) missing(now time.Time) error {
+// gap returns the first window without a lease, from the present one on.
+func (p *plan) gap(now time.Time) int64 {
 	window := p.limits.WindowOf(now)
 	for p.isLeased(window) {
 		window++
 	}
-	return p.asked[window].err
+	return window
 }
+
+// missing returns why the gap has no lease. It returns nil if nobody asked for that window.
+func (p *plan) missing(now time.Time) error { return p.asked[p.gap(now)].err }
 
 func (p *plan) isLeased(window int64) bool {
 	o, asked := p.asked[window]
@@ -126,14 +129,11 @@ func (p *plan) isLeased(window int64) bool {
 
 // end returns until when there are leases without a gap, or now if there is none now.
 func (p *plan) end(now time.Time) time.Time {
-	window := p.limits.WindowOf(now)
-	if !p.isLeased(window) {
+	end := p.limits.start(p.gap(now))
+	if end.Before(now) {
 		return now
 	}
-	for p.isLeased(window) {
-		window++
-	}
-	return p.limits.start(window)
+	return end
 }
 
 // left returns for how long there are leases.
@@ -142,44 +142,33 @@ func (p *plan) left(now time.Time) time.Duration { return p.end(now).Sub(now) }
 // deadline returns when something must be done at last: when the leases end, or where there is none when the
 // next window begins.
 func (p *plan) deadline(now time.Time) time.Time {
-	end := p.end(now)
-	if end.After(now) {
-		return end
-	}
-	return p.limits.start(p.limits.WindowOf(now) + 1)
+	return p.limits.start(max(p.gap(now), p.limits.WindowOf(now)+1))
 }
 
 // next returns when there is something to do again: when the next windows are taken, or asked for again.
 func (p *plan) next(now time.Time) time.Time {
-	next := earlier(p.due(now), p.deadline(now))
+	times := []time.Time{p.due(now), p.deadline(now)}
 	for _, o := range p.asked {
 		if !o.retry.IsZero() {
-			next = earlier(next, o.retry)
+			times = append(times, o.retry)
 		}
 	}
 	lived := p.started.Add(p.limits.Window)
 	if now.Before(lived) {
-		next = earlier(next, lived.Add(rand.N(p.limits.Window/2)))
+		times = append(times, lived.Add(rand.N(p.limits.Window/2)))
 	}
-	return next
+	return slices.MinFunc(times, time.Time.Compare)
 }
 
 // due returns a moment of the window in which the next ones are taken. It is random, so that processes don't
 // call at once.
 func (p *plan) due(now time.Time) time.Time {
 	ahead, together := p.depth(now)
-	last := p.limits.WindowOf(p.end(now)) - 1
+	last := p.gap(now) - 1
 	take := max(p.limits.WindowOf(now)+1, last-ahead+together)
 	part := p.limits.Window
 	if together == 1 {
 		part = part * 3 / 4
 	}
 	return p.limits.start(take).Add(rand.N(part))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

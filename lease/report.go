@@ -24,32 +24,29 @@ func (l *loop) copied() {
 
 // report writes a line when takes begin to fail, when IDs stop, and when they go on.
 func (l *loop) report(now time.Time, why error) {
+	status := l.status
 	end := l.plan.end(now)
 	left := end.After(now)
 	switch {
-	case !left && l.stopped.IsZero():
-		l.stopped = now
-		if !l.end.IsZero() && l.end.Before(now) {
-			l.stopped = l.end
+	case !left && status.Stopped.IsZero():
+		status.Stopped = now
+		if !status.End.IsZero() && status.End.Before(now) {
+			status.Stopped = status.End
 		}
 		l.logger.Error("randflake: no lease: no ID can be made",
-			"since", l.stopped, "error", why, "space", l.source.String(), "label", l.label)
-	case left && !l.stopped.IsZero():
-		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(l.stopped), "label", l.label)
-		l.stopped = time.Time{}
-	case left && why != nil && !l.failing:
+			"since", status.Stopped, "error", why, "space", l.source.String(), "label", l.label)
+	case left && !status.Stopped.IsZero():
+		l.logger.Info("randflake: leased again: IDs go on", "after", now.Sub(status.Stopped), "label", l.label)
+		status.Stopped = time.Time{}
+	case left && why != nil && status.Err == nil:
 		l.logger.Warn("randflake: no further leases: IDs last until these end",
 			"until", end, "error", why, "space", l.source.String(), "label", l.label)
 	}
-	l.failing = why != nil
+	status.Err = why
 	if left {
-		l.end = end
+		status.End = end
 	}
-	l.change(func(s *Status) {
-		s.End = l.end
-		s.Err = why
-		s.Stopped = l.stopped
-	})
+	l.change(func(s *Status) { *s = status })
 }
 
 func (l *loop) change(change func(*Status)) {

@@ -20,8 +20,7 @@ type snapshot struct {
 	replaced []byte    // value of the record before, if it was swapped
 	asked    time.Time // by the process's clock, before the call
 	answered time.Time // by the same clock, after the call
-	known    known     // before the call, without values
-	last     []byte    // known value of the record, before the call
+	known    known     // before the call, with the values of this record and of the leases alone
 }
 
 // A record is an entry of a space beside meta.
@@ -30,9 +29,9 @@ type record struct {
 	wentBack wentBack
 }
 
-const metaEntry, leasesEntry = "meta", "leases"
+const metaEntry = "meta"
 
-var leases = record{leasesEntry, takenNodesWentBack}
+var leases = record{"leases", takenNodesWentBack}
 
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	seen := s.newSnapshot(r)
@@ -76,8 +75,11 @@ func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) 
 func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := &snapshot{record: r, asked: s.now(), known: s.known, last: s.known.values[r.name]}
-	seen.known.values = nil // they change
+	seen := &snapshot{record: r, asked: s.now(), known: s.known}
+	seen.known.values = map[string][]byte{}
+	for _, name := range []string{r.name, leases.name} {
+		seen.known.values[name] = s.known.values[name]
+	}
 	return seen
 }
 

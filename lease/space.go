@@ -99,6 +99,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		now:      config.Clock,
 		pause:    sleep,
 		maxSteps: maxSteps,
+		known:    known{values: map[string][]byte{}},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -129,7 +130,7 @@ type Info struct {
 	Limits
 	Main      uint32    // how many of the nodes are leased while no data was lost
 	Check     string    // value of the secret, in hexadecimal, or ""
-	Losses    int       // how often a loss of data was noted
+	Losses    int       // how often a loss of data was noted, or the space was moved
 	Low       time.Time // the floor, before which no lease begins but those of the reserve
 	Why       string    // why there is a floor, or ""
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none

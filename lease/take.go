@@ -96,22 +96,24 @@ func (s *Space) mayTake(seen *snapshot, taken *takenNodes, window int64, n uint3
 // mayTakeReserve returns why a window below the floor can't be leased yet, or at all, or nil.
 func (s *Space) mayTakeReserve(seen *snapshot, window int64, n uint32) error {
 	m := seen.meta
-	mainOpens := m.start(m.Floor)
+	until := m.start(m.Floor)
 	first, end := m.served(m.Tick)
 	reserveOpens := m.opens(m.Tick)
+	var why string
 	switch {
 	case m.Tick == 0 || window < m.Begin:
-		return &WaitError{ErrLoss, mainOpens, fmt.Sprintf("%s: %s: forgotten leases may be in use", s, m.Why)}
+		why = "forgotten leases may be in use"
 	case window < first || window >= end:
-		why := fmt.Sprintf("%s: %s: the reserve is for windows %d to %d", s, m.Why, first, end-1)
-		return &WaitError{ErrLoss, mainOpens, why}
+		why = fmt.Sprintf("the reserve is for windows %d to %d", first, end-1)
 	case n > m.Reserve:
-		why := fmt.Sprintf("%s: %s: the reserve has %d nodes until then, and %d are wanted", s, m.Why, m.Reserve, n)
-		return &WaitError{ErrLoss, mainOpens, why}
+		why = fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n)
 	case seen.asked.Before(reserveOpens):
-		return &WaitError{ErrLoss, reserveOpens, fmt.Sprintf("%s: %s: until the reserve opens", s, m.Why)}
+		until = reserveOpens
+		why = "until the reserve opens"
+	default:
+		return nil
 	}
-	return nil
+	return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
 }
 
 // nodesOf returns the nodes that may be leased for a window: from begin on, and before end.

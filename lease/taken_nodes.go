@@ -44,12 +44,9 @@ const maxSteps = 64
 
 // encode returns the fields in order, with blanks between.
 func (n *takenNodes) encode() []byte {
-	b := strconv.AppendInt(nil, n.Takes, 10)
+	b := fmt.Append(nil, n.Takes)
 	for _, step := range n.Steps {
-		for _, field := range [...]int64{step.From, int64(step.Next), step.Take} {
-			b = append(b, ' ')
-			b = strconv.AppendInt(b, field, 10)
-		}
+		b = fmt.Appendf(b, " %d %d %d", step.From, step.Next, step.Take)
 	}
 	return b
 }
@@ -67,24 +64,18 @@ func decodeTakenNodes(value []byte) (*takenNodes, error) {
 		fields = append(fields, field)
 	}
 	n := &takenNodes{Takes: fields[0], Steps: make([]step, 0, maxSteps+2)}
+	last := int64(-1)
 	for fields := range slices.Chunk(fields[1:], 3) {
-		if len(fields) < 3 || fields[1] > math.MaxUint32 || !n.mayFollow(fields[0]) {
-			return nil, fmt.Errorf("%w: leases: %.100q: want windows in ascending order from 0", ErrCorrupt, value)
+		if len(fields) < 3 || fields[1] > math.MaxUint32 || fields[0] <= last {
+			return nil, fmt.Errorf("%w: leases: %.100q: want windows in ascending order", ErrCorrupt, value)
 		}
+		last = fields[0]
 		n.Steps = append(n.Steps, step{fields[0], uint32(fields[1]), fields[2]})
 	}
-	if len(n.Steps) == 0 {
-		return nil, fmt.Errorf("%w: leases: %.100q: want a step", ErrCorrupt, value)
+	if len(n.Steps) == 0 || n.Steps[0].From != 0 {
+		return nil, fmt.Errorf("%w: leases: %.100q: want a step from window 0 on", ErrCorrupt, value)
 	}
 	return n, nil
-}
-
-// mayFollow reports whether a step from a window may follow the others.
-func (n *takenNodes) mayFollow(from int64) bool {
-	if len(n.Steps) == 0 {
-		return from == 0
-	}
-	return from > n.Steps[len(n.Steps)-1].From
 }
 
 // at returns the next free node of a window.
@@ -182,13 +173,11 @@ func (n *takenNodes) restart(floor int64, next uint32) {
 
 // newest returns the last window before limit of which nodes were taken, or -1.
 func (n *takenNodes) newest(limit int64) int64 {
-	for i, step := range slices.Backward(n.Steps) {
+	for _, step := range slices.Backward(n.Steps) {
 		if step.Next > 0 && step.From < limit {
-			if i+1 < len(n.Steps) {
-				limit = min(limit, n.Steps[i+1].From)
-			}
 			return limit - 1
 		}
+		limit = min(limit, step.From)
 	}
 	return -1
 }

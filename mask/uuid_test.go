@@ -133,7 +133,15 @@ func uuidForms(t testing.TB) idtest.Forms[sessionID] {
 	return k
 }
 
-func TestUUIDForms(t *testing.T) { uuidForms(t).Test(t) }
+func TestUUIDForms(t *testing.T) {
+	forms := uuidForms(t)
+	forms.Test(t)
+	for _, text := range forms.BadTexts {
+		if err := new(sessionID).UnmarshalBinary([]byte(text)); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("%q from gob: error %v", text, err)
+		}
+	}
+}
 
 func FuzzUUID(f *testing.F) { uuidForms(f).Fuzz(f) }
 
@@ -211,6 +219,12 @@ func TestUUIDFailures(t *testing.T) {
 	}
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
+	}
+	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
+		t.Errorf("the zero masker: error %v", err)
+	}
+	if _, err := new(UUIDMasker[uuid]).Open(inner); err != ErrNoCipher {
+		t.Errorf("the zero masker opens: error %v", err)
 	}
 	if _, err := ParseUUID[UUIDKind[uuid]](text); err != ErrNoCipher {
 		t.Errorf("of an interface: %v", err)

@@ -22,31 +22,31 @@ func moved(w *world) {
 	if w.short {
 		steps = steps[:1]
 	}
-	makers, takers := w.startBoth()
+	makers, counting := w.startBoth()
 	for _, step := range steps {
 		at = (at + step) % len(movable)
 		w.getAhead(makers)
 		w.during(makers, func() {
 			w.move(movable[at])
-			nextMakers, nextTakers := w.startBoth()
+			nextMakers, nextCounting := w.startBoth()
 			w.wantLeased(makers)
-			w.close(append(makers, takers...)...)
-			makers, takers = nextMakers, nextTakers
+			w.close(append(makers, counting...)...)
+			makers, counting = nextMakers, nextCounting
 		})
 	}
 	_, floor, err := w.Losses(w.ctx)
 	w.must(err)
 	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
-	w.recover(append(makers, takers...)...)
+	w.recover(append(makers, counting...)...)
 }
 
 // startBoth starts workers that make IDs, and one that takes numbers.
-func (w *world) startBoth() (makers, takers []*process) {
+func (w *world) startBoth() (makers, counting []*process) {
 	makers = w.start(2)
 	w.worker.Counters = both
-	takers = w.start(1)
+	counting = w.start(1)
 	w.worker.Counters = nil
-	return makers, takers
+	return makers, counting
 }
 
 // move moves the space to another store, where the next workers find it. The process that does so is killed at its first step, run

@@ -73,7 +73,7 @@ var bugs = []bug{
 	{
 		name:  "a value that went back ignored",
 		file:  "lease/known.go",
-		right: "case s.older(s.last, found):",
+		right: "case s.older(s.known.values[s.record.name], found):",
 		wrong: "case found == nil:",
 		test:  lossesBlind, schedules: 1000,
 	},
@@ -115,8 +115,8 @@ var bugs = []bug{
 	{
 		name:  "a floor below windows that were seen",
 		file:  "lease/known.go",
-		right: "return s.meta.Floor > newest || newest > s.reach(s.meta)",
-		wrong: "return s.meta.Floor > newest || newest >= 0",
+		right: "return err == nil && s.meta.Floor > taken.newest(s.reach(s.meta)+1)",
+		wrong: "return err == nil && taken != nil",
 		test:  "^TestFloorOfAnother$",
 	},
 	{
@@ -160,15 +160,15 @@ var bugs = []bug{
 	{
 		name:  "an older space learned",
 		file:  "lease/known.go",
-		right: "if k.meta.ID != after.meta.ID && k.meta.Losses >= after.meta.Losses {",
+		right: "if k.meta != nil && k.meta.Losses >= after.meta.Losses {",
 		wrong: "if false {",
 		test:  counters, schedules: 8000,
 	},
 	{
 		name:  "a late answer to the swap of meta",
-		file:  "lease/loss.go",
-		right: "before != nil && before.Losses >= m.Losses",
-		wrong: "before != nil && false",
+		file:  "lease/known.go",
+		right: "if k.meta != nil && k.meta.Losses >= after.meta.Losses {",
+		wrong: "if false {",
 		test:  "^TestLossFound$",
 	},
 
@@ -311,6 +311,20 @@ var bugs = []bug{
 		file:  "lease/loss.go",
 		right: "	if m.Retired == \"\" {\n",
 		wrong: "	m.Retired = \"\"\n	if false {\n",
+		test:  "^TestMove",
+	},
+	{
+		name:  "a counter of an earlier attempt to move",
+		file:  "lease/move.go",
+		right: "if there.Swapped || there.meta != nil {",
+		wrong: "if true {",
+		test:  "^TestMove",
+	},
+	{
+		name:  "a move taken for a loss that was not noted",
+		file:  "lease/move.go",
+		right: "	m.Losses++ ",
+		wrong: "	// ",
 		test:  "^TestMove",
 	},
 

@@ -28,35 +28,32 @@ type Start func(t *testing.T) (connect func(t *testing.T) lease.Engine)
 // It does not test what takes more than handles: that no crash loses anything, that the lineage changes when it must, that
 // unsafe settings are refused. An engine has tests of its own for that.
 func Run(t *testing.T, start Start) {
-	for _, c := range engineChecks {
-		t.Run(c.name, func(t *testing.T) { c.run(newEngineBed(t, t, start(t))) })
+	for _, c := range []struct {
+		name string
+		run  func(w *engineBed)
+	}{
+		{"Prepare", checkPrepare},
+		{"Calls", checkCalls},
+		{"Increments", checkIncrements},
+		{"WriteSkew", checkWriteSkew},
+		{"Snapshots", checkSnapshots},
+		{"Context", checkContext},
+		{"Close", checkClose},
+		{"Space", checkSpace},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(newEngineBed(t, start(t))) })
 	}
-}
-
-// engineChecks find what is wrong with an engine.
-var engineChecks = []struct {
-	name string
-	run  func(w *engineBed)
-}{
-	{"Prepare", checkPrepare},
-	{"Calls", checkCalls},
-	{"Increments", checkIncrements},
-	{"WriteSkew", checkWriteSkew},
-	{"Snapshots", checkSnapshots},
-	{"Context", checkContext},
-	{"Close", checkClose},
-	{"Space", checkSpace},
 }
 
 // An engineBed is what one check plays in.
 type engineBed struct {
-	testing.TB
+	*testing.T
 	open    func() lease.Engine
 	handles [4]lease.Engine
 }
 
-func newEngineBed(t *testing.T, tb testing.TB, connect func(t *testing.T) lease.Engine) *engineBed {
-	w := &engineBed{TB: tb}
+func newEngineBed(t *testing.T, connect func(t *testing.T) lease.Engine) *engineBed {
+	w := &engineBed{T: t}
 	w.open = func() lease.Engine {
 		engine := connect(t)
 		t.Cleanup(func() { engine.Close() })
@@ -320,17 +317,13 @@ func checkSnapshots(w *engineBed) {
 	})
 }
 
-// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat. Once the space has
-// moved, all are refused.
+// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat, no loss of data is
+// found meanwhile, and the counter moves along. What a space refuses does not depend on the engine.
 func checkSpace(w *engineBed) {
 	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{New: true, Limits: lease.Limits{Nodes: 64}})
 	if err != nil {
 		w.Fatalf("Create: %v", err)
 	}
-	_, err = lease.Create(w.Context(), w.handles[1], lease.Config{New: true})
-	wantErr(w, "Create of what there is", err, lease.ErrExists)
-	_, err = lease.Open(w.Context(), w.handles[1], lease.Config{Name: "other"})
-	wantErr(w, "Open of what there is not", err, lease.ErrNoSpace)
 	wantErr(w, "CreateCounter", space.CreateCounter(w.Context(), lease.Counter{Name: "orders", Start: 1}), nil)
 	window := space.Limits().WindowOf(time.Now()) + 2
 	var mu sync.Mutex
@@ -361,14 +354,10 @@ func checkSpace(w *engineBed) {
 		})
 	}
 	wg.Wait()
-	_, err = space.Take(w.Context(), window, window, 1)
-	wantErr(w, "Take of a window that is full", err, lease.ErrFull)
 	if info, err := space.Info(w.Context()); err != nil || info.Losses > 0 || len(nodes) != 64 {
 		w.Errorf("%d nodes: %+v, %v", len(nodes), info, err)
 	}
 
-	other, err := lease.Open(w.Context(), w.handles[1], lease.Config{})
-	wantErr(w, "Open", err, nil)
 	moved, err := lease.Move(w.Context(), space, w.handles[2], lease.Config{Name: "moved"})
 	if err != nil {
 		w.Fatalf("Move: %v", err)
@@ -376,10 +365,6 @@ func checkSpace(w *engineBed) {
 	if c, err := moved.Counter(w.Context(), "orders"); err != nil || c.Next != int64(len(numbers)+1) || c.Lost {
 		w.Errorf("moved: %+v, %v, want %d next", c, err, len(numbers)+1)
 	}
-	_, err = other.Take(w.Context(), window-1, window-1, 1)
-	wantErr(w, "Take from a retired space", err, lease.ErrRetired)
-	_, err = other.TakeNumbers(w.Context(), "orders", lease.Period{}, 1)
-	wantErr(w, "TakeNumbers from a retired space", err, lease.ErrRetired)
 }
 
 // Entry returns an entry as a list, for Swap. Without a value it says that there is none.

@@ -94,10 +94,7 @@ func fillWithSpace(dir string, config lease.Config) error {
 
 // occupy renames temp to dir, and returns false if another process was first.
 func occupy(temp, dir string) (made bool, err error) {
-	if os.Rename(temp, dir) == nil {
-		return true, nil
-	}
-	removeErr := syscall.Rmdir(dir) // Rmdir removes only an empty directory, which may block the rename
+	removeErr := syscall.Rmdir(dir) // Rmdir removes only an empty directory, which would block the rename
 	err = os.Rename(temp, dir)
 	vacant, _ := isVacant(dir)
 	switch {

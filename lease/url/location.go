@@ -27,44 +27,41 @@ func parseLocation(name string) (Location, error) {
 	switch {
 	case found && scheme == "file":
 		return inDirectory(rest)
-	case found && scheme == "sqlite":
-		return inFile(rest)
-	case found && scheme == "kubernetes":
-		return Location{URL: "kubernetes:" + rest}, storeurl.CheckURL(rest)
 	case found && driverOf(scheme) != nil:
-		return onServer(scheme, rest)
+		return atURL(scheme, rest)
 	case len(scheme) > 1 && strings.Trim(scheme, schemeLetters) == "" && strings.HasPrefix(rest, "//"):
 		return Location{}, fmt.Errorf("store %s://...: no such kind of store: want a directory or one of %s", scheme, strings.Join(Schemes(), ", "))
 	}
 	return byPlainName(name)
 }
 
+// pathIn returns the path in what follows a scheme: any path, or // and a full one.
+func pathIn(rest string) (path string, found bool) {
+	path, full := strings.CutPrefix(rest, "//")
+	return path, path != "" && (!full || path[0] == '/')
+}
+
 func inDirectory(rest string) (Location, error) {
-	dir := strings.TrimPrefix(rest, "//")
-	if dir == "" || dir != rest && dir[0] != '/' {
+	dir, found := pathIn(rest)
+	if !found {
 		return Location{}, errors.New("store file:...: want file:DIR, or file:// and a full name")
 	}
 	return Location{Dir: dir}, nil
 }
 
-func inFile(rest string) (Location, error) {
-	name := strings.TrimPrefix(rest, "//")
-	if name == "" || name != rest && name[0] != '/' {
+func atURL(scheme, rest string) (Location, error) {
+	_, isFile := pathIn(rest)
+	isServer := strings.HasPrefix(rest, "//") && rest != "//"
+	switch {
+	case scheme == "kubernetes": // its engine says what it wants
+	case scheme == "sqlite" && !isFile:
 		return Location{}, errors.New("store sqlite:...: want sqlite:FILE, or sqlite:// and a full name")
-	}
-	if err := storeurl.CheckURL(rest); err != nil {
-		return Location{}, fmt.Errorf("store sqlite:...: %w", err)
-	}
-	return Location{URL: "sqlite:" + rest}, nil
-}
-
-func onServer(scheme, rest string) (Location, error) {
-	if !strings.HasPrefix(rest, "//") || rest == "//" {
+	case scheme != "sqlite" && !isServer:
 		return Location{}, fmt.Errorf("store %s: want %s://HOST... for a server, file:DIR for a directory", scheme, scheme)
 	}
 	url := scheme + ":" + rest
 	if err := storeurl.CheckURL(url); err != nil {
-		return Location{}, fmt.Errorf("store %s://...: %w", scheme, err)
+		return Location{}, fmt.Errorf("store %s:...: %w", scheme, err)
 	}
 	return Location{URL: url}, nil
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,6 +68,8 @@ type Document struct {
 // CopyAge is how much younger than its content a document must be to be a copy. We assume that no
 // server accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
+
+const longestPause = 20 * time.Millisecond // before a Put that others were in the way of
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
@@ -132,8 +133,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	if err := e.usable(ctx); err != nil {
 		return lease.Answer{}, swap.Unmade(err)
 	}
-	v := e.recent()
-	for {
+	for v := e.recent(); ; v = nil {
 		looked := v == nil
 		if looked {
 			var err error
@@ -143,20 +143,19 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 			}
 		}
 		found := v.answer(swap.Names(expect))
-		same := swap.Matches(found.Entries, expect)
-		if !same && looked {
-			return found, nil
-		}
-		if same {
-			a, err := e.replace(ctx, v, put)
-			if !errors.Is(err, ErrChanged) {
-				return a, err
+		if !swap.Matches(found.Entries, expect) {
+			if looked {
+				return found, nil
 			}
-			if err := pause(ctx); err != nil {
-				return lease.Answer{}, swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
-			}
+			continue
 		}
-		v = nil
+		a, err := e.replace(ctx, v, put)
+		if !errors.Is(err, ErrChanged) {
+			return a, err
+		}
+		if err := swap.Pause(ctx, longestPause); err != nil {
+			return lease.Answer{}, swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
+		}
 	}
 }
 
@@ -208,7 +207,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ErrChanged) {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := swap.Pause(ctx, longestPause); err != nil {
 			return fmt.Errorf("%s: %w: %w", e, ErrChanged, err)
 		}
 	}
@@ -296,14 +295,4 @@ func (v *version) answer(names []string) lease.Answer {
 		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: bytes.Clone(v.Entries[name])})
 	}
 	return a
-}
-
-// pause waits for a moment, so that those who were in each other's way come one after the other.
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(mathrand.N(20 * time.Millisecond)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -19,10 +19,18 @@ func Retry(ctx context.Context, expect []lease.Entry, swap func() (lease.Answer,
 		if err != nil || a.Swapped || !Matches(a.Entries, expect) {
 			return a, err
 		}
-		select {
-		case <-time.After(rand.N(pause)):
-		case <-ctx.Done(): // the next swap says so
-		}
+		Pause(ctx, pause) // if the context has ended, the next swap says so
+	}
+}
+
+// Pause waits for a random time, so that those who were in each other's way come one after the
+// other. It returns the context's error if that ends before.
+func Pause(ctx context.Context, most time.Duration) error {
+	select {
+	case <-time.After(rand.N(most)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -108,7 +108,7 @@ func (f *findings) beginning(h *home, info lease.Info) {
 		f.wrong("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
-		f.ok("losses of data: %d, the last one: %s", info.Losses, info.Why)
+		f.ok("losses of data and moves: %d, the last one: %s", info.Losses, info.Why)
 	}
 }
 

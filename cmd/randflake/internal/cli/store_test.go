@@ -69,7 +69,7 @@ func TestStores(t *testing.T) {
 		{"store report-loss ids", 0, "noted: leases are granted from "},
 		{"store info ids", 1, "wrong  no lease is granted before "},
 		{"store info ids", 1, "wrong  3 counters give no number until they are set, as data was lost: a/b, last, orders"},
-		{"store info ids", 1, "ok     losses of data: 1, the last one: reported by hand\n"},
+		{"store info ids", 1, "ok     losses of data and moves: 1, the last one: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
 		{"next orders --store ids", 1, "9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
 		{"counter set orders 12 --store ids", 0, ""},
