@@ -307,6 +307,11 @@ func TestCounters(t *testing.T) {
 			}
 		}
 	}
+	for _, after := range []string{"\x00", strings.Repeat("c", 58)} { // which stores may refuse
+		if found, err := s.Counters(t.Context(), after, 10); found != nil || !errors.Is(err, ErrInvalid) {
+			t.Errorf("after %.10q: %+v, %v", after, found, err)
+		}
+	}
 }
 
 // unlisted is an engine that can't list entries.

@@ -182,6 +182,9 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 // Counters returns the first limit counters, 1 to 1,000, whose names come after the name after, ordered by
 // name.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
+	if len(after) > longestCounter || notInName.MatchString(after) {
+		return nil, fmt.Errorf("%w: counters after %.100q: want a name, or nothing for all", ErrInvalid, after)
+	}
 	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
@@ -207,7 +210,10 @@ const (
 	longestShape   = 200 // bytes of Periods, and of Check
 )
 
-var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
+var (
+	counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
+	notInName   = regexp.MustCompile(`[^a-z0-9/_.-]`) // characters that some stores refuse, as NUL
+)
 
 // checkCounterName keeps the names of entries within MaxName.
 func checkCounterName(name string) error {

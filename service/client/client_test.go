@@ -272,6 +272,7 @@ func TestToken(t *testing.T) {
 type counting struct {
 	randflakev1connect.UnimplementedCounterServiceHandler
 	asked proto.Message
+	run   *api.CounterServiceTakeResponse // nil is a sound one
 	err   error
 }
 
@@ -292,6 +293,9 @@ func (c *counting) Get(_ context.Context, r *connect.Request[api.GetRequest]) (*
 
 func (c *counting) Take(_ context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
 	c.asked = r.Msg
+	if c.run != nil {
+		return connect.NewResponse(c.run), nil
+	}
 	return connect.NewResponse(&api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}), c.err
 }
 
@@ -340,6 +344,21 @@ func TestCounters(t *testing.T) {
 		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
 		}
+	}
+	for _, run := range []*api.CounterServiceTakeResponse{
+		{},
+		{First: 7, Step: 1},
+		{First: 7, Count: -1, Step: 1},
+		{First: 7, Count: 2, Step: 1}, // one more than was asked for
+		{First: 7, Count: 1},
+		{First: -7, Count: 1, Step: 1},
+	} {
+		service.run = run
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if n, err := strict.Next(ctx); err == nil || ctx.Err() != nil {
+			t.Errorf("of %v: %d, error %v", run, n, err)
+		}
+		cancel()
 	}
 }
 

@@ -176,6 +176,9 @@ func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Pe
 	if got.Period != period.Key {
 		return lease.Run{}, fmt.Errorf("%w: counter %s: the service is in %q, and this machine's clock in %q", lease.ErrClock, name, got.Period, period.Key)
 	}
+	if got.First < 0 || got.Count < 1 || got.Count > n || got.Step < 1 {
+		return lease.Run{}, fmt.Errorf("client: take numbers: %d from %d by %d: want 1 to %d numbers", got.Count, got.First, got.Step, n)
+	}
 	return lease.Run{First: got.First, N: got.Count, Step: got.Step}, nil
 }
 

@@ -31,11 +31,16 @@ type auditLog struct {
 func newAuditLog(write func(line []byte) (int, error), logger *slog.Logger) *auditLog {
 	a := &auditLog{}
 	report := rate.Sometimes{Interval: time.Minute}
+	torn := false // the last line that was written is half of one
 	lines := writer(func(line []byte) (int, error) {
+		if torn {
+			line = append([]byte("\n"), line...)
+		}
 		n, err := write(line)
 		if err != nil && n == 0 {
 			n, err = write(line) // as the file may have been closed meanwhile: then another one has replaced it
 		}
+		torn = err != nil && (torn || n > 0)
 		if err != nil {
 			lost := a.lost.Add(1)
 			report.Do(func() { logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })

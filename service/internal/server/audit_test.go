@@ -15,7 +15,7 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// TestFullDisk: lines that can't be written are counted, and told of once a minute.
+// TestFullDisk: lines that can't be written are counted, and told of once a minute. What follows half a line is a line.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -27,6 +27,22 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%d lines lost, of 100; logged: %s", lost, &said)
 		}
 	})
+	var file bytes.Buffer
+	room := 20
+	log := newAuditLog(func(line []byte) (int, error) {
+		n, _ := file.Write(line[:min(room, len(line))])
+		if room -= n; n < len(line) {
+			return n, errors.New("no space left on device")
+		}
+		return n, nil
+	}, slog.New(slog.DiscardHandler))
+	for _, freed := range []int{0, 0, 1000} {
+		room += freed
+		log.add("take", caller{principal: "a"}, "orders")
+	}
+	if lines := strings.SplitAfter(file.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[1], "{") || log.lost.Load() != 2 {
+		t.Errorf("after half a line, when there is room again: %q, %d lines lost", lines, log.lost.Load())
+	}
 }
 
 // TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not twice to one.
