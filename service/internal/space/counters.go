@@ -34,11 +34,10 @@ type Counters struct {
 	closed  atomic.Bool
 }
 
-// A Handle is of one period, by its key, if the counter has periods.
+// A Handle is of one period, if the counter has periods.
 type Handle struct {
 	*counter.Counter
-	name   string
-	Period string
+	As lease.Counter // of the configuration, in that period
 }
 
 func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
@@ -51,7 +50,7 @@ func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *C
 func (c *Counters) Statuses() map[string]counter.Status {
 	all := map[string]counter.Status{}
 	for _, handle := range c.handles.Values() {
-		by, _ := c.of.Counter(handle.name)
+		by, _ := c.of.Counter(handle.As.Name)
 		sum := all[by.Name]
 		one := handle.Status()
 		all[by.Name] = counter.Status{
@@ -83,16 +82,16 @@ func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err 
 	return as, present, err
 }
 
-// Take takes numbers of a counter, which it makes if need be, and says of which period they are.
-func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, period string, err error) {
+// Take takes numbers of a counter, which it makes if need be, and says what it is, with its period.
+func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, as lease.Counter, err error) {
 	as, present, err := c.As(name)
 	if err != nil {
-		return run, "", err
+		return run, as, err
 	}
 	if _, checked := c.checked.Get(name); !checked {
 		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
 		if err != nil {
-			return run, "", err
+			return run, as, err
 		}
 		c.checked.Add(name, struct{}{})
 	}
@@ -100,7 +99,8 @@ func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Ru
 	if errors.Is(err, lease.ErrNoCounter) {
 		c.checked.Remove(name) // it was lost
 	}
-	return run, present.Key, err
+	as.Period = present.Key
+	return run, as, err
 }
 
 func options(as lease.Counter, present lease.Period) []counter.Option {
@@ -118,7 +118,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 		return nil, err
 	}
 	h, _ := c.handles.Get(name)
-	if h != nil && h.Period == present.Key {
+	if h != nil && h.As.Period == present.Key {
 		return h, nil
 	}
 	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
@@ -138,7 +138,8 @@ func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) 
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{opened, as.Name, period.Key}
+	as.Period = period.Key
+	h := &Handle{opened, as}
 	c.handles.Add(as.Name, h)
 	if c.closed.Load() {
 		h.Close() // as Close may have come before

@@ -467,8 +467,8 @@ func TestPeriods(t *testing.T) {
 		want := func(name string, first int64, period string) {
 			t.Helper()
 			run, of, err := all.Take(t.Context(), name, 1)
-			if run.First != first || of != period || err != nil {
-				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of, err, first, period)
+			if run.First != first || of.Period != period || err != nil {
+				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of.Period, err, first, period)
 			}
 		}
 		next := func(first int64, period string) *Handle {
@@ -477,8 +477,8 @@ func TestPeriods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := h.Wait(t.Context()); n != first || h.Period != period || err != nil {
-				t.Errorf("%d of %q, %v, want %d of %q", n, h.Period, err, first, period)
+			if n, err := h.Wait(t.Context()); n != first || h.As.Period != period || err != nil {
+				t.Errorf("%d of %q, %v, want %d of %q", n, h.As.Period, err, first, period)
 			}
 			return h
 		}
