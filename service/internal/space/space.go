@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +34,7 @@ type Space struct {
 	options  Options
 	state    atomic.Pointer[State]
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when the background goroutine has ended
+	opening  sync.WaitGroup
 	begun    time.Time
 }
 
@@ -91,7 +92,6 @@ func New(c config.Space, o Options) (*Space, error) {
 		Space:    c,
 		location: location,
 		options:  o,
-		done:     make(chan struct{}),
 		begun:    time.Now(),
 	}
 	if c.SecretFile != "" {
@@ -115,12 +115,11 @@ func (s *Space) Same(other *Space) bool {
 func (s *Space) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	go s.begin(ctx)
+	s.opening.Go(func() { s.begin(ctx) })
 }
 
 // begin opens the space, with growing pauses of up to ten seconds between attempts.
 func (s *Space) begin(ctx context.Context) {
-	defer close(s.done)
 	said := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
@@ -224,7 +223,7 @@ func (s *Space) Begun() bool { return s.state.Load().err == nil || time.Since(s.
 // Close ends the service's lease and counters in the space, and closes the store.
 func (s *Space) Close() error {
 	s.cancel()
-	<-s.done
+	s.opening.Wait()
 	state := s.state.Swap(&State{err: errors.New("it was closed")})
 	if state.err != nil {
 		return nil
