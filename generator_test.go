@@ -726,6 +726,7 @@ func TestNoAllocation(t *testing.T) {
 		"Inspect":       func() { c.Inspect(id) },
 		"AppendText":    func() { id.AppendText(buf) },
 		"Parse":         func() { Parse(text) },
+		"TextID's text": func() { TextID(id).AppendText(buf) },
 		"typed text":    func() { typed.AppendText(buf) },
 		"UnmarshalText": func() { typed.UnmarshalText(typedBytes) },
 		"ParseTyped":    func() { ParseTyped[kindOrder](typedText) },

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. Never compare
-// it with an integer column: MariaDB and MySQL take the number that the text begins with, and "3vgoe12ccb8gh" is
-// row 3 there, without an error. An ID converts to it and back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID.
+// An ID converts to a TextID and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
+//
+// Never compare a TextID with an integer column: MariaDB and MySQL take the number that the text
+// begins with. To them "3vgoe12ccb8gh" is row 3, without an error.
 type TextID ID
 
 // Format is that of the ID.
@@ -20,6 +22,9 @@ func (id TextID) Format(f fmt.State, verb rune) { ID(id).Format(f, verb) }
 
 // String returns the text form.
 func (id TextID) String() string { return ID(id).String() }
+
+// AppendText appends the text form to b. Its error is always nil.
+func (id TextID) AppendText(b []byte) ([]byte, error) { return ID(id).AppendText(b) }
 
 // MarshalText returns the text form.
 func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
@@ -39,9 +44,9 @@ func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJ
 // Value returns the text form, for a text column of at least 13 characters, such as a VARCHAR(13).
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
-// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13) appends to
-// shorter texts. Anything else is an error that wraps ErrInvalidID, integers included. For a column that may be
-// NULL use a pointer.
+// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13)
+// appends to shorter texts. For anything else, integers too, the error wraps ErrInvalidID. Scan a
+// column that may be NULL into a pointer.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:

@@ -5,30 +5,32 @@ import (
 	"fmt"
 )
 
-// A Kind is a type that stands for one kind of thing that has IDs: orders, customers. It can be the struct of such a
-// thing, or one without fields.
+// A Kind is a type that stands for one kind of thing that has IDs, such as orders or customers. It
+// can be the struct of such a thing, or one without fields.
 type Kind interface {
-	// IDPrefix returns what the texts of these IDs begin with, before an underscore: 1 to 63 of a-z, 0-9 and _,
-	// the first one a letter and the last one no underscore. If it returns "", the texts have neither prefix nor
-	// underscore. It is called on a zero value, from any goroutine, and always returns the same.
+	// IDPrefix returns what stands before an underscore in the texts of these IDs: 1 to 63 of a-z,
+	// 0-9 and _, the first one a letter and the last one no underscore. If it returns "", the texts
+	// have neither prefix nor underscore. It is called on a zero value, from any goroutine, and
+	// must always return the same.
 	IDPrefix() string
 }
 
-// A Typed is an ID of one kind of thing. To the compiler IDs of two kinds are different types, and a text of one kind
-// does not parse as another. One line declares it:
+// A Typed is an ID of one kind of thing. To the compiler IDs of two kinds are different types, and
+// the text of an ID of one kind does not parse as that of another. One line declares such a type:
 //
 //	type OrderID = randflake.Typed[Order]
 //
 //	func (Order) IDPrefix() string { return "ord" }
 //
-// A program, JSON, XML and URLs have the text: the prefix, an underscore and the digits of the ID, as in
-// "ord_3vgoe12ccb8gh". A database has the 64 bits. OrderID(id) and ID(orderID) convert, and lose nothing.
+// A program, JSON, XML and URLs have the text: the prefix, an underscore and the digits of the ID,
+// as in "ord_3vgoe12ccb8gh". A database has the 64 bits. OrderID(id) and ID(orderID) convert, and
+// lose nothing.
 //
-// Over a key that sorts, package mask has the same texts, for the same kinds.
+// Package mask has the same texts, for the same kinds, over keys that sort.
 type Typed[K Kind] ID
 
-// ParseTyped reads the text of an ID of the kind K, exactly as String returns it. For anything else, also the text of
-// another kind, the error wraps ErrInvalidID.
+// ParseTyped reads the text of an ID of the kind K, exactly as String returns it. For any other
+// text, such as that of another kind, the error wraps ErrInvalidID.
 func ParseTyped[K Kind](text string) (Typed[K], error) { return parseTyped[K](text) }
 
 func parseTyped[K Kind, T string | []byte](text T) (Typed[K], error) {
@@ -45,20 +47,22 @@ func parseTyped[K Kind, T string | []byte](text T) (Typed[K], error) {
 	return Typed[K](id), err
 }
 
-// prefixOf returns the prefix of a kind. It panics if the program has one that is invalid.
+// prefixOf returns the prefix of a kind. It panics if the prefix is invalid.
 func prefixOf[K Kind]() string {
 	var kind K
-	if any(kind) == nil { // K is an interface
+	if any(kind) == nil { // K is an interface type, as Kind itself: it has no prefix
 		return ""
 	}
 	prefix := kind.IDPrefix()
 	if prefix != "" && !isPrefix(prefix) {
-		panic(fmt.Errorf("randflake: prefix %.80q of %T: want up to 63 of a-z, 0-9 and _, a letter first and no underscore last",
+		panic(fmt.Errorf("randflake: prefix %.80q of %T: "+
+			"want up to 63 of a-z, 0-9 and _, a letter first and no underscore last",
 			prefix, kind))
 	}
 	return prefix
 }
 
+// isPrefix reports whether text, which is not empty, can be a prefix.
 func isPrefix(text string) bool {
 	first := text[0]
 	last := text[len(text)-1]
@@ -76,12 +80,13 @@ func isPrefix(text string) bool {
 	return true
 }
 
-// Format prints the text for the verbs v, s and q, and the number for the others, as Format of ID does.
+// Format prints the text for the verbs v, s and q, and the number for the others, as Format of ID
+// does.
 func (id Typed[K]) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), ID(id)) }
 
 // String returns the text.
 func (id Typed[K]) String() string {
-	var buf [32]byte
+	var buf [32]byte // a text with a longer prefix allocates
 	text, _ := id.AppendText(buf[:0])
 	return string(text)
 }
@@ -94,11 +99,11 @@ func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return ID(id).AppendText(b)
 }
 
-// MarshalText returns the text, which is also what JSON has.
+// MarshalText returns the text, also for JSON.
 func (id Typed[K]) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 32)) }
 
-// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By convention,
-// null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as they show no kind. By
+// convention, null changes nothing.
 func (id *Typed[K]) UnmarshalJSON(data []byte) error {
 	text, err := jsonText(data, Typed[K](0))
 	if err != nil || text == nil {

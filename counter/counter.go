@@ -11,12 +11,12 @@ import (
 	"github.com/randflake/randflake/internal/queue"
 )
 
-// A Counter is a handle on a counter, with a run of numbers of its own. Each number is larger than the
-// numbers of all earlier calls on this handle. It is safe for concurrent use, and has a goroutine only while
-// it takes a run.
+// A Counter is a handle on a counter. It takes runs of numbers from the space and gives them out
+// one by one, so each number is larger than those of all earlier calls on this handle. A Counter is
+// safe for concurrent use, and has a goroutine only while it fetches a run.
 type Counter struct {
-	current atomic.Pointer[run]
-	_       [56]byte // every call reads the field before, and what follows is written to
+	current atomic.Pointer[run] // never nil: an empty run at first and after Close
+	_       [56]byte            // each call reads current; fields below are written under mu
 
 	name     string
 	counters *Counters
@@ -27,28 +27,27 @@ type Counter struct {
 	next   *run // fetched ahead, or nil
 	closed bool
 
-	// ranDry says that a caller found no number since the current run came into use. Then half a run does not
-	// last for as long as a fetch takes. So the run after the next one is fetched as soon as the next one
-	// comes into use, not when half of it is given.
+	// ranDry says that callers used up the current run before the next one was there: half a run
+	// lasts less long than a fetch. So the next run has its low mark at its first number.
 	ranDry bool
 
-	fetching fetching
+	fetches fetches
 
-	taken uint64 // how many numbers the handle has taken from the space
-	past  uint64 // how many of them callers got, out of the runs before the current one
+	taken        uint64 // numbers that the handle took from the space
+	issuedBefore uint64 // numbers that callers got, from runs before the current one
 }
 
-// fetching is how the fetches of a handle go.
-type fetching struct {
+// fetches is what a handle knows of its fetches. Each fetch takes a run.
+type fetches struct {
 	busy   bool        // a goroutine fetches
-	last   sample      // as the last one began
-	failed int         // how many in a row have failed
-	why    error       // why the last one failed, or nil
-	retry  *time.Timer // not nil until the next attempt after a failure
+	last   sample      // taken when the last fetch began
+	failed int         // how many fetches in a row have failed
+	why    error       // why the last fetch failed, or nil
+	retry  *time.Timer // of the next attempt after a failure, or nil
 }
 
-// Open returns a handle on a counter. It takes the first run. If there is no such counter it returns
-// lease.ErrNoCounter, or creates it if [OrCreate] is given.
+// Open returns a handle on a counter, and takes the first run. If there is no such counter, Open
+// returns lease.ErrNoCounter, or with [OrCreate] creates the counter.
 func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*Counter, error) {
 	set, err := cs.open(ctx, name, options)
 	if err != nil {
@@ -63,15 +62,16 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 		counters: cs,
 		settings: set,
 		line:     queue.New("counter"),
-		fetching: fetching{last: sample{at: time.Now()}},
+		fetches:  fetches{last: sample{at: time.Now()}},
 	}
-	c.current.Store(new(run))
+	c.current.Store(new(run)) // empty: the first call goes on to next
 	c.setNext(got)
 	return c, nil
 }
 
-// Next returns a number without waiting for the space. Its errors are ErrPending if the next run is not there
-// yet, ErrClosed, and lease's ErrEnd, ErrCounter and ErrClock.
+// Next returns a number without waiting for the space. Its errors are ErrPending while the next run
+// is not there yet, ErrClosed after Close, and those of package lease against which waiting does
+// not help, such as ErrEnd.
 func (c *Counter) Next() (int64, error) {
 	r := c.run()
 	i := r.given.Add(1) - 1
@@ -91,8 +91,8 @@ func (c *Counter) run() *run {
 	panic("counter: no Counter, or the zero one: make one with Open")
 }
 
-// nextSlowly is Next for an index i that is not below r.low. At r.low the next run is fetched; from r.count
-// on the run has no number left.
+// nextSlowly is Next for an index i of r that is not below r.low. At r.low it has the next run
+// fetched. From r.count on there is no number in r, and it goes on to the next run.
 func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 	if i == r.low {
 		c.mu.Lock()
@@ -107,8 +107,8 @@ func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good
-// all the same.
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why. The first n numbers
+// are good all the same.
 func (c *Counter) Fill(dst []int64) (n int, err error) {
 	c.run() // panics if c is of no use
 	c.mu.Lock()
@@ -124,24 +124,24 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 			return n, nil
 		case c.closed:
 			return n, fmt.Errorf("%w: %s", ErrClosed, c.name)
-		case c.next != nil:
-			c.past += c.current.Load().count
+		case c.next != nil: // the current run is used up: go on to the next one
+			c.issuedBefore += c.current.Load().count
 			c.current.Store(c.next)
 			c.next = nil
 			c.ranDry = false
-		case c.fetching.why == nil:
+		case c.fetches.why == nil:
 			c.ranDry = true
 			return n, ErrPending
-		case final(c.fetching.why):
-			return n, c.fetching.why
+		case final(c.fetches.why):
+			return n, c.fetches.why
 		default:
-			return n, fmt.Errorf("%w: %w", ErrPending, c.fetching.why)
+			return n, fmt.Errorf("%w: %w", ErrPending, c.fetches.why)
 		}
 	}
 }
 
-// Wait is Next, but waits for the next run. Callers are served in order. If ctx ends first, the error wraps
-// its cause and the reason for the wait.
+// Wait is Next, but instead of returning ErrPending it waits for the next run. Callers are served
+// in order. If ctx ends first, the error wraps the cause of that and ErrPending.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	c.run() // panics if c is of no use
 	if c.line.Empty() {
@@ -154,33 +154,34 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 	return one[0], err
 }
 
-// FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if err is not
-// nil.
+// FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if
+// err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
 	c.run() // panics if c is of no use
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
 		n += more
 		if errors.Is(err, ErrPending) {
-			return time.Hour, err // until it is served
+			return time.Hour, err // fetchRun and Close call Serve before
 		}
 		return 0, err
 	})
 	return n, err
 }
 
-// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left are lost.
+// Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in
+// memory are lost.
 func (c *Counter) Close() error {
-	c.run() // panics if c is of no use
-	defer c.line.Serve()
+	c.run()              // panics if c is of no use
+	defer c.line.Serve() // after Unlock, as callers who are served lock mu
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	c.past += c.current.Load().close()
+	c.issuedBefore += c.current.Load().close()
 	c.current.Store(new(run))
 	c.next = nil
 	return nil
 }
 
-// issued returns how many numbers callers were given. It is called with mu held.
-func (c *Counter) issued() uint64 { return c.past + c.current.Load().issued() }
+// issued returns how many numbers callers got. It is called with mu held.
+func (c *Counter) issued() uint64 { return c.issuedBefore + c.current.Load().issued() }

@@ -1,11 +1,16 @@
-// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any number of
-// processes.
+// Package counter makes small numbers that never repeat, for orders, tickets and rows, in any
+// number of processes.
 //
-// A Counter takes a run of numbers from a space by one durable compare-and-swap, and hands them out from
-// memory; it takes the next run before the last one is used up. So a number costs a few nanoseconds, numbers
-// grow within one handle and roughly over all handles, and a crash loses a run or two but repeats no number.
-// A Strict counter takes each number from the space, so numbers grow in the order of calls over all
-// processes. Package gapless makes numbers without gaps, and package numbers prints them.
+// There are two kinds of handles:
+//
+//   - A [Counter] takes a run of numbers from a space by one durable compare-and-swap, and gives
+//     them out from memory. It takes the next run before the current one is used up. So a number
+//     costs a few nanoseconds. Numbers grow within one handle, and roughly over all handles. A
+//     crash loses a run or two, but repeats no number.
+//   - A [Strict] takes each number from the space. So numbers grow in the order of calls over all
+//     processes.
+//
+// Package gapless makes numbers without gaps, and package numbers prints them.
 //
 //	engine, err := file.New("store") // on several machines another engine
 //	space, err := lease.Open(ctx, engine, lease.Config{})
@@ -18,11 +23,12 @@
 //
 // # When the store loses data
 //
-// Numbers carry no time, so unlike forgotten leases, forgotten numbers don't expire. After a loss of data a
-// counter returns lease.ErrCounter until an operator says where it goes on: Counters.SetCounter, or randflake
-// counter set. Processes use up the runs that they have.
+// Forgotten leases expire, but numbers carry no time, so forgotten numbers don't. After a loss of
+// data a counter returns lease.ErrCounter until an operator says where it goes on, with SetCounter
+// or randflake counter set. Processes use up the runs that they have.
 //
-// A clone of a running virtual machine has the runs of its twin, and repeats their unused numbers.
+// A clone of a running virtual machine has the same runs, and repeats the numbers that are left of
+// them.
 package counter
 
 import (
@@ -36,7 +42,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Source has counters: those of a space, or of a service in front of one. Its errors are those of a space.
+// A Source has counters: those of a space, or of a service in front of one. Its errors are those of
+// a space.
 type Source interface {
 	// CreateCounter makes a counter, whose Start, Step, End, Periods and Check are given.
 	CreateCounter(ctx context.Context, c lease.Counter) error
@@ -50,16 +57,17 @@ type Source interface {
 	// Counter returns a counter.
 	Counter(ctx context.Context, name string) (lease.Counter, error)
 
-	// Counters returns up to limit counters, in the order of their names, which come after the name after.
+	// Counters returns the first limit counters, ordered by name, whose names come after the name
+	// after.
 	Counters(ctx context.Context, after string, limit int) ([]lease.Counter, error)
 }
 
 var _ Source = (*lease.Space)(nil)
 
-// Errors of handles. Others are those of package lease: ErrNoCounter, ErrEnd, ErrCounter after a loss,
-// ErrClock.
+// Errors of handles. Others are those of package lease, such as ErrNoCounter, ErrEnd, and
+// ErrCounter after a loss of data.
 var (
-	ErrPending = errors.New("counter: the next run is not there yet") // Wait waits for it
+	ErrPending = errors.New("counter: the next run is not there yet") // Wait waits for the run
 	ErrClosed  = errors.New("counter: handle is closed")
 
 	// The counter was created with another Config, or other periods: take those, or another name.
@@ -70,16 +78,18 @@ var (
 type Config struct {
 	Start int64 // the first number, 1 or more; 1 by default
 
-	// Step leads from one number to the next; 1 by default. With a step of 5, five databases whose counters
-	// start at 1 to 5 share no number.
+	// Step leads from one number to the next; 1 by default. With a step of 5, five databases whose
+	// counters start at 1 to 5 share no number.
 	Step int64
 
 	End int64 // no number is larger; the largest int64 by default
 
-	// Check has up to 200 bytes that stand for what else must stay, such as the secret of printed numbers.
+	// Check has up to 200 bytes that stand for what else must stay, such as the secret of printed
+	// numbers.
 	Check string
 }
 
+// record returns the counter to create.
 func (c Config) record(name string) lease.Counter {
 	return lease.Counter{
 		Name:  name,
@@ -101,7 +111,7 @@ func On(space *lease.Space) *Counters { return From(space) }
 // From returns the counters of a source.
 func From(source Source) *Counters { return &Counters{Source: source} }
 
-// check panics unless From made cs, of a source.
+// check panics unless On or From made cs.
 func (cs *Counters) check() {
 	if cs == nil || cs.Source == nil {
 		panic("counter: no Counters, or zero ones: make some with On or From")
@@ -114,7 +124,8 @@ func (cs *Counters) Create(ctx context.Context, name string, config Config) erro
 	return cs.CreateCounter(ctx, config.record(name))
 }
 
-// open applies options, and finds the counter, which it creates if it should.
+// open applies options, and finds the counter. With OrCreate it creates a missing one. If another
+// process creates the counter at the same time, open uses that, unless it is another one.
 func (cs *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
 	cs.check()
 	set = settings{least: 10, most: 1e9, logger: slog.Default()}

@@ -11,23 +11,25 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// callTimeout bounds how long a call of the space may take.
+// callTimeout bounds a call of the space.
 const callTimeout = 10 * time.Second
 
-// lasting is how long a run should last, at the pace of callers since the run before. The next run is fetched
-// when half of this one is given, so a call of the space may take half as long before callers wait.
+// lasting is how long a run should last, at the pace of callers since the last fetch. The next run
+// is fetched when half of the current one is given. So callers wait only if a fetch takes longer
+// than half of lasting.
 const lasting = 10 * time.Second
 
-// growth bounds how much longer a run is than the one before, since a burst is not a pace.
+// growth bounds how many times longer a run is than the one before, since a burst is not a pace.
 const growth = 16
 
-// fetch has the next run fetched, unless it is there or under way. It is called with mu held.
+// fetch has the next run fetched, unless the run is there, or a fetch is under way or due after a
+// pause. It is called with mu held.
 func (c *Counter) fetch() {
-	f := &c.fetching
+	f := &c.fetches
 	if c.closed || c.next != nil || f.busy || f.retry != nil {
 		return
 	}
-	now := sample{time.Now(), c.issued()}
+	now := sample{at: time.Now(), issued: c.issued()}
 	pace := f.last.pace(now)
 	f.last = now
 	f.busy = true
@@ -40,7 +42,7 @@ func (c *Counter) fetchRun(n int64) {
 	defer cancel()
 	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
 	c.mu.Lock()
-	c.fetching.busy = false
+	c.fetches.busy = false
 	if err != nil {
 		c.retryAfter(err)
 	} else {
@@ -50,9 +52,9 @@ func (c *Counter) fetchRun(n int64) {
 	c.line.Serve()
 }
 
-// setNext makes a run the next one. It is called with mu held.
+// setNext makes a run that was fetched the next one. It is called with mu held.
 func (c *Counter) setNext(got lease.Run) {
-	if c.fetching.failed > 0 {
+	if c.fetches.failed > 0 {
 		c.log(slog.LevelInfo, "gets numbers again")
 	}
 	next := &run{first: got.First, step: got.Step, count: uint64(got.N)}
@@ -61,13 +63,14 @@ func (c *Counter) setNext(got lease.Run) {
 	}
 	c.next = next
 	c.taken += next.count
-	c.fetching.why = nil
-	c.fetching.failed = 0
+	c.fetches.why = nil
+	c.fetches.failed = 0
 }
 
-// retryAfter has the next run fetched again in a while, after a fetch that failed. It is called with mu held.
+// retryAfter notes why a fetch failed, and has the next one begin after a pause. Where waiting does
+// not help, the next caller after the pause begins it. It is called with mu held.
 func (c *Counter) retryAfter(err error) {
-	f := &c.fetching
+	f := &c.fetches
 	if f.failed == 0 {
 		c.log(slog.LevelWarn, "gets no more numbers", "error", err)
 	}
@@ -77,7 +80,7 @@ func (c *Counter) retryAfter(err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		f.retry = nil
-		if !final(err) { // otherwise the next caller has it fetched
+		if !final(err) {
 			c.fetch()
 		}
 	})
@@ -88,12 +91,13 @@ func (c *Counter) log(level slog.Level, what string, attributes ...any) {
 	c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, attributes...)
 }
 
-// finalErrors are those where waiting does not help.
+// finalErrors are those against which waiting does not help: somebody has to do something.
 var finalErrors = []error{
 	lease.ErrEnd,
 	lease.ErrCounter,
 	lease.ErrNoCounter,
 	lease.ErrNoSpace,
+	lease.ErrRetired,
 	lease.ErrCorrupt,
 	lease.ErrClock,
 	lease.ErrInvalid,
@@ -101,10 +105,10 @@ var finalErrors = []error{
 }
 
 func final(err error) bool {
-	return slices.ContainsFunc(finalErrors, func(target error) bool { return errors.Is(err, target) })
+	return slices.ContainsFunc(finalErrors, func(e error) bool { return errors.Is(err, e) })
 }
 
-// A sample is how many numbers had been issued at a time.
+// A sample is how many numbers had been issued at a moment.
 type sample struct {
 	at     time.Time
 	issued uint64
@@ -116,7 +120,8 @@ func (s sample) pace(next sample) float64 {
 	return float64(next.issued-s.issued) / elapsed.Seconds()
 }
 
-// runLength returns how many numbers to take at a pace, after a run of last numbers.
+// runLength returns how many numbers to take, at a pace in numbers a second, after a run of last
+// numbers.
 func (c *Counter) runLength(pace float64, last uint64) int64 {
 	want := pace * lasting.Seconds()
 	want = min(want, growth*float64(max(last, 1)))
@@ -124,11 +129,11 @@ func (c *Counter) runLength(pace float64, last uint64) int64 {
 	return max(int64(want), c.settings.least)
 }
 
-// retryPause returns how long to wait before the next attempt, after a number of failures in a row: a random
-// part of a pause that doubles with each failure.
+// retryPause returns how long to wait before the next attempt, after a number of failures in a row.
+// It is at random between half and the whole of a pause that doubles with each failure.
 func retryPause(failures int) time.Duration {
 	const first, longest = 100 * time.Millisecond, 10 * time.Second
-	doublings := min(failures-1, 10)
+	doublings := min(failures-1, 10) // no more are needed, nor would fit a Duration
 	pause := min(first<<doublings, longest)
 	return pause/2 + rand.N(pause/2)
 }

@@ -248,15 +248,24 @@ func TestInTurn(t *testing.T) {
 // for a caller.
 func TestFinal(t *testing.T) {
 	for _, want := range []error{
-		lease.ErrEnd, lease.ErrCounter, lease.ErrNoCounter, lease.ErrNoSpace, lease.ErrCorrupt, lease.ErrClock, lease.ErrInvalid,
+		lease.ErrEnd,
+		lease.ErrCounter,
+		lease.ErrNoCounter,
+		lease.ErrNoSpace,
+		lease.ErrRetired,
+		lease.ErrCorrupt,
+		lease.ErrClock,
+		lease.ErrInvalid,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &store{}
 			c := s.open(t, WithRunLength(4, 4))
 			defer c.Close()
 			s.set(func(context.Context, int64) (int64, error) { return 0, fmt.Errorf("sorry: %w", want) })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 			dst := make([]int64, 9)
-			n, err := c.FillWait(t.Context(), dst)
+			n, err := c.FillWait(ctx, dst)
 			if n != 4 || !errors.Is(err, want) || errors.Is(err, ErrPending) {
 				t.Errorf("%d, %v, want %v", n, err, want)
 			}

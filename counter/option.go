@@ -11,26 +11,27 @@ import (
 type Option struct{ set func(*settings) error }
 
 type settings struct {
-	create      *Config
-	period      lease.Period
-	least, most int64
+	create      *Config      // what to create a missing counter with, or nil
+	period      lease.Period // the zero one for none
+	least, most int64        // numbers of a run
 	logger      *slog.Logger
 }
 
-// OrCreate makes Open create the counter if there is none, with the periods of OfPeriod. If there is one with
-// another Config, Open returns ErrMismatch.
+// OrCreate makes Open and OpenStrict create the counter if there is none, with the periods of
+// OfPeriod. If there is a counter with another Config, they return ErrMismatch.
 func OrCreate(config Config) Option {
 	return Option{func(s *settings) error { s.create = &config; return nil }}
 }
 
-// OfPeriod makes a handle take the numbers of a period alone, which begin at the start. A later period ends
-// it: see lease.Period. Open returns ErrMismatch if the counter has other periods, or none.
+// OfPeriod makes a handle take only numbers of a period. They begin at the counter's start. Once a
+// process takes numbers of a later period, the handle gets lease.ErrClock: see lease.Period. Open
+// and OpenStrict return ErrMismatch if the counter has other periods, or none.
 func OfPeriod(period lease.Period) Option {
 	return Option{func(s *settings) error { s.period = period; return nil }}
 }
 
-// WithRunLength bounds how many numbers a run has, by default 10 to 1,000,000,000. Small runs make smaller
-// gaps, but last for shorter outages.
+// WithRunLength bounds how many numbers a run has, by default 10 to 1,000,000,000. Short runs make
+// small gaps when a process ends; long runs outlast outages of the store.
 func WithRunLength(least, most int64) Option {
 	return Option{func(s *settings) error {
 		if least < 1 || most < least || most > 1e9 {
@@ -43,8 +44,8 @@ func WithRunLength(least, most int64) Option {
 	}}
 }
 
-// WithLogger makes a handle log to l instead of slog.Default() when it gets no more numbers, and when it does
-// again.
+// WithLogger makes a handle log to l instead of slog.Default(). It logs when it gets no more
+// numbers, and when it gets numbers again.
 func WithLogger(l *slog.Logger) Option {
 	return Option{func(s *settings) error {
 		if l == nil {

@@ -4,10 +4,10 @@ import "github.com/randflake/randflake/lease/metrics"
 
 // A Status is a snapshot of a handle.
 type Status struct {
-	Taken  uint64 // numbers, since the handle was opened
-	Issued uint64 // of these that callers were given
-	Held   uint64 // that are left in memory
-	Err    error  // why the last attempt to get numbers failed, or nil
+	Taken  uint64 // numbers taken from the space since the handle was opened
+	Issued uint64 // of the taken numbers, those that callers got
+	Held   uint64 // of the taken numbers, those that are left in memory
+	Err    error  // why the last attempt to take numbers failed, or nil
 }
 
 // Status returns a snapshot. It never waits for the space.
@@ -15,7 +15,7 @@ func (c *Counter) Status() Status {
 	c.run() // panics if c is of no use
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.fetching.why}
+	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.fetches.why}
 	if !c.closed {
 		s.Held = s.Taken - s.Issued
 	}
@@ -38,7 +38,7 @@ func (c *Counter) Metrics() []metrics.Metric { return c.Status().Metrics(c.name)
 // Metrics implements [metrics.Reporter].
 func (s *Strict) Metrics() []metrics.Metric { return s.Status().Metrics(s.name) }
 
-// Metrics returns the metrics of a counter of that name.
+// Metrics returns the metrics of a counter with the given name.
 func (s Status) Metrics(name string) []metrics.Metric {
 	all := []metrics.Metric{
 		metrics.Counter("randflake_counter_taken_total",

@@ -9,34 +9,37 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Strict is a handle whose numbers follow the order of calls over all processes: each number is larger than
-// every number that was given before the call began. So each call waits for the space; concurrent callers
-// share one compare-and-swap. It is safe for concurrent use, and has a goroutine only while callers wait. A
-// Counter may use the same counter, but the numbers in its run then appear later than larger ones.
+// A Strict is a handle whose numbers follow the order of calls over all processes: each number is
+// larger than every number that was given before the call began. So each call waits for the space;
+// concurrent callers share one compare-and-swap. A [Counter] may use the same counter, but then
+// gives numbers of its run after larger ones were given.
+//
+// A Strict is safe for concurrent use, and has a goroutine only while callers wait.
 type Strict struct {
 	name     string
 	counters *Counters
 	settings settings
 
 	mu      sync.Mutex
-	waiting []*request // in the order in which they came
-	serving bool       // a goroutine serves them
+	waiting []*request // in the order in which callers came
+	serving bool       // a goroutine runs serve
 	closed  bool
 	why     error  // why the last call of the space failed, or nil
 	taken   uint64 // numbers that were taken from the space
-	issued  uint64 // of these, what callers got
+	issued  uint64 // of the taken numbers, those that callers got
 }
 
-// A request is a caller's.
+// A request is what one caller waits for.
 type request struct {
 	dst   []int64
-	n     int // of dst that are filled
+	n     int // how many numbers of dst are filled
 	err   error
-	gone  bool          // the caller went away
-	ready chan struct{} // closed when it is served
+	gone  bool          // the caller stopped waiting
+	ready chan struct{} // closed when n and err are as they stay
 }
 
-// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no number.
+// OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no
+// number.
 func (cs *Counters) OpenStrict(ctx context.Context, name string, options ...Option) (*Strict, error) {
 	set, err := cs.open(ctx, name, options)
 	if err != nil {
@@ -52,16 +55,16 @@ func (s *Strict) check() {
 	}
 }
 
-// Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If ctx ends
-// first, a number may be lost.
+// Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If
+// ctx ends first, a number may be lost.
 func (s *Strict) Next(ctx context.Context) (int64, error) {
 	var one [1]int64
 	_, err := s.Fill(ctx, one[:])
 	return one[0], err
 }
 
-// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why; the first n numbers are good
-// all the same.
+// Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why. The first n numbers
+// are good all the same.
 func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	s.check()
 	if len(dst) == 0 {
@@ -87,7 +90,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-r.ready:
+	case <-r.ready: // just now
 		return r.n, r.err
 	default:
 		r.gone = true
@@ -95,7 +98,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	}
 }
 
-// serve serves waiting callers, all of them at a time, until there are no more.
+// serve serves all waiting callers by one call of the space, and again until no caller waits.
 func (s *Strict) serve() {
 	for {
 		batch := s.gather()
@@ -115,9 +118,10 @@ func (s *Strict) serve() {
 	}
 }
 
-// gather returns the waiting callers. It yields the processor until a yield brings no new caller. Callers
-// that were just served often come back at once: without the yield, the first of them would get a
-// compare-and-swap for itself and the others would wait for the next one.
+// gather removes the waiting callers from the list and returns them. It yields the processor until
+// a yield brings no new caller. Callers that were just served often come back at once: without the
+// yield, the first of them would get a compare-and-swap for itself, and the others would wait for
+// another one.
 func (s *Strict) gather() (batch []*request) {
 	for {
 		runtime.Gosched()
@@ -133,8 +137,9 @@ func (s *Strict) gather() (batch []*request) {
 	}
 }
 
-// distribute gives the numbers of a run to waiting callers, in order. If there are too few, the remaining
-// callers are served by the next call, which returns the reason. It is called with mu held.
+// distribute gives the numbers of a run to a batch of callers, in order. If there are too few, the
+// remaining callers wait again, before all others: the next call of the space has numbers for them,
+// or the reason why there are no more. It is called with mu held.
 func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 	s.taken += uint64(got.N)
 	s.why = err
@@ -143,7 +148,7 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 		part := min(got.N, int64(len(r.dst)-r.n))
 		got.N -= part
 		for ; part > 0; part-- {
-			if !r.gone { // else the number is lost
+			if !r.gone { // otherwise the number is lost
 				r.dst[r.n] = got.First
 				r.n++
 				s.issued++

@@ -37,7 +37,7 @@ func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T]{hidden: hide(ran
 func (id ID[K, T]) Inner() T { return T(reveal(id.hidden)) }
 
 // IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a struct without exported fields for empty.
-func (id ID[S, T]) IsZero() bool { return id.hidden == 0 }
+func (id ID[K, T]) IsZero() bool { return id.hidden == 0 }
 
 // mask returns the masked form.
 func (id ID[K, T]) mask() (randflake.Typed[K], error) {
@@ -54,10 +54,11 @@ func (id *ID[K, T]) open(masked randflake.Typed[K]) error {
 	return err
 }
 
-func maskerOf[K Kind[T], T Inner]() *Masker[T] {
+// maskerOf returns the masker of a kind, or nil if K is an interface.
+func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
 	var kind K
-	if any(kind) == nil { // K is an interface
-		return nil
+	if any(kind) == nil {
+		return masker
 	}
 	return kind.Masker()
 }

@@ -74,18 +74,10 @@ type Masker[T Inner] struct {
 	Check func(inner T) error
 }
 
-// check returns an error that is or wraps ErrNoCipher if there is no cipher for T.
-func (m *Masker[T]) check() error {
-	if m == nil || m.Cipher == nil {
-		return ErrNoCipher
-	}
-	return nil
-}
-
-// Mask returns the masked form of inner. The error is or wraps ErrNoCipher, or for a negative value wraps ErrInvalidID.
+// Mask returns the masked form of inner. The error is ErrNoCipher if there is no cipher, or for a negative value wraps ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
-	if err := m.check(); err != nil {
-		return 0, err
+	if m == nil || m.Cipher == nil {
+		return 0, ErrNoCipher
 	}
 	if inner < 0 {
 		return 0, errNegative
@@ -93,12 +85,12 @@ func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	return m.Cipher.Encrypt(randflake.Raw(inner)), nil
 }
 
-// Open returns the value that was masked. The error is or wraps ErrNoCipher, or wraps ErrInvalidID if the value is negative or
+// Open returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps ErrInvalidID if the value is negative or
 // Check returns an error. That error's text contains neither the inner value nor the text of Check's error, but
 // [errors.Is] finds Check's error.
 func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
-	if err := m.check(); err != nil {
-		return 0, err
+	if m == nil || m.Cipher == nil {
+		return 0, ErrNoCipher
 	}
 	inner := T(m.Cipher.Decrypt(masked))
 	if inner < 0 {

@@ -40,14 +40,6 @@ func (id UUID[K, T]) Inner() (inner T) {
 // IsZero reports whether the inner UUID is zero, as the one of an ID.
 func (id UUID[K, T]) IsZero() bool { return id == UUID[K, T]{} }
 
-func uuidMaskerOf[K UUIDKind[T], T ~[16]byte]() *UUIDMasker[T] {
-	var kind K
-	if any(kind) == nil { // K is an interface
-		return nil
-	}
-	return kind.Masker()
-}
-
 // ParseUUID opens the text of a masked UUID, in either case. The error wraps ErrInvalidID, or is one of UUIDMasker.Open.
 func ParseUUID[K UUIDKind[T], T ~[16]byte](text string) (id UUID[K, T], err error) {
 	err = id.UnmarshalText([]byte(text))
@@ -68,7 +60,7 @@ func (id UUID[K, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String(
 
 // MarshalText returns the masked form, which is also what JSON and package slog have. The error is one of UUIDMasker.Mask.
 func (id UUID[K, T]) MarshalText() ([]byte, error) {
-	masked, err := uuidMaskerOf[K]().Mask(id.Inner())
+	masked, err := maskerOf[K]().Mask(id.Inner())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +73,7 @@ func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %.40q: want a UUID", ErrInvalidID, text)
 	}
-	inner, err := uuidMaskerOf[K]().Open(T(masked))
+	inner, err := maskerOf[K]().Open(T(masked))
 	if err == nil {
 		*id = OfUUID[K](inner)
 	}

@@ -85,6 +85,9 @@ func (id TextID) String() string { return ID(id).String() }
 // MarshalText returns the text form.
 func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 
+// AppendText appends the text form to b. Its error is always nil.
+func (id TextID) AppendText(b []byte) ([]byte, error) { return ID(id).AppendText(b) }
+
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 

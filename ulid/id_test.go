@@ -2,6 +2,7 @@ package ulid
 
 import (
 	"database/sql/driver"
+	"encoding"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ func kind() idtest.Forms[ID] {
 	}
 	return k
 }
+
+var _ encoding.TextAppender = TextID{} // as an ID
 
 func TestKind(t *testing.T) {
 	k := kind()

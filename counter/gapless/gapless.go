@@ -1,37 +1,50 @@
-// Package gapless makes numbers without gaps, as invoices need them. It takes them within the caller's own transaction
-// in PostgreSQL, MySQL or MariaDB: a number is used if and only if that transaction commits.
+// Package gapless makes numbers without gaps, as invoices need them. It takes them within the
+// caller's own transaction in PostgreSQL, MySQL or MariaDB: a number is used if and only if that
+// transaction commits.
 //
 //	n, err := gapless.Postgres(tx).NextOrCreate(ctx, "invoices/2026", 1, 999_999) // tx is an *sql.Tx
 //	_, err = tx.ExecContext(ctx, "INSERT INTO invoices (number, customer) VALUES ($1, $2)", n, customer)
 //	err = tx.Commit()
 //
-// [Pgx] is for transactions of pgx, and [MySQL] for MySQL and MariaDB. Number, a method of Format in package numbers, makes
-// INV-2026-000042 of it. A counter is a row in the same database as the
-// invoices, so a backup restores both together. Create the table in a migration, with [PostgresSchema] or
-// [MySQLSchema].
+// [Pgx] is for transactions of pgx, and [MySQL] for MySQL and MariaDB. Number, a method of Format
+// in package numbers, makes INV-2026-000042 of a number.
 //
-// The price is that taking a number locks its counter until the transaction ends. So transactions on one counter run
-// one after the other, including the flush of each commit. Take the number as late as you can, and don't wait for a
-// user or a service in a transaction that has taken one. Take numbers of several counters in the same order everywhere,
-// or two transactions may deadlock and the server ends one of them. If a transaction is rolled back, or lost with its
-// connection, the next one gets its number.
+// # Tables
 //
-// Make the column of the numbers UNIQUE:
+// A counter is a row in the same database as the invoices, so a backup restores both together.
+// Create the table of counters in a migration, with [PostgresSchema] or [MySQLSchema]. In your own
+// table make the column of the numbers UNIQUE:
 //
 //	CREATE TABLE invoices (number BIGINT NOT NULL UNIQUE, customer TEXT)
 //
-// In MySQL and MariaDB a deadlock ends the transaction. If the program ignores that error of its own statement, the next
-// statements are committed one by one, and the next transaction gets the same number.
+// # What it costs
 //
-// With binlog_format=STATEMENT, MySQL and MariaDB refuse writes under READ COMMITTED with error 1665: set MIXED or ROW.
+// Taking a number locks its counter until the transaction ends. So transactions on one counter run
+// one after the other, including the flush of each commit:
 //
-// If a transaction fails with a deadlock or a serialization error, run it again as a whole. Serialization errors happen
-// under REPEATABLE READ and SERIALIZABLE to the second of two concurrent transactions, in PostgreSQL (SQLSTATE 40001)
-// and in MariaDB (error 1020) with innodb_snapshot_isolation, which is on by default from 11.6.2. READ COMMITTED avoids
-// them.
+//   - Take the number as late as you can. Don't wait for a user or a service in a transaction that
+//     has taken one.
+//   - Take numbers of several counters in the same order everywhere. Otherwise two transactions may
+//     deadlock, and the server ends one of them.
 //
-// There are two cases in which numbers repeat. Two primaries that replicate to each other asynchronously take the same
-// numbers. After a failover that loses commits, the numbers of the lost invoices are taken again.
+// If a transaction is rolled back, or lost with its connection, the next one gets its number.
+//
+// # Errors of the server
+//
+// If a transaction fails with a deadlock or a serialization error, run it again as a whole.
+// Serialization errors happen under REPEATABLE READ and SERIALIZABLE to the second of two
+// concurrent transactions: in PostgreSQL (SQLSTATE 40001), and in MariaDB (error 1020) with
+// innodb_snapshot_isolation, which is on by default from 11.6.2. READ COMMITTED avoids them. With
+// binlog_format=STATEMENT, MySQL and MariaDB refuse writes under READ COMMITTED with error 1665:
+// set MIXED or ROW.
+//
+// # When numbers repeat
+//
+//   - In MySQL and MariaDB a deadlock ends the transaction. If the program ignores that error of a
+//     statement of its own, the server commits the next statements one by one, and the next
+//     transaction gets the same number.
+//   - Two primaries that replicate to each other asynchronously take the same numbers.
+//   - After a failover that loses commits, the numbers of the lost invoices are taken again.
 package gapless
 
 import (
@@ -44,52 +57,58 @@ import (
 	"regexp"
 )
 
-// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. They don't change
-// the transaction, so it can continue, except for ErrNoTransaction.
+// The errors of this package. Errors with more detail wrap one of these, so compare with
+// [errors.Is]. After them the transaction can continue, except after ErrNoTransaction.
 var (
-	// ErrNoCounter says that there is no counter of that name: create it with [Tx.Create], or use [Tx.NextOrCreate].
+	// ErrNoCounter says that there is no counter of that name: create it with [Tx.Create], or use
+	// [Tx.NextOrCreate].
 	ErrNoCounter = errors.New("gapless: no such counter")
 
 	// ErrEnd says that fewer numbers are left than were requested. The call took no number.
 	ErrEnd = errors.New("gapless: counter is at its end")
 
-	// ErrNoTransaction says that the server has no transaction, although the driver has one. The server ended it
-	// because of a deadlock, or because of a statement such as CREATE TABLE, and later statements are committed
-	// already. Only MariaDB can report this; in MySQL a rollback would then leave a gap.
+	// ErrNoTransaction says that the server has no transaction, although the driver has one. The
+	// server ended the transaction because of a deadlock, or because of a statement such as CREATE
+	// TABLE, and has committed later statements already. Only MariaDB can report this; in MySQL a
+	// rollback would then leave a gap.
 	ErrNoTransaction = errors.New("gapless: not within a transaction")
 
-	// ErrInvalidName says that a name is invalid. A valid one has 1 to 50 characters of a-z, 0-9, / - _ and ., and
-	// begins and ends with a letter or digit.
+	// ErrInvalidName says that a name is invalid. A valid name has 1 to 50 characters of a-z, 0-9,
+	// / - _ and ., and begins and ends with a letter or digit.
 	ErrInvalidName = errors.New("gapless: invalid name")
 
 	// ErrInvalidRange says that a range of numbers is empty, or begins below zero.
 	ErrInvalidRange = errors.New("gapless: invalid range")
 )
 
-// A Tx takes numbers within a transaction; see [Postgres], [Pgx] and [MySQL]. It is safe for concurrent use if that
-// transaction is.
+// A Tx takes numbers within a transaction; see [Postgres], [Pgx] and [MySQL]. It is safe for
+// concurrent use if that transaction is.
 type Tx struct{ in transaction }
 
 // A transaction runs the SQL of one kind of server.
 type transaction interface {
-	// create creates a counter, and reports whether it did not exist before.
+	// create creates a counter, and reports whether there was none before.
 	create(ctx context.Context, name string, taken, last int64) (made bool, err error)
 
-	// take takes n numbers and returns the last one in taken. If fewer than n are left, it takes no numbers and returns
-	// the counter's last number in last, if there is such a counter.
+	// take takes n numbers, and returns the last of them in taken. If fewer than n are left, take
+	// takes none and returns the counter's last number in last. If there is no such counter, both
+	// are NULL.
 	take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error)
 
-	// takeOrCreate takes one number as take does. If there is no such counter, it creates it and takes its first number.
+	// takeOrCreate takes one number, as take does. If there is no such counter, takeOrCreate
+	// creates it and takes its first number.
 	takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error)
 
-	// list returns the first limit counters whose names begin with prefix and come after the name after.
+	// list returns the first limit counters whose names begin with prefix and come after the name
+	// after.
 	list(ctx context.Context, prefix, after string, limit int) ([]row, error)
 }
 
-// Create creates a counter of the numbers from first to last, with 0 <= first <= last; use math.MaxInt64 for a counter
-// without an end. The counter exists once the transaction commits. If it exists already, Create changes nothing and the
-// error wraps fs.ErrExist. If another transaction is creating the same counter, Create waits for that transaction. For a
-// counter that begins when its first number is needed, as in a new year, see [Tx.NextOrCreate].
+// Create creates a counter of the numbers from first to last, with 0 <= first <= last. Use
+// math.MaxInt64 for a counter without an end. The counter exists once the transaction commits. If
+// it exists already, Create changes nothing and the error wraps fs.ErrExist. If another transaction
+// is creating the same counter, Create waits for that transaction. For a counter that begins when
+// its first number is needed, as in a new year, see [Tx.NextOrCreate].
 func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
 	if err := checkRange(name, first, last); err != nil {
 		return err
@@ -107,10 +126,13 @@ func (tx Tx) Create(ctx context.Context, name string, first, last int64) error {
 // Next takes the next number of a counter, in one round trip.
 func (tx Tx) Next(ctx context.Context, name string) (int64, error) { return tx.NextN(ctx, name, 1) }
 
-// NextOrCreate is Next, but if there is no such counter it creates it as Create does and takes first. If many transactions
-// do so at the same moment, they wait for each other, without a deadlock: each gets a number, also if those before it roll
-// back. An existing counter stays as it is, so it may have another end than last. PostgreSQL needs one round trip; MySQL and
-// MariaDB need two, and four where the counter is created, and run transactions that create counters one after the other.
+// NextOrCreate is Next, but if there is no such counter, NextOrCreate creates it as Create does and
+// takes first. An existing counter stays as it is, so it may have another end than last.
+//
+// If many transactions create the counter at the same moment, they wait for each other, without a
+// deadlock. Each gets a number, even if those before it roll back. PostgreSQL needs one round trip.
+// MySQL and MariaDB need two, and four to create the counter; there transactions that create
+// counters run one after the other.
 func (tx Tx) NextOrCreate(ctx context.Context, name string, first, last int64) (int64, error) {
 	if err := checkRange(name, first, last); err != nil {
 		return 0, err
@@ -125,8 +147,8 @@ func (tx Tx) NextOrCreate(ctx context.Context, name string, first, last int64) (
 	return taken.Int64, nil
 }
 
-// NextN takes n consecutive numbers, in one round trip, and returns the first of them. If it can't take all n, it takes
-// none and returns an error.
+// NextN takes n consecutive numbers, in one round trip, and returns the first of them. If it can't
+// take all n, it takes none and returns an error.
 func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err error) {
 	if err := checkName(name); err != nil {
 		return 0, err
@@ -143,21 +165,24 @@ func (tx Tx) NextN(ctx context.Context, name string, n int) (first int64, err er
 	case last.Valid:
 		return 0, fmt.Errorf("%w: take %d from %q: the last number is %d", ErrEnd, n, name, last.Int64)
 	}
-	return 0, fmt.Errorf("%w: %q: create it first, with Tx.Create, or take its numbers with Tx.NextOrCreate", ErrNoCounter, name)
+	return 0, fmt.Errorf("%w: %q: "+
+		"create it first, with Tx.Create, or take its numbers with Tx.NextOrCreate",
+		ErrNoCounter, name)
 }
 
 // An Info is what a transaction sees of a counter. Others may take numbers meanwhile.
 type Info struct {
 	Name string
-	Next int64  // the next number, or 0 at the end
+	Next int64  // the next number, or 0 if none is left
 	Last int64  // the largest possible number
-	Left uint64 // numbers
+	Left uint64 // how many numbers are left
 }
 
-// A row is a row of the table.
+// A row is a row of the table of counters.
 type row struct {
-	Name        string
-	Taken, Last int64
+	Name  string
+	Taken int64 // the newest number that was given, or the one before the first
+	Last  int64
 }
 
 func (r row) info() Info {
@@ -183,22 +208,25 @@ func (tx Tx) Peek(ctx context.Context, name string) (Info, error) {
 	return page[0].info(), nil
 }
 
-// List returns all counters whose names begin with prefix, sorted by name. It reads pages of a thousand, and locks
-// nothing.
+// List returns all counters whose names begin with prefix, sorted by name. It reads pages of a
+// thousand, and locks nothing.
 func (tx Tx) List(ctx context.Context, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if !validPrefix.MatchString(prefix) {
-			yield(Info{}, fmt.Errorf("%w: prefix %.60q: want up to 50 characters of / - _ . a-z and 0-9", ErrInvalidName, prefix))
+			yield(Info{}, fmt.Errorf("%w: prefix %.60q: want up to 50 characters of / - _ . a-z and 0-9",
+				ErrInvalidName, prefix))
 			return
 		}
-		for after, full := "", true; full; {
+		after := ""
+		for full := true; full; {
 			page, err := tx.in.list(ctx, prefix, after, pageSize)
 			if err != nil {
 				yield(Info{}, fmt.Errorf("gapless: list %q: %w", prefix, err))
 				return
 			}
 			for _, r := range page {
-				if after = r.Name; !yield(r.info(), nil) {
+				after = r.Name
+				if !yield(r.info(), nil) {
 					return
 				}
 			}
@@ -219,14 +247,17 @@ func checkRange(name string, first, last int64) error {
 		return err
 	}
 	if first < 0 || last < first {
-		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= first <= last", ErrInvalidRange, name, first, last)
+		return fmt.Errorf("%w: create %q: %d to %d: want 0 <= first <= last",
+			ErrInvalidRange, name, first, last)
 	}
 	return nil
 }
 
 func checkName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%w: %.60q: want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last", ErrInvalidName, name)
+		return fmt.Errorf("%w: %.60q: "+
+			"want 1 to 50 of a-z 0-9 / - _ . with a letter or digit first and last",
+			ErrInvalidName, name)
 	}
 	return nil
 }

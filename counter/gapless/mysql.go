@@ -7,10 +7,12 @@ import (
 	"fmt"
 )
 
-// MySQLSchema creates the table, if it does not exist, in MySQL 8.0.21, MariaDB 10.6, and later versions. Like every
-// CREATE TABLE it commits the transaction in which it runs. Make the column of the numbers in your own table UNIQUE: see the
-// package comment. A user that takes numbers needs SELECT and UPDATE; a user that creates counters also needs INSERT.
-// The row without a name, which the schema inserts, is what transactions lock while they create counters.
+// MySQLSchema creates the table of counters, if it does not exist, in MySQL 8.0.21, MariaDB 10.6,
+// and later versions. Like every CREATE TABLE it commits the transaction in which it runs. In your
+// own table make the column of the numbers UNIQUE: see the package comment.
+//
+// A user that takes numbers needs SELECT and UPDATE; a user that creates counters also needs
+// INSERT. Transactions that create counters lock the row without a name, which the schema inserts.
 const MySQLSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	name  VARCHAR(50) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
 	taken BIGINT NOT NULL, -- the newest number that was given, or the one before the first
@@ -18,30 +20,36 @@ const MySQLSchema = `CREATE TABLE IF NOT EXISTS randflake_gapless (
 	CHECK (taken >= -1 AND taken <= last)
 ) ENGINE = InnoDB AS SELECT '' AS name, 0 AS taken, 0 AS last;`
 
-// MySQL returns a Tx that takes numbers within tx in MySQL or MariaDB. If the server refuses one of its statements, or has
-// ended the transaction, it rolls tx back, so that later statements fail with sql.ErrTxDone.
+// MySQL returns a Tx that takes numbers within tx in MySQL or MariaDB. If the server refuses one of
+// the Tx's statements, or has ended the transaction, the Tx rolls tx back. Later statements then
+// fail with sql.ErrTxDone.
 func MySQL(tx *sql.Tx) Tx { return Tx{mysql{tx}} }
 
-// The statements of mysql have no parameters, as these would cost most drivers a second round trip.
+// A mysql is a transaction of MySQL or MariaDB. Its statements have no parameters, as these would
+// cost most drivers a second round trip.
 type mysql struct{ tx *sql.Tx }
 
-// rollBack rolls back after an error, unless it is nil. The server has rolled back already if it was a deadlock, and would
-// commit each later statement by itself.
+// rollBack rolls back unless *err is nil. If the error was a deadlock, the server has rolled back
+// already, and would commit each later statement by itself.
 func (m mysql) rollBack(err *error) {
 	if *err != nil {
 		m.tx.Rollback()
 	}
 }
 
-// create locks the row without a name first, so that transactions create one after the other. Otherwise those that wait for
-// one that creates the same counter deadlock when it rolls back: each then has a lock where the others insert. An existing
-// row is locked for writing at once, not for reading as by INSERT IGNORE, since two readers deadlock when they take numbers.
+// create first locks the row without a name, so that transactions create counters one after the
+// other. Otherwise, when a transaction that creates a counter rolls back, those that wait to create
+// the same one deadlock: each then has a lock where the others insert.
+//
+// ON DUPLICATE KEY UPDATE locks an existing row for writing at once. INSERT IGNORE would lock it
+// for reading, and two readers deadlock when they take numbers.
 func (m mysql) create(ctx context.Context, name string, taken, last int64) (made bool, err error) {
 	defer m.rollBack(&err)
 	if _, err := m.tx.ExecContext(ctx, "UPDATE randflake_gapless SET taken = 0 WHERE name = ''"); err != nil {
 		return false, err
 	}
-	result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last) VALUES ('%s', %d, %d)
+	result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO randflake_gapless (name, taken, last)
+		VALUES ('%s', %d, %d)
 		ON DUPLICATE KEY UPDATE taken = IF(LAST_INSERT_ID(1), taken, taken)`, name, taken, last))
 	if err != nil {
 		return false, err
@@ -50,8 +58,11 @@ func (m mysql) create(ctx context.Context, name string, taken, last int64) (made
 	return found == 0, err
 }
 
-// takeOrCreate looks for the counter without a lock, as that of a missing row would keep others from inserting it.
-func (m mysql) takeOrCreate(ctx context.Context, name string, first, last int64) (taken, end sql.NullInt64, err error) {
+// takeOrCreate looks for the counter without a lock: a lock on a missing row would keep others from
+// inserting it.
+func (m mysql) takeOrCreate(
+	ctx context.Context, name string, first, last int64,
+) (taken, end sql.NullInt64, err error) {
 	page, err := m.list(ctx, name, "", 1)
 	if err == nil && (len(page) == 0 || page[0].Name != name) {
 		_, err = m.create(ctx, name, first-1, last)
@@ -62,11 +73,13 @@ func (m mysql) takeOrCreate(ctx context.Context, name string, first, last int64)
 	return m.take(ctx, name, 1)
 }
 
-// Only MariaDB runs the text in /*M! */.
+// take tries again if the counter was created after the UPDATE found none. Only MariaDB runs the
+// text in /*M! */.
 func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.NullInt64, err error) {
 	defer m.rollBack(&err)
 	for {
-		result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless SET taken = LAST_INSERT_ID(taken + %[2]d)
+		result, err := m.tx.ExecContext(ctx, fmt.Sprintf(`UPDATE randflake_gapless
+			SET taken = LAST_INSERT_ID(taken + %[2]d)
 			WHERE name = '%[1]s' AND taken <= last - %[2]d /*M! AND @@in_transaction */`, name, n))
 		if err != nil {
 			return taken, last, err
@@ -80,18 +93,21 @@ func (m mysql) take(ctx context.Context, name string, n int64) (taken, last sql.
 			return taken, last, err
 		}
 		var room bool
-		if room, last, err = m.look(ctx, name, n); err != nil || !room { // otherwise the counter was created just now
+		room, last, err = m.look(ctx, name, n)
+		if err != nil || !room { // otherwise the counter was created just now
 			return taken, last, err
 		}
 	}
 }
 
-// look returns whether there is a counter with n numbers left, and the counter's last number if there is a counter. It
-// reads the newest row, as UPDATE does, instead of the transaction's snapshot.
+// look returns whether there is a counter with n numbers left, and the counter's last number if
+// there is a counter. It reads the newest row, as UPDATE does, instead of the transaction's
+// snapshot.
 func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last sql.NullInt64, err error) {
 	var within bool
-	err = m.tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT taken <= last - %d, last, 1 /*M! AND @@in_transaction */ FROM randflake_gapless
-		WHERE name = '%s' LOCK IN SHARE MODE`, n, name)).Scan(&room, &last, &within)
+	text := fmt.Sprintf(`SELECT taken <= last - %d, last, 1 /*M! AND @@in_transaction */
+		FROM randflake_gapless WHERE name = '%s' LOCK IN SHARE MODE`, n, name)
+	err = m.tx.QueryRowContext(ctx, text).Scan(&room, &last, &within)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, last, nil
@@ -104,7 +120,8 @@ func (m mysql) look(ctx context.Context, name string, n int64) (room bool, last 
 func (m mysql) list(ctx context.Context, prefix, after string, limit int) (page []row, err error) {
 	defer m.rollBack(&err)
 	rows, err := m.tx.QueryContext(ctx, fmt.Sprintf(`SELECT name, taken, last FROM randflake_gapless
-		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s' ORDER BY name LIMIT %[3]d`, prefix, after, limit))
+		WHERE name >= '%[1]s' AND name < '%[1]s~' AND name > '%[2]s'
+		ORDER BY name LIMIT %[3]d`, prefix, after, limit))
 	if err != nil {
 		return nil, err
 	}

@@ -10,15 +10,16 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// An alphabet has the characters of the values 0, 1, 2 and so on, in which numbers are written.
+// An alphabet is what numbers are written in.
 type alphabet struct {
-	characters string
-	values     [256]byte
+	characters string    // characters[v] has the value v
+	values     [256]byte // of each byte, or idtext.None
 }
 
 const digits = "0123456789"
 
-// alphabets are by the name that a pattern has for them. No name has ten characters, each once, so it is never itself an alphabet.
+// alphabets have the names that a pattern can give. No name is itself an alphabet: that has ten
+// characters or more, each once.
 var alphabets = map[string]*alphabet{
 	"":           decimal,
 	"crockford":  newAlphabet(idtext.Crockford),
@@ -31,24 +32,28 @@ func newAlphabet(characters string) *alphabet {
 	return &alphabet{characters, idtext.Values(characters)}
 }
 
-// findAlphabet returns the alphabet that has the name, or the characters, of text.
+// findAlphabet returns the alphabet that text names, or that has the characters of text.
 func findAlphabet(text string) (*alphabet, error) {
 	if named := alphabets[text]; named != nil {
 		return named, nil
 	}
 	if len(text) < 10 || len(text) > 64 {
-		return nil, fmt.Errorf("alphabet %+q: want crockford, consonants, or 10 to 64 characters of your own", text)
+		return nil, fmt.Errorf("alphabet %+q: "+
+			"want crockford, consonants, or 10 to 64 characters of your own",
+			text)
 	}
 	for i, c := range []byte(text) {
 		printable := ' ' < c && c <= '~'
 		if !printable || strings.IndexByte(text, c) < i {
-			return nil, fmt.Errorf("alphabet %+q: character %+q: want printable ASCII, each character once", text, c)
+			return nil, fmt.Errorf("alphabet %+q: character %+q: "+
+				"want printable ASCII, each character once",
+				text, c)
 		}
 	}
 	return newAlphabet(text), nil
 }
 
-// last returns the greatest number that has width characters, and whether it is an int64.
+// last returns the greatest number in width characters, and whether that fits an int64.
 func (a *alphabet) last(width int) (last int64, fits bool) {
 	power := uint64(1)
 	for range width {
@@ -61,7 +66,7 @@ func (a *alphabet) last(width int) (last int64, fits bool) {
 	return int64(power - 1), true
 }
 
-// append appends n in width characters, or in as many as n needs if width is 0.
+// append appends n to b in width characters, or in as many as n needs if width is 0.
 func (a *alphabet) append(b []byte, n uint64, width int) []byte {
 	begin := len(b)
 	base := uint64(len(a.characters))
@@ -75,8 +80,8 @@ func (a *alphabet) append(b []byte, n uint64, width int) []byte {
 	return b
 }
 
-// parse returns the number that text stands for, or the index of the first character that is not in the alphabet or
-// that makes the number too large for an int64.
+// parse returns the number that text stands for, and -1. If a character is not in the alphabet or
+// makes the number too large for an int64, parse returns the index of the first such character.
 func (a *alphabet) parse(text string) (n uint64, bad int) {
 	for i := range len(text) {
 		value := a.values[text[i]]

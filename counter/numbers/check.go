@@ -6,20 +6,21 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// A checkSystem computes check characters of a text. It skips characters that have no value in the system.
+// A checkSystem computes check characters of a text. It skips characters without a value.
 type checkSystem struct {
 	name       string
 	characters string // characters[v] has the value v
-	checks     string // the check character of each value
+	checks     string // checks[v] is the check character for the value v
 	radix      int
 	modulus    int
-	length     int // number of check characters
+	length     int // how many check characters there are
 }
 
 const alphanumeric = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// checkSystems are the pure systems of ISO/IEC 7064: each finds every wrong character and every exchange of neighbors.
-// mod97-10 is of digits alone: IBAN and LEI take a letter for two digits, A for 10 and Z for 35.
+// checkSystems are the pure systems of ISO/IEC 7064. Each finds every wrong character and every
+// exchange of neighbors. mod97-10 is for digits alone: IBAN and LEI, which have it too, take a
+// letter for two digits, A for 10 and Z for 35.
 var checkSystems = []checkSystem{
 	{"mod11-2", digits, digits + "X", 2, 11, 1},
 	{"mod37-2", alphanumeric, alphanumeric + "*", 2, 37, 1},
@@ -42,12 +43,13 @@ func (s *checkSystem) covers(a *alphabet) bool {
 
 var alphanumericValues = idtext.Values(alphanumeric)
 
-// append appends the check characters of text to it: then the sum of all values times radix^position is 1 modulo modulus,
-// ISO/IEC 7064 sections 7 and 8.
+// append appends to text its check characters. They make the sum of all values, each times
+// radix^position, 1 modulo modulus: ISO/IEC 7064, sections 7 and 8.
 func (s *checkSystem) append(text []byte) []byte {
 	sum := 0
 	for _, c := range text {
-		if v := int(alphanumericValues[c]); v < len(s.characters) {
+		v := int(alphanumericValues[c])
+		if v < len(s.characters) {
 			sum = (sum*s.radix + v) % s.modulus
 		}
 	}

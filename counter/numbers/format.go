@@ -10,14 +10,14 @@ import (
 	"github.com/randflake/randflake/counter/numbers/ff1"
 )
 
-// A Number is one number of a series. Numbers of one format are equal if their texts are. The zero Number is not a
-// valid number.
+// A Number is one number of a series. Numbers of one format are equal if their texts are. The zero
+// Number is not a valid number.
 type Number struct {
-	// Period is the period in which N is counted: "2026-11-22", "2026-w47", "2026-11", "2026-q4", "2026", "fy2027", or ""
-	// if all numbers are in one period.
+	// Period is the name of the period in which N is counted: "2026-11-22", "2026-w47", "2026-11",
+	// "2026-q4", "2026", "fy2027", or "" if all numbers are in one period.
 	Period string
 
-	// N is the number as it is counted, from 1 on. It is not encrypted, even if the text is.
+	// N counts the numbers, from 1 on. It is not encrypted, even if the text is.
 	N int64
 
 	text string
@@ -29,29 +29,35 @@ func (n Number) String() string { return n.text }
 // MarshalText returns the text of the number. [Format.Parse] reads it.
 func (n Number) MarshalText() ([]byte, error) { return []byte(n.text), nil }
 
-// A Format prints and reads the numbers of one name. It is safe for concurrent use, and needs no store.
+// A Format prints and reads the numbers of one name. It is safe for concurrent use, and needs no
+// store.
 type Format struct {
 	name        string
 	patternText string
 	pattern     *pattern
 	settings    settings
-	last        int64
+	last        int64 // the greatest N
 }
 
-// seriesName leaves room for the longest period after it in the name of a counter.
-var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,44}[a-z0-9])?$`)
+// seriesName matches the names that a counter can have.
+var seriesName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?$`)
 
 const longestPattern = 1000 // bytes
 
-// NewFormat returns the format of the numbers called name. A name has up to 46 lower-case letters, digits, and "/",
-// "-", "_" and "." between them. The package documentation describes patterns; they have up to 1,000 bytes. The error wraps [ErrInvalidPattern] or
-// [ErrInvalidOption]. If the width is too small for encryption, it also wraps [ff1.ErrInvalidDomain].
+// NewFormat returns the format of the numbers called name. A name has up to 57 lower-case letters,
+// digits, and "/", "-", "_" and "." between them, as that of a counter. A pattern is as the package
+// documentation describes, and has up to 1,000 bytes. The error wraps [ErrInvalidPattern] or
+// [ErrInvalidOption]. If the width is too small for encryption, it also wraps
+// [ff1.ErrInvalidDomain].
 func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if !seriesName.MatchString(name) {
-		return nil, fmt.Errorf("%w: name %.80q: want up to 46 of a-z, 0-9, /, -, _ and ., first and last a letter or digit", ErrInvalidOption, name)
+		return nil, fmt.Errorf("%w: name %.80q: "+
+			"want up to 57 of a-z, 0-9, /, -, _ and ., first and last a letter or digit",
+			ErrInvalidOption, name)
 	}
 	if len(pattern) > longestPattern {
-		return nil, fmt.Errorf("%w: %+.40q and more: want at most %d bytes", ErrInvalidPattern, pattern, longestPattern)
+		return nil, fmt.Errorf("%w: %+.40q and more: want at most %d bytes",
+			ErrInvalidPattern, pattern, longestPattern)
 	}
 	p, err := parsePattern(pattern)
 	if err != nil {
@@ -76,7 +82,8 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
 	if f.settings.block != nil && p.width == 0 {
-		return nil, fmt.Errorf("%w: %+q: encrypted: want a number with a width, such as {n:6}", ErrInvalidPattern, pattern)
+		return nil, fmt.Errorf("%w: %+q: encrypted: want a number with a width, such as {n:6}",
+			ErrInvalidPattern, pattern)
 	}
 	if _, err := f.permutation(""); err != nil {
 		return nil, fmt.Errorf("%w: %+q: encrypted: %w", ErrInvalidPattern, pattern, err)
@@ -90,15 +97,15 @@ func (f *Format) Last() int64 {
 	return f.last
 }
 
-// mustBeMade panics if nobody made f: each format has a pattern.
+// mustBeMade panics unless NewFormat made f: each format has a pattern.
 func (f *Format) mustBeMade() {
 	if f == nil || f.pattern == nil {
 		panic("numbers: no Format, or the zero one: make one with NewFormat")
 	}
 }
 
-// Number returns the number n of the period that contains t, with the date of t. Use it to print a number whose time
-// and N are stored in columns. It does not count; a [Series] does.
+// Number returns the number n of the period that contains t, with the date of t. Use it to print a
+// number whose time and N are stored in columns. It does not count; a [Series] does.
 func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	f.mustBeMade()
 	d, err := f.dateOf(t)
@@ -112,13 +119,15 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	return f.number(d, permutation, n)
 }
 
-// A date is the day of a time, with the text and the period that numbers of this day have.
+// A date is what numbers need of a day.
 type date struct {
-	day           time.Time // a time of that day
-	shown, period string
+	day    time.Time // a time of the day
+	shown  string    // the day in the layout of the pattern
+	period string    // the key of the period that has the day
 }
 
-// dateOf returns the date of t. A year in two digits stands for a year from 1969 to 2068, as in package time.
+// dateOf returns the date of t. A year in two digits stands for a year from 1969 to 2068, as in
+// package time.
 func (f *Format) dateOf(t time.Time) (date, error) {
 	t = t.In(f.settings.zone)
 	d := date{
@@ -130,7 +139,8 @@ func (f *Format) dateOf(t time.Time) (date, error) {
 	sameDate := err == nil && f.pattern.dateShows.key(read) == f.pattern.dateShows.key(t)
 	_, ok := f.settings.period.parse(d.period)
 	if !sameDate || !ok {
-		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell", ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
+		return date{}, fmt.Errorf("%w: {date:%s} can't show %s: want a year that its digits can tell",
+			ErrInvalidNumber, f.pattern.layout, t.Format(time.RFC3339))
 	}
 	return d, nil
 }
@@ -138,7 +148,8 @@ func (f *Format) dateOf(t time.Time) (date, error) {
 // number returns the number n, encrypted unless permutation is nil.
 func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error) {
 	if n < 1 || n > f.last {
-		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for", ErrInvalidNumber, n, f.last, f.patternText)
+		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for",
+			ErrInvalidNumber, n, f.last, f.patternText)
 	}
 	shown := uint64(n)
 	if permutation != nil {
@@ -148,12 +159,15 @@ func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error
 	return Number{Period: d.period, N: n, text: text}, nil
 }
 
-// Parse reads the text of a number as String returned it, or as people write that: with blanks, hyphens and the like
-// elsewhere or left out, in the other case, with O for 0 and I or L for 1, where width, alphabet and check leave no doubt. For any other
-// text the error wraps [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption of 0.
+// Parse reads the text of a number as String returned it, or as people write it where width,
+// alphabet and check leave no doubt: with blanks, hyphens and the like elsewhere or left out, in
+// the other case, with O for 0 and I or L for 1. For any other text the error wraps
+// [ErrInvalidNumber]. In an encrypted series that includes one text in each period, the encryption
+// of 0.
 //
-// A valid text does not prove that its number was made: anybody who knows the pattern can make up a text that Parse
-// accepts. If numbers are encrypted, they don't know which number their text stands for.
+// A valid text does not prove that its number was made: people who know the pattern can make up a
+// text that Parse accepts. If numbers are encrypted, they don't know which number the text stands
+// for.
 func (f *Format) Parse(text string) (Number, error) {
 	f.mustBeMade()
 	n, err := f.parse(text)
@@ -170,11 +184,11 @@ func (f *Format) Parse(text string) (Number, error) {
 func (f *Format) parse(text string) (Number, error) {
 	v, err := f.pattern.read(text)
 	if err != nil {
-		return Number{}, fmt.Errorf("%w: %.80q: %w, as in %q", ErrInvalidNumber, text, err, f.patternText)
+		return Number{}, misread(text, "%w, as in %q", err, f.patternText)
 	}
 	t, err := time.Parse(f.pattern.layout, v.date)
 	if err != nil || t.Format(f.pattern.layout) != v.date {
-		return Number{}, fmt.Errorf("%w: %.80q: date %q: want a day of the calendar, as in %q", ErrInvalidNumber, text, v.date, f.patternText)
+		return Number{}, misread(text, "date %q: want a day of the calendar, as in %q", v.date, f.patternText)
 	}
 	day, ok := f.settings.period.parse(v.period)
 	if ok && f.pattern.layout == "" {
@@ -182,7 +196,8 @@ func (f *Format) parse(text string) (Number, error) {
 	}
 	period := f.settings.period.key(t)
 	if f.pattern.periodName != "" && (!ok || v.period != period) {
-		return Number{}, fmt.Errorf("%w: %.80q: period %s: want a %v of the calendar, with the date in it", ErrInvalidNumber, text, strings.ToUpper(v.period), f.settings.period)
+		return Number{}, misread(text, "period %s: want a %v of the calendar, with the date in it",
+			strings.ToUpper(v.period), f.settings.period)
 	}
 	permutation, err := f.permutation(period)
 	if err != nil {
@@ -193,13 +208,18 @@ func (f *Format) parse(text string) (Number, error) {
 		n = permutation.Decrypt(n)
 	}
 	if n < 1 || n > math.MaxInt64 {
-		return Number{}, fmt.Errorf("%w: %.80q: want the text of a number from 1 on", ErrInvalidNumber, text)
+		return Number{}, misread(text, "want the text of a number from 1 on")
 	}
 	return Number{Period: period, N: int64(n), text: text}, nil
 }
 
-// permutation returns the permutation of the numbers of a period, or nil if they are not encrypted. The tweak is unique
-// because names don't contain zero bytes.
+// misread returns the error of a text that is not one of a number.
+func misread(text, format string, args ...any) error {
+	return fmt.Errorf("%w: %.80q: %w", ErrInvalidNumber, text, fmt.Errorf(format, args...))
+}
+
+// permutation returns the permutation of the numbers of a period, or nil if numbers are not
+// encrypted. Names don't contain zero bytes, so no other name and period have this tweak.
 func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	if f.settings.block == nil {
 		return nil, nil

@@ -147,7 +147,7 @@ func TestInvalidOptions(t *testing.T) {
 	}{
 		"no name":              {"", "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"capital":              {"Orders", "{n}", WithPeriod(Forever), ErrInvalidOption},
-		"long name":            {strings.Repeat("o", 47), "{n}", WithPeriod(Forever), ErrInvalidOption},
+		"long name":            {strings.Repeat("o", 58), "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"slash last":           {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"zero Option":          {"orders", "{n}", Option{}, ErrInvalidOption},
 		"period":               {"orders", "{n}", WithPeriod(fiscalYears), ErrInvalidOption},

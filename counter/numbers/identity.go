@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// checkValue stands for what must stay under a name, since texts could repeat if it changed: the secret, and the fields with their
-// order, width and alphabet. Literals may change, but for characters that a number could have, and what separates parts of a date.
+// checkValue returns a hash of what must stay the same under a name, as texts could repeat
+// otherwise: the secret, and the identity of the pattern.
 func (f *Format) checkValue() string {
 	h := sha256.New()
 	io.WriteString(h, f.pattern.identity())
@@ -22,11 +22,15 @@ func (f *Format) checkValue() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// identity returns what tells texts apart: the fields in their order, without what separates the parts of a date, and the characters
-// of literals that could be a number's. Before the first field these only matter where they touch it and texts have any length.
+// identity returns what of a pattern tells texts apart: the fields in their order, with width and
+// alphabet, and those characters of literals that a number could have too. Other characters of
+// literals may change, and so may what separates the parts of a date.
+//
+// Of the literal before the first field only characters that touch the field count, and these only
+// if texts can have any length.
 func (p *pattern) identity() string {
 	text := ""
-	characters := p.alphabet.characters + digits // those of dates and check characters
+	characters := p.alphabet.characters + digits // digits are in dates and check characters
 	for i, part := range p.parts {
 		switch part {
 		case dateField:

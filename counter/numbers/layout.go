@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// elements are the elements of package time's layouts that a date may have, in the order in which they are tried.
+// elements are the elements of package time's layouts that a date may have, in the order in which
+// they are tried.
 var elements = []struct {
 	text  string
 	shows int
@@ -30,7 +31,9 @@ func parseLayout(layout string) (Period, error) {
 	for rest := layout; rest != ""; {
 		length, more := element(rest)
 		if length == 0 || shows&more != 0 {
-			return 0, fmt.Errorf("date %+q: at %+q: want 2006 or 06, 01, 02 or 002, each once, with - . / _ or spaces between", layout, rest)
+			return 0, fmt.Errorf("date %+q: at %+q: "+
+				"want 2006 or 06, 01, 02 or 002, each once, with - . / _ or spaces between",
+				layout, rest)
 		}
 		shows |= more
 		rest = rest[length:]
@@ -43,10 +46,13 @@ func parseLayout(layout string) (Period, error) {
 	case showsYear | showsMonth | showsDay, showsYear | showsDayOfYear:
 		return Day, nil
 	}
-	return 0, fmt.Errorf("date %+q: want a year (2006 or 06), a year and a month (01), or a year, a month and a day (02), or a year and its day (002)", layout)
+	return 0, fmt.Errorf("date %+q: want a year (2006 or 06), a year and a month (01), "+
+		"or a year, a month and a day (02), or a year and its day (002)",
+		layout)
 }
 
-// element returns the length of the first element or separator of a layout, and what it shows. The length is 0 if there is neither.
+// element returns the length of the element or separator that a layout begins with, and what that
+// shows. The length is 0 if the layout begins with neither.
 func element(layout string) (length, shows int) {
 	for _, e := range elements {
 		if strings.HasPrefix(layout, e.text) {

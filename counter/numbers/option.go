@@ -20,40 +20,45 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	period Period
 	zone   *time.Location
-	block  cipher.Block     // of encrypted numbers, or nil
+	block  cipher.Block     // encrypts the numbers, or nil
 	clock  func() time.Time // nil for the system's
 
-	config  counter.Config
-	counter []counter.Option
+	config  counter.Config   // of a Series' counter
+	counter []counter.Option // of a Series' handle
 }
 
-// WithPeriod makes numbers begin at 1 again with each p, instead of each time the date in the pattern changes. The text
-// must tell the period, by the field {period} or by its date: {date:20060102} with Year counts through the year, and
-// prints the day. Of a Week the date must show the day, of a Quarter and a FiscalYear the month.
+// WithPeriod makes numbers begin at 1 again with each p, instead of each time the date in the
+// pattern changes. Texts must tell the period, by the field {period} or by the date:
+// {date:20060102} with Year counts through the year, and prints the day. For a Week the date must
+// show the day, for a Quarter or a FiscalYear the month.
 func WithPeriod(p Period) Option {
 	return Option{func(s *settings) error {
 		if !p.valid() {
-			return fmt.Errorf("%w: %v: want Forever, Year, FiscalYear(time.April) or such, Quarter, Month, Week or Day", ErrInvalidOption, p)
+			return fmt.Errorf("%w: %v: "+
+				"want Forever, Year, FiscalYear(time.April) or such, Quarter, Month, Week or Day",
+				ErrInvalidOption, p)
 		}
 		s.period = p
 		return nil
 	}}
 }
 
-// WithLocation makes days begin at midnight in zone instead of UTC. It is not time.Local, which may be another one elsewhere.
+// WithLocation makes days begin at midnight in zone instead of UTC. The zone can't be time.Local,
+// which may be another one on another machine.
 func WithLocation(zone *time.Location) Option {
 	return Option{func(s *settings) error {
 		if zone == nil || zone.String() == time.Local.String() {
-			return fmt.Errorf("%w: location is nil or time.Local: want one of time.LoadLocation", ErrInvalidOption)
+			return fmt.Errorf("%w: location is nil or time.Local: want one of time.LoadLocation",
+				ErrInvalidOption)
 		}
 		s.zone = zone
 		return nil
 	}}
 }
 
-// Encrypted encrypts the numbers in texts, so that texts reveal neither how many numbers there are nor which comes
-// next. The key is derived from secret for this package alone; name and period are the tweak. The width of the number
-// must leave room for a million numbers: see package ff1.
+// Encrypted encrypts the numbers in texts, so that texts reveal neither how many numbers there are
+// nor which one comes next. The key is derived from secret for this package alone; name and period
+// are the tweak. The width of the number must leave room for a million numbers: see package ff1.
 func Encrypted(secret randflake.Secret) Option {
 	return Option{func(s *settings) error {
 		if secret.IsZero() {
@@ -72,8 +77,9 @@ func Encrypted(secret randflake.Secret) Option {
 	}}
 }
 
-// WithCounter makes a Series open its counter with options such as counter.WithRunLength, and create it with the start and
-// step of config: each period begins at the start. The end is what the width of the number has room for.
+// WithCounter makes a Series open its counter with options such as counter.WithRunLength, and
+// create the counter with the start and step of config. Each period begins at the start. The end is
+// the largest number that the width has room for.
 func WithCounter(config counter.Config, options ...counter.Option) Option {
 	return Option{func(s *settings) error {
 		s.config = config
@@ -82,8 +88,8 @@ func WithCounter(config counter.Config, options ...counter.Option) Option {
 	}}
 }
 
-// WithClock makes a Series ask clock for the time instead of the system, for tests and simulations. The clock must be
-// safe for concurrent use.
+// WithClock makes a Series ask clock for the time instead of the system, for tests and simulations.
+// The clock must be safe for concurrent use.
 func WithClock(clock func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if clock == nil {
@@ -94,14 +100,17 @@ func WithClock(clock func() time.Time) Option {
 	}}
 }
 
-// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If a counter
-// fails, the error wraps that of package counter or lease, for instance lease.ErrEnd if all numbers of a period are taken.
+// The errors of this package. Errors with more detail wrap one of these, so compare with
+// [errors.Is]. If a counter fails, the error wraps that of package counter or lease, for instance
+// lease.ErrEnd if all numbers of a period are taken.
 var (
+	// ErrInvalidPattern says that a pattern can't be used.
 	ErrInvalidPattern = errors.New("numbers: invalid pattern")
 
 	// ErrInvalidOption says that a name or an option can't be used.
 	ErrInvalidOption = alike.Error("numbers: invalid option", randflake.ErrInvalidOption)
 
-	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the given parts.
+	// ErrInvalidNumber says that a text is not a number of the format, or that no number has the
+	// given parts.
 	ErrInvalidNumber = errors.New("numbers: invalid number")
 )

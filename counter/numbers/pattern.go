@@ -12,24 +12,24 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern is the shape of the texts of a format. All parts have a fixed length, except a number without a width. So
-// each text can be split in only one way, whatever its literals are.
+// A pattern is the shape of the texts of a format. All parts have a fixed length, except a number
+// without a width. So each text can be split in only one way, whatever the literals are.
 type pattern struct {
 	parts []string // literals, and the fields named below
 	fixed int      // length of all parts but the number, in bytes
 
-	layout    string // of the date
-	dateShows Period // what the layout shows
+	layout    string // of the date, or ""
+	dateShows Period // the shortest period that the layout tells
 
-	periodName string // a period's name as an example of its length and hyphens, or "" if texts don't have it
+	periodName string // of some period, for the length and the hyphens of {period}, or ""
 
 	alphabet *alphabet // of the number
 	width    int       // of the number in characters, or 0 for as many as it needs
 
-	check *checkSystem
+	check *checkSystem // or nil
 }
 
-// The fields, as they stand among parts.
+// The fields, as they stand among the parts of a pattern.
 const (
 	dateField   = "{date}"
 	periodField = "{period}"
@@ -37,7 +37,7 @@ const (
 	checkField  = "{check}"
 )
 
-// parsePattern returns the pattern that a user wrote as text. setPeriod completes it.
+// parsePattern returns the pattern that a user wrote as text. setPeriod completes the pattern.
 func parsePattern(text string) (*pattern, error) {
 	p := &pattern{}
 	for rest := text; rest != ""; {
@@ -61,7 +61,9 @@ func parsePattern(text string) (*pattern, error) {
 		return nil, errors.New("want a field for the number, such as {n:6}")
 	}
 	if p.check != nil && !p.check.covers(p.alphabet) {
-		return nil, fmt.Errorf("{check:%s} has no value for all characters of the number: want an alphabet out of %s", p.check.name, p.check.characters)
+		return nil, fmt.Errorf("{check:%s} has no value for all characters of the number: "+
+			"want an alphabet out of %s",
+			p.check.name, p.check.characters)
 	}
 	return p, nil
 }
@@ -98,13 +100,15 @@ func (p *pattern) addField(field string) (err error) {
 	case "check":
 		err = p.setCheck(argument)
 	default:
-		err = errors.New("want {date:20060102}, {period}, {n:6} or {check:mod97-10}, with a layout, a width or a system of yours")
+		err = errors.New("want {date:20060102}, {period}, {n:6} or {check:mod97-10}, " +
+			"with a layout, a width or a system of yours")
 	}
 	p.parts = append(p.parts, "{"+name+"}")
 	return err
 }
 
-// setNumber parses the text after the first colon of {n:WIDTH} or {n:WIDTH:ALPHABET}. For {n}, argument is "".
+// setNumber parses what {n:WIDTH} or {n:WIDTH:ALPHABET} has after the first colon. For {n} that is
+// "".
 func (p *pattern) setNumber(argument string) error {
 	width, characters, _ := strings.Cut(argument, ":")
 	var err error
@@ -115,7 +119,9 @@ func (p *pattern) setNumber(argument string) error {
 	p.width, err = strconv.Atoi(width)
 	_, fits := p.alphabet.last(p.width)
 	if err != nil || p.width < 1 || !fits {
-		return fmt.Errorf("width %+q: want a number from 1 on, and no numbers beyond 2^63-1: at most 18 decimal digits", width)
+		return fmt.Errorf("width %+q: "+
+			"want a number from 1 on, and no numbers beyond 2^63-1: at most 18 decimal digits",
+			width)
 	}
 	return nil
 }
@@ -129,7 +135,8 @@ func (p *pattern) setCheck(name string) error {
 	return nil
 }
 
-// setPeriod completes the pattern by what {period} stands for. It returns an error unless texts tell the period.
+// setPeriod sets the period of the numbers. It returns an error unless texts tell the period, by
+// their date or by {period}.
 func (p *pattern) setPeriod(period Period) error {
 	named := slices.Contains(p.parts, periodField)
 	if named {
@@ -139,8 +146,11 @@ func (p *pattern) setPeriod(period Period) error {
 			return errors.New("{period}: want WithPeriod, which says what that is")
 		}
 	}
-	if period.shownBy() > p.dateShows && !(named && p.layout == "") {
-		return fmt.Errorf("its date shows less than the %v: want {date:20060102} or such, or {period} and no date", period)
+	namedAlone := named && p.layout == ""
+	if period.shownBy() > p.dateShows && !namedAlone {
+		return fmt.Errorf("its date shows less than the %v: "+
+			"want {date:20060102} or such, or {period} and no date",
+			period)
 	}
 	return nil
 }

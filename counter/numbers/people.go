@@ -2,14 +2,19 @@ package numbers
 
 import "strings"
 
-// People write a number with blanks or hyphens elsewhere or left out, in the other case, and with O for 0 and I or L for 1. asPrinted
-// brings the text of a person into the form that print makes, where it is without doubt.
+// People write a number with blanks or hyphens elsewhere or left out, in the other case, and with O
+// for 0 and I or L for 1. asPrinted brings such a text into the form that print makes, where there
+// is no doubt about it.
 
-// grouping separates what people write, and is a part of literals, dates and periods.
+// grouping has the characters that separate what people write. Literals, dates and periods have
+// them too.
 const grouping = " -./_"
 
-// asPrinted returns what a text is meant to be. Without a width only the grouping tells where the number begins, and a digit that was
-// mistyped as a hyphen would just be missing: such a text stays as it is, and so does one whose digits can be a hyphen.
+// asPrinted returns what a text is meant to be. It leaves the text as it is in two cases:
+//
+//   - The number has no width. Then only the grouping tells where the number begins, and a digit
+//     that was mistyped as a hyphen would just be missing.
+//   - The number's alphabet has characters of grouping.
 func (p *pattern) asPrinted(text string) string {
 	if p.width == 0 || strings.ContainsAny(p.alphabet.characters, grouping) {
 		return text
@@ -24,7 +29,9 @@ func (p *pattern) asPrinted(text string) string {
 		case numberField:
 			meant := p.alphabet.lookalike
 			if p.check != nil && p.check.characters != digits {
-				meant = upper // an O may have been exchanged with its neighbor, which the check characters find if it stays an O
+				// An O stays an O: if it was exchanged with its neighbor, the check characters find
+				// that.
+				meant = upper
 			}
 			r.take(strings.Repeat("0", p.width), meant)
 		case checkField:
@@ -43,11 +50,12 @@ func (p *pattern) asPrinted(text string) string {
 
 // A regrouping puts the grouping of a pattern into a text without any.
 type regrouping struct {
-	done []byte
-	rest string
+	done []byte // with the pattern's grouping
+	rest string // without grouping
 }
 
-// take moves as many characters from rest to done as a part has, each as what it was meant for, with the part's grouping between them.
+// take moves as many characters from rest to done as a part has, each as the character that it is
+// meant to be, and puts the part's grouping between them.
 func (r *regrouping) take(part string, meant func(c byte) byte) {
 	for _, c := range []byte(part) {
 		switch {
@@ -60,6 +68,7 @@ func (r *regrouping) take(part string, meant func(c byte) byte) {
 	}
 }
 
+// ungrouped is for strings.Map, to remove grouping.
 func ungrouped(r rune) rune {
 	if strings.ContainsRune(grouping, r) {
 		return -1
@@ -85,7 +94,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// lookalike returns the character of the alphabet that c stands for, or c if there is none.
+// lookalike returns the character of the alphabet that c is meant to be, or c if there is none.
 func (a *alphabet) lookalike(c byte) byte {
 	for _, same := range []byte{c, upper(c), lower(c)} {
 		if strings.IndexByte(a.characters, same) >= 0 {

@@ -16,12 +16,13 @@ const (
 	Month
 	Day
 	Quarter
-	Week // of ISO 8601: from Monday on, and the first one of a year has January 4
-	fiscalYears
+	Week // of ISO 8601: from Monday on, and the first week of a year has January 4
+
+	fiscalYears // plus a month: see FiscalYear
 )
 
-// FiscalYear is a year that begins with the first day of a month. It is named for the year in which it ends: from April
-// on, fy2027 begins on 2026-04-01.
+// FiscalYear is a year that begins with the first day of a month. It is named for the year in which
+// it ends: with April as the first month, fy2027 begins on 2026-04-01.
 func FiscalYear(first time.Month) Period { return fiscalYears + Period(first) }
 
 // first returns the month with which a fiscal year begins.
@@ -31,7 +32,8 @@ func (p Period) valid() bool {
 	return p >= Forever && p < fiscalYears || p.first() >= time.January && p.first() <= time.December
 }
 
-// shownBy returns what a date must show at least so that p is known.
+// shownBy returns what a date must show to tell p: Day, Month, Year, or Forever for nothing. These
+// four are in order: a date that shows the day shows month and year too.
 func (p Period) shownBy() Period {
 	switch {
 	case p <= Day:
@@ -42,7 +44,7 @@ func (p Period) shownBy() Period {
 	return Month
 }
 
-// keys are the layouts of the names of periods.
+// keys has the layouts for the names of the periods that package time can format.
 var keys = [...]string{Forever: "", Year: "2006", Month: "2006-01", Day: "2006-01-02"}
 
 // String returns a word such as "year" or "week", or "fiscal year from April on".
@@ -63,10 +65,13 @@ func ParsePeriod(text string) (Period, error) {
 			return p, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: period %.80q: want day, week, month, quarter, year, or fiscal year from April on, or such", ErrInvalidOption, text)
+	return 0, fmt.Errorf("%w: period %.80q: "+
+		"want day, week, month, quarter, year, or fiscal year from April on, or such",
+		ErrInvalidOption, text)
 }
 
-// At returns the period that contains t in a zone, as counters have it: the zero one for Forever.
+// At returns the period that contains t in a zone, as counters have it. For Forever that is the
+// zero lease.Period.
 func (p Period) At(t time.Time, zone *time.Location) lease.Period {
 	if p == Forever {
 		return lease.Period{}
@@ -102,7 +107,7 @@ func (p Period) yearsBeyond() int {
 	return 1
 }
 
-// parse returns a day of the period with this key.
+// parse returns a day of the period with this key, and whether there is such a period.
 func (p Period) parse(key string) (day time.Time, ok bool) {
 	var year, n int
 	switch {
@@ -145,8 +150,8 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 	return year, time.January, 1
 }
 
-// begin returns the time when the period that contains date begins in the zone: the first midnight, or where the clocks skip it,
-// the time of that change.
+// begin returns the time when the period that contains date begins in the zone: the first midnight
+// of its first day or, if the clocks skip that midnight, the moment of the change.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := p.firstDay(date)
 	midnight := dayOf(year, month, day)

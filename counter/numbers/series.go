@@ -14,8 +14,9 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// A Series makes the numbers of a [Format], from one counter. It is safe for concurrent use, and any number of Series in
-// any number of processes may make numbers of the same name. Uniqueness depends only on the counter; clocks only pick the period.
+// A Series makes the numbers of a [Format], from one counter. It is safe for concurrent use, and
+// any number of Series in any number of processes may make numbers of the same name. Uniqueness
+// depends only on the counter; clocks only pick the period.
 type Series struct {
 	*Format
 	counters *counter.Counters
@@ -24,8 +25,8 @@ type Series struct {
 	present atomic.Pointer[moment]
 	closed  atomic.Bool
 
-	turning chan struct{} // a mutex for turn, which a context can interrupt: it has room for one
-	failed  failure       // of turn, guarded by turning
+	turning chan struct{} // a mutex for turn, with room for one: a context can end the wait for it
+	failed  failure       // of the last beginPeriod that failed, guarded by turning
 }
 
 // A failure says why a period could not be begun in a second.
@@ -34,22 +35,31 @@ type failure struct {
 	err    error
 }
 
-// A moment is one second, with its date and its period. The date is looked up once for each second, so the code need
-// not compute when days begin and end, and the date always matches the period of the handle.
+// A moment is one second, with its date and with the handle on the counter in the date's period.
+// Each second looks its date up, so no timer at midnight is needed.
 type moment struct {
 	second      int64
 	date        date
 	counter     *counter.Counter
-	permutation *ff1.Cipher // or nil
+	permutation *ff1.Cipher // of the period, or nil if numbers are not encrypted
 }
 
-// Open returns the series of numbers called name, and takes the first run of the present period from the counter of that name, which it
-// creates if there is none. The counter keeps what must never change, as texts may repeat: the period with its zone, the start and
-// the step, the secret, and of the pattern the fields with their order, width and alphabet, and digits between them.
+// Open returns the series of numbers called name. It takes the first run of the present period from
+// the counter with that name, and creates the counter if there is none.
 //
-// The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if any of that is another one than when the counter
-// was created, lease.ErrCounter if data were lost since the period began, lease.ErrClock if a clock is wrong.
-func Open(ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option) (*Series, error) {
+// The counter keeps what must never change, as texts could repeat otherwise:
+//
+//   - the period with its zone,
+//   - the start and the step,
+//   - the secret,
+//   - of the pattern the fields with their order, width and alphabet, and the digits between them.
+//
+// The errors are those of [NewFormat] and counter.Counters.Open: lease.ErrMismatch if one of these
+// was different when the counter was created, lease.ErrCounter if data were lost since the period
+// began, lease.ErrClock if a clock is wrong.
+func Open(
+	ctx context.Context, counters *counter.Counters, name, pattern string, options ...Option,
+) (*Series, error) {
 	f, err := NewFormat(name, pattern, options...)
 	if err != nil {
 		return nil, err
@@ -58,7 +68,8 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
 	}
 	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.last {
-		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: want neither an end nor a check value, which %q gives it, and a start up to %d",
+		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: "+
+			"want neither an end nor a check value, which %q gives it, and a start up to %d",
 			ErrInvalidOption, c.Start, c.End, c.Check, f.patternText, f.last)
 	}
 	s := &Series{
@@ -69,7 +80,7 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	}
 	clock := f.settings.clock
 	if clock == nil {
-		clock = coarse.OfBubble()
+		clock = coarse.OfBubble() // nil outside of a bubble of testing/synctest
 	}
 	if clock != nil {
 		s.second = func() int64 { return clock().Unix() }
@@ -80,16 +91,18 @@ func Open(ctx context.Context, counters *counter.Counters, name, pattern string,
 	return s, nil
 }
 
-// Next returns the next number of the present period. Most calls take nanoseconds, as they read from memory. The first
-// call in a period waits for its first run, and some calls wait for the next run. If ctx ends first, the error wraps its
-// cause. After the last number of a period, errors wrap lease.ErrEnd until the next period begins.
+// Next returns the next number of the present period. Most calls take nanoseconds, as they read
+// from memory. The first call in a period waits for the period's first run, and some calls wait for
+// the next run. If ctx ends first, the error wraps the cause of that. After the last number of a
+// period, errors wrap lease.ErrEnd until the next period begins.
 //
-// Where another process is in the next period already, by a clock that is less than a minute ahead, or the service that has the
-// counter is still in the one before, Next waits for up to a minute.
+// Clocks may disagree when a period ends: another process is in the next period already, or the
+// service that has the counter is still in the one before. Then Next waits, for up to a minute.
 func (s *Series) Next(ctx context.Context) (Number, error) {
 	s.mustBeMade()
 	const pause, longest = 50 * time.Millisecond, time.Minute
-	for waited := time.Duration(0); ; {
+	waited := time.Duration(0) // in pauses
+	for {
 		m := s.present.Load()
 		now := s.second() // before the call, which may take until the period ends
 		number, err := s.next(ctx, m, now)
@@ -97,7 +110,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		case err == nil:
 			return number, nil
 		case errors.Is(err, counter.ErrClosed) && !s.closed.Load():
-			continue // the period ended during this call
+			continue // m is over: the next moment is present by now
 		case errors.Is(err, lease.ErrClock) && s.turnsAround(now) && waited < longest:
 			waited += pause
 		default:
@@ -111,7 +124,7 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 	}
 }
 
-// next returns the next number of the period of a second. m is the moment that was the present before.
+// next returns the next number of m's period, or of the present period if m is not of the second.
 func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, error) {
 	if m.second != second {
 		var err error
@@ -130,7 +143,7 @@ func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, err
 	return s.number(m.date, m.permutation, n)
 }
 
-// mustBeMade panics if nobody made s: each series has counters.
+// mustBeMade panics unless Open made s: each series has counters.
 func (s *Series) mustBeMade() {
 	if s == nil || s.counters == nil {
 		panic("numbers: no Series, or the zero one: make one with Open")
@@ -144,7 +157,8 @@ func (s *Series) turnsAround(second int64) bool {
 	return wrong == nil && err == nil && before.period != after.period
 }
 
-// turn returns the present moment, and begins its period if there was another one before.
+// turn makes a moment of the present second, stores it in present, and returns it. If the last
+// moment was in another period, turn begins the new one.
 func (s *Series) turn(ctx context.Context) (*moment, error) {
 	select {
 	case s.turning <- struct{}{}:
@@ -169,7 +183,7 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 		return nil, err
 	}
 	s.present.Store(m)
-	if s.closed.Load() {
+	if s.closed.Load() { // maybe Close did not see m
 		m.counter.Close()
 		return nil, counter.ErrClosed
 	}
@@ -179,7 +193,8 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 	return m, nil
 }
 
-// beginPeriod gives a moment what belongs to its period. In a second in which that failed it does not ask the store again.
+// beginPeriod sets the fields of a moment that belong to its period. After a failure it does not
+// ask the store again in the same second.
 func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 	if s.failed.err != nil && s.failed.second == m.second {
 		return s.failed.err
@@ -200,9 +215,10 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 	return err
 }
 
-// Close makes later calls fail with counter.ErrClosed. The numbers of the run that are left are lost.
+// Close makes later calls fail with counter.ErrClosed. The numbers that are left of the run are
+// lost.
 func (s *Series) Close() error {
 	s.mustBeMade()
-	s.closed.Store(true) // who begins a period meanwhile looks after that, and closes its counter
+	s.closed.Store(true) // first: a turn under way reads it last, and closes a counter that is new
 	return s.present.Load().counter.Close()
 }

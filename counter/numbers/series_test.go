@@ -457,6 +457,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Error("does not begin at 3 and go on at 8")
 		}
 	}
+	long := strings.Repeat("o", 57) // which a counter's name may have, at most
+	if _, err := Open(t.Context(), counters, long, dated, WithClock(w.now)); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestMustNotChange: what could make texts repeat if it changed is noticed, and what could not may change.

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// values are what the fields of a text stand for. If numbers are encrypted, n is the encrypted one.
+// values are what the fields of a text have.
 type values struct {
-	date   string // as the layout shows it
-	period string // its key, or "" if texts don't have it
-	n      uint64
+	date   string // in the layout of the pattern
+	period string // the key of the period, or "" if texts don't have it
+	n      uint64 // the number as it is shown, maybe encrypted
 }
 
 // print returns the text of v.
@@ -34,8 +34,8 @@ func (p *pattern) print(v values) string {
 	return string(b)
 }
 
-// read returns the values of a text, which must be exactly as print makes it. That the date and the period exist is for the caller to
-// check.
+// read returns the values of a text, which must be exactly as print makes it. The caller has to
+// check that date and period exist.
 func (p *pattern) read(text string) (v values, err error) {
 	width := p.width
 	if width == 0 {
@@ -61,7 +61,8 @@ func (p *pattern) read(text string) (v values, err error) {
 		case numberField:
 			n, bad := p.alphabet.parse(rest[:width])
 			if bad >= 0 {
-				return values{}, mismatch(at+bad, "a digit out of "+p.alphabet.characters+", and no number beyond 2^63-1")
+				want := "a digit out of " + p.alphabet.characters + ", and no number beyond 2^63-1"
+				return values{}, mismatch(at+bad, want)
 			}
 			if p.width == 0 && rest[0] == p.alphabet.characters[0] {
 				return values{}, mismatch(at, "no leading "+p.alphabet.characters[:1])
@@ -71,7 +72,8 @@ func (p *pattern) read(text string) (v values, err error) {
 		case checkField:
 			right := p.check.append([]byte(text[:at]))[at:]
 			if rest[:len(right)] != string(right) {
-				return values{}, mismatch(at, "another check character of "+p.check.name+": it was mistyped")
+				want := "another check character of " + p.check.name + ": it was mistyped"
+				return values{}, mismatch(at, want)
 			}
 			at += len(right)
 		default:
@@ -84,9 +86,10 @@ func (p *pattern) read(text string) (v values, err error) {
 	return v, nil
 }
 
-// mismatch says what was expected at a byte of a text.
+// mismatch returns an error that says what was expected at a byte of a text.
 func mismatch(at int, want string) error { return fmt.Errorf("at byte %d: want %s", at, want) }
 
+// wantLength returns how long texts are.
 func (p *pattern) wantLength() string {
 	if p.width == 0 {
 		return fmt.Sprintf("at least %d bytes", p.fixed+1)

@@ -1,4 +1,5 @@
-// Package queue has callers wait for what comes with time, first come, first served.
+// Package queue has callers wait in line for something that comes with time, such as the IDs of the
+// next second.
 package queue
 
 import (
@@ -15,28 +16,31 @@ import (
 // shortestPause keeps a queue from spinning when a clock does not move.
 const shortestPause = 100 * time.Microsecond
 
-// A Queue is a line of callers. All callers that can be served at a time are served in one go, by one goroutine, as it
-// takes longer to wake up one after the other than to serve them.
+// longestPause is the longest pause of a caller that waits alone, whom Serve does not reach.
+const longestPause = time.Second
+
+// A Queue is a line of callers, served in the order in which they came. One goroutine serves all
+// callers that can be served at the moment: to wake them up one after the other would take longer.
 type Queue struct {
 	name   string
-	bubble bool         // it was made in a testing/synctest bubble
-	length atomic.Int64 // of line, read without mu
+	bubble bool         // New was called in a bubble of testing/synctest
+	length atomic.Int64 // of line, to read without mu
 
 	mu     sync.Mutex
 	line   list.List   // of *caller, in the order in which they came
-	timer  *time.Timer // serves the line again
+	timer  *time.Timer // serves the line again, or nil
 	reason error       // why the first in line waits
 }
 
 // A caller waits in line.
 type caller struct {
 	try      func() (time.Duration, error)
+	served   chan struct{} // closed when err and panicked are those of the last try
 	err      error
-	panicked any           // what try panicked with, or nil
-	served   chan struct{} // closed when err is what try returned at last
+	panicked any // or nil
 }
 
-// result returns what try did at last, which may have been a panic in another goroutine.
+// result returns the error of the last try, or panics as it did, maybe in another goroutine.
 func (c *caller) result() error {
 	if c.panicked != nil {
 		panic(c.panicked)
@@ -44,7 +48,7 @@ func (c *caller) result() error {
 	return c.err
 }
 
-// New returns an empty queue. Its errors begin with name, that of a package.
+// New returns an empty queue. Its errors begin with name, the name of a package.
 func New(name string) *Queue { return &Queue{name: name, bubble: inBubble()} }
 
 func inBubble() bool { return coarse.InBubble(time.Now()) }
@@ -52,12 +56,14 @@ func inBubble() bool { return coarse.InBubble(time.Now()) }
 // Empty reports whether no caller waits.
 func (q *Queue) Empty() bool { return q.length.Load() == 0 }
 
-// Wait calls try until it returns a pause of 0, and returns its error. Before that try returns why it failed and how
-// long to wait before it may be of use to try again.
+// Wait calls try until try returns a pause of 0, and returns the error of that call, or nil. Until
+// then try returns why it failed and how long to pause before the next call. A call of Serve cuts
+// the pause short.
 //
-// Calls of try are one at a time, in any goroutine: the first one is at once when the line is empty, and otherwise when
-// all callers that came before are through. When ctx ends first, Wait leaves the line and returns an error that wraps
-// both the cause of that and the reason for the wait. A panic of try reaches the caller.
+// Calls of try are one at a time, in any goroutine. The first call is at once if the line is empty,
+// otherwise after all callers that came before were served. If ctx ends first, Wait returns an
+// error that wraps the cause of that and the reason for the wait. A panic of try reaches the caller
+// of Wait.
 func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err error)) error {
 	if q.elsewhere() {
 		return q.waitAlone(ctx, try)
@@ -72,11 +78,13 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 	}
 }
 
-// elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way round. Nothing
-// outside may touch the timers and channels of a bubble, so callers in it don't stand in line.
+// elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way
+// round. Nothing outside a bubble may touch its timers and channels, so callers who are elsewhere
+// don't stand in line.
 func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
 
-// waitAlone is Wait for a caller that is elsewhere.
+// waitAlone is Wait for a caller who is elsewhere. Serve does not reach this caller, who therefore
+// tries again at least each second.
 func (q *Queue) waitAlone(ctx context.Context, try func() (pause time.Duration, err error)) error {
 	for {
 		pause, err := q.tryAlone(try)
@@ -84,14 +92,14 @@ func (q *Queue) waitAlone(ctx context.Context, try func() (pause time.Duration, 
 			return err
 		}
 		select {
-		case <-time.After(max(pause, shortestPause)):
+		case <-time.After(min(max(pause, shortestPause), longestPause)):
 		case <-ctx.Done():
 			return q.stopped(ctx, err)
 		}
 	}
 }
 
-// tryAlone calls try while no other caller does.
+// tryAlone calls try while no other try is called.
 func (q *Queue) tryAlone(try func() (pause time.Duration, err error)) (time.Duration, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,14 +118,15 @@ func (q *Queue) join(c *caller) (element *list.Element) {
 	return element
 }
 
-// Serve has the callers in line try again at once, as something has changed.
+// Serve has the callers in line try again at once. Call it when what they wait for may have come.
 func (q *Queue) Serve() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.serve()
 }
 
-// serve serves the callers in line, in order, until one has to wait on. It is called with mu held.
+// serve serves the callers in line, in order, until one has to wait longer. It is called with mu
+// held.
 func (q *Queue) serve() {
 	for first := q.line.Front(); first != nil; first = q.line.Front() {
 		pause, err := q.try(first)
@@ -128,12 +137,13 @@ func (q *Queue) serve() {
 	}
 }
 
-// try has a caller try, who leaves the line unless it has to wait on. A panic is the caller's, whoever's
-// goroutine this is; an end of the goroutine counts as an error. It is called with mu held.
+// try calls the try of the first caller in line, who leaves the line unless that returns a pause. A
+// panic is kept for that caller, as this may be another one's goroutine. If try ends the goroutine,
+// that counts as an error. It is called with mu held.
 func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 	c := first.Value.(*caller)
 	ended := fmt.Errorf("%s: a function that the caller gave did not return", q.name)
-	err = ended
+	err = ended // stays if try panics or calls runtime.Goexit
 	defer func() {
 		if pause > 0 {
 			return
@@ -142,18 +152,20 @@ func (q *Queue) try(first *list.Element) (pause time.Duration, err error) {
 		c.err = err
 		q.remove(first)
 		close(c.served)
-		if err == ended && c.panicked == nil && q.line.Len() > 0 { // this goroutine serves no one else
+		goexit := err == ended && c.panicked == nil
+		if goexit && q.line.Len() > 0 { // this goroutine can't serve the others
 			q.schedule(shortestPause, err)
 		}
 	}()
 	return c.try()
 }
 
-// schedule has the line served after a pause, replacing an earlier timer. It is called with mu held.
+// schedule has the line served after a pause, replacing an earlier timer. It is called with mu
+// held.
 func (q *Queue) schedule(pause time.Duration, reason error) {
 	q.reason = reason
 	if q.elsewhere() {
-		return // the earlier timer serves
+		return // a line that is not empty has a timer
 	}
 	if q.timer != nil {
 		q.timer.Stop()
@@ -165,7 +177,8 @@ func (q *Queue) schedule(pause time.Duration, reason error) {
 	})
 }
 
-// leave takes a caller whose ctx has ended out of the line, unless it was served by then.
+// leave takes a caller whose ctx has ended out of the line. If the caller was served just before,
+// it returns the result.
 func (q *Queue) leave(ctx context.Context, element *list.Element) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -179,16 +192,17 @@ func (q *Queue) leave(ctx context.Context, element *list.Element) error {
 	return q.stopped(ctx, q.reason)
 }
 
-// stopped is the error of a caller whose ctx ended while it waited for a reason.
+// stopped returns the error of a caller whose ctx ended. reason is why the caller had to wait.
 func (q *Queue) stopped(ctx context.Context, reason error) error {
 	return fmt.Errorf("%s: stopped waiting: %w: %w", q.name, context.Cause(ctx), reason)
 }
 
+// remove takes a caller out of the line, and stops the timer if the line is empty then.
 func (q *Queue) remove(element *list.Element) {
 	q.line.Remove(element)
 	q.length.Add(-1)
 	if q.line.Len() == 0 && q.timer != nil {
 		q.timer.Stop()
-		q.timer = nil // it may be of a testing/synctest bubble, and nothing outside may stop those
+		q.timer = nil // a bubble's timer must not be stopped once more from outside
 	}
 }

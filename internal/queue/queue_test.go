@@ -205,6 +205,28 @@ func TestBubbleBeside(t *testing.T) {
 	}
 }
 
+// A caller whom Serve does not reach, as it waits in a bubble and the queue is outside, tries again each second.
+func TestAlone(t *testing.T) {
+	q := New("test")
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var come atomic.Bool
+		time.AfterFunc(time.Minute, func() {
+			come.Store(true)
+			q.Serve()
+		})
+		err := q.Wait(t.Context(), func() (time.Duration, error) {
+			if come.Load() {
+				return 0, nil
+			}
+			return time.Hour, errNone
+		})
+		if waited := time.Since(began); err != nil || waited > time.Minute+time.Second {
+			t.Errorf("served after %v: %v", waited, err)
+		}
+	})
+}
+
 // A function that does not return leaves nothing behind, neither a timer of a bubble, which nothing outside may stop.
 func TestLoneFunctionThatPanics(t *testing.T) {
 	q := New("test")

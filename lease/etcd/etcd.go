@@ -3,28 +3,40 @@
 //	e, err := etcd.Connect(ctx, "etcd://user:password@host1:2379,host2:2379/?prefix=/ids/")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
+// # URL
+//
 // The URL lists members of one cluster; etcds:// is for TLS. The parameters:
 //
 //	prefix         what the keys begin with, up to a slash at its end; /randflake/ by default
-//	ca             PEM file with the certificates that the servers' must be signed by, not the system's
+//	ca             PEM file of the authorities for the servers, in place of the system's
 //	cert, key      PEM files with the client's certificate and key
 //	dial-timeout   how long to wait for a connection; 5s by default
 //
-// An entry is a key, prefix and name; no other keys may begin with the prefix. A user needs to read
-// and write those alone. While etcd is out of reach a call waits until its context is done. The
-// process has the clock.
+// # Calls
+//
+// An entry is a key: the prefix and the entry's name. No other keys may begin with the prefix. A
+// user needs to read and write those keys alone. While etcd is out of reach a call waits until its
+// context is done. etcd has no clock of its own, so the clock of each process counts.
+//
+// # Settings
 //
 // Members older than release 3.5.5 are refused. Never run etcd with --unsafe-no-fsync, which no
 // client can find out. Let it compact (--auto-compaction-retention). When its space quota is used
 // up it refuses all changes, and forgets nothing. What one call expects and puts must fit in its
 // --max-request-bytes.
 //
-// Lineage is the cluster's id, by which a snapshot shows that was restored into a new cluster.
-// Position is etcd's revision. By that an older data directory shows, a snapshot restored with the
-// names, peer URLs and token that the cluster had, and a minority that went on by
-// --force-new-cluster, but only until other changes, or --bump-revision, have made up for the
-// revisions that were lost. So give a restored cluster another --initial-cluster-token, or report a
-// loss before any process uses the space.
+// # Lineage and position
+//
+// The lineage is the cluster's ID. It shows a snapshot that was restored into a new cluster. The
+// position is etcd's revision. It shows
+//
+//   - an older data directory,
+//   - a snapshot that was restored with the names, peer URLs and token that the cluster had,
+//   - a minority that went on by --force-new-cluster,
+//
+// but only until other changes, or --bump-revision, have made up for the revisions that were lost.
+// So give a restored cluster another --initial-cluster-token, or report a loss before any process
+// uses the space.
 package etcd
 
 import (
@@ -41,19 +53,21 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// An Engine holds entries in etcd. It implements [lease.Engine].
+// An Engine keeps entries in etcd. It implements [lease.Engine].
 type Engine struct {
-	client          *clientv3.Client
-	kv              clientv3.KV
-	prefix          string
-	own             bool // the client is closed with the engine
-	checked, closed atomic.Bool
+	client  *clientv3.Client
+	kv      clientv3.KV // of client, by sendOnce
+	prefix  string
+	own     bool        // Close closes the client
+	checked atomic.Bool // the members are not too old
+	closed  atomic.Bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a client, by its connections and not by its KV. Close leaves it open.
-// prefix is what the keys begin with, up to a slash at its end; "/randflake/" if empty.
+// New returns an engine on a client. It uses the client's connections, not its KV. The engine's
+// Close leaves the client open. prefix is what the keys begin with, up to a slash at its end;
+// "/randflake/" if empty.
 func New(client *clientv3.Client, prefix string) (*Engine, error) {
 	prefix, err := checkPrefix(prefix)
 	if err != nil {
@@ -63,7 +77,7 @@ func New(client *clientv3.Client, prefix string) (*Engine, error) {
 	return &Engine{client: client, kv: kv, prefix: prefix}, nil
 }
 
-// checkPrefix returns a prefix, or the default for none.
+// checkPrefix returns the prefix, or the default if it is empty.
 func checkPrefix(prefix string) (string, error) {
 	prefix = cmp.Or(prefix, "/randflake/")
 	if !strings.HasSuffix(prefix, "/") {
@@ -86,15 +100,15 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	return a, nil
 }
 
-// Swap implements [lease.Engine], with one transaction. etcd acknowledges it when a majority has it
-// on disk.
+// Swap implements [lease.Engine], with one transaction. etcd acknowledges a transaction when a
+// majority of the members has it on disk.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	var conditions []clientv3.Cmp
 	for _, want := range expect {
 		key := e.prefix + want.Name
-		condition := clientv3.Compare(clientv3.Value(key), "=", string(want.Value)) // false where there is no key
-		if want.Value == nil {
-			condition = clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+		condition := clientv3.Compare(clientv3.CreateRevision(key), "=", 0) // there is no such key
+		if want.Value != nil {
+			condition = clientv3.Compare(clientv3.Value(key), "=", string(want.Value))
 		}
 		conditions = append(conditions, condition)
 	}
@@ -115,8 +129,8 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	return a, nil
 }
 
-// gets begins with a get that finds nothing, on purpose: a member that lags behind may answer an
-// empty transaction by itself.
+// gets returns the gets for names, after one that finds nothing, on purpose: a member that lags
+// behind may answer an empty transaction by itself.
 func (e *Engine) gets(names []string) []clientv3.Op {
 	ops := []clientv3.Op{clientv3.OpGet(e.prefix, clientv3.WithCountOnly())}
 	for _, name := range names {
@@ -138,6 +152,7 @@ func found(resp *clientv3.TxnResponse, names []string) []lease.Entry {
 	return entries
 }
 
+// evidence returns an answer without entries.
 func evidence(resp *clientv3.TxnResponse) lease.Answer {
 	return lease.Answer{
 		Lineage:  fmt.Sprintf("%x", resp.Header.GetClusterId()),
@@ -145,6 +160,7 @@ func evidence(resp *clientv3.TxnResponse) lease.Answer {
 	}
 }
 
+// commit commits a transaction.
 func (e *Engine) commit(ctx context.Context, what string, txn clientv3.Txn) (*clientv3.TxnResponse, error) {
 	if err := e.usable(ctx); err != nil {
 		return nil, swap.Unmade(err)
@@ -162,21 +178,23 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 		return nil, err
 	}
 	first := e.prefix + max(prefix, after+"\x00")
-	end := clientv3.WithRange(e.prefix + prefix + "~") // all names are below ~
+	end := clientv3.WithRange(e.prefix + prefix + "~") // which is above all characters of names
 	resp, err := e.kv.Get(ctx, first, end, clientv3.WithLimit(int64(limit)))
 	if err != nil {
 		return nil, e.failed(ctx, "list", err)
 	}
 	var entries []lease.Entry
 	for _, kv := range resp.Kvs {
-		entries = append(entries, lease.Entry{Name: string(kv.Key[len(e.prefix):]), Value: notNil(kv.Value)})
+		name := string(kv.Key[len(e.prefix):])
+		entries = append(entries, lease.Entry{Name: name, Value: notNil(kv.Value)})
 	}
 	return entries, nil
 }
 
+// notNil returns a copy that is not nil, as nil means that there is no entry.
 func notNil(value []byte) []byte { return append([]byte{}, value...) }
 
-// Close implements [lease.Engine]. A client that New was given stays open.
+// Close implements [lease.Engine]. A client that was given to New stays open.
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.own {
 		return e.client.Close()
@@ -189,6 +207,7 @@ func (e *Engine) String() string {
 	return "etcd " + strings.Join(e.client.Endpoints(), ",") + " prefix " + e.prefix
 }
 
+// failed adds to an error what was tried, where, and that the context has ended.
 func (e *Engine) failed(ctx context.Context, what string, err error) error {
 	ended := swap.Ended(ctx)
 	if ended != nil && !errors.Is(err, ended) {

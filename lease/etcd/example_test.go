@@ -14,7 +14,8 @@ import (
 // A program keeps its leases in a cluster of three members.
 func Example() {
 	ctx := context.Background()
-	engine, err := etcd.Connect(ctx, "etcds://app:password@etcd1:2379,etcd2:2379,etcd3:2379/?prefix=/ids/&ca=/etc/etcd/ca.pem")
+	const url = "etcds://app:password@etcd1:2379,etcd2:2379,etcd3:2379/?prefix=/ids/&ca=/etc/etcd/ca.pem"
+	engine, err := etcd.Connect(ctx, url)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,13 +15,16 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// A sendOnce sends each transaction once. etcd's client repeats any request, also one that writes,
-// to which a server says by itself that it was cancelled or took too long, though it may have taken
-// effect; but not when the context is over by then.
+// A sendOnce sends each transaction once. etcd's client sends any request again, also one that
+// writes, if a server says that the request was cancelled or took too long, although it may have
+// taken effect. The client does not do that if the context is over by then. So sendOnce ends the
+// context.
 type sendOnce struct{ pb.KVClient }
 
 // Txn implements [pb.KVClient].
-func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
+func (s sendOnce) Txn(
+	ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption,
+) (*pb.TxnResponse, error) {
 	once, cancel := context.WithCancel(ctx)
 	defer cancel()
 	end := grpc.OnFinish(func(err error) {
@@ -30,7 +33,7 @@ func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallO
 			cancel()
 		}
 	})
-	var member peer.Peer // that the transaction was sent to
+	var member peer.Peer // the member that the transaction was sent to
 	resp, err := s.KVClient.Txn(once, in, append(slices.Clip(opts), end, grpc.Peer(&member))...)
 	if member.Addr == nil || refused(err) {
 		return resp, swap.Unmade(explained(ctx, err))
@@ -38,8 +41,9 @@ func (s sendOnce) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallO
 	return resp, explained(ctx, err)
 }
 
-// refused reports whether etcd says that it didn't carry out a transaction. When its space is used
-// up that isn't certain: the one that fills it is carried out, and refused.
+// refused reports whether an error says that etcd didn't carry out a transaction. The error that
+// the space is used up does not say so: the transaction that fills the space is carried out, and
+// gets it too.
 func refused(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated:
@@ -48,8 +52,8 @@ func refused(err error) bool {
 	return false
 }
 
-// explain is an interceptor for what a client asks beside transactions, whose contexts sendOnce
-// cancels.
+// explain is an interceptor that explains the errors of all requests but transactions: sendOnce
+// ends their contexts, and explains their errors itself.
 func explain(
 	ctx context.Context, method string, req, reply any,
 	cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
@@ -61,9 +65,9 @@ func explain(
 	return explained(ctx, err)
 }
 
-// explained returns the error of a call that waited for a connection as long as ctx lasted, with
-// the reason, of which the client would say nothing. A server may notice that ctx is over before
-// ctx does.
+// explained adds to the error of a request, if ctx is over, the reason why the request was not
+// answered before, such as a missing connection: the client itself does not say it. A server may
+// notice that ctx is over before ctx does.
 func explained(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded {
 		return err

@@ -12,8 +12,9 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// usable refuses, once, a cluster with a member that is too old. A member that does not answer soon
-// after another one did is passed over.
+// usable returns why no call can be made, or nil. The first time it asks all members for their
+// release, and refuses a cluster with one that is too old. It passes over members that have not
+// answered half a second after another one did.
 func (e *Engine) usable(ctx context.Context) error {
 	if e.closed.Load() {
 		return e.failed(ctx, "use", fs.ErrClosed)
@@ -50,7 +51,8 @@ func checkVersion(endpoint, version string) error {
 	var v [3]int
 	_, err := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2])
 	if err != nil || slices.Compare(v[:], []int{3, 5, 5}) < 0 {
-		return fmt.Errorf("%s: %w: its version is %q, want 3.5.5 or newer: older ones may lose what they acknowledged in a crash: upgrade it",
+		return fmt.Errorf("%s: %w: its version is %q, want 3.5.5 or newer: "+
+			"older ones may lose what they acknowledged in a crash: upgrade it",
 			endpoint, lease.ErrUnsafe, version)
 	}
 	return nil

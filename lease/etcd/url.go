@@ -19,11 +19,12 @@ import (
 	"github.com/randflake/randflake/lease/internal/storeurl"
 )
 
-// Connect returns an engine for a URL. ctx is for the password, which the cluster checks now.
+// Connect returns an engine for a URL. If the URL has a password, the cluster checks it now, within
+// ctx.
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	config, prefix, err := parse(url)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("etcd: URL: %w", err)
 	}
 	// The client lives on when ctx is done, but what it does before that must not.
 	life, end := context.WithCancel(context.Background())
@@ -31,7 +32,8 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 	config.Context = life
 	client, err := clientv3.New(config)
 	if err != nil {
-		return nil, fmt.Errorf("etcd: connect to %s: %w", strings.Join(config.Endpoints, ","), errors.Join(ctx.Err(), err))
+		err = errors.Join(ctx.Err(), err)
+		return nil, fmt.Errorf("etcd: connect to %s: %w", strings.Join(config.Endpoints, ","), err)
 	}
 	e, err := New(client, prefix)
 	if err != nil {
@@ -45,18 +47,21 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	return err
+	if err != nil {
+		return fmt.Errorf("etcd: URL: %w", err)
+	}
+	return nil
 }
 
-// parse takes etcd://user:password@host:port,host:port/?parameter=value apart. No error of it shows
-// what may be a part of the password, also not of one that is not encoded as it should be.
+// parse splits etcd://user:password@host:port,host:port/?parameter=value. No error shows what may
+// be a part of the password, even if that is not encoded as it should be.
 func parse(raw string) (c clientv3.Config, prefix string, err error) {
 	if err := storeurl.CheckURL(raw); err != nil {
 		return c, "", err
 	}
 	scheme, rest, _ := strings.Cut(raw, "://")
 	if scheme != "etcd" && scheme != "etcds" {
-		return c, "", errors.New("etcd: URL: want etcd://host:2379 or, with TLS, etcds://host:2379")
+		return c, "", errors.New("want etcd://host:2379 or, with TLS, etcds://host:2379")
 	}
 	// net/url knows no lists of hosts, so they are taken out first.
 	end := strings.IndexAny(rest+"/", "/?#")
@@ -65,34 +70,36 @@ func parse(raw string) (c clientv3.Config, prefix string, err error) {
 	path, parameters, _ := strings.Cut(rest[end:], "?")
 	query, err := url.ParseQuery(parameters)
 	if err != nil || path != "" && path != "/" {
-		return c, "", errors.New("etcd: URL: want nothing after the hosts but parameters, as in /?name=value&name=value: prefix says where the entries are")
+		return c, "", errors.New("want nothing after the hosts but parameters, " +
+			"as in /?name=value&name=value: prefix says where the entries are")
 	}
 	u, err := url.Parse("etcd://" + user + "hosts")
 	if err != nil {
-		return c, "", errors.New("etcd: URL: user and password: percent-encode what is special in them")
+		return c, "", errors.New("user and password: percent-encode what is special in them")
 	}
 	c, prefix, err = configure(query, scheme == "etcds")
 	if err != nil {
-		return c, "", fmt.Errorf("etcd: URL: %w", err)
+		return c, "", err
 	}
 	c.Username = u.User.Username()
 	c.Password, _ = u.User.Password()
 	if u.User != nil && (c.Username == "" || c.Password == "") {
-		return c, "", errors.New("etcd: URL: want a user and a password, or neither")
+		return c, "", errors.New("want a user and a password, or neither")
 	}
 	protocol := "http" + strings.TrimPrefix(scheme, "etcd")
 	for i, host := range strings.Split(hosts, ",") {
 		address, ok := withPort(host)
 		if !ok {
-			return c, "", fmt.Errorf("etcd: URL: host number %d: want host or host:port, several separated by commas", i+1)
+			return c, "", fmt.Errorf("host number %d: want host or host:port, several separated by commas",
+				i+1)
 		}
 		c.Endpoints = append(c.Endpoints, protocol+"://"+address)
 	}
 	return c, prefix, nil
 }
 
-// withPort returns a host with its port, which is 2379 if it has none.
-func withPort(host string) (string, bool) {
+// withPort returns a host with its port, which is 2379 by default, and whether it is a valid one.
+func withPort(host string) (address string, ok bool) {
 	u, err := url.Parse("etcd://" + host)
 	if err != nil || u.Hostname() == "" {
 		return "", false
@@ -101,8 +108,8 @@ func withPort(host string) (string, bool) {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "2379")), !bare
 }
 
-// configure goes by the parameters. The client is silent, and quick to notice a dead connection and
-// to try again.
+// configure returns the configuration by the parameters of a URL. The client logs nothing, and is
+// quick to notice a dead connection and to connect again.
 func configure(query url.Values, secure bool) (c clientv3.Config, prefix string, err error) {
 	prefix, err = checkPrefix(storeurl.Take(query, "prefix"))
 	if err != nil {

@@ -24,8 +24,10 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	secret := randflake.NewSecret()                                                              // once: randflake secret new
-	space, err := lease.Create(ctx, engine, lease.Config{New: true, Check: secret.CheckValue()}) // and then lease.Open
+	// A program has its secret from randflake secret new, and calls lease.Open for a space that is
+	// there.
+	secret := randflake.NewSecret()
+	space, err := lease.Create(ctx, engine, lease.Config{New: true, Check: secret.CheckValue()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,27 +4,46 @@
 //	engine, err := file.New("/var/lib/app/leases")
 //	space, err := lease.Open(ctx, engine, lease.Config{})
 //
+// # Files
+//
 // The directory has three files:
 //
-//	entries   "randflake 1 SHA-256", and in the next line {"Token":"4XK...","Position":42,"Entries":{"meta":...,"leases":...}}
-//	lineage   4XK..., a random token, made with the directory
-//	lock      empty
+//	entries   randflake 1 8c6f... (the SHA-256 of the second line)
+//	          {"Token":"4XK...","Position":42,"Entries":{"default/leases":...,"default/meta":...}}
+//	lineage   4XK... (a random token, made with the directory)
+//	lock      (empty)
 //
-// A swap replaces "entries" as a whole: that suits some thousand counters; take SQLite for more. It
-// holds the lock of "lock", writes the new file under another name, syncs it, renames it and syncs
-// the directory. A crash leaves the old file or the new one. Files that are damaged or of another
-// directory are refused; nothing is repaired or overwritten.
+// A swap holds the lock of "lock" and replaces "entries" as a whole: it writes the new file under
+// another name, syncs it, renames it and syncs the directory. So a crash leaves the old file or the
+// new one. To write all entries at each swap suits some thousand counters; for more take package
+// sqlite.
 //
-// Lineage is the token, the inode number of "lineage" and on Linux its time of birth, and the time
-// of birth of the directory, or its inode number where that is not known. It changes in a copy of
-// the directory, even one that shares files by hard links, and in one that was removed and
-// restored. Without inode numbers, as on Windows, it is the token alone. Position is the number of
-// swaps. What can't show: a snapshot of the whole disk, or older files that are put back while no
-// process has seen the newer ones. Then report the loss.
+// Files that are damaged or of another directory are refused. Nothing is repaired or overwritten.
+// Network file systems and FUSE are refused, as far as they can be told.
 //
-// Network file systems and FUSE are refused, as far as they can be told. New files are open to the
-// users whom the mode of the directory lets in, whatever the umask; they get its group, and when
-// root makes them its owner. Users who share a directory share its group: mode 2770, no sticky bit.
+// # Lineage and position
+//
+// The lineage is made of
+//
+//   - the token,
+//   - the inode number of the file "lineage", and on Linux that file's time of birth,
+//   - on Linux the directory's time of birth; elsewhere, or if it is not known, the directory's
+//     inode number.
+//
+// The lineage changes when the directory is copied, even if the copy shares files by hard links,
+// and when the directory is removed and restored. Where there are no inode numbers, as on Windows,
+// the lineage is the token alone. The position is the number of swaps.
+//
+// Two losses of data do not show: a snapshot of the whole disk that is brought back, and older
+// files that are put back while no process has seen the newer ones. Report these, with
+// [lease.Space.ReportLoss].
+//
+// # Users
+//
+// The directory that lease.Create makes is for one user. To share a directory, make it beforehand,
+// with a group that all its users are in, mode 2770, and no sticky bit. Whoever may use the
+// directory may use its new files, whatever the umask is: these get the directory's group, and if
+// root makes them also its owner.
 package file
 
 import (
@@ -48,11 +67,11 @@ import (
 type Engine struct {
 	dir    string
 	closed atomic.Bool
-	before func(step string) error // is called before each step of a swap; for tests
+	before func(step string) error // called before each step of a swap, for tests
 }
 
-// New returns an engine on dir, which Prepare makes for this user alone if there is none; its
-// parent must be there.
+// New returns an engine on dir. If there is no such directory, Prepare makes it with mode 0700, in
+// a parent that must exist.
 func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network) }
 
 // newEngine is New. network names the kind of network file system that a path is on, or "".
@@ -62,14 +81,16 @@ func newEngine(dir string, network func(path string) (kind string, err error)) (
 		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
 	}
 	kind, err := network(abs)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) { // abs will be made there
 		kind, err = network(filepath.Dir(abs))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("file: %w", err)
 	}
 	if kind != "" {
-		return nil, fmt.Errorf("file: %s: %w: the file system is %s, want a local one: what was synced may be lost there, and locks may not hold: take a local disk, or an engine with a server",
+		return nil, fmt.Errorf("file: %s: %w: the file system is %s, want a local one: "+
+			"what was synced may be lost there, and locks may not hold: "+
+			"take a local disk, or an engine with a server",
 			abs, lease.ErrUnsafe, kind)
 	}
 	return &Engine{dir: abs, before: func(string) error { return nil }}, nil
@@ -104,7 +125,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 		}
 	}
 	slices.Sort(names)
-	return s.answer(names[:min(limit, len(names))], "").Entries, nil
+	return s.entries(names[:min(limit, len(names))]), nil
 }
 
 // Swap implements [lease.Engine].
@@ -128,21 +149,21 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	s.Position++
 	err = e.replace(entriesName, s.encode())
 	if err != nil {
-		return lease.Answer{}, e.failed(err)
+		return lease.Answer{}, err // with ErrStore if nothing was changed
 	}
 	answer.Lineage, err = e.lineage(s.Token) // again: the directory may have been replaced meanwhile
 	if err != nil {
-		return lease.Answer{}, err
+		return lease.Answer{}, err // without ErrStore: the outcome is unknown
 	}
 	answer.Swapped = true
 	answer.Position = s.Position
 	return answer, nil
 }
 
-// Prepare implements [lease.Engine].
+// Prepare implements [lease.Engine]. The lineage is made last: where it is, all was made before.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.usable(ctx); err != nil {
-		return err
+		return e.failed(err)
 	}
 	if err := e.makeDir(); err != nil {
 		return e.failed(err)
@@ -153,26 +174,28 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	}
 	defer unlock()
 	_, err = os.Lstat(e.path(lineageName))
+	if err == nil {
+		return nil // if entries were lost since, Read says so
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return err // nil if it is there: it is made last. If entries were lost since, Read says so
+		return e.failed(err)
 	}
 	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
 	if err := e.replace(entriesName, first.encode()); err != nil {
-		return e.failed(err)
+		return err
 	}
-	if err := e.replace(lineageName, []byte(first.Token+"\n")); err != nil {
-		return e.failed(err)
-	}
-	return nil
+	return e.replace(lineageName, []byte(first.Token+"\n"))
 }
 
 // makeDir makes the directory and the file to lock, unless they are there.
 func (e *Engine) makeDir() error {
 	err := os.Mkdir(e.dir, 0o700)
-	if err == nil {
-		err = localfile.SyncDir(filepath.Dir(e.dir))
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	switch {
+	case err == nil:
+		if err := localfile.SyncDir(filepath.Dir(e.dir)); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
 	lock, err := os.OpenFile(e.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
@@ -191,18 +214,22 @@ func (e *Engine) Close() error {
 // String returns the directory.
 func (e *Engine) String() string { return e.dir }
 
+// usable returns why no call can be made, or nil.
 func (e *Engine) usable(ctx context.Context) error {
 	if e.closed.Load() {
-		return e.failed(fs.ErrClosed)
+		return fs.ErrClosed
 	}
 	return ctx.Err()
 }
 
 func (e *Engine) path(name string) string { return filepath.Join(e.dir, name) }
 
+// failed adds the directory to an error. The errors of load, lineage, lock and replace have it.
 func (e *Engine) failed(err error) error { return fmt.Errorf("file: %s: %w", e.dir, err) }
 
+// corrupt returns the error of a file that is damaged, or of another directory.
 func (e *Engine) corrupt(name, what string) error {
-	return fmt.Errorf("file: %s: %w: %s: nothing was changed: restore a whole backup into a new directory, no single files into this one, or create another space",
+	return fmt.Errorf("file: %s: %w: %s: nothing was changed: "+
+		"restore a whole backup into a new directory, no single files into this one, or create another space",
 		e.path(name), lease.ErrCorrupt, what)
 }

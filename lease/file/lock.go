@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// lock waits until no other process swaps. The lock of a process ends with it.
+// lock waits for the lock and takes it. If a process dies, the system ends its lock.
 func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	if err := e.usable(ctx); err != nil {
-		return nil, err
+		return nil, e.failed(err)
 	}
 	f, err := os.OpenFile(e.path(lockName), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,8 +33,8 @@ func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// wait locks f. It looks less and less often, so that a thousand processes leave the processors to
-// the one that has the lock.
+// wait locks f. It tries less and less often, so that a thousand processes that wait leave the
+// processors to the one that has the lock.
 func (e *Engine) wait(ctx context.Context, f *os.File) error {
 	if err := e.before("lock"); err != nil {
 		return err
@@ -55,5 +55,5 @@ func (e *Engine) wait(ctx context.Context, f *os.File) error {
 func sameFile(f *os.File, path string) bool {
 	own, _ := f.Stat()
 	there, _ := os.Stat(path)
-	return os.SameFile(own, there) // which is false where one of them failed
+	return os.SameFile(own, there) // false if one of them is nil
 }

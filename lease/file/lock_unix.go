@@ -18,8 +18,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// share opens f to the users who may use dir. It fails where dir's group has rights and can't be
-// given the file.
+// share opens f to the users who may use dir: it gives f dir's mode, group and, for root, owner. It
+// fails where f can't have dir's group although that has rights which others don't have.
 func share(f *os.File, dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -29,13 +29,18 @@ func share(f *os.File, dir string) error {
 	if err != nil {
 		return err
 	}
-	mode, want, got := info.Mode()&0o666, info.Sys().(*syscall.Stat_t), own.Sys().(*syscall.Stat_t)
-	owner := -1
+	mode := info.Mode() & 0o666
+	want := info.Sys().(*syscall.Stat_t)
+	got := own.Sys().(*syscall.Stat_t)
+
+	owner := -1 // stays as it is
 	if os.Geteuid() == 0 && got.Uid != want.Uid {
 		owner = int(want.Uid)
 	}
 	if owner >= 0 || got.Gid != want.Gid {
-		if err := f.Chown(owner, int(want.Gid)); err != nil && (owner >= 0 || mode>>3&7 != mode&7) {
+		groupMatters := mode>>3&7 != mode&7
+		err := f.Chown(owner, int(want.Gid))
+		if err != nil && (owner >= 0 || groupMatters) {
 			return err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// replace makes a file durable in the place of what is there, under the lock. Until it is renamed,
-// nothing is changed.
+// replace replaces a file durably. It is called with the lock held. An error wraps lease.ErrStore
+// if the new file could not be written, as nothing was changed then.
 func (e *Engine) replace(name string, content []byte) error {
 	next := e.path(name + ".next")
 	for _, step := range []struct {
@@ -30,7 +30,7 @@ func (e *Engine) replace(name string, content []byte) error {
 			err = swap.Unmade(err)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+			return e.failed(fmt.Errorf("%s: %w", step.name, err))
 		}
 	}
 	return nil

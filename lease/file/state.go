@@ -16,18 +16,18 @@ import (
 	"github.com/randflake/randflake/lease/internal/localfile"
 )
 
-// A state is what the file of entries has, as JSON, after a line with its SHA-256.
+// A state is the second line of the file of entries, in JSON. The first line has its SHA-256.
 type state struct {
-	Token    string // of the directory
+	Token    string // that of the directory
 	Position uint64
 	Entries  map[string][]byte
 }
 
-// load reads the entries, and then the lineage: if the directory is replaced meanwhile, that shows
-// too much, not too little.
+// load reads first the entries, then the lineage. If the directory is replaced in between, the
+// lineage is that of the new one: a loss may be seen that was none, but none is missed.
 func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) {
 	if err := e.usable(ctx); err != nil {
-		return s, "", err
+		return s, "", e.failed(err)
 	}
 	content, err := os.ReadFile(e.path(entriesName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,8 @@ func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) 
 	}
 	sum, body, _ := bytes.Cut(content, []byte("\n"))
 	if string(sum) != sumOf(body) {
-		return s, "", e.corrupt(entriesName, fmt.Sprintf("it begins with %.80q, want %q", sum, sumOf(body)))
+		what := fmt.Sprintf("it begins with %.80q, want %q", sum, sumOf(body))
+		return s, "", e.corrupt(entriesName, what)
 	}
 	err = json.Unmarshal(body, &s)
 	if err != nil || s.Entries == nil {
@@ -48,7 +49,7 @@ func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) 
 	return s, lineage, err
 }
 
-// missing says what it means that there are no entries.
+// missing returns what it means that there is no file of entries.
 func (e *Engine) missing() error {
 	_, err := os.Lstat(e.path(lineageName))
 	if err == nil {
@@ -59,7 +60,7 @@ func (e *Engine) missing() error {
 
 var errNoSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
 
-// lineage returns what tells this directory from copies of it. token is that of its entries.
+// lineage returns what tells this directory from copies of it. token is the one beside the entries.
 func (e *Engine) lineage(token string) (string, error) {
 	path := e.path(lineageName)
 	content, err := os.ReadFile(path)
@@ -70,7 +71,8 @@ func (e *Engine) lineage(token string) (string, error) {
 		return "", e.failed(err)
 	}
 	if string(content) != token+"\n" {
-		return "", e.corrupt(lineageName, fmt.Sprintf("it has %.60q, and the entries are of %q", content, token))
+		what := fmt.Sprintf("it has %.60q, and the entries are of %q", content, token)
+		return "", e.corrupt(lineageName, what)
 	}
 	file, err := localfile.Stat(path)
 	if err != nil {
@@ -80,22 +82,28 @@ func (e *Engine) lineage(token string) (string, error) {
 	if err != nil {
 		return "", e.failed(err)
 	}
-	// The directory's inode number comes second: overlay file systems number directories anew at
-	// each mount.
+	// The directory's inode number is the second choice, as overlay file systems number directories
+	// anew at each mount.
 	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil
 }
 
+// encode returns the content of the file of entries.
 func (s *state) encode() []byte {
 	body, _ := json.Marshal(s) // can't fail on such fields
 	return slices.Concat([]byte(sumOf(body)), []byte("\n"), body)
 }
 
+// sumOf returns the first line of the file of entries, whose second line is body.
 func sumOf(body []byte) string { return fmt.Sprintf("randflake 1 %x", sha256.Sum256(body)) }
 
 func (s *state) answer(names []string, lineage string) lease.Answer {
-	a := lease.Answer{Lineage: lineage, Position: s.Position}
+	return lease.Answer{Entries: s.entries(names), Lineage: lineage, Position: s.Position}
+}
+
+// entries returns the entries with these names, with the value nil where there is none.
+func (s *state) entries(names []string) (entries []lease.Entry) {
 	for _, name := range names {
-		a.Entries = append(a.Entries, lease.Entry{Name: name, Value: s.Entries[name]})
+		entries = append(entries, lease.Entry{Name: name, Value: s.Entries[name]})
 	}
-	return a
+	return entries
 }

@@ -26,14 +26,15 @@ import (
 
 // An access is how to reach the API server.
 type access struct {
-	server           string // URL
-	token, tokenFile string
-	client           *http.Client
+	server    string // URL
+	token     string // or ""
+	tokenFile string // with a token that changes, or ""
+	client    *http.Client
 }
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// findAccess finds the API server: the one of this pod, unless a kubeconfig file is named.
+// findAccess returns how to reach the API server of this pod, unless a kubeconfig file is named.
 func findAccess(kubeconfig string) (*access, error) {
 	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" && kubeconfig == "" {
 		return inPod(serviceAccount, host, os.Getenv("KUBERNETES_SERVICE_PORT"))
@@ -49,10 +50,12 @@ func findAccess(kubeconfig string) (*access, error) {
 	return byConfig(kubeconfig)
 }
 
+// inPod returns the access of a pod whose service account is mounted at dir.
 func inPod(dir, host, port string) (*access, error) {
 	authorities, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: does the pod mount its service account (automountServiceAccountToken)?", err)
+		return nil, fmt.Errorf("%w: does the pod mount its service account (automountServiceAccountToken)?",
+			err)
 	}
 	a := &access{
 		server:    "https://" + net.JoinHostPort(host, cmp.Or(port, "443")),
@@ -61,13 +64,13 @@ func inPod(dir, host, port string) (*access, error) {
 	return a, a.connect(authorities, nil, nil)
 }
 
-// A config has what is used of a kubeconfig file.
+// A config is the part of a kubeconfig file that is used.
 type config struct {
 	Current                   string `yaml:"current-context"`
 	Contexts, Clusters, Users []named
 }
 
-// A named has one of these.
+// A named is a context, a cluster or a user, with its name.
 type named struct {
 	Name    string
 	Context struct{ Cluster, User string }
@@ -88,7 +91,7 @@ type named struct {
 	}
 }
 
-// find returns the one of that name, or an empty one.
+// find returns the one with the name, or an empty one.
 func find(all []named, name string) named {
 	for _, n := range all {
 		if n.Name == name {
@@ -98,8 +101,8 @@ func find(all []named, name string) named {
 	return named{}
 }
 
-// byConfig returns the access of the current context in a file. No error has a part of the file's
-// secrets.
+// byConfig returns the access of the current context in a kubeconfig file. No error shows a part of
+// the file's secrets.
 func byConfig(name string) (*access, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
@@ -113,10 +116,14 @@ func byConfig(name string) (*access, error) {
 	cluster := find(c.Clusters, context.Cluster).Cluster
 	user := find(c.Users, context.User).User
 	if !isServer(cluster.Server) {
-		return nil, fmt.Errorf("%s: current-context %q: want one that has a cluster with a server, as https://HOST:PORT", name, c.Current)
+		return nil, fmt.Errorf("%s: current-context %q: "+
+			"want one that has a cluster with a server, as https://HOST:PORT",
+			name, c.Current)
 	}
 	if user.Exec != nil || user.Provider != nil {
-		return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: want a token or a client certificate", name, context.User)
+		return nil, fmt.Errorf("%s: user %s: a program fetches the credentials: "+
+			"want a token or a client certificate",
+			name, context.User)
 	}
 	ca, caErr := read(name, cluster.CA, cluster.CAData)
 	certificate, certErr := read(name, user.Certificate, user.CertData)
@@ -132,13 +139,14 @@ func byConfig(name string) (*access, error) {
 	return a, a.connect(ca, certificate, key)
 }
 
+// isServer reports whether text is the URL of a server, without a password.
 func isServer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == ""
 }
 
-// read returns data that are in base64, or else what is in a file beside the one with that name, if
-// any.
+// read returns what data has in base64. If data is empty, it returns what is in file, which the
+// file called name names, if any.
 func read(name, file, data string) ([]byte, error) {
 	if data != "" || file == "" {
 		return base64.StdEncoding.DecodeString(data)
@@ -146,7 +154,7 @@ func read(name, file, data string) ([]byte, error) {
 	return os.ReadFile(beside(name, file))
 }
 
-// beside returns the name of a file that another file names.
+// beside returns the path of file, which the file called name names.
 func beside(name, file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file
@@ -155,7 +163,7 @@ func beside(name, file string) string {
 }
 
 // connect makes the client. It uses HTTP/1.1, so that no two requests share a connection: a dead
-// one fails only its own.
+// connection fails only one request.
 func (a *access) connect(authorities, certificate, key []byte) error {
 	c := new(tls.Config)
 	if len(authorities) > 0 {
@@ -211,7 +219,8 @@ func (a *access) send(ctx context.Context, method, path string, body any) (*answ
 	return &answer{response.StatusCode, response.Status, response.Header, content}, nil
 }
 
-// request has the credentials of the moment: the system replaces tokens in files every hour.
+// request returns a request with the credentials of the moment: Kubernetes replaces the token in a
+// file every hour.
 func (a *access) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var content []byte
 	if body != nil {

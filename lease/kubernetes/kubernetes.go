@@ -3,21 +3,30 @@
 //	e, err := kubernetes.Connect(ctx, "kubernetes:namespace/name")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// In a pod it acts as the pod's service account, elsewhere as the current context of the kubeconfig
-// file that the parameter kubeconfig names, or KUBECONFIG, or ~/.kube/config. That user needs a
-// token or a client certificate: programs that fetch credentials are not run. It must be allowed to
-// get and update this one ConfigMap; Prepare also needs to create one.
+// # Access
 //
-// All entries are in the key "entries" of the ConfigMap, which a swap replaces as a whole if its
-// resourceVersion is the one that was read. A ConfigMap holds a mebibyte, so this suits a thousand
-// counters; when three quarters are full, no counter or space is added, so that leases go on. It
-// must not be made, or changed, by other tools. While the API server is busy (429), calls wait for
-// as long as Retry-After says.
+// In a pod the engine acts as the pod's service account. Elsewhere, or with the parameter
+// kubeconfig, it acts as the current context of a kubeconfig file: the one that the parameter
+// names, or KUBECONFIG, or ~/.kube/config. The user of that context needs a token or a client
+// certificate: programs that fetch credentials are not run. Account or user must be allowed to get
+// and update this one ConfigMap, and for Prepare to create it.
 //
-// Time is that of the Date header, to a second. Lineage is the UID of the ConfigMap and a random
-// token, which change when the ConfigMap is made again, by a restore too. Position is the number of
-// swaps, so a process that has seen newer data notices an older snapshot of etcd. Otherwise report
-// the loss.
+// # ConfigMap
+//
+// All entries are in the key "entries" of the ConfigMap. A swap replaces the ConfigMap as a whole
+// if its resourceVersion is the one that was read. Other tools must neither make nor change the
+// ConfigMap.
+//
+// A ConfigMap holds a mebibyte, so this suits a thousand counters. When three quarters are full, no
+// counter or space is added, so that leases go on. While the API server is busy (429), calls wait
+// for as long as Retry-After says.
+//
+// # Lineage and position
+//
+// The lineage is the UID of the ConfigMap and a random token. They change when the ConfigMap is
+// made again, by a restore too. The position is the number of swaps, so a process that has seen
+// newer data notices an older snapshot of etcd. If there is no such process, report the loss. The
+// time is that of the Date header, to a second.
 package kubernetes
 
 import (
@@ -52,7 +61,7 @@ func (e *Engine) Close() error {
 func Connect(_ context.Context, url string) (*Engine, error) {
 	namespace, name, kubeconfig, err := parse(url)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kubernetes: URL: %w", err)
 	}
 	a, err := findAccess(kubeconfig)
 	if err != nil {
@@ -65,31 +74,33 @@ func newEngine(a *access, namespace, name string) *Engine {
 	return &Engine{document.New(&configMap{a, namespace, name}, most), a.client}
 }
 
-const most = 3 << 18 // bytes of a ConfigMap's mebibyte
+const most = 3 << 18 // bytes: three quarters of a mebibyte
 
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	return err
+	if err != nil {
+		return fmt.Errorf("kubernetes: URL: %w", err)
+	}
+	return nil
 }
 
-// form allows names of any length, as counted repetitions would take a quarter of a megabyte.
+// form allows names of any length, and parse checks the length: counted repetitions would take a
+// quarter of a megabyte.
 var form = regexp.MustCompile(`^([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$`)
 
+// parse splits a URL.
 func parse(raw string) (namespace, name, kubeconfig string, err error) {
 	u, query, err := storeurl.ParseURL(raw)
 	if err != nil {
-		return "", "", "", fmt.Errorf("kubernetes: %w", err)
+		return "", "", "", err
 	}
 	parts := form.FindStringSubmatch(u.Opaque)
 	if u.Scheme != "kubernetes" || parts == nil || len(parts[1]) > 63 || len(parts[2]) > 253 {
-		return "", "", "", errors.New("kubernetes: URL: want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
+		return "", "", "", errors.New("want kubernetes:NAMESPACE/NAME, the name of a ConfigMap")
 	}
 	kubeconfig = storeurl.Take(query, "kubeconfig")
-	if err := storeurl.Done(query, "kubeconfig"); err != nil {
-		return "", "", "", fmt.Errorf("kubernetes: URL: %w", err)
-	}
-	return parts[1], parts[2], kubeconfig, nil
+	return parts[1], parts[2], kubeconfig, storeurl.Done(query, "kubeconfig")
 }
 
 // A configMap is the backend of an engine.
@@ -98,8 +109,8 @@ type configMap struct {
 	namespace, name string
 }
 
-// An object is what the API server reads and writes. The metadata, with the resourceVersion, go
-// back as they came.
+// An object is what the API server reads and writes. A put has the metadata as they came, with the
+// resourceVersion.
 type object struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -122,9 +133,11 @@ func (c *configMap) Get(ctx context.Context) (document.Document, error) {
 
 // Put implements [document.Backend].
 func (c *configMap) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
-	method, path := http.MethodPut, "/"+c.name
+	method := http.MethodPut
+	path := "/" + c.name
 	if version == "" {
-		method, path = http.MethodPost, ""
+		method = http.MethodPost
+		path = ""
 		version = fmt.Sprintf(`{"name":%q}`, c.name)
 	}
 	put := object{
@@ -141,13 +154,16 @@ func (c *configMap) Put(ctx context.Context, content []byte, version string) (do
 		return d, swap.Unmade(err)
 	}
 	if string(d.Content) != string(content) {
-		d.Version = "" // as another object's, or one that was not put
+		d.Version = "" // the answer is about another object, or one that was not put
 	}
 	return d, err
 }
 
-// call sends a request once, or again after the server said that it was too busy to look at it.
-func (c *configMap) call(ctx context.Context, method, path string, body any) (document.Document, int, error) {
+// call sends a request, and again as long as the server says that it is too busy to look at it.
+// code is the status of the answer, or 0 if there was none.
+func (c *configMap) call(
+	ctx context.Context, method, path string, body any,
+) (d document.Document, code int, err error) {
 	path = fmt.Sprintf("/api/v1/namespaces/%s/configmaps%s?fieldManager=randflake", c.namespace, path)
 	for {
 		a, err := c.access.send(ctx, method, path, body)
@@ -155,7 +171,7 @@ func (c *configMap) call(ctx context.Context, method, path string, body any) (do
 			return document.Document{}, 0, err
 		}
 		if a.code != http.StatusTooManyRequests {
-			d, err := a.document()
+			d, err = a.document()
 			return d, a.code, err
 		}
 		if err := wait(ctx, a.header.Get("Retry-After")); err != nil {
@@ -164,7 +180,7 @@ func (c *configMap) call(ctx context.Context, method, path string, body any) (do
 	}
 }
 
-// document returns what an answer has.
+// document returns the ConfigMap that an answer has.
 func (a *answer) document() (document.Document, error) {
 	var got object
 	err := json.Unmarshal(a.content, &got)
@@ -174,14 +190,14 @@ func (a *answer) document() (document.Document, error) {
 	var metadata struct{ UID, ResourceVersion string }
 	err = errors.Join(err, json.Unmarshal(got.Metadata, &metadata))
 	d := document.Document{Content: []byte(got.Data["entries"]), Lineage: metadata.UID}
-	if metadata.ResourceVersion != "" { // without one, the next request would put the content unconditionally
+	if metadata.ResourceVersion != "" { // without it a put would have no condition
 		d.Version = string(got.Metadata)
 	}
 	d.Date, _ = http.ParseTime(a.header.Get("Date"))
 	return d, err
 }
 
-// wait waits for a number of seconds, at least one.
+// wait waits for as many seconds as the text says, at least one.
 func wait(ctx context.Context, seconds string) error {
 	n, _ := strconv.ParseUint(seconds, 10, 16)
 	select {

@@ -18,12 +18,16 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// call makes a call, again where that is certain to have changed nothing, and examines a server
-// that was not yet.
-func (e *Engine) call(ctx context.Context, what, text string, args []any, names []string) (lease.Answer, error) {
+// call makes a transaction of the statements in text, and examines a server that it did not know.
+// It begins again after an error that passes.
+func (e *Engine) call(
+	ctx context.Context, what, text string, args []any, names []string,
+) (lease.Answer, error) {
 	text = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; " + text +
-		";\nSELECT name, value FROM @table WHERE NOT @randflake_ok AND name IN (''" + strings.Repeat(", ?", len(names)) +
-		");\n" + e.reportSQL() + ";\nCOMMIT"
+		";\nSELECT name, value FROM @table WHERE NOT @randflake_ok" +
+		" AND name IN (''" + strings.Repeat(", ?", len(names)) + ")" +
+		";\n" + e.reportSQL() +
+		";\nCOMMIT"
 	for _, name := range names {
 		args = append(args, name)
 	}
@@ -47,7 +51,8 @@ func (e *Engine) call(ctx context.Context, what, text string, args []any, names 
 	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(cmp.Or(ctx.Err(), fs.ErrClosed)))
 }
 
-// passes reports whether a call that was not answered may be made again.
+// passes reports whether a call that was not answered, with this error, may be made again: it
+// changed nothing, and another try can succeed.
 func passes(err error) bool {
 	deadlock := &mysql.MySQLError{Number: 1213}
 	lockTimeout := &mysql.MySQLError{Number: 1205}
@@ -55,8 +60,8 @@ func passes(err error) bool {
 	return errors.Is(err, deadlock) || errors.Is(err, lockTimeout) || errors.Is(err, notSent)
 }
 
-// refused marks the error of a call that was not answered if the server said it: before its first
-// answer nothing is committed.
+// refused marks the error of a call that was not answered, if the error is the server's. Nothing is
+// committed before the first answer.
 func refused(err error) error {
 	_, ok := errors.AsType[*mysql.MySQLError](err)
 	if ok {
@@ -65,9 +70,12 @@ func refused(err error) error {
 	return err
 }
 
-// send sends one request and takes its answers: entries, the report, and COMMIT's. Nothing is
-// committed before the first. No transaction stays open.
-func (e *Engine) send(ctx context.Context, text string, args []any, names []string) (a lease.Answer, answered bool, err error) {
+// send sends one request and takes its answers: entries, the report, and that of COMMIT. answered
+// says that the first one came; before it nothing is committed. After an error no transaction stays
+// open.
+func (e *Engine) send(
+	ctx context.Context, text string, args []any, names []string,
+) (a lease.Answer, answered bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return a, false, swap.Unmade(err)
@@ -128,7 +136,7 @@ func scan(rows *sql.Rows) (entries []lease.Entry, err error) {
 	return entries, cmp.Or(err, rows.Err())
 }
 
-// meanings are what errors of the server, by number, mean.
+// meanings has, for errors of the server by their numbers, what they mean or what to do.
 var meanings = map[uint16]error{
 	1044: fs.ErrPermission, // for the database
 	1142: fs.ErrPermission, // for the table
@@ -141,7 +149,7 @@ var meanings = map[uint16]error{
 	1064: errors.New("the driver needs multiStatements=true and interpolateParams=true"), // syntax error
 }
 
-// explain wraps an error with what was tried, and what it means.
+// explain adds to an error what was tried, where, and what the error means.
 func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	if err == nil {
 		return nil

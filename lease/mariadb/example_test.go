@@ -14,7 +14,8 @@ import (
 // A program keeps its leases in a table, by TLS.
 func Example() {
 	ctx := context.Background()
-	engine, err := mariadb.Connect(ctx, "mysql://app:password@db.example.com:3306/app?table=ids&ca=/etc/ssl/db.pem")
+	const url = "mysql://app:password@db.example.com:3306/app?table=ids&ca=/etc/ssl/db.pem"
+	engine, err := mariadb.Connect(ctx, url)
 	if err != nil {
 		log.Fatal(err)
 	}

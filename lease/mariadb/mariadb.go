@@ -4,30 +4,59 @@
 //	e, err := mariadb.Connect(ctx, "mysql://app:password@db.example.com:3306/app?tls=true")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// The URL takes table=NAME, "randflake_entries" without, pages=atomic, ca=FILE, cert=FILE and
-// key=FILE for TLS, and what the driver knows, as timeout=5s, in which a connection must be ready;
-// it is 10s by default. The database must be there; lease.Create makes the table. The user needs
-// SELECT, INSERT and UPDATE on it, and CREATE to make it; the server, max_allowed_packet=16M. Each
-// call is one transaction and one round trip, made again when the server gave it up for a deadlock
-// or a lock it waited for too long. Refused are a read-only server, a table that is not InnoDB's,
-// innodb_flush_log_at_trx_commit other than 1, sync_binlog other than 1 where there is a binary
-// log, and innodb_doublewrite=OFF unless pages=atomic says that storage never leaves a page half
-// written; when first seen, also Galera and group replication, whose locks hold on one node only, a
-// disabled redo log, and a running replica where MariaDB tells.
+// # URL
 //
-// The lineage is made of server_id, MySQL's server_uuid, the second in which the table was made or
-// last altered, and the transactions that the server took over as a replica: gtid_slave_pos, or in
-// MySQL what is not its own in gtid_executed, nor tagged. So it changes when a dump is restored, a
-// replica is promoted, and when the old primary comes back as a replica and is promoted in turn; in
-// MySQL the last shows only with gtid_mode=ON. MariaDB also shows that the table's files were
-// copied. A promotion is always a loss: no setting shows that it keeps everything, as
-// semi-synchronous replication goes on without an acknowledgement after its timeout, and nothing
-// that a replica shares with its primary tells it from a restored copy.
+// The URL takes the parameters that the driver knows. A connection must be ready within timeout,
+// 10s by default. This package adds these:
 //
-// The position is the number of swaps, which is in the table. It is lower in any older copy, until
-// that took as many. Nothing else shows older rows put back into the same table, an older snapshot
-// of the volume, or in MySQL older files. Nothing shows a copy of the server that runs beside the
-// original, nor an old primary that goes on.
+//   - table=NAME is the table of entries, "randflake_entries" by default.
+//   - pages=atomic says that storage never leaves a page half written (see below).
+//   - ca=FILE, cert=FILE and key=FILE are for TLS.
+//
+// The database must be there; lease.Create makes the table. The user needs SELECT, INSERT and
+// UPDATE on the table, and CREATE to make it. The server needs max_allowed_packet=16M.
+//
+// # Calls
+//
+// Read and Swap are one transaction and one round trip each. They begin again if the server gave
+// the transaction up for a deadlock or a lock that it waited for too long; Swap also while another
+// process swaps. They refuse
+//
+//   - a server that is read-only,
+//   - a table that is not InnoDB's,
+//   - innodb_flush_log_at_trx_commit other than 1,
+//   - sync_binlog other than 1, where there is a binary log,
+//   - innodb_doublewrite=OFF, unless pages=atomic is given.
+//
+// When an engine first sees a server, it also refuses Galera and group replication, whose locks
+// hold on one node only, a disabled redo log, and, where MariaDB tells, a running replica.
+//
+// # Lineage and position
+//
+// The lineage is made of
+//
+//   - server_id, and MySQL's server_uuid,
+//   - the second in which the table was made or last altered,
+//   - the transactions that the server took over as a replica: gtid_slave_pos, or in MySQL what is
+//     not its own in gtid_executed, nor tagged.
+//
+// So it changes when a dump is restored, a replica is promoted, and when the old primary comes back
+// as a replica and is promoted in turn; in MySQL the last shows only with gtid_mode=ON. MariaDB
+// also shows that the table's files were copied.
+//
+// A promotion is always a loss: no setting shows that it keeps everything. Semi-synchronous
+// replication goes on without an acknowledgement after its timeout, and nothing that a replica
+// shares with its primary tells it from a restored copy.
+//
+// The position counts swaps, in the table. It is lower in any older copy, until there were as many
+// swaps again. Only the position shows
+//
+//   - older rows that are put back into the same table,
+//   - an older snapshot of the volume,
+//   - in MySQL older files.
+//
+// What does not show at all: a copy of the server that runs beside the original, and an old primary
+// that goes on.
 package mariadb
 
 import (
@@ -50,22 +79,25 @@ type Engine struct {
 	db       *sql.DB
 	ownsDB   bool
 	config   Config
-	where    string // the database, for messages
+	where    string // which database, for messages
 	closed   atomic.Bool
-	examined atomic.Pointer[string] // the lineage of the server that was examined last
+	examined atomic.Pointer[string] // the lineage of the server that was last found to be safe
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
 // A Config says where in a database the entries are, and what is known of its server.
 type Config struct {
-	Table       string // "randflake_entries" if empty
-	AtomicPages bool   // storage never leaves a page half written, so innodb_doublewrite may be off. URL: pages=atomic
+	Table string // "randflake_entries" if empty. URL: table=NAME
+
+	// AtomicPages says that storage never leaves a page half written, so innodb_doublewrite may be
+	// off. URL: pages=atomic
+	AtomicPages bool
 }
 
-// New returns an engine on db, which its Close leaves open. Connections must have
-// multiStatements=true and interpolateParams=true, as the driver calls them, autocommit, and all
-// the same time_zone.
+// New returns an engine on db. The engine's Close leaves db open. Connections must have autocommit,
+// all the same time_zone, and what the driver calls multiStatements=true and
+// interpolateParams=true.
 func New(db *sql.DB, config Config) (*Engine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -74,23 +106,26 @@ func New(db *sql.DB, config Config) (*Engine, error) {
 	return &Engine{db: db, config: config, where: "MariaDB"}, nil
 }
 
-// complete returns c with what is set by default.
+// complete returns c with its defaults, or why it can't be used.
 func (c Config) complete() (Config, error) {
 	c.Table = cmp.Or(c.Table, "randflake_entries")
-	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString(c.Table) {
+	safe := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`) // needs no quotes in SQL
+	if !safe.MatchString(c.Table) {
 		return c, fmt.Errorf("table %q: want up to 64 letters, digits and _, not a digit first", c.Table)
 	}
 	return c, nil
 }
 
-// Read implements [lease.Engine].
+// Read implements [lease.Engine]. It sets @randflake_ok to 0, as a swap does that does not take
+// effect: then call selects the entries.
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
 	return e.call(ctx, "read", "START TRANSACTION READ ONLY; SET @randflake_ok = 0", nil, names)
 }
 
-// Swap implements [lease.Engine]. The entry without a name has the position. Its lock lets one swap
-// be made at a time, and what is read first after that is as of then. A swap doesn't wait for the
-// lock: what it expects would be old by then.
+// Swap implements [lease.Engine]. It first locks the entry without a name, which has the position.
+// So one swap is made at a time, and the transaction reads as of the moment after the lock. A swap
+// does not wait for the lock: what it expects would be old by then. @randflake_ok is whether the
+// swap has the lock and all is as expected.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	text := new(strings.Builder)
 	text.WriteString(`START TRANSACTION READ WRITE;
@@ -99,14 +134,18 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 		SET @randflake_ok = @randflake_ok IS NOT NULL`)
 	var args []any
 	for _, entry := range expect {
-		text.WriteString(" AND ? = (SELECT COUNT(*) FROM @table WHERE name = ? AND value = COALESCE(?, value))")
+		text.WriteString(`
+			AND ? = (SELECT COUNT(*) FROM @table WHERE name = ? AND value = COALESCE(?, value))`)
 		args = append(args, entry.Value != nil, entry.Name, entry.Value)
 	}
 	for _, entry := range put {
-		text.WriteString(";\nINSERT INTO @table SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok ON DUPLICATE KEY UPDATE value = ?")
+		text.WriteString(`;
+			INSERT INTO @table SELECT ?, ?, 0 FROM DUAL WHERE @randflake_ok
+			ON DUPLICATE KEY UPDATE value = ?`)
 		args = append(args, entry.Name, entry.Value, entry.Value)
 	}
-	text.WriteString(";\nUPDATE @table SET position = position + 1 WHERE name = '' AND @randflake_ok")
+	text.WriteString(`;
+		UPDATE @table SET position = position + 1 WHERE name = '' AND @randflake_ok`)
 	names := swap.Names(expect)
 	return swap.Retry(ctx, expect, func() (lease.Answer, error) {
 		return e.call(ctx, "swap", text.String(), args, names)
@@ -114,30 +153,36 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 }
 
 // List implements [lease.Engine].
-func (e *Engine) List(ctx context.Context, prefix, after string, limit int) (entries []lease.Entry, err error) {
+func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
 	if e.closed.Load() {
 		return nil, e.explain(ctx, "list", fs.ErrClosed)
 	}
-	const text = "SELECT name, value FROM @table WHERE name > ? AND name BETWEEN ? AND ? ORDER BY name LIMIT ?"
-	rows, err := e.db.QueryContext(ctx, e.in(text), after, prefix, prefix+"~", limit) // all names are below ~
+	const text = `SELECT name, value FROM @table
+		WHERE name > ? AND name BETWEEN ? AND ? ORDER BY name LIMIT ?`
+	last := prefix + "~" // which is above all characters of names
+	rows, err := e.db.QueryContext(ctx, e.in(text), after, prefix, last, limit)
 	if err != nil {
 		return nil, e.explain(ctx, "list", err)
 	}
 	defer rows.Close()
-	entries, err = scan(rows)
+	entries, err := scan(rows)
 	return entries, e.explain(ctx, "list", err)
 }
 
-// Prepare implements [lease.Engine]. A new table is used from the next second on, as the lineage
-// goes by seconds.
+// Prepare implements [lease.Engine]. It returns in the second after the one in which the table was
+// made: the lineage has that second, and would not tell the table from one that replaced it at
+// once.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return err
 	}
 	_, err = e.db.ExecContext(ctx, e.in(`
-		CREATE TABLE IF NOT EXISTS @table (name VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
-			value MEDIUMBLOB NOT NULL, position BIGINT UNSIGNED NOT NULL) ENGINE = InnoDB;
+		CREATE TABLE IF NOT EXISTS @table (
+			name VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+			value MEDIUMBLOB NOT NULL,
+			position BIGINT UNSIGNED NOT NULL
+		) ENGINE = InnoDB;
 		SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 		INSERT IGNORE INTO @table VALUES ('', '', 1);
 		DO SLEEP(1.01 - MICROSECOND(NOW(6)) / 1e6)`))
@@ -147,7 +192,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 // in puts the table's name into a statement.
 func (e *Engine) in(text string) string { return strings.ReplaceAll(text, "@table", e.config.Table) }
 
-// Close implements [lease.Engine]. A database that New was given stays open.
+// Close implements [lease.Engine]. A database that was given to New stays open.
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.ownsDB {
 		return e.db.Close()

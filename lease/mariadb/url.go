@@ -39,16 +39,21 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, _, err := parse(url)
-	return err
+	if err != nil {
+		return fmt.Errorf("mariadb: URL: %w", err)
+	}
+	return nil
 }
 
-// parse fails with errors that show nothing of a URL but its parameters.
+// parse splits a URL into the driver's configuration, the engine's, and where the database is.
+// Errors show nothing of a URL but its parameters.
 func parse(text string) (d *mysql.Config, config Config, where string, err error) {
 	u, query, err := storeurl.ParseURL(text)
 	if err != nil {
 		return nil, config, "", err
 	}
-	if u.Scheme != "mysql" && u.Scheme != "mariadb" || u.Hostname() == "" || len(u.Path) < 2 {
+	isURL := u.Scheme == "mysql" || u.Scheme == "mariadb"
+	if !isURL || u.Hostname() == "" || len(u.Path) < 2 {
 		return nil, config, "", errors.New("want mysql://USER:PASSWORD@HOST:3306/DATABASE")
 	}
 	config.Table = storeurl.Take(query, "table")
@@ -69,7 +74,8 @@ func parse(text string) (d *mysql.Config, config Config, where string, err error
 		return nil, config, "", err
 	}
 	for name := range d.Params { // the driver takes what it does not know for variables of the server
-		return nil, config, "", storeurl.Unknown(name, "table, pages, ca, cert, key, or one that the driver knows")
+		want := "table, pages, ca, cert, key, or one that the driver knows"
+		return nil, config, "", storeurl.Unknown(name, want)
 	}
 	d.User = u.User.Username()
 	d.Passwd, _ = u.User.Password()

@@ -12,7 +12,7 @@ import (
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
-// meanings are what the SQLSTATEs of errors mean, or what to do.
+// meanings has, for SQLSTATEs of errors, what they mean or what to do.
 var meanings = map[string]error{
 	// invalid_schema_name, undefined_table
 	"3F000": lease.ErrNoSpace,
@@ -28,7 +28,7 @@ var meanings = map[string]error{
 	"42501": fmt.Errorf("%w: DDL says which privileges a role needs", fs.ErrPermission),
 }
 
-// explain wraps an error with what was tried, and what it means.
+// explain adds to an error what was tried, where, and what the error means.
 func (e *Engine) explain(what string, err error) error {
 	if err == nil {
 		return nil
@@ -40,13 +40,13 @@ func (e *Engine) explain(what string, err error) error {
 	if ok && meanings[server.Code] != nil {
 		err = fmt.Errorf("%w: %w", meanings[server.Code], err)
 	} else if e.closed.Load() && !errors.Is(err, fs.ErrClosed) {
-		err = fmt.Errorf("%w: %w", fs.ErrClosed, err)
+		err = fmt.Errorf("%w: %w", fs.ErrClosed, err) // Close closed the pool during the call
 	}
 	return fmt.Errorf("postgres: %s: %s: %w", what, e, err)
 }
 
-// rolledBack reports whether the server says that it ended the transaction. After a commit a
-// connection can only end, by FATAL or, as a pooler says it, by an error of connections, class 08.
+// rolledBack reports whether an error of the server says that nothing was committed. Once the
+// server commits, only the connection can fail. That is FATAL, or of class 08 if a pooler says it.
 func rolledBack(e *pgconn.PgError) bool {
 	return e.SeverityUnlocalized == "ERROR" && !strings.HasPrefix(e.Code, "08")
 }

@@ -3,35 +3,56 @@
 //	e, err := postgres.Connect(ctx, "postgres://app:password@db.example.com/app?sslmode=verify-full")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
+// # URL
+//
 // The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and
 // pool_max_conns. A connection must be ready within connect_timeout, 10 seconds by default, for
-// each host. The URL takes schema=NAME, "randflake" without, and promotion=kept. The schema holds
-// one table, which lease.Create makes. Where no program may make any, a person runs what [DDL]
-// returns first; it also says which privileges a role needs.
+// each host. This package adds two parameters:
 //
-// Each call is one transaction and one round trip, on a connection that has not been idle for more
-// than a second; others are pinged first. It keeps no state in the session, so PgBouncer may stand
-// between, also in transaction mode. What Swap put is on disk when it returns, and on the standbys
-// that synchronous_standby_names wants, though role, database or server set synchronous_commit
-// lower. Each call refuses fsync=off, full_page_writes=off, an unlogged table, and a standby.
+//   - schema=NAME is the schema that holds the table of entries, "randflake" by default.
+//   - promotion=kept says that a promotion loses nothing (see below).
+//
+// lease.Create makes schema and table. Where programs may not, a person first runs what [DDL]
+// returns. That also says which privileges a role needs.
+//
+// # Calls
+//
+// Read is one transaction and one round trip. So is Swap, which begins again while another process
+// swaps. A connection that was idle for more than a second is pinged first. No state is
+// kept in the session, so PgBouncer may stand between, also in transaction mode.
+//
+// What Swap put is on disk when it returns, and on the standbys that synchronous_standby_names
+// wants, even if role, database or server set synchronous_commit lower. Read and Swap refuse a
+// standby, a server with fsync=off or full_page_writes=off, and an unlogged table.
+//
+// # Lineage and position
 //
 // The lineage is made of the cluster's system identifier, the OIDs of the database and the table,
-// and the timeline. So it changes when a dump was restored, the database copied, a standby
-// promoted, or the server recovered to some point. A plain restart, also after a crash, loses
-// nothing and changes nothing. The position is the number of swaps, which is in the table. It is
-// lower in an older copy of the files or the rows, until that took as many. Nothing else shows
-// those on the same timeline; and nothing shows pg_resetwal, a copy of the files that runs beside
-// the original, nor an old primary that goes on beside the one in its place.
+// and the timeline. So it changes when a dump is restored, the database is copied, a standby is
+// promoted, or the server is recovered to some point. A plain restart, also after a crash, loses
+// nothing and changes nothing.
+//
+// The position counts swaps, in the table. If an older copy of the files or the rows is put back on
+// the same timeline, only the position shows that, and only until there were as many swaps again.
+// What does not show at all:
+//
+//   - pg_resetwal,
+//   - a copy of the files that runs beside the original,
+//   - an old primary that goes on beside the one that took its place.
+//
+// # promotion=kept
 //
 // With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no
 // loss, not for counters either. By that you promise two things:
 //
 //   - A standby is promoted only if it has all that was acknowledged. So it is one that
-//     synchronous_standby_names makes the primary wait for, and of ANY 1 (a, b) the one that is ahead.
-//   - A recovery to some point, or an older copy of the files, is reported before a program uses the
-//     data. promotion=kept hides these as well.
+//     synchronous_standby_names makes the primary wait for, and of ANY 1 (a, b) the one that is
+//     ahead.
+//   - A recovery to some point, or an older copy of the files, is reported before a program uses
+//     the data. promotion=kept hides these as well.
 //
-// While synchronous_standby_names is empty, as it may be right after a failover, calls are refused.
+// While synchronous_standby_names is empty, as it may be right after a failover, Read and Swap
+// refuse.
 package postgres
 
 import (
@@ -39,6 +60,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -61,16 +83,16 @@ type Engine struct {
 type Config struct {
 	Schema string // "randflake" if empty. URL: schema=NAME
 
-	// PromotionKept says that a standby is only promoted if it has all that was acknowledged. URL:
-	// promotion=kept
+	// PromotionKept says that a standby is only promoted if it has all that was acknowledged.
+	// URL: promotion=kept
 	PromotionKept bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine in the database of pool. Its Close leaves pool open. Through PgBouncer the
-// pool's DefaultQueryExecMode must be QueryExecModeExec. Unlike an engine of Connect it does not
-// notice when somebody cancels a commit that waits for synchronous standbys.
+// New returns an engine in the database of pool. The engine's Close leaves pool open. Through
+// PgBouncer the pool's DefaultQueryExecMode must be QueryExecModeExec. An engine of New does not
+// notice when somebody cancels a commit that waits for synchronous standbys; one of Connect does.
 func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -79,48 +101,48 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	return &Engine{pool: pool, config: config, sql: newStatements(config)}, nil
 }
 
-// A result is what a statement returns: an answer, and what is wrong with the server.
+// A result is what read.sql or swap.sql returns.
 type result struct {
 	lease.Answer
-	objection string
-	values    [][]byte // of the entries
+	names     []string // of the entries that were asked for
+	values    [][]byte // in the same order, nil where there is no such entry
+	objection string   // what is wrong with the server, or ""
 }
 
-// columns say where the columns go, in the order of the last SELECT in swap.sql, and of read.sql.
-func (r *result) columns() []any {
-	return []any{&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values}
+// scan reads the columns, in the order in which both statements select them.
+func (r *result) scan(row pgx.Row) error {
+	return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
 }
 
 // Read implements [lease.Engine].
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
-	r := new(result)
+	r := &result{names: names}
+	notNil := append([]string{}, names...) // nil would be NULL
 	b := new(pgx.Batch)
-	b.Queue(e.sql.read, append([]string{}, names...)).QueryRow(func(row pgx.Row) error {
-		return row.Scan(r.columns()...)
-	})
-	return e.answer(ctx, "read", b, r, names)
+	b.Queue(e.sql.read, notNil).QueryRow(r.scan)
+	return e.answer(ctx, "read", b, r)
 }
 
 // Swap implements [lease.Engine].
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
-	position := lease.Entry{Value: []byte{}} // the row with the empty name, whose position counts swaps
-	putNames, putValues := split(append(put[:len(put):len(put)], position))
+	counting := lease.Entry{Value: []byte{}}  // the row with the empty name, whose position counts swaps
+	all := append(slices.Clip(put), counting) // a copy: the caller's array stays as it is
+	putNames, putValues := split(all)
 	return swap.Retry(ctx, expect, func() (lease.Answer, error) {
-		r := new(result)
+		r := &result{names: names}
 		b := new(pgx.Batch)
 		b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
 		b.Queue(e.sql.lock)
-		b.Queue(e.sql.swap, names, values, putNames, putValues).QueryRow(func(row pgx.Row) error {
-			return row.Scan(append(r.columns(), &r.Swapped)...)
-		})
+		b.Queue(e.sql.swap, names, values, putNames, putValues).QueryRow(r.scan)
 		b.Queue("COMMIT")
-		return e.answer(ctx, "swap", b, r, names)
+		return e.answer(ctx, "swap", b, r)
 	})
 }
 
-// answer sends statements, and returns the answer in r once they have taken effect.
-func (e *Engine) answer(ctx context.Context, what string, b *pgx.Batch, r *result, names []string) (lease.Answer, error) {
+// answer sends statements, of which one scans into r, and returns the answer once they have taken
+// effect.
+func (e *Engine) answer(ctx context.Context, what string, b *pgx.Batch, r *result) (lease.Answer, error) {
 	err := e.send(ctx, b)
 	if err == nil && r.objection != "" { // then nothing was put
 		err = swap.Unmade(fmt.Errorf("%w: %s", lease.ErrUnsafe, r.objection))
@@ -128,7 +150,7 @@ func (e *Engine) answer(ctx context.Context, what string, b *pgx.Batch, r *resul
 	if err != nil {
 		return lease.Answer{}, e.explain(what, err)
 	}
-	r.Entries = join(names, r.values)
+	r.Entries = join(r.names, r.values)
 	return r.Answer, nil
 }
 
@@ -147,10 +169,10 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return join(names, values), nil
 }
 
-// split returns lists that are not nil, which would be null.
-func split(entries []lease.Entry) ([]string, [][]byte) {
-	names := make([]string, len(entries))
-	values := make([][]byte, len(entries))
+// split splits entries into lists for SQL. They are never nil, which would be NULL.
+func split(entries []lease.Entry) (names []string, values [][]byte) {
+	names = make([]string, len(entries))
+	values = make([][]byte, len(entries))
 	for i, entry := range entries {
 		names[i] = entry.Name
 		values[i] = entry.Value
@@ -158,6 +180,7 @@ func split(entries []lease.Entry) ([]string, [][]byte) {
 	return names, values
 }
 
+// join is the reverse of split.
 func join(names []string, values [][]byte) (entries []lease.Entry) {
 	for i, name := range names {
 		entries = append(entries, lease.Entry{Name: name, Value: values[i]})
@@ -175,21 +198,21 @@ func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 		return swap.Unmade(err)
 	}
 	defer c.Release()
-	notes := c.Conn().PgConn().CustomData()
-	delete(notes, notReplicated)
+	data := c.Conn().PgConn().CustomData()
+	delete(data, notReplicated)
 	err = c.SendBatch(ctx, b).Close()
-	if warning, ok := notes[notReplicated]; ok && err == nil {
+	if warning, ok := data[notReplicated]; ok && err == nil {
 		return fmt.Errorf("outcome unknown: %s", warning)
 	}
 	return err
 }
 
-// notReplicated is where a connection keeps a warning that its statement committed without the
-// standbys.
+// notReplicated is the key in a connection's data under which OnNotice, set in url.go, leaves a
+// warning of the server: that the last commit did not wait for the standbys.
 const notReplicated = "randflake: not replicated"
 
-// Prepare implements [lease.Engine]. What is missing is made in one transaction, one process at a
-// time.
+// Prepare implements [lease.Engine]. It makes what is missing in one transaction, while no other
+// process does: its lock has the number 0 where that of swaps, in lock.sql, has the table's OID.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {
@@ -204,8 +227,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return e.explain("prepare", err)
 }
 
-// Close implements [lease.Engine]. It waits for calls that are under way. A pool that New was given
-// stays open.
+// Close implements [lease.Engine]. It waits for calls that are under way. A pool that was given to
+// New stays open.
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.ownsPool {
 		e.pool.Close()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// statements are those on one table.
+// statements has the SQL for one table.
 type statements struct {
 	read string
 	lock string
@@ -26,8 +26,8 @@ func newStatements(c Config) statements {
 	}
 }
 
-// evidenceSQL tells time and lineage, and objects to settings with which an acknowledged swap could
-// be forgotten.
+// evidenceSQL selects time and lineage, and an objection to settings with which the server could
+// forget an acknowledged swap.
 //
 //go:embed sql/evidence.sql
 var evidenceSQL string
@@ -35,31 +35,34 @@ var evidenceSQL string
 //go:embed sql/read.sql
 var readSQL string
 
-// lockSQL lets one swap be made at a time: it sees what all before it have put. The locks of rows
-// would not protect what is not there. A swap doesn't wait for the lock: what it expects would be
-// old by then. The settings last through the commit.
+// lockSQL tries to lock the table against other swaps, for this transaction. So a swap sees what
+// all swaps before it have put. Locks of rows would not do, as they don't protect an entry that is
+// not there. A swap does not wait for the lock: what it expects would be old by then. lockSQL also
+// sets synchronous_commit, through the commit.
 //
 //go:embed sql/lock.sql
 var lockSQL string
 
-// swapSQL compares and puts in one statement, which sees all as of one moment after the lock. The
+// swapSQL compares and puts. One statement sees all as of one moment, here after the lock. The
 // entry without a name, which each swap puts, has the position.
 //
 //go:embed sql/swap.sql
 var swapSQL string
 
-// listSQL goes by the order of bytes, in which all names are below ~.
+// listSQL selects names from the prefix up to the prefix followed by ~, a character beyond all that
+// names have.
 //
 //go:embed sql/list.sql
 var listSQL string
 
-// ddlSQL asks for the privilege to make a schema only where there is none. Pages have room, so that
-// new values touch no index.
+// ddlSQL makes the schema only if it is missing: otherwise a role needs no privilege to make one.
+// Pages are half empty at first, so that updates touch no index.
 //
 //go:embed sql/ddl.sql
 var ddlSQL string
 
-// fill puts the table's name into a statement, and what is known of the standbys.
+// fill puts into a statement the evidence, the table's name, and whether promotions keep
+// everything.
 func fill(sql string, c Config) string {
 	return strings.NewReplacer(
 		"@table", `"`+c.Schema+`".entries`,
@@ -67,8 +70,8 @@ func fill(sql string, c Config) string {
 	).Replace(strings.ReplaceAll(sql, "@evidence", evidenceSQL))
 }
 
-// DDL returns the statements that make a schema, "randflake" if empty, and its table, where no
-// program may do so. To run them again is safe.
+// DDL returns the statements that make a schema, "randflake" if empty, and its table, for a person
+// to run where no program may make them. To run them again is safe.
 func DDL(schema string) (string, error) {
 	c, err := Config{Schema: schema}.complete()
 	if err != nil {
@@ -77,11 +80,13 @@ func DDL(schema string) (string, error) {
 	return strings.ReplaceAll(ddlSQL, "@schema", `"`+c.Schema+`"`), nil
 }
 
-// complete returns c with what is set by default.
+// complete returns c with its defaults, or why it can't be used.
 func (c Config) complete() (Config, error) {
 	c.Schema = cmp.Or(c.Schema, "randflake")
-	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`).MatchString(c.Schema) { // needs no more than quotes in SQL
-		return c, fmt.Errorf("schema %q: want up to 63 letters, digits, _ and -, a letter or _ first", c.Schema)
+	safe := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`) // needs no more than quotes in SQL
+	if !safe.MatchString(c.Schema) {
+		return c, fmt.Errorf("schema %q: want up to 63 letters, digits, _ and -, a letter or _ first",
+			c.Schema)
 	}
 	return c, nil
 }

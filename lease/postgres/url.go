@@ -50,16 +50,21 @@ func SchemaOf(url string) (string, error) {
 	return config.Schema, nil
 }
 
-// parse splits a URL into what is the driver's and the schema. No error shows the password.
+// errURL says what a URL looks like.
+var errURL = errors.New(
+	"want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full&schema=randflake, " +
+		"with special characters encoded")
+
+// parse splits a URL into the driver's configuration and the engine's. No error shows the password.
 func parse(text string) (pool *pgxpool.Config, own Config, err error) {
-	wanted := errors.New("want postgres://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full&schema=randflake, with special characters encoded")
 	if err := storeurl.CheckURL(text); err != nil {
 		return nil, own, err
 	}
 	base, rawQuery, _ := strings.Cut(text, "?")
 	query, err := url.ParseQuery(strings.ReplaceAll(rawQuery, "+", "%2B")) // to libpq a plus is not a space
-	if err != nil || !strings.HasPrefix(base, "postgres://") && !strings.HasPrefix(base, "postgresql://") {
-		return nil, own, wanted
+	isURL := strings.HasPrefix(base, "postgres://") || strings.HasPrefix(base, "postgresql://")
+	if err != nil || !isURL {
+		return nil, own, errURL
 	}
 	own.Schema = storeurl.Take(query, "schema")
 	own.PromotionKept, err = storeurl.TakeWord(query, "promotion", "kept")
@@ -73,7 +78,8 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	pool, err = pgxpool.ParseConfig(base + "?" + strings.ReplaceAll(query.Encode(), "+", "%20"))
 	if err != nil {
 		reason := err.Error()
-		return nil, own, fmt.Errorf("%s: %w", reason[strings.LastIndex(reason, "`: ")+1:], wanted) // the URL is before that
+		reason = reason[strings.LastIndex(reason, "`: ")+1:] // the URL is before that
+		return nil, own, fmt.Errorf("%s: %w", reason, errURL)
 	}
 	c := pool.ConnConfig
 	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
@@ -83,7 +89,8 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 		}
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)
-	c.DefaultQueryExecMode = pgx.QueryExecModeExec // without prepared statements, which a pooler may have in another session
+	// This mode has no prepared statements, which a pooler may have in another session.
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec
 	// When somebody cancels a commit that waits for standbys, the server only warns.
 	c.OnNotice = func(c *pgconn.PgConn, n *pgconn.Notice) {
 		if n.Routine == "SyncRepWaitForLSN" {

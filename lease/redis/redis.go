@@ -3,25 +3,46 @@
 //	e, err := redis.Connect(ctx, "rediss://user:password@host:6379/0")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
+// # URL
+//
 // [Connect] takes redis://user:password@host:port/db, unix://user:password@/path or, for TLS,
-// rediss://, with the parameters of go-redis, those of [Config], and ca, cert and key, files that
-// turn TLS on.
+// rediss://. The parameters are those of go-redis, those of [Config], and ca, cert and key: files
+// that turn TLS on.
 //
-// Redis must be a primary with appendonly yes, appendfsync always, no-appendfsync-on-rewrite no and
-// maxmemory-policy noeviction, from its start: switched on later, appendonly isn't durable before a
-// rewrite has ended. Each call asks for these settings, in the same round trip. A user needs CONFIG
-// GET, EVAL, EVALSHA, INFO, TIME, PERSIST, HGET, HMGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and
-// WAIT on {randflake}:*, and CLUSTER in one.
+// # Settings
 //
-// The lineage is run_id and master_replid, in a cluster also the server's epoch. It changes with
-// each restart, promotion and failback, when a slot moves, with the first replica, and an hour
-// after the last one left unless repl-backlog-ttl is 0. The position counts swaps. It shows older
-// keys put into a running server, or older files with recovery=trusted, to a handle that saw newer
-// ones; one that is opened later can't know. recovery=trusted is true of one server whose disk
-// keeps what is synced, not with failovers. As Redis does not tell the first rewrite from others,
-// it is refused while any runs. A Swap waits until replicas=N have it in memory, and fails when
-// they don't say so in time. A primary that was replaced and doesn't know goes on by itself, unless
-// N and min-replicas-to-write are all replicas.
+// Redis must be a primary, and from its start have
+//
+//   - appendonly yes: switched on later, it isn't durable before a rewrite of the file has ended,
+//   - appendfsync always,
+//   - no-appendfsync-on-rewrite no,
+//   - maxmemory-policy noeviction.
+//
+// Each call asks for these settings, in the same round trip. A user needs CONFIG GET, EVAL,
+// EVALSHA, INFO, TIME, PERSIST, HGET, HMGET, HSET, HSETNX, HINCRBY, ZRANGE, ZADD and WAIT on
+// {randflake}:*, and CLUSTER in a cluster.
+//
+// # Replicas
+//
+// With replicas=N a Swap waits until N replicas have it in memory, and fails if they don't say so
+// in time. A primary that was replaced and doesn't know goes on by itself, unless N and
+// min-replicas-to-write are the number of all replicas.
+//
+// # Lineage and position
+//
+// The lineage is run_id and master_replid, and in a cluster also the server's epoch. It changes
+//
+//   - with each restart, promotion and failback,
+//   - when a slot of a cluster moves,
+//   - with the first replica, and an hour after the last one left, unless repl-backlog-ttl is 0.
+//
+// With recovery=trusted the lineage stays. That is right for one server whose disk keeps what is
+// synced, not with failovers. As Redis does not tell the first rewrite of its file from others,
+// recovery=trusted is refused while any rewrite runs.
+//
+// The position counts swaps. It shows older keys put into a running server, and with
+// recovery=trusted older files, to a handle that saw newer ones. A handle that is opened later
+// can't know.
 package redis
 
 import (
@@ -38,28 +59,41 @@ import (
 
 // An Engine keeps entries in Redis. It implements [lease.Engine].
 type Engine struct {
-	config  Config
-	keys    []string
-	client  redis.UniversalClient
-	where   string
-	primary func(context.Context) (*redis.Client, error) // of one server: a pipeline has one connection
-	own     bool                                         // the client is closed with the engine
-	closed  atomic.Bool
+	config Config
+	keys   []string // ENTRIES and NAMES of engine.lua
+	client redis.UniversalClient
+	where  string // which server or cluster, for messages
+
+	// primary returns the client of the one server that has the keys. Only a pipeline of such a
+	// client uses one connection.
+	primary func(context.Context) (*redis.Client, error)
+
+	own    bool // Close closes the client
+	closed atomic.Bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// A Config says where in Redis the entries are and how far Redis is trusted; the zero Config, as
-// little as can be.
+// A Config says where in Redis the entries are, and how far Redis is trusted. The zero Config
+// trusts it least.
 type Config struct {
-	Prefix        string // begins the names of the keys, put in braces; randflake if empty. URL: prefix=
-	Replicas      int    // how many must acknowledge a Swap. URL: replicas=
-	TrustSettings bool   // do without CONFIG GET. URL: settings=trusted
-	TrustRecovery bool   // what was acknowledged outlives a restart, so the lineage does too. URL: recovery=trusted
+	// Prefix, in braces, is what the names of the keys begin with; "randflake" if empty.
+	// URL: prefix=
+	Prefix string
+
+	// Replicas is how many replicas must acknowledge a Swap. URL: replicas=
+	Replicas int
+
+	// TrustSettings does without CONFIG GET. URL: settings=trusted
+	TrustSettings bool
+
+	// TrustRecovery says that what was acknowledged outlives a restart, so the lineage does too.
+	// URL: recovery=trusted
+	TrustRecovery bool
 }
 
-// New returns an engine on a client that stays the caller's: a *redis.Client, be it for one server
-// or by way of sentinels, or a *redis.ClusterClient.
+// New returns an engine on a client: a *redis.Client, be it for one server or by way of sentinels,
+// or a *redis.ClusterClient. The engine's Close leaves the client open.
 func New(client redis.UniversalClient, c Config) (*Engine, error) {
 	c.Prefix = "{" + cmp.Or(c.Prefix, "randflake") + "}" // a hash tag: the keys share a slot of a cluster
 	e := &Engine{
@@ -73,9 +107,12 @@ func New(client redis.UniversalClient, c Config) (*Engine, error) {
 		e.primary = func(context.Context) (*redis.Client, error) { return client, nil }
 	case *redis.ClusterClient:
 		e.where = strings.Join(client.Options().Addrs, ",")
-		e.primary = func(ctx context.Context) (*redis.Client, error) { return client.MasterForKey(ctx, e.keys[0]) }
+		e.primary = func(ctx context.Context) (*redis.Client, error) {
+			return client.MasterForKey(ctx, e.keys[0])
+		}
 	default:
-		return nil, fmt.Errorf("redis: client is a %T: want a *redis.Client or a *redis.ClusterClient", client)
+		return nil, fmt.Errorf("redis: client is a %T: want a *redis.Client or a *redis.ClusterClient",
+			client)
 	}
 	return e, nil
 }
@@ -107,7 +144,8 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	if after >= prefix {
 		first = "(" + after
 	}
-	a, err := e.call(ctx, "list", first, "("+prefix+"~", limit) // all names are below ~
+	last := "(" + prefix + "~" // which is above all characters of names
+	a, err := e.call(ctx, "list", first, last, limit)
 	return a.Entries, err
 }
 
@@ -117,7 +155,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return err
 }
 
-// Close implements [lease.Engine]. A client that New was given stays open.
+// Close implements [lease.Engine]. A client that was given to New stays open.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) || !e.own {
 		return nil

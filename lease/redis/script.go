@@ -21,7 +21,7 @@ var source string
 
 var hash = redis.NewScript(source).Hash()
 
-// call runs one operation of the script.
+// call runs one operation of the script, and adds to an error what was tried, and where.
 func (e *Engine) call(ctx context.Context, operation string, args ...any) (lease.Answer, error) {
 	a, err := e.await(ctx, operation, args)
 	if err != nil {
@@ -30,7 +30,7 @@ func (e *Engine) call(ctx context.Context, operation string, args ...any) (lease
 	return a, nil
 }
 
-// await returns when ctx is done: go-redis heeds deadlines and no more.
+// await is send, but returns as soon as ctx is done: of a context go-redis heeds only the deadline.
 func (e *Engine) await(ctx context.Context, operation string, args []any) (lease.Answer, error) {
 	if ctx.Err() != nil {
 		return lease.Answer{}, swap.Unmade(ctx.Err())
@@ -64,7 +64,8 @@ func (e *Engine) send(ctx context.Context, operation string, args []any) (lease.
 	args = slices.Concat(head, []any{operation, e.config.Replicas, e.config.TrustRecovery}, args)
 	array, err := e.exchange(ctx, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		args[0], args[1] = "eval", source
+		args[0] = "eval"
+		args[1] = source
 		array, err = e.exchange(ctx, args)
 	}
 	if err != nil {
@@ -83,9 +84,10 @@ type reply struct {
 	position        int64
 	swapped         int64 // 1 or 0
 	lineage         string
-	found           []any // names, each with its value, or nil if there is none
+	found           []any // names, each followed by its value, or by nil if there is none
 }
 
+// parseReply reads the array that the script returned.
 func parseReply(array []any) (r reply, err error) {
 	fields := []any{&r.seconds, &r.micros, &r.position, &r.swapped, &r.lineage, &r.found}
 	ok := len(array) == len(fields)
@@ -123,14 +125,15 @@ func (r *reply) answer() lease.Answer {
 	return a
 }
 
-// A once is a command that the client never sends twice: when the reply got lost, it may have been
-// carried out.
+// A once is a command that the client must not send again: if only the reply was lost, the command
+// took effect.
 type once struct{ *redis.Cmd }
 
-// NoRetry is for the client.
+// NoRetry is asked by the client.
 func (once) NoRetry() bool { return true }
 
-// exchange sends the script, then the question for the settings, and that for replicas that have it.
+// exchange sends the script, then the question for the settings, then the one for replicas that
+// have what the script did. It returns the reply of the script.
 func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	client, err := e.primary(ctx)
 	if err != nil {
@@ -157,12 +160,12 @@ func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	}
 	_, err = pipe.Exec(ctx)
 	if cluster, ok := e.client.(*redis.ClusterClient); ok && err != nil {
-		cluster.ReloadState(ctx) // soon: the keys may be elsewhere
+		cluster.ReloadState(ctx) // in the background: the keys may have moved to another server
 	}
 	if done.Err() == nil && settings.Err() != nil {
 		return nil, notAllowed(settings.Err())
 	}
-	if err != nil { // the first command's that failed, or there was no connection
+	if err != nil { // that of the first command that failed, or there was no connection
 		return nil, explained(err)
 	}
 	if !e.config.TrustSettings {
@@ -173,7 +176,8 @@ func (e *Engine) exchange(ctx context.Context, args []any) ([]any, error) {
 	}
 	n := int(copies.Val())
 	if n < e.config.Replicas {
-		return nil, fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: see to the replicas",
+		return nil, fmt.Errorf("outcome unknown: %d of %d replicas acknowledged within %v: "+
+			"see to the replicas",
 			n, e.config.Replicas, limit)
 	}
 	return done.Slice()
@@ -187,33 +191,40 @@ var required = []struct{ name, value, otherwise string }{
 	{"maxmemory-policy", "noeviction", "entries may be evicted"},
 }
 
-// notAllowed returns the error of the question for the settings with what to do, if Redis says it.
+// notAllowed adds what to do to an error of the question for the settings, if Redis itself refused
+// it.
 func notAllowed(err error) error {
 	_, ok := errors.AsType[redis.Error](err)
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("%w: CONFIG GET: %w: allow it, or give your word with settings=trusted that Redis is set up as documented",
+	return fmt.Errorf("%w: CONFIG GET: %w: "+
+		"allow it, or give your word with settings=trusted that Redis is set up as documented",
 		lease.ErrUnsafe, err)
 }
 
+// checkSettings returns what is wrong with the settings that Redis has, or nil.
 func checkSettings(got map[string]string) error {
 	for _, r := range required {
 		if got[r.name] != r.value {
-			return fmt.Errorf("%w: %s %q: want %s: else %s", lease.ErrUnsafe, r.name, got[r.name], r.value, r.otherwise)
+			return fmt.Errorf("%w: %s %q: want %s: else %s",
+				lease.ErrUnsafe, r.name, got[r.name], r.value, r.otherwise)
 		}
 	}
 	return nil
 }
 
-// refusals are errors of Redis and the script that say that nothing was changed, by how they begin,
-// with what they mean.
+var errRewrite = fmt.Errorf("%w: want none under recovery=trusted: wait until it has ended",
+	lease.ErrUnsafe)
+
+// refusals has, for errors of Redis and the script by how they begin, what they mean. All of them
+// say that nothing was changed.
 var refusals = map[string]error{
 	"NOSTORE":         lease.ErrNoSpace,
 	"WRONGTYPE":       fmt.Errorf("%w: nothing was changed: see what is there", lease.ErrCorrupt),
 	"CORRUPT":         fmt.Errorf("%w: nothing was changed", lease.ErrCorrupt),
 	"READONLY":        fmt.Errorf("%w: want the primary, role master", lease.ErrUnsafe),
-	"REWRITE":         fmt.Errorf("%w: want none under recovery=trusted: wait until it has ended", lease.ErrUnsafe),
+	"REWRITE":         errRewrite,
 	"Error compiling": fmt.Errorf("%w: want Redis 7.0 or newer, or Valkey", lease.ErrUnsafe),
 	"MOVED":           errors.New("nothing was changed: try again; a cluster needs New with a ClusterClient"),
 	"NOREPLICAS":      errors.New("nothing was changed: see to the replicas"),
@@ -222,7 +233,7 @@ var refusals = map[string]error{
 	"NOAUTH":          fs.ErrPermission,
 }
 
-// explained returns the error of a script with what it means.
+// explained adds to the error of a script what it means.
 func explained(err error) error {
 	for prefix, meaning := range refusals {
 		if redis.HasErrorPrefix(err, prefix) {

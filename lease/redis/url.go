@@ -30,10 +30,13 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, _, err := parse(url)
-	return err
+	if err != nil {
+		return fmt.Errorf("redis: URL: %w", err)
+	}
+	return nil
 }
 
-// parse returns what the engine and the client are to know. No error shows the password.
+// parse splits a URL into the engine's configuration and the client's. No error shows the password.
 func parse(raw string) (Config, *redis.Options, error) {
 	u, query, err := storeurl.ParseURL(raw)
 	if err != nil {
@@ -52,12 +55,12 @@ func parse(raw string) (Config, *redis.Options, error) {
 	if err != nil {
 		return c, nil, fmt.Errorf("want redis://, rediss:// or unix://: %w", err)
 	}
-	client.TLSConfig = cmp.Or(files, client.TLSConfig) // so they turn TLS on, also in redis://
+	client.TLSConfig = cmp.Or(files, client.TLSConfig) // files turn TLS on, also in redis://
 	client.ContextTimeoutEnabled = true
 	return c, client, nil
 }
 
-// takeConfig removes the engine's parameters.
+// takeConfig removes the engine's parameters from query, and returns what they say.
 func takeConfig(query url.Values) (c Config, err error) {
 	c.Prefix = storeurl.Take(query, "prefix")
 	if replicas := storeurl.Take(query, "replicas"); replicas != "" {

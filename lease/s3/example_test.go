@@ -11,7 +11,8 @@ import (
 	"github.com/randflake/randflake/lease/s3"
 )
 
-// A program keeps its leases in a bucket of MinIO, with the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+// A program keeps its leases in a bucket of MinIO, with the credentials in AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY.
 func Example() {
 	ctx := context.Background()
 	engine, err := s3.Connect(ctx, "s3://bucket/ids?endpoint=https://minio.example.com:9000")

@@ -4,27 +4,43 @@
 //	e, err := s3.Connect(ctx, "s3://bucket/prefix?region=eu-central-1")
 //	space, err := lease.Open(ctx, e, lease.Config{})
 //
-// The parameters of the URL are region, where the environment has none, and endpoint, the http or
-// https URL of a server that is not AWS. Credentials are found as every AWS SDK finds them: in the
-// environment, in the files of the user, by the role of a container or machine. They must allow
-// s3:GetObject and s3:PutObject on prefix/* and s3:ListBucket on the bucket, without which nobody
-// can tell a missing object from a forbidden one.
+// # URL
 //
-// All entries are in the object prefix/entries, which a swap replaces as a whole if its ETag is the
-// one that was read: that suits some thousand counters. At its first use an engine tries with the
-// object prefix/trial whether the server heeds conditions, and refuses one that does not. What it
-// can't find out: conditions that the server compares first, and then puts, with others in between,
-// and conditions that hold only on one of several sites, as with replication in both directions.
+// The parameters of the URL are
+//
+//   - region, where the environment has none,
+//   - endpoint, the http or https URL of a server that is not AWS.
+//
+// Credentials are found as every AWS SDK finds them: in the environment, in the files of the user,
+// by the role of a container or machine. They must allow s3:GetObject and s3:PutObject on prefix/*,
+// and s3:ListBucket on the bucket. Without the latter nobody can tell a missing object from a
+// forbidden one.
+//
+// # Objects
+//
+// All entries are in the object prefix/entries. A swap replaces that object as a whole if its ETag
+// is the one that was read. That suits some thousand counters.
+//
+// At its first use an engine tries with the object prefix/trial whether the server heeds
+// conditions, and refuses a server that does not. What the engine can't find out:
+//
+//   - a server that first compares, and then puts, with other puts in between,
+//   - conditions that hold only on one of several sites, as with replication in both directions.
+//
 // Take one bucket in one region, of a server whose conditional puts are atomic.
 //
-// Time is that of the Date header, to a second. Lineage is a random token in the object, which
-// changes when the object is at least 20 minutes younger than its content: when a backup or an
-// older version was copied to its place. Position is the number of swaps. A loss that no process
-// can notice has to be reported:
+// # Lineage and position
 //
-//   - a copy of content younger than that,
+// The lineage is a random token in the object. It also changes when the object is at least 20
+// minutes younger than its content: then a backup or an older version was copied to the object's
+// place. The position is the number of swaps. The time is that of the Date header, to a second.
+//
+// A loss that no process can notice has to be reported:
+//
+//   - a copy of content that is younger than 20 minutes,
 //   - a copy that keeps its date, as replicas do,
-//   - an older version that is back because newer ones were deleted, unless a process has seen a newer one.
+//   - an older version that is back because newer ones were deleted, unless a process has seen a
+//     newer one.
 package s3
 
 import (
@@ -56,8 +72,8 @@ import (
 // An Engine keeps entries in an object. It implements [lease.Engine].
 type Engine struct{ *document.Engine }
 
-// New returns an engine on a client, which stays the caller's. prefix is what the names of its
-// objects begin with, up to a slash; "randflake" if empty.
+// New returns an engine on a client, which stays the caller's. prefix is what the names of the
+// engine's objects begin with, up to a slash; "randflake" if empty.
 func New(client *s3.Client, bucket, prefix string) *Engine {
 	prefix = cmp.Or(strings.Trim(prefix, "/"), "randflake")
 	return &Engine{document.New(&object{client, bucket, prefix}, math.MaxInt)}
@@ -68,7 +84,7 @@ func New(client *s3.Client, bucket, prefix string) *Engine {
 func Connect(ctx context.Context, url string) (*Engine, error) {
 	p, err := parse(url)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("s3: URL: %w", err)
 	}
 	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.region))
 	if err != nil {
@@ -83,7 +99,8 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 			o.BaseEndpoint = &p.endpoint
 			o.UsePathStyle = true
 		}
-		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired // not every server knows the others
+		// Not every server knows the checksums that are optional.
+		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})
 	return New(client, p.bucket, p.prefix), nil
@@ -92,18 +109,23 @@ func Connect(ctx context.Context, url string) (*Engine, error) {
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
 func Check(url string) error {
 	_, err := parse(url)
-	return err
+	if err != nil {
+		return fmt.Errorf("s3: URL: %w", err)
+	}
+	return nil
 }
 
+// A place is what a URL says.
 type place struct {
 	bucket, prefix   string
 	region, endpoint string
 }
 
+// parse splits a URL. Errors show nothing of it but its parameters.
 func parse(raw string) (place, error) {
 	u, query, err := storeurl.ParseURL(raw)
 	if err != nil {
-		return place{}, fmt.Errorf("s3: %w", err)
+		return place{}, err
 	}
 	p := place{
 		bucket:   u.Host,
@@ -112,17 +134,16 @@ func parse(raw string) (place, error) {
 		endpoint: storeurl.Take(query, "endpoint"),
 	}
 	if u.Scheme != "s3" || p.bucket == "" || u.User != nil || u.Fragment != "" {
-		return p, errors.New("s3: URL: want s3://BUCKET/PREFIX?region=REGION; credentials come from the environment, as for every AWS SDK")
+		return p, errors.New("want s3://BUCKET/PREFIX?region=REGION; " +
+			"credentials come from the environment, as for every AWS SDK")
 	}
 	if p.endpoint != "" && !isServer(p.endpoint) {
-		return p, errors.New("s3: URL: endpoint: want http://HOST:PORT or https://HOST:PORT")
+		return p, errors.New("endpoint: want http://HOST:PORT or https://HOST:PORT")
 	}
-	if err := storeurl.Done(query, "region or endpoint"); err != nil {
-		return p, fmt.Errorf("s3: URL: %w", err)
-	}
-	return p, nil
+	return p, storeurl.Done(query, "region or endpoint")
 }
 
+// isServer reports whether endpoint is the URL of a server, without a password.
 func isServer(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -172,15 +193,18 @@ func (o *object) Put(ctx context.Context, content []byte, version string) (docum
 	return d, err
 }
 
-// cutOff reports whether not all of a request was sent: a server may close the connection when it
-// sees that the condition doesn't hold.
+// cutOff reports whether the end of a request could not be sent: a server may close the connection
+// as soon as it sees that the condition doesn't hold.
 func cutOff(err error) bool {
 	failed, ok := errors.AsType[*net.OpError](err)
 	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
-// put sends an object once: after an error the request may have taken effect, or still will.
-func (o *object) put(ctx context.Context, name string, content []byte, condition condition) (d document.Document, err error) {
+// put sends an object once, without the client's retries: after an error the request may have taken
+// effect, or may still do so.
+func (o *object) put(
+	ctx context.Context, name string, content []byte, condition condition,
+) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,
 		Key:         o.key(name),
@@ -197,25 +221,29 @@ func (o *object) put(ctx context.Context, name string, content []byte, condition
 	return d, nil
 }
 
-// A condition is that of a put.
+// A condition adds to a put under which condition it may succeed.
 type condition func(in *s3.PutObjectInput)
 
+// ifNone is the condition that there is no such object.
 func ifNone(in *s3.PutObjectInput) { in.IfNoneMatch = aws.String("*") }
 
+// ifMatch returns the condition that the object has an ETag.
 func ifMatch(etag string) condition {
 	return func(in *s3.PutObjectInput) { in.IfMatch = &etag }
 }
 
-// Check implements [document.Backend]. Of the three puts only the first may succeed, and it does if
+// Check implements [document.Backend]. Of its three puts only the first may succeed, and it does if
 // there is no object yet.
 func (o *object) Check(ctx context.Context) error {
 	other := ifMatch(`"00000000000000000000000000000000"`)
 	for i, condition := range []condition{ifNone, ifNone, other} {
 		_, err := o.put(ctx, "trial", []byte("{}"), condition)
 		switch {
-		case unchanged(err), err == nil && i == 0:
+		case unchanged(err), err == nil && i == 0: // as it should be
 		case err == nil || status(err) == http.StatusNotImplemented:
-			return fmt.Errorf("%w: the server put an object against If-None-Match or If-Match: take one that heeds them: %v", lease.ErrUnsafe, err)
+			return fmt.Errorf("%w: the server put an object against If-None-Match or If-Match: "+
+				"take one that heeds them: %v",
+				lease.ErrUnsafe, err)
 		default:
 			return err
 		}
@@ -225,7 +253,8 @@ func (o *object) Check(ctx context.Context) error {
 
 // String says where the object is.
 func (o *object) String() string {
-	return strings.TrimSpace(fmt.Sprintf("s3://%s/%s %s", o.bucket, o.prefix, aws.ToString(o.client.Options().BaseEndpoint)))
+	endpoint := aws.ToString(o.client.Options().BaseEndpoint)
+	return strings.TrimSpace(fmt.Sprintf("s3://%s/%s %s", o.bucket, o.prefix, endpoint))
 }
 
 // status returns the HTTP status of an error, or 0.
@@ -248,4 +277,5 @@ func unchanged(err error) bool {
 	return ok && said.ErrorCode() == "NoSuchKey"
 }
 
+// key returns the key of one of the engine's objects.
 func (o *object) key(name string) *string { return aws.String(o.prefix + "/" + name) }

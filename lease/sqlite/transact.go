@@ -23,8 +23,8 @@ import (
 
 // A mode is how a transaction begins.
 type mode struct {
-	access string // by which SQLite opens the file: rwc makes a missing file, rw does not
-	lock   string // immediate takes the lock of those who write, deferred does not
+	access string // how SQLite opens the file: rwc makes a missing file, rw does not
+	lock   string // what the transaction begins with: immediate takes the lock for writing, deferred does not
 }
 
 var (
@@ -33,15 +33,16 @@ var (
 	making   = mode{"rwc", "immediate"}
 )
 
-// statements are those of a transaction. They fill in the answer.
+// statements runs those of a transaction, and fills in the answer.
 type statements func(tx *sql.Tx, a *lease.Answer) error
 
-// transact makes a transaction. After SQLITE_BUSY it starts again: another connection had a lock
+// transact makes a transaction. After SQLITE_BUSY it begins again: another connection had a lock
 // for too long, and nothing was changed, not even by COMMIT.
 func (e *Engine) transact(ctx context.Context, what string, m mode, run statements) (lease.Answer, error) {
 	var err error
-	for pause := 2 * time.Millisecond; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
-		pause = min(pause*5/4, time.Second) // or many would have no time for work
+	pause := 2 * time.Millisecond
+	for ; !e.closed.Load() && ctx.Err() == nil; time.Sleep(rand.N(pause)) {
+		pause = min(pause*5/4, time.Second) // if many try at a short pause, they have no time for work
 		var a lease.Answer
 		a, err = e.try(ctx, m, run)
 		if err == nil {
@@ -57,8 +58,9 @@ func (e *Engine) transact(ctx context.Context, what string, m mode, run statemen
 	return lease.Answer{}, e.explain(ctx, what, swap.Unmade(err))
 }
 
-// try makes a transaction on a connection of its own. The file's identity comes last: if the file
-// is replaced meanwhile, that shows too much, not too little.
+// try makes a transaction on a connection of its own. It reads the file's identity last. If the
+// file is replaced before that, the lineage is that of the new one: a loss may be seen that was
+// none, but none is missed.
 func (e *Engine) try(ctx context.Context, m mode, run statements) (a lease.Answer, err error) {
 	file, err := localfile.Stat(e.path)
 	if err != nil && m.access == "rw" {
@@ -77,14 +79,15 @@ func (e *Engine) try(ctx context.Context, m mode, run statements) (a lease.Answe
 		return a, swap.Unmade(err)
 	}
 	defer tx.Rollback()
-	if m.lock == "immediate" { // it has the lock, and COMMIT waits for those who read
+	if m.lock == "immediate" { // tx has the lock, and COMMIT waits for transactions that read
 		_, err = tx.ExecContext(ctx, "PRAGMA busy_timeout = 1000")
 	}
 	if err == nil {
 		err = run(tx, &a)
 	}
 	if err == nil {
-		err = tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position").Scan(&a.Lineage, &a.Position)
+		row := tx.QueryRowContext(ctx, "SELECT token, position FROM randflake_position")
+		err = row.Scan(&a.Lineage, &a.Position)
 	}
 	if err != nil {
 		return a, swap.Unmade(err)
@@ -98,8 +101,8 @@ func (e *Engine) try(ctx context.Context, m mode, run statements) (a lease.Answe
 	return a, cmp.Or(err, failed)
 }
 
-// source is the name of the file for the driver. To wait for a lock in SQLite costs more than to
-// come back later, and heeds no context. fullfsync is for macOS.
+// source returns the file's name for the driver, with parameters. SQLite does not wait for locks:
+// that costs more than to begin again later, and heeds no context. fullfsync is for macOS.
 func (e *Engine) source(m mode) string {
 	query := url.Values{
 		"mode":    {m.access},
@@ -118,22 +121,28 @@ func (e *Engine) source(m mode) string {
 // checkFile refuses a file that others may open without its journal.
 func checkFile(file localfile.File) error {
 	if file.Links > 1 {
-		return fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: remove all but one", lease.ErrUnsafe, file.Links)
+		return fmt.Errorf("%w: the file has %d names, hard links, and each would have its own journal: "+
+			"remove all but one",
+			lease.ErrUnsafe, file.Links)
 	}
 	if file.Mounted {
-		return fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: mount its directory", lease.ErrUnsafe)
+		return fmt.Errorf("%w: the file is mounted alone, so that others do not see its journal: "+
+			"mount its directory",
+			lease.ErrUnsafe)
 	}
 	return nil
 }
 
-// meanings are what SQLite's errors mean to a store, or what to do.
+// meanings has, for SQLite's codes of errors, what they mean or what to do.
 var meanings = map[int]error{
 	sqlite3.SQLITE_CORRUPT:  lease.ErrCorrupt,
 	sqlite3.SQLITE_NOTADB:   lease.ErrCorrupt,
 	sqlite3.SQLITE_READONLY: fs.ErrPermission,
-	sqlite3.SQLITE_CANTOPEN: errors.New("want a file in a directory that is there, both writable for this user"),
+	sqlite3.SQLITE_CANTOPEN: errCantOpen,
 	sqlite3.SQLITE_FULL:     errors.New("make room on the disk"),
 }
+
+var errCantOpen = errors.New("want a file in a directory that is there, both writable for this user")
 
 // code returns SQLite's code for an error, without what extends it.
 func code(err error) int {
@@ -144,7 +153,7 @@ func code(err error) int {
 	return failed.Code() & 0xff
 }
 
-// explain wraps an error with what was tried, and what it means.
+// explain adds to an error what was tried, where, and what the error means.
 func (e *Engine) explain(ctx context.Context, what string, err error) error {
 	meaning := cmp.Or(ctx.Err(), meanings[code(err)])
 	if errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "no such table: randflake_") {

@@ -1,25 +1,27 @@
-// Package ff1 encrypts small numbers to numbers of the same size. It implements FF1 of NIST SP 800-38G,
-// format-preserving encryption by ten rounds of a Feistel network over AES. Six digits become six digits, and different
-// numbers stay different.
+// Package ff1 encrypts small numbers to numbers of the same size. Six digits become six digits, and
+// different numbers stay different. It implements FF1 of NIST SP 800-38G: format-preserving
+// encryption by ten rounds of a Feistel network over AES.
 //
 //	c, err := ff1.New(block, 10, 6, []byte("orders")) // block is AES under a key of its own
 //	shown := c.Encrypt(42)                            // some number of up to six digits
 //	n := c.Decrypt(shown)                             // 42
 //
-// A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak. The tweak need not
-// be secret: it gives each use a permutation of its own. A number stands for its numerals, most significant first, so
-// the result is FF1 of these digits. A number has up to 64 bits, so there are at most 19 decimal digits; in two halves it has up to
-// 126 bits.
+// A [Cipher] is a permutation of the numbers from 0 to radix^length-1, one for each key and tweak.
+// The tweak need not be secret: it gives each use a permutation of its own. A number stands for its
+// numerals, most significant first, so the result is FF1 of these numerals. A number has up to 64
+// bits, so there are at most 19 decimal digits; in two halves it has up to 126 bits.
 //
-// As revision 1 of the standard demands, radix^length is at least a million. In a smaller range, an attacker who sees
-// many pairs of a number and its encryption can compute the others. In larger ranges that takes very many pairs, in the
-// order of the range. FF1 hides how many numbers there are and which comes next. It does not sign them, and is not fit
-// for storing passwords.
+// # Security
 //
-// Neither the branches taken nor the memory addresses read depend on the numbers or the key. AES is crypto/aes, which
-// runs in constant time if the CPU has instructions for it. Each round computes a remainder, which takes longer for
-// larger dividends on some CPUs. The time may reveal something about one round's dividend, but nothing about the AES
-// key.
+// As revision 1 of the standard demands, radix^length is at least a million. In a smaller range, an
+// attacker who sees many pairs of a number and its encryption can compute the others. In larger
+// ranges that takes very many pairs, in the order of the range. FF1 hides how many numbers there
+// are and which comes next. It does not sign them, and is not fit for storing passwords.
+//
+// Neither the branches taken nor the memory addresses read depend on the numbers or the key. AES is
+// crypto/aes, which runs in constant time if the CPU has instructions for it. Each round computes a
+// remainder, which takes longer for larger dividends on some CPUs. The time may reveal something
+// about one round's dividend, but nothing about the AES key.
 package ff1
 
 import (
@@ -31,8 +33,8 @@ import (
 	"sync"
 )
 
-// ErrInvalidDomain says that numbers of the given radix and length can't be encrypted: the error that wraps it says
-// what was expected.
+// ErrInvalidDomain says that numbers of the given radix and length can't be encrypted. The error
+// that wraps it says what was expected.
 var ErrInvalidDomain = errors.New("ff1: invalid domain")
 
 // MinDomain is the least radix^length of FF1, by section 5.1 of SP 800-38G, revision 1.
@@ -40,19 +42,24 @@ const MinDomain = 1_000_000
 
 const rounds = 10
 
-// A Cipher is FF1 under one key, for numbers of one radix and length, with one tweak. It is safe for concurrent use.
+// A Cipher is FF1 under one key, for numbers of one radix and length, with one tweak. It is safe
+// for concurrent use. The comments on its fields have the standard's names.
 type Cipher struct {
-	encryptAES  func(dst, src []byte) // into which no printer looks, unlike a cipher.Block with its keys
-	domain      uint64                // 0 if it has more than 64 bits
-	left, right uint64                // radix^u and radix^v, the sizes of the halves of a number
-	numberBytes int                   // b
-	wide        bool                  // whether d is 12 instead of 8
-	mac         [16]byte              // CBC-MAC state before the last block of Q, xored with that block without its round and number
+	encryptAES  func(dst, src []byte) // a func, as printers would show the keys of a cipher.Block
+	domain      uint64                // radix^length, or 0 if that has more than 64 bits
+	left, right uint64                // radix^u and radix^v: how many numbers each half has room for
+	numberBytes int                   // b: how many bytes the right half has
+	wide        bool                  // d is 12 instead of 8
+
+	// mac is the CBC-MAC of P || Q up to the last block of Q, xored with that block. Of the block
+	// only the round and the number are missing, which are its last bytes.
+	mac [16]byte
 }
 
-// New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. block must be AES, with a key
-// of any size that is used for nothing else. If radix^length is less than [MinDomain], or half of the numerals have room for more than
-// 2^63 numbers, the error wraps [ErrInvalidDomain].
+// New returns the cipher for numbers of length numerals in the given radix, 2 to 65,536. block must
+// be AES, with a key of any size that is used for nothing else. If radix^length is less than
+// [MinDomain], or half of the numerals have room for more than 2^63 numbers, the error wraps
+// [ErrInvalidDomain].
 func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	if block.BlockSize() != 16 {
 		return nil, fmt.Errorf("ff1: cipher with blocks of %d bytes: want AES", block.BlockSize())
@@ -65,11 +72,13 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 	left, _ := power(radix, u)
 	right, fits := power(radix, v)
 	if !fits || right > 1<<63 {
-		return nil, fmt.Errorf("%w: radix %d, length %d: want at most 2^63 numbers of %d numerals", ErrInvalidDomain, radix, length, v)
+		return nil, fmt.Errorf("%w: radix %d, length %d: want at most 2^63 numbers of %d numerals",
+			ErrInvalidDomain, radix, length, v)
 	}
 	high, domain := bits.Mul64(left, right)
 	if high == 0 && domain < MinDomain {
-		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
+		return nil, fmt.Errorf("%w: radix %d, length %d: that is %d numbers: "+
+			"want at least %d (NIST SP 800-38G, revision 1), which more numerals give",
 			ErrInvalidDomain, radix, length, domain, MinDomain)
 	}
 	if high > 0 {
@@ -85,7 +94,8 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 		wide:        numberBytes > 4,
 	}
 
-	// Only the last block of a round's CBC-MAC contains the round and the number. What is before it is the same for all numbers.
+	// Only the last block of a round's CBC-MAC contains the round and the number. What is before
+	// that block is the same for all numbers.
 	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
 	p = binary.BigEndian.AppendUint32(p, uint32(length))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
@@ -145,14 +155,14 @@ func (c *Cipher) check(n uint64) {
 	}
 }
 
-// EncryptHalves is Encrypt for a number in two halves, of which the first has length/2 numerals and the second the others: for those
-// that 64 bits are too few for. It panics if a half is too large.
+// EncryptHalves is Encrypt for a number in two halves, as 64 bits may be too few for it. high has
+// the first length/2 numerals, and low the others. It panics if a half is too large.
 func (c *Cipher) EncryptHalves(high, low uint64) (uint64, uint64) {
 	c.checkHalves(high, low)
 	return c.encrypt(high, low)
 }
 
-// DecryptHalves is Decrypt for a number in halves, as EncryptHalves has them.
+// DecryptHalves is Decrypt for a number in two halves, as EncryptHalves has them.
 func (c *Cipher) DecryptHalves(high, low uint64) (uint64, uint64) {
 	c.checkHalves(high, low)
 	return c.decrypt(high, low)
@@ -160,16 +170,17 @@ func (c *Cipher) DecryptHalves(high, low uint64) (uint64, uint64) {
 
 func (c *Cipher) checkHalves(high, low uint64) {
 	if high >= c.left || low >= c.right {
-		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d", high, low, c.left, c.right))
+		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d",
+			high, low, c.left, c.right))
 	}
 }
 
-// encrypt is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves A and B. The names are from the
-// standard.
+// encrypt is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves A and B. The
+// names are from the standard.
 func (c *Cipher) encrypt(a, b uint64) (uint64, uint64) {
 	r := blocks.Get().(*[16]byte)
 	for i := byte(0); i < rounds; i += 2 {
-		a = (a + c.round(r, i, b, c.left)) % c.left // now B of the standard, and b is A
+		a = (a + c.round(r, i, b, c.left)) % c.left // this a is the standard's new B, and b its new A
 		b = (b + c.round(r, i+1, a, c.right)) % c.right
 	}
 	blocks.Put(r)
@@ -187,8 +198,8 @@ func (c *Cipher) decrypt(a, b uint64) (uint64, uint64) {
 	return a, b
 }
 
-// round returns y of round i for the number of the half that the round does not change, modulo radix^m: the first d
-// bytes of PRF(P || Q) as a number.
+// round returns y of round i, modulo radix^m: the first d bytes of PRF(P || Q) as a number. number
+// is the half that the round does not change.
 func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	*r = c.mac
 	r[15-c.numberBytes] ^= i
@@ -200,6 +211,6 @@ func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	return binary.BigEndian.Uint64(r[:]) % modulus
 }
 
-// blocks holds buffers for a round's block. A local buffer would be allocated on the heap at each call, as the compiler
-// can't know what a cipher.Block does with it.
+// blocks holds buffers for a round's block. A local buffer would be allocated on the heap at each
+// call, as the compiler can't know what a cipher.Block does with the buffer.
 var blocks = sync.Pool{New: func() any { return new([16]byte) }}

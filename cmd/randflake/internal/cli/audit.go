@@ -6,11 +6,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,37 +17,38 @@ import (
 )
 
 func (t *tool) auditCommand() *cobra.Command {
-	a := audit{inspector: inspector{tool: t, now: time.Now, parser: parser{from: formAuto}}}
-	var h home
+	a := audit{inspector: newInspector(t)}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "say what the IDs of a table tell, and which come twice",
-		Long: `Say what IDs tell, which are lines of standard input or the first column of CSV:
-which come twice, when and by which workers they were made, how many there are
-at least, and the rate. Without --layout it is the one with the newest times that
-are not in the future, of those that have not ended; if these are old, another
-layout is named too. The exit status is 1 if an ID comes twice.`,
-		Example: "  psql -Atc 'SELECT id FROM orders' | randflake audit",
-		Args:    noOperands,
+		Args:  noOperands,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.settle(h); err != nil {
+			if err := a.settle(); err != nil {
 				return wrong(cmd, "%v", err)
 			}
 			t.sayWhatIsRead(nil)
-			if err := a.findSecret(h); err != nil {
+			if err := a.findSecret(); err != nil {
 				return err
 			}
 			if err := a.readLines(); err != nil {
 				return err
 			}
 			a.choose()
-			return a.print(a.tally())
+			return a.report()
 		},
 	}
-	kindFlags(cmd, &a.choiceOfKind)
-	storeFlag(cmd, &h)
-	secretFlag(cmd, &h.secret)
+	a.flags(cmd)
 	return cmd
+}
+
+// An audit reads the IDs of a table, decides what they are, and reports what they tell together.
+type audit struct {
+	*inspector
+	entries  []entry  // sorted by ID, then by line
+	odd      int      // lines that are no IDs
+	wide     bool     // IDs of 128 bits
+	decoding          // the best
+	runnerUp decoding // the newest of those with other times
 }
 
 // An entry is an ID, of 64 bits in the last 8 bytes.
@@ -60,24 +58,8 @@ type entry struct {
 	line int
 }
 
-// A decoder returns what an ID tells: Unix milliseconds, the number of its worker, and which ID of both it is.
-type decoder func(id ulid.ID) (ms int64, worker, sequence uint64)
-
-// A decoding is a way to read all IDs.
-type decoding struct {
-	name   string // what they are; empty if they tell no time
-	newest int64  // of the samples, in milliseconds
-	decode decoder
-}
-
-type audit struct {
-	inspector
-	decoding          // the best
-	runnerUp decoding // the newest of those with other times
-	entries  []entry  // sorted
-	odd      int      // lines that are no IDs
-	wide     bool     // IDs of 128 bits
-}
+// bits64 returns an ID of 64 bits.
+func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
@@ -93,7 +75,8 @@ func (a *audit) readLines() error {
 		if text == "" || n == 1 && isTitle(text) || strings.EqualFold(text, "null") {
 			continue
 		}
-		if e := (entry{text: text, line: n}); !a.add(e) {
+		e := entry{text: text, line: n}
+		if !a.add(e) {
 			unclear = append(unclear, e)
 		}
 	}
@@ -135,156 +118,4 @@ func (a *audit) add(e entry) bool {
 	}
 	a.entries = append(a.entries, e)
 	return true
-}
-
-// choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
-func (a *audit) choose() {
-	a.decode = func(ulid.ID) (ms int64, worker, sequence uint64) { return 0, 0, 0 }
-	ofULID := func(id ulid.ID) (int64, uint64, uint64) { return ulid.Inspect(id).Time.UnixMilli(), 0, 0 }
-	ofRandflake := func(id ulid.ID) (int64, uint64, uint64) {
-		f := a.cipher.Inspect(randflake.ID(binary.BigEndian.Uint64(id[8:])))
-		return f.Time.UnixMilli(), uint64(f.Node), uint64(f.Sequence)
-	}
-	switch {
-	case a.wide:
-		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), ofULID)
-	case a.layout != nil:
-		a.try(kindSnowflake+" "+a.layout.Name(), a.layout.Epoch(), decoderOf(a.layout))
-	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), ofRandflake), a.kind == kindRandflake:
-	default:
-		for _, l := range snowflake.Presets() {
-			if l.Expires().Before(a.now()) {
-				continue // all positive numbers are of its past, random ones too
-			}
-			a.try(kindSnowflake+" "+l.Name(), l.Epoch(), decoderOf(l))
-		}
-	}
-}
-
-const samples = 9 // how many IDs are read to choose the layout of all
-
-// try chooses a way to read IDs if it dates all samples in the past, and the newest of them later than the ways before.
-func (a *audit) try(name string, epoch time.Time, decode decoder) (ok bool) {
-	first, last := epoch.AddDate(0, 1, 0).UnixMilli(), a.now().Add(clockSkew).UnixMilli() // small numbers are times soon after the epoch
-	newest := int64(0)
-	for i := range samples {
-		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples) // of one of as many parts
-		ms, _, _ := decode(a.entries[middle].id)
-		if ms < first || ms > last {
-			return false
-		}
-		newest = max(newest, ms)
-	}
-	d := decoding{name, newest, decode}
-	switch {
-	case d.newest > a.newest:
-		a.runnerUp = a.decoding
-		a.decoding = d
-	case d.newest < a.newest && d.newest > a.runnerUp.newest:
-		a.runnerUp = d
-	}
-	return true
-}
-
-// decoderOf reads a layout. What differs between generators is the number of a worker.
-func decoderOf(l *snowflake.Layout) decoder {
-	parts := l.Parts()
-	return func(id ulid.ID) (ms int64, worker, sequence uint64) {
-		f, err := l.Inspect(snowflake.ID(binary.BigEndian.Uint64(id[8:])))
-		if err != nil {
-			return 0, 0, 0
-		}
-		for _, p := range parts {
-			if value, static := f.Static[p.Name]; static {
-				worker = worker<<p.Bits | value
-			}
-		}
-		return f.Time.UnixMilli(), worker, f.Sequence
-	}
-}
-
-// A tally is what all IDs tell together.
-type tally struct {
-	repeats  int
-	examples [][2]entry     // the first repeats
-	doubled  map[uint64]int // how many repeats each worker has; 0 for most
-	made     uint64         // at least, by the sequence numbers
-	hours    map[int64]int  // how many IDs are of each
-}
-
-func (a *audit) tally() tally {
-	const hour = 3_600_000
-	t := tally{doubled: map[uint64]int{}, hours: map[int64]int{}}
-	made := map[[2]uint64]uint64{} // in a millisecond, by a worker
-	for i, e := range a.entries {
-		ms, worker, sequence := a.decode(e.id)
-		t.hours[ms/hour]++
-		at := [2]uint64{uint64(ms), worker}
-		if n := made[at]; n <= sequence {
-			t.made += sequence + 1 - n
-			made[at] = sequence + 1
-		}
-		t.doubled[worker] += 0 // so that it has all workers
-		if i == 0 || a.entries[i-1].id != e.id {
-			continue
-		}
-		t.doubled[worker]++
-		t.repeats++
-		if t.repeats <= 5 {
-			t.examples = append(t.examples, [2]entry{a.entries[i-1], e})
-		}
-	}
-	return t
-}
-
-// print prints the report. An ID that comes twice is an error, which the report shows.
-func (a *audit) print(t tally) error {
-	w := bufio.NewWriter(a.stdout)
-	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
-	if isOld := time.UnixMilli(a.newest).Before(a.now().AddDate(0, -1, 0)); isOld && a.runnerUp.name != "" {
-		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n", a.runnerUp.name, time.UnixMilli(a.runnerUp.newest).UTC().Format(time.DateOnly))
-	}
-	for _, pair := range t.examples {
-		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
-	}
-	fmt.Fprintf(w, "repeats  %d\n", t.repeats)
-	if a.name != "" && !a.wide {
-		t.printWorkers(w)
-	}
-	if strings.HasPrefix(a.name, kindSnowflake) {
-		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", t.made)
-	}
-	if a.name != "" {
-		writeBars(w, t.hours)
-	}
-	if err := outputError(w.Flush()); err != nil || t.repeats == 0 {
-		return err
-	}
-	return errReported
-}
-
-// printWorkers prints which workers made IDs, and which of them made some twice.
-func (t tally) printWorkers(w io.Writer) {
-	workers := slices.Sorted(maps.Keys(t.doubled))
-	fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
-	for _, worker := range workers {
-		if n := t.doubled[worker]; n > 1 {
-			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: %d IDs have one time and sequence number\n", worker, n)
-		}
-	}
-}
-
-// writeBars writes how many IDs were made an hour, in at most 24 lines.
-func writeBars(w io.Writer, hours map[int64]int) {
-	all := slices.Sorted(maps.Keys(hours))
-	first, last := all[0], all[len(all)-1]
-	step := (last-first)/24 + 1
-	bars := make([]int, (last-first)/step+1)
-	for h, n := range hours {
-		bars[(h-first)/step] += n
-	}
-	for i, n := range bars {
-		start := time.Unix((first+int64(i)*step)*3600, 0).UTC()
-		fmt.Fprintf(w, "%s %-40s %d an hour\n", start.Format("2006-01-02T15Z"), strings.Repeat("#", 40*n/slices.Max(bars)), n/int(step))
-	}
 }

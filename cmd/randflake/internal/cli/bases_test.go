@@ -13,21 +13,20 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A form is one of the text baseForms, of a fixed width if it has one.
+// A baseForm is a base, and what its digits and width are to be.
 type baseForm struct {
+	base
 	name   string
 	digits string
 	width  int
-	append func([]byte, snowflake.ID) []byte
-	parse  func(string) (snowflake.ID, error)
 }
 
 func (f baseForm) text(id snowflake.ID) string { return string(f.append(nil, id)) }
 
 var baseForms = []baseForm{
-	{"32", "0123456789abcdefghijklmnopqrstuv", 13, append32, radix32.parse},
-	{"58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, append58, radix58.parse},
-	{"62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, append62, radix62.parse},
+	{base32, "32", "0123456789abcdefghijklmnopqrstuv", 13},
+	{base58, "58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11},
+	{base62, "62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11},
 }
 
 // reference writes n with arithmetic of any length.

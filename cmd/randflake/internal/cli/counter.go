@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -18,69 +17,14 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-func (t *tool) nextCommand() *cobra.Command {
-	var h home
-	n := int64(1)
-	var create bool
-	cmd := &cobra.Command{
-		Use:   "next NAME",
-		Short: "take numbers from a counter",
-		Long: `Take the next numbers of a counter, each larger than every number given to any
-process before, and print them, one per line. Numbers that can't be printed are
-lost. In your state directory the first call makes the counter; in other stores,
-make it with --create or "randflake counter create".`,
-		Example: `  randflake next orders
-  randflake next invoices/2026 -n 100 --store postgres://app@db/shop`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := h.locate(); err != nil {
-				return err
-			}
-			return t.unlessStopped(cmd.Context(), func(ctx context.Context) error {
-				if err := h.firstUse(t); err != nil {
-					return err
-				}
-				return h.withSpace(ctx, func(space *lease.Space) error {
-					return counterError(cmd, args[0], &h, t.printNext(ctx, space, args[0], n, create || h.implied))
-				})
-			})
-		},
-	}
-	operands(cmd, "NAME")
-	numberFlag(cmd, &n, "count", "n", "how many numbers (default 1)")
-	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
-	storeFlag(cmd, &h)
-	return cmd
-}
-
-var numberFormat = format[int64]{"int", func(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), '\n') }}
-
-// printNext takes numbers just before it prints them.
-func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
-	var options []counter.Option
-	if create {
-		if _, err := space.Counter(ctx, name); errors.Is(err, lease.ErrNoCounter) { // whatever it was made with, if it is there
-			options = append(options, counter.OrCreate(counter.Config{}))
-		}
-	}
-	numbers, err := counter.On(space).OpenStrict(ctx, name, options...)
-	if err != nil {
-		return err
-	}
-	defer numbers.Close()
-	m := newMinter(n, 1, numberFormat, numbers.Fill)
-	m.unit = "numbers"
-	return m.mint(ctx, t)
-}
-
 // counterError adds to an error which command to run.
-func counterError(cmd *cobra.Command, name string, h *home, err error) error {
+func (h *home) counterError(name string, err error) error {
 	store := ""
 	if h.store != "" {
 		store = " --store " + h.String()
 	}
 	switch {
-	case errors.Is(err, lease.ErrInvalid):
-		return wrong(cmd, "%v", err)
+	case errors.Is(err, lease.ErrInvalid): // which is the command line's
 	case errors.Is(err, lease.ErrNoCounter):
 		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
 	case errors.Is(err, lease.ErrCounter):
@@ -93,42 +37,29 @@ func (t *tool) counterCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "counter",
 		Short: "list, create and set counters",
-		Long: `List, create and set counters. Programs take runs of numbers from them. Counters
-are in the same spaces as leases; "randflake store init" makes a space.`,
 	}, t.counterListCommand(), t.counterCreateCommand(), t.counterSetCommand())
 }
 
 func (t *tool) counterListCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
-		Use:   "list [PREFIX]",
-		Short: "show counters",
-		Long: `Show the counters whose names begin with PREFIX, or all counters: the next
-number to be taken, and the state:
-
-  ready   it gives numbers
-  ended   all numbers up to its end were taken
-  waits   data was lost, so more numbers may have been taken: see
-          randflake help counter set`,
-		Example: `  randflake counter list
-  randflake counter list --json invoices/`,
+		Use:               "list [PREFIX]",
+		Short:             "show counters",
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args:              func(cmd *cobra.Command, args []string) error { return noOperands(cmd, args[min(1, len(args)):]) },
 	}
 	storeFlag(cmd, &h)
 	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-			all, err := countersOf(ctx, space, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return t.print("%s", countersInJSON(all))
-			}
-			return t.print("%s", countersInTable(all))
-		})
-	}
+	cmd.RunE = h.run(func(ctx context.Context, space *lease.Space, args []string) error {
+		all, err := countersOf(ctx, space, strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return t.print("%s", countersInJSON(all))
+		}
+		return t.print("%s", countersInTable(all))
+	})
 	return cmd
 }
 
@@ -196,35 +127,29 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "make a counter",
-		Long: `Make a counter. In a space that has lost data, or that was not made with --new,
-it may be one that was forgotten: then it waits until it is set.`,
-		Example: `  randflake counter create orders
-  randflake counter create invoices/2026 --start 1000 --end 9999`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-				made := "made"
-				err := counter.On(space).Create(ctx, args[0], config)
-				if errors.Is(err, lease.ErrExists) {
-					if !ifMissing {
-						return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
-					}
-					made, err = "there is", nil
+		RunE: h.run(func(ctx context.Context, space *lease.Space, args []string) error {
+			made := "made"
+			err := counter.On(space).Create(ctx, args[0], config)
+			if errors.Is(err, lease.ErrExists) {
+				if !ifMissing {
+					return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
 				}
-				if err != nil {
-					return counterError(cmd, args[0], &h, err)
-				}
-				c, err := space.Counter(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				goesOn := map[string]string{
-					"ready": fmt.Sprintf("its next number is %d", c.Next),
-					"ended": "it has no number left",
-					"waits": "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set",
-				}
-				return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
-			})
-		},
+				made, err = "there is", nil
+			}
+			if err != nil {
+				return h.counterError(args[0], err)
+			}
+			c, err := space.Counter(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			goesOn := map[string]string{
+				"ready": fmt.Sprintf("its next number is %d", c.Next),
+				"ended": "it has no number left",
+				"waits": "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set",
+			}
+			return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
+		}),
 	}
 	operands(cmd, "NAME")
 	storeFlag(cmd, &h)
@@ -240,21 +165,17 @@ func (t *tool) counterSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME NEXT",
 		Short: "say where a counter goes on",
-		Long: `Make NEXT the next number of a counter. It is never lowered. After the store lost
-data, choose one beyond every number that was ever taken, including those in the
-memory of running programs.`,
-		Example: "  randflake counter set orders 20000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			next, err := parseNumber(args[1])
 			if err != nil {
 				return wrong(cmd, "NEXT is %q: %v", args[1], err)
 			}
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
+			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
 				if err := counter.On(space).SetCounter(ctx, args[0], next); err != nil {
-					return counterError(cmd, args[0], &h, err)
+					return h.counterError(args[0], err)
 				}
 				return t.print("%s: its next number is %d\n", args[0], next)
-			})
+			})(cmd, args)
 		},
 	}
 	operands(cmd, "NAME", "NEXT")

@@ -8,28 +8,25 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A preset is a layout as which a number is read.
-type preset struct {
-	name   string
-	random bool // the sequence is, so that its size tells nothing
+// layouts are those as which a number is read, the most common first.
+var layouts = []string{
+	"discord",
+	"twitter",
+	"worker10",
+	randomSequence,
+	"instagram",
+	"sonyflake",
+	"sonyflake2",
+	"tsid",
+	"yitter",
+	"unix",
+	"baidu",
+	"node8",
+	"javascript53",
 }
 
-// guesses are all of them, the most common first.
-var guesses = []preset{
-	{name: "discord"},
-	{name: "twitter"},
-	{name: "worker10"},
-	{name: "mastodon", random: true},
-	{name: "instagram"},
-	{name: "sonyflake"},
-	{name: "sonyflake2"},
-	{name: "tsid"},
-	{name: "yitter"},
-	{name: "unix"},
-	{name: "baidu"},
-	{name: "node8"},
-	{name: "javascript53"},
-}
+// randomSequence is the layout whose sequence is random, so that its size tells nothing.
+const randomSequence = "mastodon"
 
 // snowflakeReadings reads an ID in every preset, or in one that is known, and returns the readings whose time is after the epoch.
 func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
@@ -54,15 +51,13 @@ func likelier(now time.Time) func(a, b reading) int {
 		}
 		return 0
 	}
-	place := func(r reading) int { // -1 for a Randflake ID
-		return slices.IndexFunc(guesses, func(g preset) bool { return g.name == r.layout })
-	}
 	eighths := func(r reading) int {
-		if i := place(r); i >= 0 && guesses[i].random {
+		if r.layout == randomSequence {
 			return 7
 		}
 		return int(8 * r.used)
 	}
+	place := func(r reading) int { return slices.Index(layouts, r.layout) } // -1 for a Randflake ID
 	return func(a, b reading) int {
 		return cmp.Or(old(a)-old(b), eighths(a)-eighths(b), place(a)-place(b))
 	}

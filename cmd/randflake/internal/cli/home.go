@@ -20,10 +20,8 @@ import (
 )
 
 const (
-	storeVariable      = "RANDFLAKE_STORE"
-	storeFileVariable  = "RANDFLAKE_STORE_FILE"
-	secretVariable     = "RANDFLAKE_SECRET"
-	secretFileVariable = "RANDFLAKE_SECRET_FILE"
+	storeVariable     = "RANDFLAKE_STORE"
+	storeFileVariable = "RANDFLAKE_STORE_FILE"
 )
 
 // storeTimeout is how long a command waits for a store.
@@ -115,24 +113,25 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
-// onSpace runs work on the space that the flags of a command name.
-func (h *home) onSpace(cmd *cobra.Command, work func(context.Context, *lease.Space) error) error {
-	if err := h.locate(); err != nil {
+// run returns what a command runs: work on the space that its flags name. What work calls invalid is a usage error.
+func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := h.locate(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
+		defer cancel()
+		space, err := h.openSpace(ctx)
+		if err != nil {
+			return err
+		}
+		defer space.Close()
+		err = work(ctx, space, args)
+		if errors.Is(err, lease.ErrInvalid) {
+			return wrong(cmd, "%v", err)
+		}
 		return err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
-	defer cancel()
-	return h.withSpace(ctx, func(space *lease.Space) error { return work(ctx, space) })
-}
-
-// withSpace runs work on the space.
-func (h *home) withSpace(ctx context.Context, work func(*lease.Space) error) error {
-	space, err := h.openSpace(ctx)
-	if err != nil {
-		return err
-	}
-	defer space.Close()
-	return work(space)
 }
 
 // firstUse makes the state directory, unless it already has contents or the user named a store or secret.
@@ -150,67 +149,4 @@ func (h *home) firstUse(t *tool) error {
 		fmt.Fprintf(t.stderr, "randflake: made "+what+"\n", h.at.Dir)
 	}
 	return err
-}
-
-// A secretSource says where a secret is: nowhere, in a file or in a variable.
-type secretSource struct {
-	file       string
-	inVariable bool
-}
-
-func (s *secretSource) known() bool { return s.file != "" || s.inVariable }
-
-// askEnvironment uses the environment variables if the command line names no secret.
-func (s *secretSource) askEnvironment() error {
-	if s.file != "" {
-		return nil
-	}
-	file, err := nameIn(secretFileVariable)
-	if err != nil {
-		return err
-	}
-	_, given := os.LookupEnv(secretVariable)
-	if given && file != "" {
-		return fmt.Errorf("%s and %s are both set: want one of them", secretVariable, secretFileVariable)
-	}
-	*s = secretSource{file, given}
-	return nil
-}
-
-// named reads the secret that the command line or the environment must name.
-func (s *secretSource) named(cmd *cobra.Command, what string) (randflake.Secret, error) {
-	if err := s.askEnvironment(); err != nil {
-		return randflake.Secret{}, err
-	}
-	if !s.known() {
-		return randflake.Secret{}, wrong(cmd, "--secret-file is missing: name the file with the %s", what)
-	}
-	return s.read()
-}
-
-// nameIn returns the value of a variable, or "" if it is not set. White space around it, or nothing else, is an error.
-func nameIn(variable string) (string, error) {
-	name, set := os.LookupEnv(variable)
-	if set && (name == "" || strings.TrimSpace(name) != name) {
-		return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
-	}
-	return name, nil
-}
-
-// read reads the secret. If its file does not exist, the error wraps fs.ErrNotExist. It unsets the variable, so that child
-// processes don't inherit it.
-func (s *secretSource) read() (randflake.Secret, error) {
-	if !s.inVariable {
-		secret, err := local.ReadSecret(s.file)
-		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), s.file) { // not if that is a secret
-			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, with randflake store init --new in a new store, or with randflake secret new -o %s", err, s.file)
-		}
-		return secret, err
-	}
-	secret, err := randflake.ParseSecret(strings.TrimSpace(os.Getenv(secretVariable)))
-	os.Unsetenv(secretVariable)
-	if err != nil {
-		return secret, fmt.Errorf("%s: %w", secretVariable, err)
-	}
-	return secret, nil
 }

@@ -17,58 +17,56 @@ import (
 )
 
 func (t *tool) inspectCommand() *cobra.Command {
-	in := inspector{tool: t, now: time.Now, parser: parser{from: formAuto}}
-	var h home
+	in := newInspector(t)
 	cmd := &cobra.Command{
 		Use:   "inspect [ID]...",
 		Short: "show the fields of IDs",
-		Long: `Show the fields of IDs, which are arguments or lines of standard input. If a
-number can be a Randflake ID or a Snowflake ID of some layouts, there is a line
-for each reading with a plausible time, the likeliest first; --kind and
---layout choose. UUIDs of versions 1, 6 and 7 have a time. TypeIDs, TSIDs,
-mentions and capitals are read too.
-
-IDs are not authenticated: a wrong secret decrypts an ID too, to other fields.
-The exit status is 1 if an ID's time is over a minute in the future.`,
-		Example: `  randflake inspect $(randflake new)
-  randflake inspect --json -- -4699162222527489228
-  randflake inspect --layout discord 175928847299117063`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			if err := in.settle(h); err != nil {
+			if err := in.settle(); err != nil {
 				return wrong(cmd, "%v", err)
 			}
-			stdin := bufio.NewReader(t.stdin)
 			t.sayWhatIsRead(ids)
+			stdin := bufio.NewReader(t.stdin)
 			t.stdin = stdin
 			if len(ids) == 0 {
 				stdin.Peek(1) // wait until "new | inspect" has made the secret; the next read returns the error too
 			}
-			if err := in.findSecret(h); err != nil {
+			if err := in.findSecret(); err != nil {
 				return err
 			}
 			return t.answerAll(ids, in.parseAll, in.answer)
 		},
 	}
-	kindFlags(cmd, &in.choiceOfKind)
+	in.flags(cmd)
 	fromFlag(cmd, &in.from)
 	in.json = jsonFlag(cmd)
-	storeFlag(cmd, &h)
-	secretFlag(cmd, &h.secret)
 	return cmd
 }
 
-// An inspector shows the fields of IDs.
+// An inspector reads the fields of IDs.
 type inspector struct {
 	*tool
 	parser
+	home
 	json     *bool
 	cipher   *randflake.Cipher // or nil
 	noSecret error             // why there is no cipher
 	now      func() time.Time
 }
 
+func newInspector(t *tool) *inspector {
+	return &inspector{tool: t, parser: parser{from: formAuto}, now: time.Now}
+}
+
+// flags defines those that say what IDs are, and where their secret is.
+func (in *inspector) flags(cmd *cobra.Command) {
+	kindFlags(cmd, &in.choiceOfKind)
+	storeFlag(cmd, &in.home)
+	secretFlag(cmd, &in.secret)
+}
+
 // settle completes the user's choice, or returns an error that names flags which can't be combined.
-func (in *inspector) settle(h home) error {
+func (in *inspector) settle() error {
 	if err := in.choiceOfKind.settle(); err != nil {
 		return err
 	}
@@ -79,9 +77,9 @@ func (in *inspector) settle(h home) error {
 	switch {
 	case ofSnowflake && in.kind != kindSnowflake:
 		return fmt.Errorf("--from %s is for --kind %s", in.from, kindSnowflake)
-	case in.kind == kindULID && in.from != "auto" && in.from != "text":
+	case in.kind == kindULID && in.from != formAuto && in.from != formText:
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
-	case in.kind != "" && in.kind != kindRandflake && (h.store != "" || h.secret.file != ""):
+	case !in.mayBeRandflake() && (in.store != "" || in.secret.file != ""):
 		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret", kindRandflake, in.kind)
 	}
 	return nil
@@ -89,19 +87,19 @@ func (in *inspector) settle(h home) error {
 
 // findSecret reads the secret, unless the kind has none. If the user named no secret and there is none, that is an error only for IDs
 // that need one.
-func (in *inspector) findSecret(h home) error {
-	if in.kind != "" && in.kind != kindRandflake {
+func (in *inspector) findSecret() error {
+	if !in.mayBeRandflake() {
 		return nil
 	}
-	err := h.locate()
+	err := in.locate()
 	var secret randflake.Secret
-	if err == nil || h.secret.known() {
-		secret, err = h.readSecret()
+	if err == nil || in.secret.known() {
+		secret, err = in.readSecret()
 	}
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case h.implied && (h.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
+	case in.implied && (in.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
 		in.noSecret = err
 	default:
 		return err
@@ -141,17 +139,18 @@ func (in *inspector) kindOf(p parsed) string {
 
 // readingsOf returns the possible readings of an ID. Only the single reading of one whose kind is known can be implausible.
 func (in *inspector) readingsOf(p parsed) ([]reading, error) {
-	kind := in.kindOf(p)
-	if p.err != nil && p.form == formText && in.kind == "" && in.from == formAuto {
-		p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
-	}
-	switch {
-	case p.err != nil:
+	if p.err != nil {
+		if p.form == formText && in.kind == "" && in.from == formAuto {
+			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
+		}
 		return nil, p.err
+	}
+	kind := in.kindOf(p)
+	switch {
 	case kind == kindULID:
-		return in.single(ulidReading(p.wide), nil)
+		return in.single(readULID(p.wide), nil)
 	case kind == kindUUID:
-		readings := uuidReadings(p, in.now())
+		readings := readUUID(p, in.now())
 		_, err := in.single(readings[0], nil)
 		return readings, err
 	case in.layout != nil:
@@ -163,6 +162,11 @@ func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 		r.prefix = p.prefix
 		return in.single(r, nil)
 	}
+	return in.readingsOfNumber(p, kind)
+}
+
+// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds.
+func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) {
 	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
 	if p.tsid != 0 {
 		readings = snowflakeReadings(snowflake.ID(p.tsid), "tsid")

@@ -18,15 +18,6 @@ func (t *tool) storeMoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move OLD NEW",
 		Short: "move a space to another store, or to another name",
-		Long: `Move a space from one store to another, or to another name: retire the old space,
-which then grants nothing any more, and make the new one with its limits, its
-counters and for its secret. Run it again if it fails: it goes on where it was.
-
-Programs go on for minutes under the leases that they have. It prints from when
-on the new space grants leases: start the programs with NEW then, before their
-leases end. Once no program runs with OLD, delete the old space, or take away
-the programs' right to it: an older copy of it would not know that it is retired.`,
-		Example: "  randflake store move sqlite:ids.db postgres://app@db/shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.moveSpace(cmd.Context(), args[0], args[1])
 		},
@@ -37,14 +28,15 @@ the programs' right to it: an older copy of it would not know that it is retired
 
 // moveSpace has no deadline but that of its steps, as there may be many counters.
 func (t *tool) moveSpace(ctx context.Context, from, to string) error {
-	at, name, err := url.Parse(to)
+	newAt, name, err := url.Parse(to)
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
-	h := home{store: from}
-	if h.at, _, err = url.Parse(from); err != nil {
+	oldAt, _, err := url.Parse(from)
+	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
+	h := home{store: from, at: oldAt}
 	old, err := h.openSpace(ctx)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
@@ -54,7 +46,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
-	if err := makeDir(at); err != nil {
+	if err := makeDir(newAt); err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
 	engine, _, err := url.Engine(ctx, to)
@@ -72,12 +64,19 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	next := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), leftBehind(info, before.Retired, began))
-	next += "2. Once no program runs with the old store, delete the old space, or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
-	if secret := filepath.Join(h.at.Dir, "secret"); h.at.Dir != "" && exists(secret) {
-		next += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
+	left := leftBehind(info, before.Retired, began)
+	return t.print("%s took the place of %s\n%s", space, old, stepsAfterMove(info, left, oldAt))
+}
+
+// stepsAfterMove says what to do once a space was moved, from a store that may have the secret in its directory.
+func stepsAfterMove(info lease.Info, left string, old url.Location) string {
+	steps := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), left)
+	steps += "2. Once no program runs with the old store, delete the old space, or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
+	secret := filepath.Join(old.Dir, "secret")
+	if _, err := os.Stat(secret); old.Dir != "" && err == nil {
+		steps += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
 	}
-	return t.print("%s took the place of %s\n%s", space, old, next)
+	return steps
 }
 
 // leftBehind says until when programs have leases of a space that was retired just now, if they have run for a window and a half and did
@@ -92,11 +91,6 @@ func leftBehind(info lease.Info, before bool, now time.Time) string {
 		left += ", and make no IDs in between, as the space has no reserve"
 	}
 	return left
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // moveError adds to an error what to do.
@@ -115,20 +109,14 @@ func (t *tool) storeRetireCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retire [STORE]",
 		Short: "end a space for ever",
-		Long: `End a space: it grants nothing any more, neither leases nor numbers of counters.
-Programs go on under the leases that they have. Nothing undoes this; only
-"randflake store move" can make a space that takes its place.`,
-		Example: "  randflake store retire 'postgres://app@db/shop?space=old'",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-				if err := space.Retire(ctx); err != nil {
-					return err
-				}
-				l := space.Limits()
-				last := time.Now().Add(2*l.MaxSkew + time.Duration(l.Ahead+1)*l.Window)
-				return t.print("%s is retired: the last lease that it has granted ends before %s\n", space, clockTime(last))
-			})
-		},
+		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+			if err := space.Retire(ctx); err != nil {
+				return err
+			}
+			l := space.Limits()
+			last := time.Now().Add(2*l.MaxSkew + time.Duration(l.Ahead+1)*l.Window)
+			return t.print("%s is retired: the last lease that it has granted ends before %s\n", space, clockTime(last))
+		}),
 	}
 	storeOperand(cmd, &h)
 	return cmd

@@ -210,28 +210,18 @@ func TestNewIntoInspect(t *testing.T) {
 	}
 }
 
-// homeSpace makes a home, and returns its space, whose clock is ahead by what the caller sets, and its secret.
-func homeSpace(t *testing.T) (*lease.Space, randflake.Secret, *atomic.Int64) {
+// homeSpace makes a home, and returns its space and its secret.
+func homeSpace(t *testing.T) (*lease.Space, randflake.Secret) {
 	t.Helper()
-	dir, ahead := newHome(t), new(atomic.Int64)
+	dir := newHome(t)
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	check(t, err)
 	engine, err := file.New(dir)
 	check(t, err)
-	space, err := lease.Open(t.Context(), engine, lease.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	space, err := lease.Open(t.Context(), engine, lease.Config{})
 	check(t, err)
 	t.Cleanup(func() { space.Close() })
-	return space, secret, ahead
-}
-
-// keepOne keeps a generator of one node, by the clock of the space.
-func keepOne(t *testing.T, space *lease.Space, secret randflake.Secret, ahead *atomic.Int64) *lease.Keeper[*randflake.Generator] {
-	t.Helper()
-	keeper, err := lease.Keep(t.Context(), space, secret, lease.WithLogger(slog.New(slog.DiscardHandler)),
-		lease.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
-	check(t, err)
-	t.Cleanup(func() { keeper.Close() })
-	return keeper
+	return space, secret
 }
 
 // TestMinterWaitsForTheNextSecond asks one node for more than it has in a second.
@@ -253,24 +243,14 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	}
 }
 
+// keepHere keeps a generator of one node.
 func keepHere(t *testing.T) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
-	space, secret, ahead := homeSpace(t)
-	return keepOne(t, space, secret, ahead)
-}
-
-// TestMinterWaitsForALease lets the lease end, as when the process was asleep.
-func TestMinterWaitsForALease(t *testing.T) {
-	space, secret, ahead := homeSpace(t)
-	keeper := keepOne(t, space, secret, ahead)
-	ahead.Store(int64(time.Hour))
-	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseEnded) {
-		t.Fatalf("after an hour: %v", err)
-	}
-	var out bytes.Buffer
-	if err := newMinter(100, 1, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil || out.Len() != 800 {
-		t.Errorf("%d bytes, %v", out.Len(), err)
-	}
+	space, secret := homeSpace(t)
+	keeper, err := lease.Keep(t.Context(), space, secret, lease.WithLogger(slog.New(slog.DiscardHandler)))
+	check(t, err)
+	t.Cleanup(func() { keeper.Close() })
+	return keeper
 }
 
 // TestFillingWithoutALease: after the lease has ended, IDs wait ten seconds for the next one, or until the context ends.
@@ -368,10 +348,10 @@ func (s crowded) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 }
 
 func TestKeepTakesWhatIsThere(t *testing.T) {
-	space, secret, _ := homeSpace(t)
+	space, secret := homeSpace(t)
 	keep := func(most uint32) (*lease.Keeper[*randflake.Generator], error) {
-		return keeping(t.Context(), 128, func(ctx context.Context, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
-			return lease.Keep(ctx, crowded{space, most}, secret, options...)
+		return keepSome(t.Context(), crowded{space, most}, 128, func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+			return lease.Keep(ctx, space, secret, options...)
 		})
 	}
 	keeper, err := keep(5)

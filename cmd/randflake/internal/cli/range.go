@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"cmp"
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -17,11 +17,6 @@ func (t *tool) rangeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "range FROM TO",
 		Short: "print the first and the last ID of a time",
-		Long: `Print the first and the last sortable ID that can be made from one time on and
-before another one, for queries and pages: WHERE id BETWEEN first AND last. A
-time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
-		Example: `  randflake range --layout discord 2024-01-01 2024-02-01
-  randflake range --kind ulid 2024-01-01T12:00:00Z 2024-01-01T12:05:00Z`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.settle(); err != nil {
 				return wrong(cmd, "%v", err)
@@ -31,10 +26,9 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 			if err := errors.Join(err, wrongTo); err != nil {
 				return wrong(cmd, "%v", err)
 			}
-			if !from.Before(to) {
-				return wrong(cmd, "FROM %s is not before TO %s", args[0], args[1])
-			}
 			switch {
+			case !from.Before(to):
+				return wrong(cmd, "FROM %s is not before TO %s", args[0], args[1])
 			case asUUID && c.kind != kindULID:
 				return wrong(cmd, "--uuid is for --kind ulid")
 			case c.layout != nil:
@@ -44,16 +38,12 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 				}
 				return t.print("%d\n%d\n", first, last)
 			case c.kind == kindULID:
-				if epoch := time.UnixMilli(0); from.Before(epoch) && to.After(epoch) {
-					from = epoch // as for layouts
+				first, last, err := ulidRange(from, to)
+				if err == nil && first.Compare(last) > 0 {
+					err = fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
 				}
-				first, err := ulid.Compose(ulid.Fields{Time: from.Add(time.Millisecond - 1)}) // rounded up
-				last, wrong := ulid.Compose(ulid.Fields{Time: to.Add(-1), Entropy: [10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}})
-				if err := cmp.Or(err, wrong); err != nil {
+				if err != nil {
 					return err
-				}
-				if first.Compare(last) > 0 {
-					return fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
 				}
 				if asUUID {
 					return t.print("%s\n%s\n", ulid.FormatUUID(first), ulid.FormatUUID(last))
@@ -67,6 +57,19 @@ time is a date, in UTC, or as in 2024-01-01T12:00:00Z.`,
 	kindFlags(cmd, &c)
 	cmd.Flags().BoolVar(&asUUID, "uuid", false, "print ULIDs in the form of UUIDs, for columns of these")
 	return cmd
+}
+
+// ulidRange returns the lowest and the highest ULID of the milliseconds that begin between two times, or a higher and a lower one.
+func ulidRange(from, to time.Time) (first, last ulid.ID, err error) {
+	if epoch := time.UnixMilli(0); from.Before(epoch) && to.After(epoch) {
+		from = epoch // as for layouts
+	}
+	first, err = ulid.Compose(ulid.Fields{Time: from.Add(time.Millisecond - 1)}) // rounded up
+	if err != nil {
+		return first, last, err
+	}
+	last, err = ulid.Compose(ulid.Fields{Time: to.Add(-1), Entropy: [10]byte(bytes.Repeat([]byte{0xff}, 10))})
+	return first, last, err
 }
 
 // parseTime reads a time on the command line.

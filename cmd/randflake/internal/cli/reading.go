@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/bits"
@@ -12,12 +11,6 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
-)
-
-// What a UUID is to inspect, and a number that can be of several kinds.
-const (
-	kindUUID = "uuid"
-	kindAny  = ""
 )
 
 // A reading has the fields of an ID, read as an ID of some kind.
@@ -31,6 +24,8 @@ type reading struct {
 	time     time.Time
 	timeForm string // as package time has it
 	fields   []field
+	worker   uint64  // the number of the generator, and
+	sequence uint64  // that of the ID among those of one time
 	used     float64 // which share of the fields' bits is used, counted from the lowest
 }
 
@@ -56,25 +51,32 @@ func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 		time:     fields.Time,
 		timeForm: time.RFC3339,
 		fields:   []field{number("node", fields.Node), number("sequence", fields.Sequence)},
+		worker:   uint64(fields.Node),
+		sequence: uint64(fields.Sequence),
 		used:     float64(bits.Len32(fields.Node)+bits.Len32(fields.Sequence)) / 34,
 	}
 }
 
 func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	opened, err := layout.Inspect(id)
+	text := id.String()
 	r := reading{
 		kind:     kindSnowflake,
 		layout:   layout.Name(),
-		id:       id.String(),
-		decimal:  id.String(),
+		id:       text,
+		decimal:  text,
 		time:     opened.Time,
 		timeForm: milliseconds,
+		sequence: opened.Sequence,
 	}
-	all, some := 0, 0
-	for _, p := range layout.Parts()[1:] { // the time is the first
+	parts := layout.Parts()[1:] // the time is the first
+	r.fields = make([]field, 0, len(parts))
+	all, used := 0, 0
+	for _, p := range parts {
 		value, static := opened.Static[p.Name]
 		switch {
 		case static:
+			r.worker = r.worker<<p.Bits | value
 		case p.Name == "sequence":
 			value = opened.Sequence
 		default:
@@ -82,13 +84,13 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 		}
 		r.fields = append(r.fields, number(p.Name, value))
 		all += p.Bits
-		some += bits.Len64(value)
+		used += bits.Len64(value)
 	}
-	r.used = float64(some) / float64(all)
+	r.used = float64(used) / float64(all)
 	return r, err
 }
 
-func ulidReading(id ulid.ID) reading {
+func readULID(id ulid.ID) reading {
 	fields := ulid.Inspect(id)
 	return reading{
 		kind:     kindULID,
@@ -99,75 +101,39 @@ func ulidReading(id ulid.ID) reading {
 	}
 }
 
-// uuidReadings reads a UUID by its variant and version (RFC 9562). A ULID in this form can look like any.
-func uuidReadings(p parsed, now time.Time) []reading {
-	id := p.wide
-	r := reading{kind: kindUUID, id: ulid.FormatUUID(id), typeID: strings.TrimSuffix(p.prefix, "_")}
-	if id == (ulid.ID{}) || id == ulid.ID([]byte(strings.Repeat("\xff", 16))) {
-		return []reading{r} // that of no thing, and the last one
-	}
-	asULID := ulidReading(id)
-	version := uint32(id[6] >> 4)
-	if id[8]>>6 != 0b10 || version > 8 {
-		version = 0 // of an older variant
-	}
-	if version > 0 {
-		r.fields = []field{number("version", version)}
-	}
-	low, middle, high := uint64(binary.BigEndian.Uint32(id[:])), uint64(binary.BigEndian.Uint16(id[4:])), uint64(binary.BigEndian.Uint16(id[6:])&0xfff)
-	switch version {
-	case 1:
-		r.time, r.timeForm = gregorian(high<<48|middle<<32|low), milliseconds
-	case 6:
-		r.time, r.timeForm = gregorian(low<<28|middle<<12|high), milliseconds
-	case 7:
-		r.time, r.timeForm = asULID.time, milliseconds
-		return []reading{r}
-	}
-	if asULID.isFuture(now) {
-		return []reading{r}
-	}
-	asULID.fields = append(asULID.fields, field{"if", "a ULID", true})
-	if r.isFuture(now) {
-		return []reading{asULID}
-	}
-	return []reading{r, asULID}
-}
-
-// gregorian returns the time of a UUID of version 1 or 6, in 100 nanoseconds since 1582-10-15.
-func gregorian(ticks uint64) time.Time {
-	const unix = 0x01b21dd213814000 // RFC 9562, appendix A
-	since := int64(ticks) - unix
-	return time.Unix(since/1e7, since%1e7*100).UTC()
-}
-
 // clockSkew is how far ahead the clock of an ID's maker may have been.
 const clockSkew = time.Minute
 
 // isFuture reports whether the time of r is so far in the future that no ID can have it yet.
 func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
 
-// appendLine appends the reading in one line, with the kind and the layout or without. There can be many millions of them.
+// appendLine appends the reading in one line, with the kind and the layout or without. There can be many millions of them, so it does
+// without fmt.
 func (r reading) appendLine(b []byte, labelled bool) []byte {
 	if labelled {
-		b = appendPadded(appendPadded(b, r.id, 19), strings.TrimSpace(r.kind+" "+r.layout), 22)
+		b = appendColumn(b, r.id, 19)
+		b = appendColumn(b, strings.TrimSpace(r.kind+" "+r.layout), 22)
 	} else {
-		b = appendPadded(append(b, r.prefix...), r.id, 13)
+		b = append(b, r.prefix...)
+		b = appendColumn(b, r.id, 13)
 	}
 	if r.timeForm == "" {
 		b = append(b, "no time"...)
 	}
 	b = r.time.AppendFormat(b, r.timeForm)
 	for _, f := range r.fields {
-		b = append(append(append(b, "  "...), f.name...), ' ')
-		b = append(append(b, strings.Repeat(" ", max(0, 6-len(f.value)))...), f.value...)
+		b = append(b, "  "...)
+		b = append(b, f.name...)
+		b = append(b, strings.Repeat(" ", max(0, 6-len(f.value))+1)...)
+		b = append(b, f.value...)
 	}
 	return append(b, '\n')
 }
 
-// appendPadded appends a column of a table.
-func appendPadded(b []byte, text string, width int) []byte {
-	return append(append(b, text...), strings.Repeat(" ", max(0, width-len(text))+2)...)
+// appendColumn appends a column of a table.
+func appendColumn(b []byte, text string, width int) []byte {
+	b = append(b, text...)
+	return append(b, strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
 // appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.

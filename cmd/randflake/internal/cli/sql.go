@@ -20,19 +20,8 @@ func (t *tool) sqlCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql",
 		Short: "print SQL functions that open, make and mask IDs",
-		Long: `Print SQL functions that open Randflake IDs and mask sortable ones, without an
-extension: randflake_time(id, key), randflake_node and randflake_sequence,
-randflake_mask and randflake_unmask, and others for texts. The dialects are
-postgres, and mysql for MariaDB. The output contains no secret.
-
-With --default there is randflake_next() too, for the default of columns. Its
-node must be one that the space does not lease, as 131071 of one that was made
-with "randflake store init --nodes 131071 --secret-file FILE", and that no other
-database has. With --store it is looked up whether the space leases it.`,
-		Example: `  randflake sql --dialect postgres | psql -1f - shop
-  randflake sql --dialect postgres --default --node 131071 | psql -1f - shop`,
-		Args: noOperands,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:  noOperands,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case name == "":
 				return wrong(cmd, "--dialect is missing: want %s", oneOf(dialect.Names))
@@ -43,12 +32,16 @@ database has. With --store it is looked up whether the space leases it.`,
 			case node < 0:
 				return wrong(cmd, "--node is missing: want one that no space leases and no other database has, such as %d", randflake.MaxNode)
 			}
-			if h.store != "" {
-				if err := h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return spares(ctx, space, node) }); err != nil {
+			write := func() error { return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node))) }
+			if h.store == "" {
+				return write()
+			}
+			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+				if err := spares(ctx, space, node); err != nil {
 					return err
 				}
-			}
-			return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node)))
+				return write()
+			})(cmd, args)
 		},
 	}
 	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)

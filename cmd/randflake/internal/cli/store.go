@@ -17,8 +17,6 @@ func (t *tool) storeCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "store",
 		Short: "make stores, and say what is wrong with one",
-		Long: `Make the space of leases and counters in a store, say how it is, report that it
-lost data, and move it. STORE is as in "randflake help stores".`,
 	}, t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeMoveCommand(), t.storeRetireCommand(), t.storeDDLCommand())
 }
 
@@ -42,27 +40,19 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report-loss [STORE]",
 		Short: "say that a store lost data where it can't tell",
-		Long: `Say that the data of a store may be an older copy, such as a backup or snapshot
-that was restored. Programs go on under the leases that they have. For about a
-minute no lease is granted, or in a space without a reserve for some minutes,
-until all that may be forgotten have ended. Each counter waits until it is set.
-To report a loss that was none costs no more than that.`,
-		Example: "  randflake store report-loss --why 'snapshot of Monday restored'",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error {
-				if err := space.ReportLoss(ctx, why); err != nil {
-					return err
-				}
-				info, err := space.Info(ctx)
-				if err != nil {
-					return err
-				}
-				if info.Retired {
-					return t.print("noted: %s stays retired, and grants nothing any more\n", space)
-				}
-				return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
-			})
-		},
+		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+			if err := space.ReportLoss(ctx, why); err != nil {
+				return err
+			}
+			info, err := space.Info(ctx)
+			if err != nil {
+				return err
+			}
+			if info.Retired {
+				return t.print("noted: %s stays retired, and grants nothing any more\n", space)
+			}
+			return t.print("noted: %s; set each counter beyond all numbers that it gave\n", beginning(info))
+		}),
 	}
 	storeOperand(cmd, &h)
 	cmd.Flags().StringVar(&why, "why", "reported by hand", "for those who look at the space later")
@@ -85,10 +75,6 @@ func (t *tool) storeDDLCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ddl [STORE]",
 		Short: "print the DDL of a store in PostgreSQL",
-		Long: `Print the statements that create the schema of a store in PostgreSQL, for an
-administrator to run if programs may not create schemas. Then make the space in
-it with "randflake store init". This command connects to no server.`,
-		Example: "  randflake store ddl 'postgres://app@db/shop?schema=ids' | psql shop",
 	}
 	storeOperand(cmd, &h)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

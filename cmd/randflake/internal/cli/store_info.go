@@ -19,14 +19,7 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info [STORE]",
 		Short: "say how a space is, and what is wrong with it",
-		Long: `Say how a space is: its limits, whether its secret is this one, how many nodes of
-the present window are leased, whether data was lost and since when leases go
-on, whether it is retired, which counters wait to be set. The exit status is 1 if
-something is wrong.`,
-		Example: "  randflake store info --store postgres://app@db/shop --secret-file secret",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return h.onSpace(cmd, func(ctx context.Context, space *lease.Space) error { return t.printInfo(ctx, &h, space) })
-		},
+		RunE:  h.run(func(ctx context.Context, space *lease.Space, _ []string) error { return t.printInfo(ctx, &h, space) }),
 	}
 	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
@@ -36,6 +29,9 @@ something is wrong.`,
 // Findings are lines on what is good about a space and what is wrong with it.
 type findings struct {
 	*tool
+	*home
+	space     *lease.Space
+	info      lease.Info
 	good, bad []string
 }
 
@@ -49,26 +45,27 @@ func (f *findings) wrong(format string, args ...any) {
 
 // printInfo prints what is good about a space and then what is wrong.
 func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error {
-	f := &findings{tool: t}
 	info, err := space.Info(ctx)
-	switch {
-	case err != nil && info.Nodes == 0:
+	if err != nil && info.Nodes == 0 {
 		return err
-	case err != nil:
+	}
+	f := &findings{tool: t, home: h, space: space, info: info}
+	if err != nil {
 		f.wrong("%v", err)
 	}
-	f.limits(space, info)
-	f.beginning(h, info)
-	f.secret(h, space, info)
-	f.counters(ctx, space)
+	f.addLimits()
+	f.addBeginning()
+	f.addSecret()
+	f.addCounters(ctx)
 	if err := t.print("%s", strings.Join(append(f.good, f.bad...), "")); err != nil || len(f.bad) == 0 {
 		return err
 	}
 	return errReported
 }
 
-func (f *findings) limits(space *lease.Space, info lease.Info) {
-	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+func (f *findings) addLimits() {
+	info := f.info
+	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
 		f.ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
 	}
@@ -83,16 +80,17 @@ func (f *findings) limits(space *lease.Space, info lease.Info) {
 	}
 }
 
-// beginning says since when nodes are leased, and how many of them are left.
-func (f *findings) beginning(h *home, info lease.Info) {
+// addBeginning says since when nodes are leased, and how many of them are left.
+func (f *findings) addBeginning() {
+	info := f.info
 	if info.Lost != "" {
-		f.wrong("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, h)
+		f.wrong("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, f.home)
 	}
 	most := info.Main
 	now := time.Now()
 	switch {
 	case info.Retired && info.Successor == "":
-		f.wrong("it is retired, and grants nothing any more: move it with randflake store move %s NEW", h)
+		f.wrong("it is retired, and grants nothing any more: move it with randflake store move %s NEW", f.home)
 	case info.Retired:
 		f.wrong("it is retired, and grants nothing any more: use %s", info.Successor)
 	case !now.Before(info.Low):
@@ -112,28 +110,28 @@ func (f *findings) beginning(h *home, info lease.Info) {
 	}
 }
 
-func (f *findings) secret(h *home, space *lease.Space, info lease.Info) {
-	secret, err := h.readSecret()
+func (f *findings) addSecret() {
+	secret, err := f.readSecret()
 	if err != nil {
-		if h.secret.known() && !errors.Is(err, fs.ErrNotExist) {
+		if f.secret.known() && !errors.Is(err, fs.ErrNotExist) {
 			f.wrong("%v", err)
 		}
 		return
 	}
 	check := secret.CheckValue()
-	err = space.CheckSecret(check)
+	err = f.space.CheckSecret(check)
 	switch {
 	case err != nil:
 		f.wrong("%v", err)
-	case info.Check == hex.EncodeToString(check[:]):
+	case f.info.Check == hex.EncodeToString(check[:]):
 		f.ok("the secret is that of the space")
 	default:
 		f.ok("it is for IDs of any secret")
 	}
 }
 
-func (f *findings) counters(ctx context.Context, space *lease.Space) {
-	counters, err := countersOf(ctx, space, "")
+func (f *findings) addCounters(ctx context.Context) {
+	counters, err := countersOf(ctx, f.space, "")
 	if err != nil {
 		f.wrong("%v", err)
 	}

@@ -169,6 +169,13 @@ func TestTexts(t *testing.T) {
 			}
 		}
 	}
+	for _, cmd := range (&tool{}).root().Commands() {
+		for _, c := range append(cmd.Commands(), cmd) {
+			if c.Long == "" && c.Example == "" {
+				t.Errorf("%s has no page in help.txt", c.CommandPath())
+			}
+		}
+	}
 	if one, other := succeed(t, "", "secret", "new"), succeed(t, "", "secret", "new"); len(one) != 33 || one == other {
 		t.Errorf("secrets of %d characters", len(one)-1)
 	}

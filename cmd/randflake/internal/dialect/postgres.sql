@@ -1,18 +1,37 @@
 -- Randflake IDs in PostgreSQL, from 14: bodies after RETURN and the search_path keep other schemas' functions and
 -- operators out, and operands of just pg_catalog's types those that others have put into this schema. A session gives the secret once: SELECT randflake_use(secret), as docs/databases.md says.
 
--- The round keys of a secret with 32 hexadecimal digits.
+-- The round keys of a secret with 32 hexadecimal digits: 33 integers. Each has the keys of a block's words a, b, c and d, from the lowest
+-- bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
 CREATE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   b bytea := CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN decode(secret, 'hex') END;
+  w bigint[]; -- the state of the key schedule: eight 281470681808895
+  v bigint[]; -- the state before
+  x bigint;
+  y bigint;
+  keys bigint[];
 BEGIN
   IF b IS NULL THEN
     RAISE 'no randflake secret: want 32 hexadecimal digits' USING ERRCODE = 'invalid_text_representation';
   END IF;
-  RETURN (
-    WITH RECURSIVE {{keys}}
-    SELECT array_agg(k ORDER BY i) FROM expanded);
+  FOR i IN 0..7 LOOP
+    w[i + 1] := (get_byte(b, 2 * i) << 8) | get_byte(b, 2 * i + 1);
+  END LOOP;
+  FOR i IN 1..16 LOOP
+    IF i % 2 = 0 THEN -- the state before has the keys of a and b in three rounds, and this one those of c and d
+      FOR n IN 1..5 BY 2 LOOP
+        keys := keys || (v[n] | (v[n + 1] << 16) | (w[n] << 32) | (w[n + 1] << 48));
+      END LOOP;
+      keys := keys || 0::bigint;
+    END IF;
+    v := w;
+    x := ((((w[1] << 9) | (w[1] >> 7)) & 65535) + w[2]) & 65535;
+    y := (((w[2] << 2) | (w[2] >> 14)) & 65535) # x;
+    w := ARRAY[w[7], (w[8] + i) & 65535, x, y, (w[3] + x) & 65535, (w[4] + y) & 65535, w[5], w[6]];
+  END LOOP;
+  RETURN keys || (w[1] | (w[2] << 16) | (w[3] << 32) | (w[4] << 48));
 END
 $$;
 
@@ -33,37 +52,47 @@ BEGIN
 END
 $$;
 
--- The masked form of an ID, as package mask has it, or the Randflake ID of a raw value.
+-- The masked form of an ID, as package mask has it, or the Randflake ID of a raw value, by the cipher SPARX-64/128. s has the block's words
+-- a, b, c and d, from the lowest bits on, 4294967295 being all of a and b. As IDs are little-endian, the bytes of each word change places
+-- first and last: 71777214294589695 is 0x00ff00ff00ff00ff. A round works on a and c at a time, and on b and d: 281470681808895, or
+-- 0x0000ffff0000ffff, leaves 16 bits free above each, and ((w << 16) | w) >> (16 - n) turns each to the left by n.
 CREATE FUNCTION randflake_mask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
+  s bigint := (((id & 71777214294589695) << 8) | ((id >> 8) & 71777214294589695)) # key[1];
   t bigint;
-  s bigint := {{load}} # key[1];
 BEGIN
-  FOR i IN 1..32 BY 4 LOOP
-    t := {{round t}}; s := {{round}} # key[i + 1];
-    t := {{round t}}; s := {{round}} # key[i + 2];
-    t := {{round t}}; s := {{round}};
-    t := {{mix t}}; s := {{mix}} # key[i + 4];
+  FOR step IN 1..29 BY 4 LOOP
+    FOR i IN step..step + 2 LOOP
+      -- A round: a turns by 9, and gets b added; b turns by 2, and gets a mixed in.
+      t := ((((((s & 281470681808895) << 16) | (s & 281470681808895)) >> 7) & 281470681808895) + ((s >> 16) & 281470681808895)) & 281470681808895;
+      s := (t | ((((((((s >> 16) & 281470681808895) << 16) | ((s >> 16) & 281470681808895)) >> 14) & 281470681808895) # t) << 16)) # key[i + 1];
+    END LOOP;
+    -- The linear layer: a and b change places with c and d, which get both and their sum, turned by 8, mixed in.
+    t := (((((s # (s >> 16)) & 281470681808895) << 16) | ((s # (s >> 16)) & 281470681808895)) >> 8) & 281470681808895;
+    s := (((s >> 32) & 4294967295) | ((s & 4294967295) << 32)) # ((s # (t | (t << 16))) & 4294967295) # key[step + 4];
   END LOOP;
-  RETURN {{store}};
+  RETURN ((s & 71777214294589695) << 8) | ((s >> 8) & 71777214294589695);
 END
 $$;
 
--- The inverse of randflake_mask.
+-- The inverse of randflake_mask. 281474976776192, or 0x0001000000010000, is a bit above each word, for subtractions to borrow.
 CREATE FUNCTION randflake_unmask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
+  s bigint := (((id & 71777214294589695) << 8) | ((id >> 8) & 71777214294589695)) # key[33];
   t bigint;
-  s bigint := {{load}} # key[33];
 BEGIN
-  FOR i IN REVERSE 29..1 BY 4 LOOP
-    t := {{mix t}}; s := {{unmix}};
-    t := {{unround t}}; s := {{unround}} # key[i + 2];
-    t := {{unround t}}; s := {{unround}} # key[i + 1];
-    t := {{unround t}}; s := {{unround}} # key[i];
+  FOR step IN REVERSE 29..1 BY 4 LOOP
+    t := (((((s # (s >> 16)) & 281470681808895) << 16) | ((s # (s >> 16)) & 281470681808895)) >> 8) & 281470681808895;
+    s := (((s >> 32) & 4294967295) | ((s & 4294967295) << 32)) # ((s # (t | (t << 16))) & -4294967296);
+    FOR i IN REVERSE step + 2..step LOOP
+      t := (((((s # (s >> 16)) & 281470681808895) << 16) | ((s # (s >> 16)) & 281470681808895)) >> 2) & 281470681808895;
+      s := ((s & 281470681808895) + 281474976776192 - t) & 281470681808895;
+      s := (((((s << 16) | s) >> 9) & 281470681808895) | (t << 16)) # key[i];
+    END LOOP;
   END LOOP;
-  RETURN {{store}};
+  RETURN ((s & 71777214294589695) << 8) | ((s >> 8) & 71777214294589695);
 END
 $$;
 

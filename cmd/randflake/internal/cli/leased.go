@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// mostNodes is how many nodes the command leases at most: they make 537 million IDs a second.
+const mostNodes = 4096
+
+func (o *order) mintRandflakes(ctx context.Context, f format[randflake.ID]) error {
+	if err := o.firstUse(o.tool); err != nil {
+		return err
+	}
+	secret, err := o.readSecret()
+	if err != nil {
+		return err
+	}
+	nodes := min((o.n-1)/(randflake.MaxSequence+1)+1, mostNodes) // make them within a second
+	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+		return lease.Keep(ctx, space, secret, options...)
+	}
+	return mintLeased(ctx, o, f, int(nodes), runtime.GOMAXPROCS(0), keep)
+}
+
+// mintSnowflakes writes IDs of one worker, as they are to be in order.
+func (o *order) mintSnowflakes(ctx context.Context, f format[snowflake.ID]) error {
+	if err := o.checkLifetime(o.layout, time.Now()); err != nil {
+		return err
+	}
+	if err := o.firstUse(o.tool); err != nil {
+		return err
+	}
+	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
+		return snowflake.Keep(ctx, space, o.layout, snowflake.Leasing(options...))
+	}
+	return mintLeased(ctx, o, f, 1, 1, keep)
+}
+
+// A generator makes IDs of some kind under leases.
+type generator[ID any] interface {
+	lease.Generator
+	FillWait(ctx context.Context, ids []ID) (n int, err error)
+}
+
+// A keeping makes a generator and keeps it in leases of a space.
+type keeping[G lease.Generator] func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[G], error)
+
+// mintLeased writes the IDs of a generator in leases of nodes, by at most that many of our workers.
+func mintLeased[ID any, G generator[ID]](ctx context.Context, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
+	space, err := o.openSpace(ctx)
+	if err != nil {
+		return err
+	}
+	defer space.Close()
+	keeper, err := keepSome(ctx, space, nodes, keep)
+	if err != nil {
+		return err
+	}
+	defer keeper.Close()
+	return newMinter(o.n, workers, f, filling(keeper)).mint(ctx, o.tool)
+}
+
+// keepSome keeps a generator in leases of nodes, or of fewer if the window has not so many left.
+func keepSome[G lease.Generator](ctx context.Context, space lease.Source, nodes int, keep keeping[G]) (*lease.Keeper[G], error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	for ; ; nodes /= 2 {
+		keeper, err := keep(ctx, space, lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithNodes(nodes))
+		if nodes == 1 || !errors.Is(err, lease.ErrFull) && !errors.Is(err, lease.ErrInvalid) {
+			return keeper, err
+		}
+	}
+}
+
+// filling returns a function that fills IDs, and waits where waiting helps: also for a lease, after the store failed for long or
+// the process was asleep.
+func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) func(ctx context.Context, ids []ID) (n int, err error) {
+	return func(ctx context.Context, ids []ID) (n int, err error) {
+		for end := time.Now().Add(storeTimeout); ; {
+			more, err := keeper.Generator().FillWait(ctx, ids[n:])
+			n += more
+			if !errors.Is(err, randflake.ErrLeaseEnded) {
+				return n, err
+			}
+			if more > 0 {
+				end = time.Now().Add(storeTimeout)
+			}
+			if time.Now().After(end) {
+				if cause := keeper.Status().Err; cause != nil {
+					err = fmt.Errorf("%w: %w", err, cause)
+				}
+				return n, err
+			}
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return n, context.Cause(ctx)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
+)
+
+func (t *tool) nextCommand() *cobra.Command {
+	var h home
+	n := int64(1)
+	var create bool
+	cmd := &cobra.Command{
+		Use:   "next NAME",
+		Short: "take numbers from a counter",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := h.locate(); err != nil {
+				return err
+			}
+			return t.unlessStopped(cmd.Context(), func(ctx context.Context) error {
+				if err := h.firstUse(t); err != nil {
+					return err
+				}
+				space, err := h.openSpace(ctx)
+				if err != nil {
+					return err
+				}
+				defer space.Close()
+				err = t.printNext(ctx, space, args[0], n, create || h.implied)
+				if errors.Is(err, lease.ErrInvalid) {
+					return wrong(cmd, "%v", err)
+				}
+				return h.counterError(args[0], err)
+			})
+		},
+	}
+	operands(cmd, "NAME")
+	numberFlag(cmd, &n, "count", "n", "how many numbers (default 1)")
+	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
+	storeFlag(cmd, &h)
+	return cmd
+}
+
+var numberFormat = format[int64]{"int", func(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), '\n') }}
+
+// printNext takes numbers just before it prints them.
+func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
+	var options []counter.Option
+	if create {
+		if _, err := space.Counter(ctx, name); errors.Is(err, lease.ErrNoCounter) { // whatever it was made with, if it is there
+			options = append(options, counter.OrCreate(counter.Config{}))
+		}
+	}
+	numbers, err := counter.On(space).OpenStrict(ctx, name, options...)
+	if err != nil {
+		return err
+	}
+	defer numbers.Close()
+	m := newMinter(n, 1, numberFormat, numbers.Fill)
+	m.unit = "numbers"
+	return m.mint(ctx, t)
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A tally is what all IDs of an audit tell together.
+type tally struct {
+	repeats  int
+	examples [][2]entry     // the first repeats
+	doubled  map[uint64]int // how many repeats each worker has; 0 for most
+	made     uint64         // at least, by the sequence numbers
+	hours    map[int64]int  // how many IDs are of each
+}
+
+func (a *audit) tally() tally {
+	const hour = 3_600_000 // milliseconds
+	t := tally{doubled: map[uint64]int{}, hours: map[int64]int{}}
+	type moment struct {
+		ms     int64
+		worker uint64
+	}
+	made := map[moment]uint64{}
+	for i, e := range a.entries {
+		r := a.read(e)
+		at := moment{max(0, r.time.UnixMilli()), r.worker}
+		t.hours[at.ms/hour]++
+		if n := made[at]; n <= r.sequence {
+			t.made += r.sequence + 1 - n
+			made[at] = r.sequence + 1
+		}
+		t.doubled[r.worker] += 0 // so that it has all workers
+		if i == 0 || a.entries[i-1].id != e.id {
+			continue
+		}
+		t.doubled[r.worker]++
+		t.repeats++
+		if t.repeats <= 5 {
+			t.examples = append(t.examples, [2]entry{a.entries[i-1], e})
+		}
+	}
+	return t
+}
+
+// report prints what the IDs tell. One that comes twice is an error, which the report shows.
+func (a *audit) report() error {
+	t := a.tally()
+	w := bufio.NewWriter(a.stdout)
+	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
+	if isOld := a.newest.Before(a.now().AddDate(0, -1, 0)); isOld && a.runnerUp.name != "" {
+		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n", a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
+	}
+	for _, pair := range t.examples {
+		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
+	}
+	fmt.Fprintf(w, "repeats  %d\n", t.repeats)
+	if a.name != "" && !a.wide {
+		t.writeWorkers(w)
+	}
+	if strings.HasPrefix(a.name, kindSnowflake) {
+		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", t.made)
+	}
+	if a.name != "" {
+		t.writeBars(w)
+	}
+	if err := outputError(w.Flush()); err != nil || t.repeats == 0 {
+		return err
+	}
+	return errReported
+}
+
+// writeWorkers writes which workers made IDs, and which of them made some twice.
+func (t tally) writeWorkers(w io.Writer) {
+	workers := slices.Sorted(maps.Keys(t.doubled))
+	fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
+	for _, worker := range workers {
+		if n := t.doubled[worker]; n > 1 {
+			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: %d IDs have one time and sequence number\n", worker, n)
+		}
+	}
+}
+
+// writeBars writes how many IDs were made an hour, in at most 24 lines.
+func (t tally) writeBars(w io.Writer) {
+	hours := slices.Sorted(maps.Keys(t.hours))
+	first, last := hours[0], hours[len(hours)-1]
+	step := (last-first)/24 + 1
+	bars := make([]int, (last-first)/step+1)
+	for h, n := range t.hours {
+		bars[(h-first)/step] += n
+	}
+	for i, n := range bars {
+		start := time.Unix((first+int64(i)*step)*3600, 0).UTC()
+		fmt.Fprintf(w, "%s %-40s %d an hour\n", start.Format("2006-01-02T15Z"), strings.Repeat("#", 40*n/slices.Max(bars)), n/int(step))
+	}
+}
