@@ -67,6 +67,7 @@ func TestCounter(t *testing.T) {
 		{do: create("orders", 5, 1, 4), err: ErrInvalid},
 		{do: daily("orders")},
 		{do: create("orders", 1, 2, 10), err: ErrExists},
+		{do: set(7), err: ErrInvalid}, // as the first day would begin at 1 all the same
 		{do: create("far", math.MaxInt64-1, 1, 0)},
 		{do: far, want: Run{math.MaxInt64 - 1, 1, 1}},
 		{do: far, want: Run{math.MaxInt64, 1, 1}},
@@ -304,6 +305,11 @@ func TestCounters(t *testing.T) {
 			if counter.Name != fmt.Sprintf("c%04d", n) || counter.Next != int64(n) || counter.Lost {
 				t.Errorf("%+v: %+v", c, counter)
 			}
+		}
+	}
+	for _, after := range []string{"\x00", strings.Repeat("c", 58)} { // which stores may refuse
+		if found, err := s.Counters(t.Context(), after, 10); found != nil || !errors.Is(err, ErrInvalid) {
+			t.Errorf("after %.10q: %+v, %v", after, found, err)
 		}
 	}
 }

@@ -133,8 +133,9 @@ func (m *meta) isNew(period Period) bool {
 }
 
 // SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were
-// taken. If the counter has periods, one that may have begun before the loss goes on at next too. SetCounter
-// never lowers a counter. If data are found to be lost just then, it is not set: look at it again.
+// taken. If the counter has periods, one that may have begun before the loss goes on at next too; all others
+// begin at the start, so without a loss there is nothing to set before the first one. SetCounter never lowers
+// a counter. If data are found to be lost just then, it is not set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 	before, err := s.read(ctx, counterRecord(name))
 	if err != nil {
@@ -150,6 +151,9 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 				ErrCounter, name, s)
 		case c.isUsedUp():
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
+		case c.Periods != "" && c.Period == "" && seen.meta.Floor == 0:
+			return fmt.Errorf("%w: set counter %s: its first period begins at %d all the same: take a number before",
+				ErrInvalid, name, c.Start)
 		case next < c.Next || !c.has(next):
 			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d",
 				ErrInvalid, name, next, c.Next, c.Step, c.End)
@@ -178,6 +182,9 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 // Counters returns the first limit counters, 1 to 1,000, whose names come after the name after, ordered by
 // name.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
+	if len(after) > longestCounter || notInName.MatchString(after) {
+		return nil, fmt.Errorf("%w: counters after %.100q: want a name, or nothing for all", ErrInvalid, after)
+	}
 	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return nil, err
@@ -203,7 +210,10 @@ const (
 	longestShape   = 200 // bytes of Periods, and of Check
 )
 
-var counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
+var (
+	counterName = regexp.MustCompile(`^[a-z0-9]([a-z0-9/_.-]*[a-z0-9])?$`)
+	notInName   = regexp.MustCompile(`[^a-z0-9/_.-]`) // characters that some stores refuse, as NUL
+)
 
 // checkCounterName keeps the names of entries within MaxName.
 func checkCounterName(name string) error {

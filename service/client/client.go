@@ -68,10 +68,7 @@ func WithTokenFrom(from func() (string, error)) Option {
 
 // WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy encrypts connections.
 func WithPlaintext() Option {
-	return Option{func(s *settings) error {
-		s.plaintext = true
-		return nil
-	}}
+	return option("", true, func(s *settings) { s.plaintext = true })
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. It must be within the limit that the
@@ -168,8 +165,9 @@ func call[C, Q, A any](ctx context.Context, r *replicas[C], what string, do proc
 			r.current.Store(uint32(at))
 			return answer.Msg, nil
 		}
+		err = wire.Received(err)
 		if cause := context.Cause(ctx); cause != nil {
-			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, wire.Received(err))
+			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, err)
 		}
 		if failed == nil || !neverSent(err) {
 			failed = err
@@ -178,7 +176,7 @@ func call[C, Q, A any](ctx context.Context, r *replicas[C], what string, do proc
 			break
 		}
 	}
-	return nil, fmt.Errorf("client: %s: %w", what, wire.Received(failed))
+	return nil, fmt.Errorf("client: %s: %w", what, failed)
 }
 
 // share returns how long to wait for the next of n replicas.
@@ -191,7 +189,7 @@ func share(ctx context.Context, n int) time.Duration {
 
 // othersMaySucceed reports whether another replica may succeed after err.
 func othersMaySucceed(err error) bool {
-	if wait := (*lease.WaitError)(nil); errors.As(wire.Received(err), &wait) {
+	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
 		return false // for the same reason
 	}
 	switch connect.CodeOf(err) {

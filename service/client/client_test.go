@@ -33,6 +33,7 @@ type replica struct {
 	randflakev1connect.UnimplementedLeaseServiceHandler
 	err    error
 	add    int64 // to the window
+	later  int64 // to that of calls after the first
 	longer int64 // seconds
 	more   uint32
 	limits *api.GetLimitsResponse // nil are those of a sound one
@@ -54,6 +55,9 @@ func (r *replica) Take(_ context.Context, q *connect.Request[api.TakeRequest]) (
 	r.calls++
 	r.label = q.Msg.Label
 	start := (q.Msg.Window + r.add) * 60
+	if r.calls > 1 {
+		start += r.later * 60
+	}
 	answer := &api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Msg.Nodes + r.more, Start: start, End: start + 60 + r.longer}
 	return connect.NewResponse(answer), r.err
 }
@@ -151,6 +155,20 @@ func TestCurrent(t *testing.T) {
 	}
 	if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 0); !errors.Is(err, lease.ErrInvalid) || second.calls != 3 {
 		t.Errorf("a lease of no nodes: error %v", err)
+	}
+}
+
+// TestMissing: a window that has no lease in an answer is asked for alone, and what comes for it is checked too.
+func TestMissing(t *testing.T) {
+	for later, want := range map[int64]int{0: 2, 1: 1} {
+		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{later: later})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := leases.Take(t.Context(), 30_000_000, 30_000_001, 1)
+		if len(got) != want || (err == nil) != (later == 0) {
+			t.Errorf("the second lease is %d windows later than it should be: %+v, error %v", later, got, err)
+		}
 	}
 }
 
@@ -254,6 +272,7 @@ func TestToken(t *testing.T) {
 type counting struct {
 	randflakev1connect.UnimplementedCounterServiceHandler
 	asked proto.Message
+	run   *api.CounterServiceTakeResponse // nil is a sound one
 	err   error
 }
 
@@ -274,6 +293,9 @@ func (c *counting) Get(_ context.Context, r *connect.Request[api.GetRequest]) (*
 
 func (c *counting) Take(_ context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
 	c.asked = r.Msg
+	if c.run != nil {
+		return connect.NewResponse(c.run), nil
+	}
 	return connect.NewResponse(&api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}), c.err
 }
 
@@ -322,6 +344,21 @@ func TestCounters(t *testing.T) {
 		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
 		}
+	}
+	for _, run := range []*api.CounterServiceTakeResponse{
+		{},
+		{First: 7, Step: 1},
+		{First: 7, Count: -1, Step: 1},
+		{First: 7, Count: 2, Step: 1}, // one more than was asked for
+		{First: 7, Count: 1},
+		{First: -7, Count: 1, Step: 1},
+	} {
+		service.run = run
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if n, err := strict.Next(ctx); err == nil || ctx.Err() != nil {
+			t.Errorf("of %v: %d, error %v", run, n, err)
+		}
+		cancel()
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
@@ -28,10 +30,11 @@ type IDs[I ID] struct {
 	space string
 	replicas[idClient]
 
-	mu      sync.Mutex
-	ready   []batch[I] // in the order in which they were made
-	minting *minting   // nil if no call is under way
-	retry   time.Time  // before that, no call is made after a failed one unless somebody waits
+	calls singleflight.Group // of Mint, one at a time
+
+	mu    sync.Mutex
+	ready []batch[I] // in the order in which they were made
+	retry time.Time  // before that, no call is made after a failed one unless somebody waits
 }
 
 type idClient = randflakev1connect.IDServiceClient
@@ -40,12 +43,6 @@ type idClient = randflakev1connect.IDServiceClient
 type batch[I ID] struct {
 	asked time.Time
 	ids   []I
-}
-
-// A minting is a call of Mint. err is set before done is closed.
-type minting struct {
-	done chan struct{}
-	err  error
 }
 
 const (
@@ -76,15 +73,15 @@ func (s *IDs[I]) Mint(ctx context.Context) (I, error) {
 // time see [WithBatch].
 func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 	for {
-		took, call := s.take(dst[n:])
+		took, minted := s.take(dst[n:])
 		n += took
 		if n == len(dst) {
 			return n, nil
 		}
 		select {
-		case <-call.done:
-			if call.err != nil {
-				return n, call.err
+		case call := <-minted:
+			if call.Err != nil {
+				return n, call.Err
 			}
 		case <-ctx.Done():
 			return n, fmt.Errorf("client: mint: stopped waiting: %w", context.Cause(ctx))
@@ -92,9 +89,9 @@ func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 	}
 }
 
-// take moves IDs that are ready to dst. If few are left, it makes a call for more. It returns the call that is under way
-// then, which is not nil if dst is not full.
-func (s *IDs[I]) take(dst []I) (n int, call *minting) {
+// take moves IDs that are ready to dst. If few are left, it makes a call for more, or joins the one that is under way, which it always
+// does if dst is not full.
+func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := 0
@@ -112,15 +109,14 @@ func (s *IDs[I]) take(dst []I) (n int, call *minting) {
 	}
 	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return len(b.ids) == 0 })
 	few := left <= s.settings.batch/4 && time.Now().After(s.retry)
-	if s.minting == nil && (few || n < len(dst)) {
-		s.minting = &minting{done: make(chan struct{})}
-		go s.fetch(s.minting)
+	if few || n < len(dst) {
+		minted = s.calls.DoChan("", s.fetch)
 	}
-	return n, s.minting
+	return n, minted
 }
 
 // fetch makes a call. It does not end with the context of a caller, as others wait for it, too.
-func (s *IDs[I]) fetch(m *minting) {
+func (s *IDs[I]) fetch() (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), replicaTimeout)
 	defer cancel()
 	asked := s.settings.now()
@@ -132,9 +128,7 @@ func (s *IDs[I]) fetch(m *minting) {
 	} else {
 		s.retry = time.Now().Add(mintPause)
 	}
-	m.err = err
-	s.minting = nil
-	close(m.done)
+	return nil, err
 }
 
 // mint asks for a batch. The IDs of an answer that is lost are never used, so the call may be repeated.

@@ -170,8 +170,7 @@ func TestMintAfterStop(t *testing.T) {
 
 // sent returns an error as the service sends it.
 func sent(err error) *connect.Error {
-	sent, _ := wire.Error(err, "")
-	wire.Describe(sent, "procedure", false)
+	sent, _ := wire.Error(err, "procedure", "")
 	return sent
 }
 

@@ -81,16 +81,37 @@ func (l *Leases) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 	if nodes == 0 || from < 0 || to < from {
 		return nil, fmt.Errorf("%w: lease of %d nodes for windows %d to %d: want 1 or more, and windows in order", lease.ErrInvalid, nodes, from, to)
 	}
-	windows := min(to-from+1, math.MaxUint32) // the service knows the limit
-	got, err := l.take(ctx, from, uint32(windows), nodes)
+	leases, err := l.take(ctx, from, to, nodes)
 	if err != nil {
 		return nil, err
 	}
-	leases := []randflake.Lease{grantedLease(got)}
-	for _, more := range got.More {
+	missing := from // the first window without a lease
+	for _, granted := range leases {
+		if l.limits.WindowOf(granted.Start) == missing {
+			missing++
+		}
+	}
+	if missing > to {
+		return leases, nil
+	}
+	one, err := l.take(ctx, missing, missing, nodes) // which says why, if it still is
+	leases = append(leases, one...)
+	slices.SortFunc(leases, func(a, b randflake.Lease) int { return a.Start.Compare(b.Start) })
+	return leases, err
+}
+
+// take makes a call, and checks that its leases are for some of the windows, in order.
+func (l *Leases) take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+	windows := min(to-from+1, math.MaxUint32) // the service knows the limit
+	request := &api.TakeRequest{Space: l.space, Window: from, Windows: uint32(windows), Nodes: nodes, Label: l.label}
+	answer, err := call(ctx, &l.replicas, "take", leaseClient.Take, request)
+	if err != nil {
+		return nil, err
+	}
+	leases := []randflake.Lease{grantedLease(answer)}
+	for _, more := range answer.More {
 		leases = append(leases, grantedLease(more))
 	}
-	missing := from // the first window without a lease
 	next := from
 	for _, granted := range leases {
 		window := l.limits.WindowOf(granted.Start)
@@ -99,25 +120,8 @@ func (l *Leases) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d", granted, nodes, next, to)
 		}
 		next = window + 1
-		if window == missing {
-			missing = next
-		}
 	}
-	if missing > to || len(leases) == 0 {
-		return leases, nil
-	}
-	one, err := l.take(ctx, missing, 1, nodes) // which says why, if it still is
-	if err != nil {
-		return leases, err
-	}
-	leases = append(leases, grantedLease(one))
-	slices.SortFunc(leases, func(a, b randflake.Lease) int { return a.Start.Compare(b.Start) })
 	return leases, nil
-}
-
-func (l *Leases) take(ctx context.Context, window int64, windows, nodes uint32) (*api.TakeResponse, error) {
-	request := &api.TakeRequest{Space: l.space, Window: window, Windows: windows, Nodes: nodes, Label: l.label}
-	return call(ctx, &l.replicas, "take", leaseClient.Take, request)
 }
 
 // grantedLease reads a lease of an answer.
@@ -171,6 +175,9 @@ func (c *counters) TakeNumbers(ctx context.Context, name string, period lease.Pe
 	}
 	if got.Period != period.Key {
 		return lease.Run{}, fmt.Errorf("%w: counter %s: the service is in %q, and this machine's clock in %q", lease.ErrClock, name, got.Period, period.Key)
+	}
+	if got.First < 0 || got.Count < 1 || got.Count > n || got.Step < 1 {
+		return lease.Run{}, fmt.Errorf("client: take numbers: %d from %d by %d: want 1 to %d numbers", got.Count, got.First, got.Step, n)
 	}
 	return lease.Run{First: got.First, N: got.Count, Step: got.Step}, nil
 }

@@ -63,10 +63,13 @@ var codings = []coding{
 	{fs.ErrClosed, connect.CodeUnavailable, "", true},
 }
 
-// Error returns the error to send for err, and reports whether it contains the whole text. If not, the caller should log err: for
-// another error, which no change has, the message says only that the store does not answer. The text never contains place, the store's location.
-func Error(err error, place string) (sent *connect.Error, whole bool) {
+// Error returns the error to send for err, of a procedure, with the details that tell programs why: google.rpc.ErrorInfo, and
+// google.rpc.RetryInfo where trying again helps. It reports whether the error contains the whole text. If not, the caller should log
+// err: for another error, which no change has, the message says only that the store does not answer. The text never contains place,
+// the store's location.
+func Error(err error, procedure, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
+		describe(sent, procedure)
 		return sent, true
 	}
 	as := codingOf(err)
@@ -83,7 +86,9 @@ func Error(err error, place string) (sent *connect.Error, whole bool) {
 	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
 		known.all = append(known.all, wait)
 	}
-	return connect.NewError(as.code, known), !as.inner
+	sent = connect.NewError(as.code, known)
+	describe(sent, procedure)
+	return sent, !as.inner
 }
 
 // codingOf returns how an error is sent, or the zero coding.
@@ -123,28 +128,28 @@ const (
 	retryAfter = time.Second     // where trying again helps, and nobody knows when
 )
 
-// Describe adds the details that tell programs why a procedure failed: google.rpc.ErrorInfo, whose reason is the error's code if
-// it has no other, and google.rpc.RetryInfo if trying again helps.
-func Describe(failed *connect.Error, procedure string, again bool) {
-	reason := cmp.Or(codingOf(failed).reason, strings.ToUpper(failed.Code().String()))
+// describe adds the details. The reason of an error that has no other is its code.
+func describe(sent *connect.Error, procedure string) {
+	reason := cmp.Or(codingOf(sent).reason, strings.ToUpper(sent.Code().String()))
 	info := &errdetails.ErrorInfo{Reason: reason, Domain: domain, Metadata: map[string]string{"procedure": procedure}}
-	details, pause := []proto.Message{info}, retryAfter
-	if errors.Is(failed, randflake.ErrLeaseEnded) {
+	pause := retryAfter
+	if errors.Is(sent, randflake.ErrLeaseEnded) {
 		pause = noLease
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(failed, &wait) {
+	if wait := (*lease.WaitError)(nil); errors.As(sent, &wait) {
 		info.Metadata[until] = strconv.FormatInt(wait.Until.Unix(), 10)
 		pause = max(time.Until(wait.Until), 0)
 	}
-	if over := (*LimitError)(nil); errors.As(failed, &over) {
+	if over := (*LimitError)(nil); errors.As(sent, &over) {
 		info.Metadata[limit] = strconv.FormatUint(over.Limit, 10)
 	}
-	if again {
+	details := []proto.Message{info}
+	if sent.Code() == connect.CodeUnavailable || sent.Code() == connect.CodeResourceExhausted {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
 	}
 	for _, message := range details {
 		if detail, err := connect.NewErrorDetail(message); err == nil {
-			failed.AddDetail(detail)
+			sent.AddDetail(detail)
 		}
 	}
 }

@@ -66,11 +66,10 @@ func TestError(t *testing.T) {
 		{fs.ErrClosed, connect.CodeUnavailable, "", more},
 	} {
 		had := fmt.Errorf("%w: of %s", tt.err, place)
-		sent, whole := Error(had, place)
+		sent, whole := Error(had, "procedure", place)
 		if want := tt.err.Error() + tt.text; sent.Code() != tt.code || sent.Message() != want || whole != (tt.text != more) {
 			t.Errorf("%v: sent as %v, whole %v; want %v: %s", had, sent, whole, tt.code, want)
 		}
-		Describe(sent, "procedure", false)
 		got := Received(arrived(t, sent))
 		if errors.Is(got, tt.err) != (tt.reason != "") || tt.reason != "" && got.Error() != sent.Message() {
 			t.Errorf("%v: received as %v", had, got)
@@ -109,17 +108,16 @@ func TestOther(t *testing.T) {
 		{fmt.Errorf("%w: dial tcp db-7:5432: %w", lease.ErrStore, context.Canceled), connect.CodeCanceled, "CANCELED"},
 		{fmt.Errorf("%w: read tcp db-7:5432: %w", lease.ErrUnknown, context.Canceled), connect.CodeUnavailable, "UNKNOWN"},
 	} {
-		sent, whole := Error(tt.err, place)
-		Describe(sent, "procedure", false)
+		sent, whole := Error(tt.err, "procedure", place)
 		if reason := detail[*errdetails.ErrorInfo](sent).GetReason(); sent.Code() != tt.code || reason != tt.reason || whole || strings.Contains(sent.Message(), "db-7") {
 			t.Errorf("%v: sent as %v, reason %s, whole %v", tt.err, sent, reason, whole)
 		}
 	}
 	denied := connect.NewError(connect.CodePermissionDenied, errors.New("no"))
-	if sent, whole := Error(fmt.Errorf("it: %w", denied), place); sent != denied || !whole {
+	if sent, whole := Error(fmt.Errorf("it: %w", denied), "procedure", place); sent != denied || !whole {
 		t.Errorf("sent as %v, whole %v; want %v", sent, whole, denied)
 	}
-	if sent, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), ""); sent.Message() != lease.ErrInvalid.Error()+": 7" {
+	if sent, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), "procedure", ""); sent.Message() != lease.ErrInvalid.Error()+": 7" {
 		t.Errorf("without a place: %v", sent)
 	}
 	if err := Received(fs.ErrClosed); err != fs.ErrClosed {
@@ -144,8 +142,8 @@ func TestOther(t *testing.T) {
 
 // TestLimitError: programs learn how much a call may ask for.
 func TestLimitError(t *testing.T) {
-	over := connect.NewError(connect.CodePermissionDenied, fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5}))
-	Describe(over, "procedure", false)
+	denied := connect.NewError(connect.CodePermissionDenied, fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5}))
+	over, _ := Error(denied, "procedure", place)
 	if got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]; got != "5" || over.Message() != "denied: count 6: the limit is 5" {
 		t.Errorf("%v, with the limit %q", over, got)
 	}
@@ -159,24 +157,21 @@ func TestWait(t *testing.T) {
 		past := &lease.WaitError{Err: lease.ErrFull, Until: time.Now().Add(-time.Minute), Why: place}
 		for _, tt := range []struct {
 			err   error
-			again bool
 			pause time.Duration
 			until time.Time
 		}{
-			{full, true, 3 * time.Minute, until},
-			{full, false, -1, until},
-			{fmt.Errorf("take: %w", full), true, 3 * time.Minute, until},
-			{past, true, 0, past.Until},
-			{fmt.Errorf("%w: %w", randflake.ErrLeaseEnded, full), true, 3 * time.Minute, until},
-			{randflake.ErrLeaseEnded, true, 5 * time.Second, time.Time{}},
-			{randflake.ErrExhausted, true, time.Second, time.Time{}},
-			{lease.ErrInvalid, false, -1, time.Time{}},
+			{full, 3 * time.Minute, until},
+			{fmt.Errorf("take: %w", full), 3 * time.Minute, until},
+			{past, 0, past.Until},
+			{fmt.Errorf("%w: %w", randflake.ErrLeaseEnded, full), 3 * time.Minute, until},
+			{randflake.ErrLeaseEnded, 5 * time.Second, time.Time{}},
+			{randflake.ErrExhausted, time.Second, time.Time{}},
+			{lease.ErrInvalid, -1, time.Time{}},
 		} {
-			sent, _ := Error(tt.err, place)
+			sent, _ := Error(tt.err, "procedure", place)
 			if strings.Contains(sent.Message(), "db-7") {
 				t.Errorf("%v: sent as %v", tt.err, sent)
 			}
-			Describe(sent, "procedure", tt.again)
 			pause := time.Duration(-1)
 			if retry := detail[*errdetails.RetryInfo](sent); retry != nil {
 				pause = retry.RetryDelay.AsDuration()

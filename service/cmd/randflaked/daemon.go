@@ -44,7 +44,7 @@ func (d *daemon) start() (err error) {
 	if d.config, err = d.read(); err != nil {
 		return err
 	}
-	d.server = server.New(url.Open, d.logger)
+	d.server = server.New(url.Open, d.stderr, d.logger)
 	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
 		return err
 	}
@@ -124,12 +124,7 @@ func (d *daemon) reload() error {
 
 // apply puts a configuration into force, with all the files that it names, or changes nothing.
 func (d *daemon) apply(next *config.Config) error {
-	files, err := load(next, d.stderr)
-	if err != nil {
-		return err
-	}
-	if err := d.server.Configure(next, files); err != nil {
-		files.Close()
+	if err := d.server.Configure(next); err != nil {
 		return err
 	}
 	d.level.Set(next.Level)

@@ -206,7 +206,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestHalfCalls: while a principal has sent half of a thousand calls, more of its calls are refused, and those of others served.
+// TestHalfCalls: while a principal has sent half of a thousand calls, more of its calls are refused, and those of others served, by the
+// same connection too.
 func TestHalfCalls(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	client := &http.Client{Transport: &http.Transport{}}
@@ -234,12 +235,16 @@ func TestHalfCalls(t *testing.T) {
 		answer.Body.Close()
 		return answer.StatusCode
 	}
-	for range 11 { // one more than a thousand calls need, as a mint below may have the place of one while it comes in
-		c := newPlain2(t, p)
-		go io.Copy(io.Discard, c.Conn)
-		for i := range maxStreams {
+	const halves = maxStreams - 1 // so that a connection takes one call more
+	half := func(c *plain2) {
+		for i := range halves {
 			must(t, c.ask(uint32(2*i+1), hpack.HeaderField{Name: "authorization", Value: "Bearer greedy"}))
 		}
+	}
+	for range 11 { // as many as a thousand calls need, and some more, as a mint below may have the place of one while it comes in
+		c := newPlain2(t, p)
+		go io.Copy(io.Discard, c.Conn)
+		half(c)
 	}
 	for end := time.Now().Add(time.Minute); mint("greedy") != http.StatusTooManyRequests; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -248,6 +253,38 @@ func TestHalfCalls(t *testing.T) {
 	}
 	if status := mint("web"); status != http.StatusOK {
 		t.Errorf("a call of another principal: status %d", status)
+	}
+
+	// As through a proxy, on one connection:
+	shared := newPlain2(t, p)
+	shared.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	half(shared)
+	for refused := 0; refused < halves; {
+		frame, err := shared.ReadFrame()
+		must(t, err)
+		switch frame := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			if status := frame.PseudoValue("status"); status != "429" {
+				t.Fatalf("a call over the thousand: status %s", status)
+			}
+			refused++
+		case *http2.GoAwayFrame:
+			t.Fatal("the connection ends")
+		}
+	}
+	const stream = 2*maxStreams + 1
+	must(t, shared.ask(stream, hpack.HeaderField{Name: "authorization", Value: "Bearer web"}))
+	must(t, shared.WriteData(stream, true, []byte(`{"space":"demo"}`)))
+	for {
+		frame, err := shared.ReadFrame()
+		must(t, err)
+		answer, isHeader := frame.(*http2.MetaHeadersFrame)
+		if isHeader && answer.StreamID == stream {
+			if status := answer.PseudoValue("status"); status != "200" {
+				t.Errorf("a call of another principal on the same connection: status %s", status)
+			}
+			return
+		}
 	}
 }
 

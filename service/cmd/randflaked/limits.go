@@ -55,7 +55,7 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:           s.Handler(),
+		Handler:           retiring(s.Handler()),
 		Protocols:         protocols,
 		ReadHeaderTimeout: l.header,
 		ReadTimeout:       l.read,
@@ -70,11 +70,24 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 			WriteByteTimeout:              l.write,  // of one that does not read
 		},
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return server.Aging(ctx, time.Now().Add(l.age+rand.N(l.age/10+1)))
+			return context.WithValue(ctx, oldKey{}, time.Now().Add(l.age+rand.N(l.age/10+1)))
 		},
-		ConnState: newConnections(l.connections, s.Metrics.Connections.Set).changed,
+		ConnState: newConnections(l.connections, s.Connections.Set).changed,
 		ErrorLog:  slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // TLS handshakes that failed, which strangers can cause at will
 	}
+}
+
+type oldKey struct{} // of the time from which on a connection is old
+
+// retiring has old connections end after the calls that are under way. The client connects to any of the replicas then, with the
+// certificate that it has by then.
+func retiring(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if old, ok := r.Context().Value(oldKey{}).(time.Time); ok && time.Now().After(old) {
+			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // probes returns the server of what anybody may ask.

@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"flag"
@@ -116,17 +115,13 @@ func probe(c *config.Config) error {
 			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
 		}
 	}
-	if c.TLS != nil {
-		files, err := certificates(*c.TLS)
-		if err == nil && time.Now().After(files.Certificates[0].Leaf.NotAfter) {
-			err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
-		}
-		problems = append(problems, err)
-	}
 	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {
 		problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
 	}
-	_, err := access.New(c, nil, &access.Policy{}, quiet)
+	policy, err := access.New(c, &access.Policy{}, quiet)
+	if err == nil && c.TLS != nil && time.Now().After(policy.TLS.Certificates[0].Leaf.NotAfter) {
+		err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
+	}
 	return errors.Join(append(problems, err)...)
 }
 
@@ -141,15 +136,11 @@ func ready(args []string, out, stderr io.Writer) error {
 	if set.NArg() != 1 {
 		return errors.New("ready: which service? want one URL, such as http://localhost:8080")
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client := &http.Client{Timeout: 5 * time.Second, CheckRedirect: stay}
-	if *ca != "" {
-		roots, err := access.Authorities(*ca)
-		if err != nil {
-			return fmt.Errorf("ready: ca: %w", err)
-		}
-		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	client, err := access.Client(*ca)
+	if err != nil {
+		return fmt.Errorf("ready: %w", err)
 	}
+	client.Timeout = 5 * time.Second
 	for end := time.Now().Add(*timeout); ; time.Sleep(time.Second) {
 		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
 		if err == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -113,6 +114,19 @@ func TestRolling(t *testing.T) {
 		t.Logf("protocol %d: %d answered, %d refused, %d cut", i, answered[i].Load(), refused[i].Load(), cut[i].Load())
 		if cut[i].Load() > 0 || answered[i].Load() == 0 {
 			t.Errorf("protocol %d: %d calls were cut", i, cut[i].Load())
+		}
+	}
+}
+
+// TestRetiring: a connection takes no more calls when it is old.
+func TestRetiring(t *testing.T) {
+	handler := retiring(http.NotFoundHandler())
+	for age, closed := range map[time.Duration]bool{-time.Minute: false, time.Second: true} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), oldKey{}, time.Now().Add(-age))))
+		if got := answer.Header().Get("Connection") == "close"; got != closed {
+			t.Errorf("old since %v: closed %v", age, got)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -29,18 +28,23 @@ var two = &config.Config{Principals: []config.Principal{
 	{Name: "billing", Certificates: config.Certificates{URI: []string{"spiffe://example.org/billing"}, DNS: []string{"billing.example"}}},
 }}
 
+// newPolicy returns the policy of a configuration, with these authorities.
+func newPolicy(t *testing.T, c *config.Config, authorities *x509.CertPool) *Policy {
+	t.Helper()
+	p, err := New(c, &Policy{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.TLS.ClientCAs = authorities
+	return p
+}
+
 // TestTrusted: a certificate that was good when the connection was made is not any more once it has expired, or its authority was removed,
 // however often it was good before.
 func TestTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, other := servers.NewAuthority(), servers.NewAuthority()
-		policy := func(authorities *x509.CertPool) *Policy {
-			p, err := New(two, authorities, &Policy{}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
-		}
+		policy := func(authorities *x509.CertPool) *Policy { return newPolicy(t, two, authorities) }
 		p, r := policy(servers.Pool(ours)), showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {
 			if who, err := p.Identify(r); err != nil || who != "web" {
@@ -68,10 +72,7 @@ func TestTrusted(t *testing.T) {
 // TestNames: a name counts as what it is, and a certificate of two principals is of neither.
 func TestNames(t *testing.T) {
 	ours := servers.NewAuthority()
-	p, err := New(two, servers.Pool(ours), &Policy{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, two, servers.Pool(ours))
 	for _, tt := range []struct {
 		dns, uris []string
 		want      string
@@ -93,51 +94,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestAnswer: answers that are not read use up the room of their principal, and leave some for others and for short
-// answers.
-func TestAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		u := NewUsage()
-		take := func(who string, n int64) (func(), error) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			return u.Answer(ctx, who, n)
-		}
-		done := map[string]func(){}
-		for _, who := range []string{"a", "b"} {
-			for range 4 {
-				var err error
-				if done[who], err = take(who, maxAnswer/4); err != nil {
-					t.Errorf("%s: %v", who, err)
-				}
-			}
-			if _, err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s takes more than its part: error %v", who, err)
-			}
-			if _, err := take(who, negligible+1); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s takes a little more than its part: error %v", who, err)
-			}
-			if _, err := take(who, negligible); err != nil {
-				t.Errorf("%s can't take a few IDs: %v", who, err)
-			}
-		}
-		for range 5 { // which use up nothing of its part
-			if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("more than there is: error %v", err)
-			}
-		}
-		go func() { time.Sleep(time.Second / 2); done["a"]() }()
-		written, err := take("f", maxAnswer/4)
-		if err != nil {
-			t.Fatalf("an answer was written, and another one waits: %v", err)
-		}
-		written()
-		if _, err := take("a", maxAnswer/4); err != nil {
-			t.Errorf("its answer was written, and it takes another one: %v", err)
-		}
-	})
-}
-
 func TestTighter(t *testing.T) {
 	two := config.Limits{Nodes: 2, Batch: 7}
 	four := config.Limits{Nodes: 3, Rate: 4, Batch: 5}
@@ -149,33 +105,6 @@ func TestTighter(t *testing.T) {
 	}
 }
 
-// TestCall: calls are counted by who makes them, where, and under which limit, and come back with time.
-func TestCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		u := NewUsage()
-		for i, tt := range []struct {
-			who, what string
-			perSecond float64
-			want      bool
-		}{
-			{"web", "orders", 0.5, true},
-			{"web", "orders", 0.5, true},
-			{"web", "orders", 0.5, false},
-			{"cron", "orders", 0.5, true},
-			{"web", "shop", 0.5, true},
-			{"web", "orders", 0.25, true},
-		} {
-			if got := u.Call(tt.who, tt.what, tt.perSecond, 2); got != tt.want {
-				t.Errorf("%d: a call of %s in %s under %v a second: %v", i, tt.who, tt.what, tt.perSecond, got)
-			}
-		}
-		time.Sleep(2 * time.Second)
-		if !u.Call("web", "orders", 0.5, 2) || u.Call("web", "orders", 0.5, 2) {
-			t.Error("two seconds later: want one call")
-		}
-	})
-}
-
 // TestRules: a call is allowed by the first rule with its principal, space and verb, under the limits of that rule.
 func TestRules(t *testing.T) {
 	c := *two
@@ -184,11 +113,7 @@ func TestRules(t *testing.T) {
 		{Principals: []string{"*"}, Spaces: []string{"shop"}, Verbs: []string{"mint"}, Limits: config.Limits{Batch: 2}},
 		{Principals: []string{"billing", "web"}, Spaces: []string{"*"}, Verbs: []string{"count"}, Limits: config.Limits{Batch: 3}},
 	}
-	quiet := slog.New(slog.DiscardHandler)
-	p, err := New(&c, nil, &Policy{}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, &c, nil)
 	for _, tt := range []struct {
 		who, verb, space string
 		batch            uint64 // 0 is a denial
@@ -209,10 +134,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s, %s in %s: %+v, error %v; want the rule with %d", tt.who, tt.verb, tt.space, limits, err, tt.batch)
 		}
 	}
-	open, err := New(&config.Config{}, nil, &Policy{}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := newPolicy(t, &config.Config{}, nil)
 	if limits, err := open.Allow(config.Anyone, "set", "orders"); err != nil || limits != (config.Limits{}) {
 		t.Errorf("without principals: %+v, error %v; want that all is allowed", limits, err)
 	}
@@ -243,10 +165,7 @@ func TestIdentify(t *testing.T) {
 		{&config.Config{}, "evil.example:8080", "", ""},
 		{&config.Config{}, "", "", ""},
 	} {
-		p, err := New(tt.config, nil, &Policy{}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, tt.config, nil)
 		r := &http.Request{Host: tt.host, Header: http.Header{}}
 		if tt.header != "" {
 			r.Header.Set("Authorization", tt.header)

@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,17 +60,13 @@ var never = time.Unix(1<<40, 0)
 // newIssuer returns an issuer with the keys that old had, unless it is nil or another one. Keys in a file are read at
 // once.
 func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, error) {
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // or go to a URL that may not be https
-	i := &issuer{Issuer: c, keys: &keys{}, client: &http.Client{CheckRedirect: stay}, logger: logger}
+	client, err := Client(c.CA)
+	if err != nil {
+		return nil, fmt.Errorf("access: issuer %s: %w", c.Issuer, err)
+	}
+	i := &issuer{Issuer: c, keys: &keys{}, client: client, logger: logger}
 	if old != nil && old.Issuer == c {
 		i.keys = old.keys
-	}
-	if c.CA != "" {
-		roots, err := Authorities(c.CA)
-		if err != nil {
-			return nil, fmt.Errorf("access: issuer %s: ca: %w", c.Issuer, err)
-		}
-		i.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
 	}
 	if c.JWKS == "" || isURL(c.JWKS) {
 		return i, nil

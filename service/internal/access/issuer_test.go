@@ -95,7 +95,7 @@ func newSigner(t *testing.T, jwks string) *signer {
 // reload makes the policy that follows.
 func (s *signer) reload() {
 	s.Helper()
-	p, err := New(s.config, nil, s.Policy, slog.New(slog.NewTextHandler(&s.log, nil)))
+	p, err := New(s.config, s.Policy, slog.New(slog.NewTextHandler(&s.log, nil)))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -333,12 +333,12 @@ func TestAuthorities(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		pool, err := Authorities(file)
+		pool, err := authorities(file)
 		if (err == nil) != (tt.want != nil) || err == nil && !pool.Equal(tt.want) {
 			t.Errorf("%s: %v, error %v", tt.what, pool, err)
 		}
 	}
-	if _, err := Authorities("no/such/file"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := authorities("no/such/file"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: error %v", err)
 	}
 }
@@ -588,7 +588,7 @@ func TestKeysInFile(t *testing.T) {
 		s.good()
 		for _, wrong := range []string{"", "{}", "keys"} {
 			write(wrong)
-			if _, err := New(s.config, nil, s.Policy, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "jwks") {
+			if _, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "jwks") {
 				t.Errorf("keys %q: error %v", wrong, err)
 			}
 			s.good()
@@ -596,8 +596,9 @@ func TestKeysInFile(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(s.config, nil, s.Policy, slog.New(slog.DiscardHandler)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("no file of keys: error %v", err)
+		s.config.TLS = &config.TLS{Certificate: "no/such/certificate"}
+		if _, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler)); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "jwks") || !strings.Contains(err.Error(), "no/such/certificate") {
+			t.Errorf("neither a certificate nor a file of keys: error %v, want both", err)
 		}
 		time.Sleep(2 * time.Hour)
 		s.good()

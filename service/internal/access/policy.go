@@ -2,21 +2,18 @@
 package access
 
 import (
-	"bytes"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -32,41 +29,48 @@ var ErrDenied = errors.New("access: denied")
 
 // A Policy holds the principals and rules of a configuration. It is immutable and safe for concurrent use.
 type Policy struct {
-	guarded      bool
-	authorities  *x509.CertPool
-	certificates map[string]string // principals by the kinds and names in certificates
-	tokens       map[[sha256.Size]byte]string
-	accounts     map[config.ServiceAccount]string
-	issuers      map[string]*issuer
-	rules        []config.Rule
+	TLS *tls.Config // certificates of the server, and of the authorities that sign those of clients
+
+	guarded    bool
+	principals map[string]string // by names in certificates and hashes of tokens, after their kinds
+	accounts   map[config.ServiceAccount]string
+	issuers    map[string]*issuer
+	rules      []config.Rule
 }
 
-// New returns the policy of a configuration that was checked, with the authorities that sign clients' certificates, or nil. It
-// takes over the keys that another policy, which may be zero, has of unchanged issuers.
-func New(c *config.Config, authorities *x509.CertPool, old *Policy, logger *slog.Logger) (*Policy, error) {
-	p := &Policy{guarded: c.Guarded(), authorities: authorities, certificates: map[string]string{}, tokens: map[[sha256.Size]byte]string{},
-		accounts: map[config.ServiceAccount]string{}, issuers: map[string]*issuer{}, rules: c.Rules}
+// New returns the policy of a configuration that was checked, with the files that it names. It takes over the keys that another
+// policy, which may be zero, has of unchanged issuers. The error has all that is wrong.
+func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
+	certificates, err := readCertificates(c.TLS)
+	problems := []error{err}
+	p := &Policy{
+		TLS:        certificates,
+		guarded:    c.Guarded(),
+		principals: map[string]string{},
+		accounts:   map[config.ServiceAccount]string{},
+		issuers:    map[string]*issuer{},
+		rules:      c.Rules,
+	}
 	for _, who := range c.Principals {
 		for _, name := range who.Certificates.DNS {
-			p.certificates["dns "+strings.ToLower(name)] = who.Name
+			p.principals["dns "+strings.ToLower(name)] = who.Name
 		}
 		for _, name := range who.Certificates.URI {
-			p.certificates["uri "+name] = who.Name
+			p.principals["uri "+name] = who.Name
 		}
-		for _, digits := range who.Tokens {
-			hash, _ := hex.DecodeString(digits)
-			p.tokens[[sha256.Size]byte(hash)] = who.Name
+		for _, hash := range who.Tokens {
+			p.principals["token "+strings.ToLower(hash)] = who.Name
 		}
 		if who.ServiceAccount != nil {
 			p.accounts[*who.ServiceAccount] = who.Name
 		}
 	}
 	for _, i := range c.Issuers {
-		made, err := newIssuer(i, old.issuers[i.Issuer], logger)
-		if err != nil {
-			return nil, err
-		}
-		p.issuers[i.Issuer] = made
+		p.issuers[i.Issuer], err = newIssuer(i, old.issuers[i.Issuer], logger)
+		problems = append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -103,7 +107,7 @@ func (p *Policy) named(certificate *x509.Certificate) (principal string, err err
 		names = append(names, "uri "+uri.String())
 	}
 	for _, name := range names {
-		if who := p.certificates[name]; who != "" && !slices.Contains(found, who) {
+		if who := p.principals[name]; who != "" && !slices.Contains(found, who) {
 			found = append(found, who)
 		}
 	}
@@ -114,37 +118,6 @@ func (p *Policy) named(certificate *x509.Certificate) (principal string, err err
 		return found[0], nil
 	}
 	return "", fmt.Errorf("%w: its certificate names several principals, %q: want one with names of one of them", ErrUnknown, found)
-}
-
-// trusts reports whether one of these chains is valid now, and ends with one of the authorities. TLS checks that only
-// once, when the connection is made.
-func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
-	now, roots := time.Now(), x509.VerifyOptions{Roots: p.authorities, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
-	return p.authorities != nil && slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
-		_, err := chain[len(chain)-1].Verify(roots)
-		return err == nil && !slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
-	})
-}
-
-// Authorities reads the certificates of authorities from a file in PEM, which has nothing else.
-func Authorities(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	n := 0
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
-			pool.AddCert(c)
-			n++
-		}
-	}
-	all := bytes.Count(text, []byte("-----BEGIN "))
-	if n == 0 || n < all {
-		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and at least one", file, n, all)
-	}
-	return pool, nil
 }
 
 // anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to
@@ -173,7 +146,8 @@ func Why(err error) string {
 
 // bearer returns the principal of a bearer token. The error contains nothing of the token.
 func (p *Policy) bearer(r *http.Request, token string) (principal string, err error) {
-	if who, ok := p.tokens[sha256.Sum256([]byte(token))]; ok {
+	hash := sha256.Sum256([]byte(token))
+	if who := p.principals["token "+hex.EncodeToString(hash[:])]; who != "" {
 		return who, nil
 	}
 	if len(p.issuers) == 0 || strings.Count(token, ".") != 2 {
@@ -183,8 +157,8 @@ func (p *Policy) bearer(r *http.Request, token string) (principal string, err er
 	if err != nil {
 		return "", refusedToken{err}
 	}
-	who, ok := p.accounts[account]
-	if !ok {
+	who := p.accounts[account]
+	if who == "" {
 		return "", refusedToken{fmt.Errorf("no principal has the service account %.100q of %q", account.Subject, account.Issuer)}
 	}
 	return who, nil

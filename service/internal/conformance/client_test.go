@@ -3,7 +3,6 @@ package conformance
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -45,10 +44,10 @@ func newBed(t *testing.T) *bed {
 	for i := range b.down {
 		s := server.New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
 			return lease.Open(ctx, b.data.Connect(), c)
-		}, quiet)
+		}, io.Discard, quiet)
 		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
 			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}, {Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
-		b.must(s.Configure(c, server.Files{TLS: new(tls.Config), Audit: io.Discard}))
+		b.must(s.Configure(c))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}
 		handler := s.Handler()

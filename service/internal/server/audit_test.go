@@ -10,21 +10,39 @@ import (
 	"testing/synctest"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// TestFullDisk: lines that can't be written are counted, and told of once a minute.
+// TestFullDisk: lines that can't be written are counted, and told of once a minute. What follows half a line is a line.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
 		log := newAuditLog(func([]byte) (int, error) { return 0, errors.New("no space left on device") }, slog.New(slog.NewTextHandler(&said, nil)))
 		for range 100 {
-			log.add("take", caller{principal: "a"}, "orders")
+			log.add("take", caller{principal: "a", space: "orders"})
 		}
 		if lost := log.lost.Load(); lost != 100 || strings.Count(said.String(), "can't be written") != 1 {
 			t.Errorf("%d lines lost, of 100; logged: %s", lost, &said)
 		}
 	})
+	var file bytes.Buffer
+	room := 20
+	log := newAuditLog(func(line []byte) (int, error) {
+		n, _ := file.Write(line[:min(room, len(line))])
+		if room -= n; n < len(line) {
+			return n, errors.New("no space left on device")
+		}
+		return n, nil
+	}, slog.New(slog.DiscardHandler))
+	for _, freed := range []int{0, 0, 1000} {
+		room += freed
+		log.add("take", caller{principal: "a"}, "orders")
+	}
+	if lines := strings.SplitAfter(file.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[1], "{") || log.lost.Load() != 2 {
+		t.Errorf("after half a line, when there is room again: %q, %d lines lost", lines, log.lost.Load())
+	}
 }
 
 // TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not twice to one.
@@ -53,7 +71,7 @@ func TestReplacedFile(t *testing.T) {
 			left = left[1:]
 			return r.n, r.err
 		}, slog.New(slog.DiscardHandler))
-		log.add("take", caller{principal: "a"}, "orders")
+		log.add("take", caller{principal: "a", space: "orders"})
 		if log.lost.Load() != tt.lost || len(left) > 0 {
 			t.Errorf("%s: %d lines lost, want %d; %d writes are not done", tt.what, log.lost.Load(), tt.lost, len(left))
 		}
@@ -70,14 +88,14 @@ func TestLines(t *testing.T) {
 		more []any
 		want string
 	}{
-		{caller{principal: "a"}, []any{"n", 7}, `"principal":"a","space":"orders","n":7}`},
-		{caller{"a", "192.0.2.1:5", "id"}, nil, `"principal":"a","space":"orders","address":"192.0.2.1:5","request":"id"}`},
-		{caller{principal: "a"}, []any{"text", long}, `"text":"` + long + `"}`},
-		{caller{principal: "a"}, []any{"text", long + "y"}, `"text":"` + long + `..."}`},
-		{caller{principal: "a"}, []any{"text", long[1:] + "é"}, `"text":"` + long[1:] + `..."}`},
+		{caller{principal: "a", space: "orders"}, []any{"n", 7}, `"principal":"a","space":"orders","n":7}`},
+		{caller{"a", "orders", "192.0.2.1:5", "id"}, nil, `"principal":"a","space":"orders","address":"192.0.2.1:5","request":"id"}`},
+		{caller{principal: "a", space: "orders"}, []any{"text", long}, `"text":"` + long + `"}`},
+		{caller{principal: "a", space: "orders"}, []any{"text", long + "y"}, `"text":"` + long + `..."}`},
+		{caller{principal: "a", space: "orders"}, []any{"text", long[1:] + "é"}, `"text":"` + long[1:] + `..."}`},
 	} {
 		written.Reset()
-		log.add("take", tt.by, "orders", tt.more...)
+		log.add("take", tt.by, tt.more...)
 		if line := strings.TrimSpace(written.String()); !strings.Contains(line, `"msg":"take",`) || !strings.HasSuffix(line, tt.want) {
 			t.Errorf("%s, want %s", line, tt.want)
 		}
@@ -88,16 +106,16 @@ func TestLines(t *testing.T) {
 func TestDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d bytes.Buffer
-		s := &Server{usage: access.NewUsage(), audit: newAuditLog(d.Write, slog.New(slog.DiscardHandler))}
+		s := &Server{usage: newUsage(), audit: newAuditLog(d.Write, slog.New(slog.DiscardHandler))}
 		for range 10_000 {
-			s.deny(caller{address: "192.0.2.1:5"}, strings.Repeat("x", 1000), "why", "no token")
+			s.deny(&call{caller: caller{space: strings.Repeat("x", 1000), address: "192.0.2.1:5"}}, connect.CodeUnauthenticated, access.ErrUnknown)
 		}
 		if n := strings.Count(d.String(), "\n"); n != 100 || d.Len() > 50_000 {
 			t.Errorf("%d lines, %d bytes", n, d.Len())
 		}
-		s.deny(caller{principal: "web"}, "orders")
+		s.deny(&call{caller: caller{principal: "web"}}, connect.CodePermissionDenied, access.ErrDenied)
 		time.Sleep(time.Minute)
-		s.deny(caller{}, "")
+		s.deny(&call{}, connect.CodeUnauthenticated, access.ErrUnknown)
 		if lines := strings.Split(d.String(), "\n"); !strings.Contains(lines[100], `"principal":"web"`) || len(lines) != 103 {
 			t.Errorf("%s", lines[100:])
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -11,8 +12,6 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/access"
-	"github.com/randflake/randflake/service/internal/config"
-	"github.com/randflake/randflake/service/internal/space"
 )
 
 // rights maps each procedure to the verb that a rule must allow, in the space that the request names. Procedures that are not listed
@@ -29,96 +28,100 @@ var rights = map[string]string{
 	api.CounterServiceSetProcedure:     "set",
 }
 
-// isCall reports whether a request is one of the protocol, with one message as its body.
-func isCall(r *http.Request) bool { return rights[r.URL.Path] != "" }
-
-// spaceOf returns the space that a request is about.
-func spaceOf(message any) string { return message.(interface{ GetSpace() string }).GetSpace() }
-
 const callTimeout = 10 * time.Second // for a call to be answered
 
-// admit passes on the calls that a rule allows, and turns errors into ones that clients may see.
-func (s *Server) admit(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(caller context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+// answered passes on the calls that a rule allows, counts all, and turns errors into ones that clients may see.
+func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(caller context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
+		start := time.Now()
 		ctx, cancel := context.WithTimeout(caller, callTimeout)
 		defer cancel()
 		c := callOf(ctx)
-		procedure := request.Spec().Procedure
-		if err := s.authorize(c, procedure, request.Any()); err != nil {
-			return nil, err
-		}
-		response, err := next(ctx, request)
+		c.space = request.Any().(interface{ GetSpace() string }).GetSpace()
+		err = s.authorize(c)
 		if err == nil {
-			return response, nil
+			response, err = next(ctx, request)
 		}
-		place := "" // of the data
-		if c.state.Store != nil {
-			place = c.state.Store.String()
-		}
-		sent, whole := wire.Error(err, place)
 		hungUp := caller.Err() != nil // or has waited for as long as it wanted
-		if !whole && !hungUp && s.usage.Call(c.principal, failureLines, failuresPerSecond, lineBurst) {
-			s.logger.Error("store failed", "procedure", procedure, "principal", c.principal, "request", c.request, "error", err)
+		if err != nil {
+			err = s.failed(c, err, !hungUp)
 		}
-		return nil, sent
+		counted := ""
+		if c.in != nil {
+			counted = c.in.Name
+		}
+		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), counted, time.Since(start), err)
+		return response, err
 	}
 }
 
+// failed returns the error to send for err. What clients may not see of it is logged if that is wanted.
+func (s *Server) failed(c *call, err error, logged bool) error {
+	place := "" // of the data
+	if c.state != nil && c.state.Store != nil {
+		place = c.state.Store.String()
+	}
+	sent, whole := wire.Error(err, c.procedure, place)
+	if !whole && logged && s.usage.may(c.principal, failureLines, failuresPerSecond, lineBurst) {
+		s.logger.Error("store failed", "procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
+	}
+	return sent
+}
+
 // authorize finds the space and the limits of a call, or returns why it is refused.
-func (s *Server) authorize(c *call, procedure string, message any) error {
-	name := spaceOf(message)
-	deny := func(code connect.Code, err error) error {
-		s.deny(c.caller, name, "procedure", procedure, "why", err.Error())
-		return connect.NewError(code, err)
-	}
-	verb := rights[procedure]
+func (s *Server) authorize(c *call) error {
+	verb := rights[c.procedure]
 	if verb == "" {
-		return deny(connect.CodePermissionDenied, access.ErrDenied)
+		return s.deny(c, connect.CodePermissionDenied, access.ErrDenied)
 	}
-	limits, denied := c.setup.policy.Allow(c.principal, verb, name)
+	limits, denied := c.setup.policy.Allow(c.principal, verb, c.space)
 	countedAs := "" // calls that are denied are counted together
-	c.in = c.setup.spaces[name]
+	c.in = c.setup.spaces[c.space]
 	if denied == nil && c.in != nil {
 		c.limits = access.Tighter(limits, c.in.Limits)
-		countedAs = name
+		countedAs = c.space
 	}
-	if err := s.countCall(c, countedAs, c.limits); err != nil {
-		return deny(connect.CodeResourceExhausted, err)
+	if err := s.checkRate(c, countedAs); err != nil {
+		return err
 	}
 	if denied != nil {
-		return deny(connect.CodePermissionDenied, denied)
+		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
 	if c.in == nil {
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("no space %.100q: ask for one that the service has", name))
+		return coded(connect.CodeNotFound, "no space %.100q: ask for one that the service has", c.space)
 	}
 	state, err := c.in.State()
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
 	if needsStore := verb != "mint" && verb != "inspect"; needsStore && state.Store == nil {
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("space %s has no store, and so neither leases nor counters", c.in.Name))
+		return coded(connect.CodeFailedPrecondition, "space %s has no store, and so neither leases nor counters", c.in.Name)
 	}
 	c.state = state
 	return nil
 }
 
-// observing admits callers that may observe at least one space, or all of them, as /metrics describes the process too. What shows the
-// page is told which spaces they may observe.
-func (s *Server) observing(what string, all bool, show func(w http.ResponseWriter, r *http.Request, may []*space.Space)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r.Context())
-		s.beginAnswer(w, r, c)
-		err := s.denyStranger(r, c)
-		if err == nil {
-			var may []*space.Space
-			may, err = s.observable(c, all)
-			if err == nil {
-				show(w, r, may)
-				return
-			}
-			s.deny(c.caller, "", "procedure", what, "why", err.Error())
-		}
-		s.Metrics.Called(what, "", 0, err)
+// coded returns an error that clients see as it is.
+func coded(code connect.Code, format string, args ...any) error {
+	return connect.NewError(code, fmt.Errorf(format, args...))
+}
+
+// deny writes a line on a call that is denied, and returns the error to send. Anybody can cause as many as they like, so there is a
+// limit for the lines of each principal, and one for those of all who are not known together.
+func (s *Server) deny(c *call, code connect.Code, why error) error {
+	if s.usage.may(c.principal, denialLines, denialsPerSecond, lineBurst) {
+		s.audit.add("denial", c.caller, "procedure", c.procedure, "why", access.Why(why))
+	}
+	return connect.NewError(code, why)
+}
+
+// observing shows a page to callers that may observe at least one space, or all of them, as /metrics describes the process too.
+func (s *Server) observing(name string, all bool, page http.Handler) http.Handler {
+	admit := func(_ *http.Request, c *call) error {
+		c.procedure = name
+		return s.authorizePage(c, all)
+	}
+	return s.guarded(page, name, admit, func(w http.ResponseWriter, _ *http.Request, err error) {
 		status := http.StatusForbidden
 		switch connect.CodeOf(err) {
 		case connect.CodeResourceExhausted:
@@ -131,24 +134,23 @@ func (s *Server) observing(what string, all bool, show func(w http.ResponseWrite
 	})
 }
 
-// observable counts a call, and returns the spaces that its sender may observe: all of them, if that is wanted, or else at least one.
-func (s *Server) observable(c *call, all bool) (may []*space.Space, err error) {
-	var limits config.Limits
+// authorizePage finds the spaces that a caller may observe: all of them, if that is wanted, or else at least one.
+func (s *Server) authorizePage(c *call, all bool) error {
 	var denied error
 	for _, in := range c.setup.config.Spaces {
 		allowed, err := c.setup.policy.Allow(c.principal, "observe", in.Name)
 		if err != nil {
-			denied = connect.NewError(connect.CodePermissionDenied, err)
+			denied = err
 			continue
 		}
-		may = append(may, c.setup.spaces[in.Name])
-		limits = access.Tighter(limits, allowed)
+		c.observed = append(c.observed, c.setup.spaces[in.Name])
+		c.limits = access.Tighter(c.limits, allowed)
 	}
-	if err := s.countCall(c, "", limits); err != nil {
-		return nil, connect.NewError(connect.CodeResourceExhausted, err)
+	if err := s.checkRate(c, ""); err != nil {
+		return err
 	}
-	if denied != nil && (all || len(may) == 0) {
-		return nil, denied
+	if denied != nil && (all || len(c.observed) == 0) {
+		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
-	return may, nil
+	return nil
 }

@@ -53,7 +53,7 @@ func TestLimits(t *testing.T) {
 	}
 	go func() { // a slow machine makes fewer calls a second than the rate
 		for t.Context().Err() == nil {
-			w.usage.Call("slow", "", config.DefaultRate, int(config.DefaultRate))
+			w.usage.may("slow", "", config.DefaultRate, int(config.DefaultRate))
 		}
 	}()
 	slowed := false
@@ -73,7 +73,7 @@ func TestNoRoom(t *testing.T) {
 		w := newTestbed(t, spaces)
 		var all []func()
 		for range 4 {
-			done, err := w.usage.Answer(t.Context(), config.Anyone, 1<<16)
+			done, err := w.usage.reserve(t.Context(), config.Anyone, 1<<16)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func TestPlaces(t *testing.T) {
 				}
 			}
 		}
-		places := w.usage.Places(tt.who)
+		places := w.usage.of(tt.who).places
 		for _, held := range []int64{999, 1000, 999} {
 			if !places.TryAcquire(held) {
 				t.Fatalf("%q: %d places: requests that are over keep theirs", tt.who, held)
@@ -185,6 +185,10 @@ func TestPlaces(t *testing.T) {
 				}
 				if refused && a.header.Get("Connection") != "close" {
 					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
+				}
+				a = w.send(http.MethodPost, path, "", from(tt.who), func(r *http.Request) { r.ProtoMajor = 2 })
+				if refused && a.header.Get("Connection") == "close" && tt.who != "" {
+					t.Errorf("%q: %s with %d under way by HTTP/2: the connection ends, which others may use", tt.who, path, held)
 				}
 			}
 			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {

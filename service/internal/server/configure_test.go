@@ -1,12 +1,14 @@
 package server
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +22,7 @@ func (w *testbed) reconfigure(change func(*config.Config)) error {
 	next := *w.setup.Load().config
 	next.Spaces = slices.Clone(next.Spaces)
 	change(&next)
-	return w.Configure(&next, w.files)
+	return w.Configure(&next)
 }
 
 // TestConfigure: a space that stays as it is stays open, with its lease; others come, though their stores are away, and go; and a
@@ -68,26 +70,29 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// A closable is a file of the audit log.
-type closable struct {
-	buffer
-	closed atomic.Bool
-}
-
-func (c *closable) Close() error {
-	c.closed.Store(true)
-	return nil
-}
-
-// TestFiles: files are closed once others have replaced them, and those of a configuration that fails are their opener's.
+// TestFiles: the file of the audit log is closed once another one has replaced it, and none is opened by a configuration that fails.
 func TestFiles(t *testing.T) {
 	w := newTestbed(t, spaces)
-	c := w.setup.Load().config
-	first, second, third := new(closable), new(closable), new(closable)
-	configure := func(c *config.Config, file *closable) error {
-		return w.Configure(c, Files{TLS: w.files.TLS, Audit: file})
+	readers := map[string]*os.File{}
+	configure := func(name string, change func(*config.Config)) error {
+		file := filepath.Join(t.TempDir(), name)
+		if err := syscall.Mkfifo(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { reader.Close() })
+		reader.SetReadDeadline(time.Now().Add(time.Minute))
+		readers[name] = reader
+		return w.reconfigure(func(c *config.Config) {
+			c.Audit = file
+			change(c)
+		})
 	}
-	if configure(c, first) != nil || configure(c, second) != nil {
+	same := func(*config.Config) {}
+	if configure("first", same) != nil || configure("second", same) != nil {
 		t.Fatal("a configuration does no more")
 	}
 	for what, change := range map[string]func(*config.Config){
@@ -98,18 +103,17 @@ func TestFiles(t *testing.T) {
 			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
 		},
 	} {
-		wrong := *c
-		change(&wrong)
-		if configure(&wrong, third) == nil {
+		if configure(what, change) == nil {
 			t.Errorf("the file of the %s is not there: no error", what)
 		}
 	}
 	w.take("none", "")
-	if !first.closed.Load() || second.closed.Load() || third.closed.Load() {
-		t.Errorf("closed: %v, %v, %v; want the first one", first.closed.Load(), second.closed.Load(), third.closed.Load())
-	}
-	if first.String() != "" || !strings.Contains(second.String(), `"msg":"take"`) || third.String() != "" {
-		t.Errorf("the lines are in another file than the second: %q, %q, %q", first, second, third)
+	w.reconfigure(func(c *config.Config) { c.Audit = "" })
+	for name, reader := range readers {
+		text, err := io.ReadAll(reader) // which ends when nobody has the other end
+		if has := strings.Contains(string(text), `"msg":"take"`); err != nil || has != (name == "second") {
+			t.Errorf("%s: %q, error %v; want the line in the second one", name, text, err)
+		}
 	}
 }
 
@@ -159,11 +163,11 @@ func TestChangedFiles(t *testing.T) {
 	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
 		before := w.setup.Load().spaces
 		write(tt.file, tt.text)
-		if err := w.Configure(c, w.files); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
+		if err := w.Configure(c); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
 			t.Errorf("%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
 		}
 		os.Remove(tt.file)
-		if err := w.Configure(c, w.files); err == nil {
+		if err := w.Configure(c); err == nil {
 			t.Errorf("%s without its file: no error", tt.space)
 		}
 		write(tt.file, tt.text)

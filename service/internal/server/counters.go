@@ -28,18 +28,17 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
-	s.auditBegin(c, r.Msg.Counter, counter.Period, numbers[0])
+	s.auditBegin(c, counter.As, numbers[0])
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got], Period: counter.Period}), nil
+	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got], Period: counter.As.Period}), nil
 }
 
 // auditBegin adds a line on the first number of a period. No number of the one before is taken any more.
-func (s counterService) auditBegin(c *call, counter, period string, first int64) {
-	as, _, _ := c.state.Counters.As(counter)
-	if period != "" && first == as.Start {
-		s.audit.add("begin period", c.caller, c.in.Name, "counter", counter, "period", period)
+func (s counterService) auditBegin(c *call, counter lease.Counter, first int64) {
+	if counter.Period != "" && first == counter.Start {
+		s.audit.add("begin period", c.caller, "counter", counter.Name, "period", counter.Period)
 	}
 }
 
@@ -47,15 +46,15 @@ func (s counterService) Take(ctx context.Context, r *connect.Request[api.Counter
 	c, m := callOf(ctx), r.Msg
 	n := max(m.Count, 1)
 	if n > maxRun || m.Count < 0 {
-		return nil, invalid("count %d: want 1 to %d", m.Count, maxRun)
+		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", m.Count, maxRun)
 	}
 	n = int64(min(uint64(n), cmp.Or(c.limits.Batch, config.DefaultBatch))) // no denial: a handle asks for what its callers take in some seconds
-	run, period, err := c.state.Counters.Take(ctx, m.Counter, n)
+	run, of, err := c.state.Counters.Take(ctx, m.Counter, n)
 	if err != nil {
 		return nil, err
 	}
-	s.auditBegin(c, m.Counter, period, run.First)
-	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step, Period: period}), nil
+	s.auditBegin(c, of, run.First)
+	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step, Period: of.Period}), nil
 }
 
 func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
@@ -66,7 +65,7 @@ func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetReque
 	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
 		return nil, err
 	}
-	s.audit.add("set counter", c.caller, c.in.Name, "counter", r.Msg.Counter, "next", r.Msg.Next)
+	s.audit.add("set counter", c.caller, "counter", r.Msg.Counter, "next", r.Msg.Next)
 	return connect.NewResponse(&api.SetResponse{}), nil
 }
 

@@ -7,10 +7,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
-	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
@@ -18,37 +18,74 @@ import (
 // A call is a request whose sender was identified by its header, before a byte of the body is read.
 type call struct {
 	caller
-	unknown error  // why the sender is not known, or nil
-	setup   *setup // what was in force when the request came
-	written func() // is called when the answer was written
+	unknown   error  // why the sender is not known, or nil
+	setup     *setup // what was in force when the request came
+	procedure string // its path, or the name of a page
+	written   func() // is called when the answer was written
 
 	// Once the call is authorized:
-	in     *space.Space
-	state  *space.State
-	limits config.Limits
+	limits   config.Limits
+	in       *space.Space
+	state    *space.State
+	observed []*space.Space // by a page
 }
 
 type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
+const strangerTime = 5 * time.Second // for strangers to send a body and read the answer
+
+// identified finds out who sends a request, for which it takes one of the sender's places: each connection may have a hundred requests
+// under way, and send half a body or read no answer. Without a place it gets only a status, so it costs little. Those of a principal wait
+// for their turn, and keep their connection, if it is HTTP/2: it may be a proxy's, and a client that can't repeat calls on it makes another.
+func (s *Server) identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := s.identify(r)
+		places := s.usage.of(c.principal).places
+		if !places.TryAcquire(1) {
+			status := http.StatusServiceUnavailable
+			keep := false
+			if c.unknown == nil {
+				status = http.StatusTooManyRequests
+				hadTurn := s.usage.refuse(r.Context(), c.principal)
+				keep = hadTurn && r.ProtoMajor > 1
+			}
+			if !keep {
+				w.Header().Set("Connection", "close")
+			}
+			w.WriteHeader(status)
+			return
+		}
+		defer places.Release(1)
+		if c.unknown != nil {
+			answer := http.NewResponseController(w)
+			end := time.Now().Add(strangerTime)
+			answer.SetReadDeadline(end)
+			answer.SetWriteDeadline(end)
+			defer answer.Flush()
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	})
+}
+
 // pages are for browsers, which ask for a user name and a password: any name, and the bearer token. Calls don't accept
 // that, as a browser sends it with requests of other sites, too.
 var pages = map[string]bool{"/": true, "/metrics": true}
 
-// identify finds out who sends a request. The request that it returns has the call.
-func (s *Server) identify(r *http.Request) (*http.Request, *call) {
+func (s *Server) identify(r *http.Request) *call {
 	if _, password, ok := r.BasicAuth(); ok && pages[r.URL.Path] {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+password)
 	}
 	c := &call{
-		caller:  caller{address: r.RemoteAddr, request: requestID(r)},
-		setup:   s.setup.Load(),
-		written: func() {},
+		caller:    caller{address: r.RemoteAddr, request: requestID(r)},
+		setup:     s.setup.Load(),
+		procedure: r.URL.Path,
+		written:   func() {},
 	}
 	c.principal, c.unknown = c.setup.policy.Identify(r)
-	return r.WithContext(context.WithValue(r.Context(), callKey{}, c)), c
+	return c
 }
 
 var traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -62,36 +99,25 @@ func requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// beginAnswer sets the headers of the answer to a call. A stranger's connection ends with it.
-func (s *Server) beginAnswer(w http.ResponseWriter, r *http.Request, c *call) {
-	w.Header()["X-Request-Id"] = []string{c.request}
-	if c.unknown != nil || s.isLast(r) {
-		w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
-	}
-}
-
-// denyStranger returns an error and writes a line on the denial, if the sender of a call is not known.
-func (s *Server) denyStranger(r *http.Request, c *call) error {
-	if c.unknown == nil {
-		return nil
-	}
-	s.deny(c.caller, "", "procedure", r.URL.Path, "why", access.Why(c.unknown))
-	return connect.NewError(connect.CodeUnauthenticated, c.unknown)
-}
-
-// requireKnown passes on the requests of principals whose bodies are messages of the protocol.
-func (s *Server) requireKnown(next http.Handler) http.Handler {
-	refusals := connect.NewErrorWriter()
+// guarded passes on the requests of principals that admit lets in. Other ones are counted under a name, and refuse writes the error. A
+// stranger's connection ends with the answer.
+func (s *Server) guarded(next http.Handler, name string, admit func(*http.Request, *call) error, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
-		s.beginAnswer(w, r, c)
-		err := s.denyStranger(r, c)
-		if err == nil {
-			err = readMessage(r)
+		w.Header()["X-Request-Id"] = []string{c.request}
+		last := s.draining.Load() && r.ProtoMajor == 1 // in HTTP/2 a shutdown ends the connection, and cuts no call
+		if c.unknown != nil || last {
+			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
+		}
+		var err error
+		if c.unknown != nil {
+			err = s.deny(c, connect.CodeUnauthenticated, c.unknown)
+		} else {
+			err = admit(r, c)
 		}
 		if err != nil {
-			s.Metrics.Called("none", "", 0, err)
-			refusals.Write(w, r, err)
+			s.count(name, "", 0, err)
+			refuse(w, r, err)
 			return
 		}
 		defer func() { c.written() }()

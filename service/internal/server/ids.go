@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"connectrpc.com/connect"
@@ -19,14 +18,14 @@ import (
 func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
 	c := callOf(ctx)
 	if c.state.Minter == nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name))
+		return nil, coded(connect.CodeFailedPrecondition, "the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name)
 	}
 	n, err := s.batch(ctx, c, r.Msg.Count)
 	if err != nil {
 		return nil, err
 	}
 	if _, known := api.Form_name[int32(r.Msg.Form)]; !known {
-		return nil, invalid("form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
+		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
 	}
 	answer := &api.MintResponse{}
 	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
@@ -34,7 +33,7 @@ func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) 
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
-		s.audit.add("mint", c.caller, c.in.Name, minted(answer)...)
+		s.audit.add("mint", c.caller, minted(answer)...)
 	}
 	return connect.NewResponse(answer), nil
 }
@@ -54,14 +53,14 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 		return nil, err
 	}
 	if answer.Time.CheckValid() != nil {
-		return nil, invalid("the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
+		return nil, coded(connect.CodeInvalidArgument, "the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
 	}
 	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
 	id := any(r.Msg.GetText())
 	if id == "" {
 		id = r.Msg.GetNumber()
 	}
-	s.audit.add("inspection", c.caller, c.in.Name, "id", id)
+	s.audit.add("inspection", c.caller, "id", id)
 	return connect.NewResponse(answer), nil
 }
 
@@ -71,44 +70,28 @@ func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) 
 	if err != nil {
 		return nil, err
 	}
-	if m.Id == nil {
-		return nil, invalid("no ID: want text, or number")
-	}
-	if in.Kind == "ulid" {
-		return openULID(m)
-	}
-	if layout != nil {
+	_, isNumber := m.Id.(*api.InspectRequest_Number)
+	switch {
+	case m.Id == nil:
+		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")
+	case in.Kind == "ulid" && isNumber:
+		return nil, space.ErrNoNumber
+	case in.Kind == "ulid":
+		id, err := ulid.Parse(m.GetText())
+		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
+	case layout != nil:
 		id, err := readID(m, snowflake.Parse)
 		if err != nil {
 			return nil, err
 		}
 		f, err := layout.Inspect(id)
-		if err != nil {
-			return nil, err
-		}
-		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, nil
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, err
+	case in.Cipher != nil:
+		id, err := readID(m, randflake.Parse)
+		f := in.Cipher.Inspect(id)
+		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, err
 	}
-	if in.Cipher == nil {
-		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the service can't open IDs of space %s: it does not have the secret", in.Name))
-	}
-	id, err := readID(m, randflake.Parse)
-	if err != nil {
-		return nil, err
-	}
-	f := in.Cipher.Inspect(id)
-	return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, nil
-}
-
-// openULID returns what a ULID holds, which is a time alone.
-func openULID(m *api.InspectRequest) (*api.InspectResponse, error) {
-	if _, isNumber := m.Id.(*api.InspectRequest_Number); isNumber {
-		return nil, space.ErrNoNumber
-	}
-	id, err := ulid.Parse(m.GetText())
-	if err != nil {
-		return nil, err
-	}
-	return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, nil
+	return nil, coded(connect.CodeFailedPrecondition, "the service can't open IDs of space %s: it does not have the secret", in.Name)
 }
 
 // readID returns the ID of a request, which is a number or a text to parse.
@@ -144,8 +127,7 @@ func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) 
 		return nil, err
 	}
 	for _, l := range leases {
-		window := c.state.Store.Limits().WindowOf(l.Start)
-		s.auditTake(c.caller, c.in, window, l, cmp.Or(m.Label, c.principal))
+		s.auditTake(c.caller, l, cmp.Or(m.Label, c.principal))
 	}
 	return connect.NewResponse(takeResponse(leases)), nil
 }
@@ -169,10 +151,10 @@ func takeResponse(leases []randflake.Lease) *api.TakeResponse {
 	return r
 }
 
-// auditTake writes the line that says who makes the IDs of these nodes and seconds.
-func (s *Server) auditTake(by caller, in *space.Space, window int64, l randflake.Lease, label string) {
-	s.audit.add("take", by, in.Name,
-		"window", window,
+// auditTake writes the line that says who makes the IDs of these nodes and seconds, which are those of a window.
+func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
+	s.audit.add("take", by,
+		"window", l.Start.Unix()/(l.End.Unix()-l.Start.Unix()),
 		"first_node", l.FirstNode,
 		"last_node", l.LastNode,
 		"start", l.Start.Unix(),

@@ -19,19 +19,19 @@ var contentType = regexp.MustCompile(`(?i)^application/(json|proto$|grpc)`)
 
 // readMessage reads the body of a call, which is one message, before connect does: for connect a large one would be a limit that is
 // reached, and a broken one a fault of the service.
-func readMessage(r *http.Request) error {
+func readMessage(r *http.Request, _ *call) error {
 	if sent := r.Header.Get("Content-Type"); r.Method == http.MethodPost && !contentType.MatchString(sent) {
-		return invalid("Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
+		return coded(connect.CodeInvalidArgument, "Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
 	}
-	if !isCall(r) {
-		return nil
+	if rights[r.URL.Path] == "" {
+		return nil // the description of the protocol has a stream of messages
 	}
 	body, err := io.ReadAll(r.Body)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return invalid("the body is too large: want a message of at most %d bytes", maxMessage)
+		return coded(connect.CodeInvalidArgument, "the body is too large: want a message of at most %d bytes", maxMessage)
 	}
 	if err != nil {
-		return invalid("the body can't be read: %v", err)
+		return coded(connect.CodeInvalidArgument, "the body can't be read: %v", err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
@@ -61,7 +61,3 @@ func (g *gunzip) Read(into []byte) (int, error) {
 var compression = connect.WithCompression("gzip",
 	func() connect.Decompressor { return new(gunzip) },
 	func() connect.Compressor { return gzip.NewWriter(io.Discard) })
-
-func invalid(format string, args ...any) error {
-	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
-}

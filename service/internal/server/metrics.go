@@ -1,26 +1,23 @@
 package server
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/randflake/randflake/lease/metrics"
 	"github.com/randflake/randflake/lease/metrics/prom"
-	"github.com/randflake/randflake/service/client/wire"
 )
 
-// Metrics are those of a service, as Prometheus takes them. Their labels are names of procedures, codes, and names of the
-// configuration: nothing that a caller makes up makes a new series, and no label says who calls. They are safe for concurrent use.
-type Metrics struct {
+// Measures are what a service counts. Their labels are names of procedures, codes, and names of the configuration: nothing that a caller
+// makes up makes a new series, and no label says who calls. They are safe for concurrent use.
+type measures struct {
 	Connections prometheus.Gauge
 
 	registry *prometheus.Registry
@@ -31,30 +28,28 @@ type Metrics struct {
 // buckets are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
 var buckets = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
-// newMetrics returns metrics that are all zero. What more returns at each scrape is shown as well.
-func newMetrics(more metrics.Func) *Metrics {
-	calls := prometheus.CounterOpts{
-		Name: "randflaked_calls_total",
-		Help: "Calls by procedure, space and code; those of no space that is served have none.",
-	}
-	seconds := prometheus.HistogramOpts{
-		Name:    "randflaked_call_seconds",
-		Help:    "How long calls took.",
-		Buckets: buckets,
-	}
-	connections := prometheus.GaugeOpts{
-		Name: "randflaked_connections",
-		Help: "Connections that are open, idle ones among them.",
-	}
-	m := &Metrics{
-		registry:    prometheus.NewRegistry(),
-		calls:       prometheus.NewCounterVec(calls, []string{"procedure", "space", "code"}),
-		seconds:     prometheus.NewHistogramVec(seconds, []string{"procedure", "space"}),
-		Connections: prometheus.NewGauge(connections),
-	}
-	m.registry.MustRegister(m.calls, m.seconds, m.Connections, prom.NewCollector(metrics.Build(Version()), more),
+// newMeasures returns measures that are all zero. What more returns at each scrape is shown as well.
+func newMeasures(more metrics.Func) *measures {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prom.NewCollector(metrics.Build(Version()), more),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
+	with := promauto.With(registry)
+	return &measures{
+		registry: registry,
+		calls: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "randflaked_calls_total",
+			Help: "Calls by procedure, space and code; those of no space that is served have none.",
+		}, []string{"procedure", "space", "code"}),
+		seconds: with.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "randflaked_call_seconds",
+			Help:    "How long calls took.",
+			Buckets: buckets,
+		}, []string{"procedure", "space"}),
+		Connections: with.NewGauge(prometheus.GaugeOpts{
+			Name: "randflaked_connections",
+			Help: "Connections that are open, idle ones among them.",
+		}),
+	}
 }
 
 // version is set by the linker where the go command does not know the version, as in an image.
@@ -68,38 +63,19 @@ func Version() string {
 	return version
 }
 
-// Handler answers scrapes.
-func (m *Metrics) Handler() http.Handler {
+// scrapes answers Prometheus.
+func (m *measures) scrapes() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError})
 }
 
-// Called counts a call in a space, which is empty where it is not one that is served.
-func (m *Metrics) Called(procedure, space string, took time.Duration, err error) {
+// count counts a call in a space, which is empty where it is not one that is served.
+func (m *measures) count(procedure, space string, took time.Duration, err error) {
 	code := "ok"
 	if err != nil {
 		code = connect.CodeOf(err).String()
 	}
 	m.calls.WithLabelValues(procedure, space, code).Inc()
 	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
-}
-
-// observed counts calls, and adds details to their errors.
-func (s *Server) observed(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		start := time.Now()
-		response, err := next(ctx, request)
-		procedure := request.Spec().Procedure
-		in := spaceOf(request.Any())
-		if callOf(ctx).setup.spaces[in] == nil {
-			in = ""
-		}
-		s.Metrics.Called(strings.TrimPrefix(procedure, "/randflake.v1."), in, time.Since(start), err)
-		if failed := (*connect.Error)(nil); errors.As(err, &failed) {
-			again := failed.Code() == connect.CodeUnavailable || failed.Code() == connect.CodeResourceExhausted
-			wire.Describe(failed, procedure, again)
-		}
-		return response, err
-	}
 }
 
 // gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.

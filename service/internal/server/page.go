@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"net/http"
 	"os"
@@ -24,52 +23,41 @@ var (
 // A view is what the page shows of a space.
 type view struct {
 	*space.Space
-	Bad, Health string // in a sentence
-	Windows     int64  // that are leased ahead for the service's own IDs
-	Info        lease.Info
-	Counters    []lease.Counter
+	Info     lease.Info
+	Counters []lease.Counter
+	Failed   error         // why the store does not say that, or nil
+	Own      *lease.Status // of the leases for the service's own IDs, or nil
+	Windows  int64         // that they still have
 }
 
 // look asks the store of a space.
 func look(ctx context.Context, in *space.Space) view {
 	v := view{Space: in}
-	if err := in.Ready(); err != nil {
-		v.Bad = err.Error()
-	}
 	state, err := in.State()
 	if err != nil || state.Store == nil {
 		return v
 	}
-	v.Info, err = state.Store.Info(ctx)
-	if err == nil {
-		v.Counters, err = state.Counters.Counters(ctx, "", 100)
+	v.Info, v.Failed = state.Store.Info(ctx)
+	if v.Failed == nil {
+		v.Counters, v.Failed = state.Counters.Counters(ctx, "", 100)
 	}
-	if err == nil {
-		v.Health = "The store answers. "
-	} else if v.Bad == "" {
-		v.Bad = fmt.Sprintf("The store does not answer as it should: %v.", err)
-	}
-	if state.Own == nil {
-		return v
-	}
-	status := state.Own.Status()
-	v.Windows = max(0, int64(time.Until(status.End)/state.Store.Limits().Window))
-	if status.Stopped.IsZero() {
-		v.Health += fmt.Sprintf("IDs last until %s if the store is away.", status.End.UTC().Format(time.DateTime))
-	} else {
-		v.Health = fmt.Sprintf("No IDs since %s.", status.Stopped.UTC().Format(time.DateTime))
+	if state.Own != nil {
+		status := state.Own.Status()
+		v.Own = &status
+		v.Windows = max(0, int64(time.Until(status.End)/state.Store.Limits().Window))
 	}
 	return v
 }
 
 // show writes the page.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, may []*space.Space) {
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	replica, _ := os.Hostname()
-	all := make([]view, len(may))
+	observed := callOf(r.Context()).observed
+	all := make([]view, len(observed))
 	var asking sync.WaitGroup
-	for i, in := range may {
+	for i, in := range observed {
 		asking.Go(func() { all[i] = look(ctx, in) })
 	}
 	asking.Wait()

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/lease"
@@ -55,7 +56,7 @@ func TestPages(t *testing.T) {
 		var a answer
 		var asked int64
 		for try := 0; try < 100 && a.status != http.StatusTooManyRequests; try++ { // a slow machine earns calls again
-			for w.usage.Call(who, "", config.DefaultRate, int(config.DefaultRate)) { // as after many calls
+			for w.usage.may(who, "", config.DefaultRate, int(config.DefaultRate)) { // as after many calls
 			}
 			before := w.asked.Load()
 			a = w.send(http.MethodGet, path, "", as(who))
@@ -82,49 +83,54 @@ func (s stopped) Status() lease.Status {
 
 // TestPage: the page says how its spaces are, and how many windows are leased ahead; and no browser runs or keeps anything of it.
 func TestPage(t *testing.T) {
-	w := newTestbed(t, spaces)
-	page := func(want ...string) {
-		t.Helper()
-		a := w.send(http.MethodGet, "/", "")
-		for _, text := range want {
-			if !strings.Contains(a.text, text) {
-				t.Errorf("%s\nhas no %q", a.text, text)
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		page := func(want ...string) {
+			t.Helper()
+			a := w.send(http.MethodGet, "/", "")
+			for _, text := range want {
+				if !strings.Contains(a.text, text) {
+					t.Errorf("%s\nhas no %q", a.text, text)
+				}
 			}
 		}
-	}
-	a := w.send(http.MethodGet, "/", "")
-	for name, want := range map[string]string{
-		"Content-Type":            "text/html",
-		"Cache-Control":           "no-store",
-		"X-Content-Type-Options":  "nosniff",
-		"Content-Security-Policy": "default-src 'none'",
-	} {
-		if !strings.HasPrefix(a.header.Get(name), want) {
-			t.Errorf("%s: %q, want %s", name, a.header.Get(name), want)
+		a := w.send(http.MethodGet, "/", "")
+		for name, want := range map[string]string{
+			"Content-Type":            "text/html",
+			"Cache-Control":           "no-store",
+			"X-Content-Type-Options":  "nosniff",
+			"Content-Security-Policy": "default-src 'none'",
+		} {
+			if !strings.HasPrefix(a.header.Get(name), want) {
+				t.Errorf("%s: %q, want %s", name, a.header.Get(name), want)
+			}
 		}
-	}
-	for !strings.Contains(a.text, "windows are leased ahead") { // once the next lease is there
-		if err := t.Context().Err(); err != nil {
+		for range 300 { // seconds, in which the next leases come
+			if strings.Contains(a.text, "windows are leased ahead") {
+				break
+			}
+			time.Sleep(time.Second)
+			a = w.send(http.MethodGet, "/", "")
+		}
+		page("windows are leased ahead")
+		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
+		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken")
+		state, err := w.setup.Load().spaces["mint"].State()
+		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // a page is a call, of which there are a thousand a second
-		a = w.send(http.MethodGet, "/", "")
-	}
-	w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-	page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken")
-	state, err := w.setup.Load().spaces["mint"].State()
-	if err != nil {
-		t.Fatal(err)
-	}
-	state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
-	page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
-	w.broken.Store(true)
-	if err := w.reconfigure(func(c *config.Config) {
-		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	page("not ready: spaces are being opened", `<span class="bad">space: not open: space late: `)
+		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
+		page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
+		w.broken.Store(true)
+		if err := w.reconfigure(func(c *config.Config) {
+			c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		page("not ready: spaces are being opened", `<span class="bad">space: not open: space late: `)
+	})
 }
 
 // TestMetrics: calls are counted by procedure, space and code, with those of strangers, and so is what the service has.

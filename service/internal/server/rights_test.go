@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -67,8 +66,8 @@ func TestRights(t *testing.T) {
 		if len(rows) > 0 {
 			t.Errorf("rows of procedures that are not there: %v", rows)
 		}
-		by := &call{setup: w.setup.Load(), caller: caller{principal: "mint"}}
-		if err := w.authorize(by, "/randflake.v1.IDService/New", &api.MintRequest{Space: "given"}); connect.CodeOf(err) != connect.CodePermissionDenied {
+		by := &call{setup: w.setup.Load(), caller: caller{principal: "mint", space: "given"}, procedure: "/randflake.v1.IDService/New"}
+		if err := w.authorize(by); connect.CodeOf(err) != connect.CodePermissionDenied {
 			t.Errorf("a procedure that has no verb: error %v", err)
 		}
 	}

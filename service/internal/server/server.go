@@ -29,9 +29,9 @@ type Server struct {
 	open   space.Opener
 	audit  *auditLog
 	logger *slog.Logger
-	usage  *access.Usage
-
-	Metrics *Metrics
+	other  io.Writer // for audit lines, without a file
+	usage  *usage
+	*measures
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
@@ -43,47 +43,34 @@ type Server struct {
 // A setup is everything made from one configuration.
 type setup struct {
 	config *config.Config
-	files  Files
 	policy *access.Policy
 	spaces map[string]*space.Space
+	audit  io.Writer
 }
 
-// Files are the files that a configuration names and the server uses, opened and read before it is applied.
-type Files struct {
-	TLS   *tls.Config // empty without TLS
-	Audit io.Writer
-}
-
-// Close closes the files that are open.
-func (f Files) Close() {
-	if file, ok := f.Audit.(io.Closer); ok {
-		file.Close()
-	}
-}
-
-// New returns a server without spaces, which writes to a logger.
-func New(open space.Opener, logger *slog.Logger) *Server {
-	s := &Server{open: open, logger: logger, usage: access.NewUsage()}
-	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().files.Audit.Write(line) }, logger)
-	s.Metrics = newMetrics(s.gauges)
+// New returns a server without spaces, which writes to a logger, and audit lines for which a configuration has no file to other.
+func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
+	s := &Server{open: open, other: struct{ io.Writer }{other}, logger: logger, usage: newUsage()} // which stays open
+	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().audit.Write(line) }, logger)
+	s.measures = newMeasures(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
 
 // TLS returns the certificates in force.
-func (s *Server) TLS() *tls.Config { return s.setup.Load().files.TLS }
+func (s *Server) TLS() *tls.Config { return s.setup.Load().policy.TLS }
 
-// Configure applies another valid configuration, with its files. Unchanged spaces stay open. If it fails, nothing has
-// changed, and the files are the caller's to close; otherwise the server closes those from before.
-func (s *Server) Configure(c *config.Config, files Files) error {
+// Configure applies another valid configuration, with all the files that it names. Unchanged spaces stay open. If it fails, nothing
+// has changed.
+func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.setup.Load()
-	policy, err := access.New(c, files.TLS.ClientCAs, old.policy, s.logger)
+	policy, err := access.New(c, old.policy, s.logger)
 	if err != nil {
 		return err
 	}
-	next := &setup{c, files, policy, map[string]*space.Space{}}
+	next := &setup{config: c, policy: policy, spaces: map[string]*space.Space{}}
 	for _, want := range c.Spaces {
 		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
@@ -94,20 +81,26 @@ func (s *Server) Configure(c *config.Config, files Files) error {
 		}
 		next.spaces[want.Name] = made
 	}
+	next.audit, err = openAudit(c.Audit, s.other)
+	if err != nil {
+		return err
+	}
 	s.setup.Store(next)
 	for name, in := range next.spaces {
 		if in != old.spaces[name] {
 			in.Open()
 		}
 	}
-	old.files.Close()
+	if file, ok := old.audit.(io.Closer); ok {
+		file.Close()
+	}
 	s.closeAll(old, next)
 	return nil
 }
 
 // taken adds the service's own leases to the audit log.
-func (s *Server) taken(in *space.Space, window int64, l randflake.Lease) {
-	s.auditTake(caller{principal: config.Self}, in, window, l, config.Self)
+func (s *Server) taken(space string, l randflake.Lease) {
+	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
 // closeAll closes the spaces that the next setup lacks, in the background, as a store that does not answer takes ten seconds.
@@ -162,16 +155,27 @@ var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.ID
 
 // Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
+	mux := s.Probes()
+	s.handleCalls(mux)
+	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
+	mux.Handle("GET /{$}", s.observing("page", false, http.HandlerFunc(s.show)))
+	mux.Handle("GET /metrics", s.observing("metrics", true, s.scrapes()))
+	return s.identified(http.MaxBytesHandler(mux, maxMessage+5)) // with the prefix of gRPC
+}
+
+// handleCalls adds the handlers of the protocol and of its description.
+func (s *Server) handleCalls(mux *http.ServeMux) {
 	options := connect.WithHandlerOptions(
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.observed), connect.UnaryInterceptorFunc(s.admit)),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.answered)),
 		compression,
 		connect.WithCompressMinBytes(math.MaxInt),
 	)
-	mux := s.Probes()
+	refuse := connect.NewErrorWriter()
 	protection := http.NewCrossOriginProtection()
 	serve := func(path string, calls http.Handler) {
+		guarded := s.guarded(calls, "none", readMessage, func(w http.ResponseWriter, r *http.Request, err error) { refuse.Write(w, r, err) })
 		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(s.requireKnown(calls)))
+		mux.Handle(path, protection.Handler(guarded))
 	}
 	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
 	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
@@ -179,14 +183,6 @@ func (s *Server) Handler() http.Handler {
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
 	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
 	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))
-
-	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
-	mux.Handle("GET /{$}", s.observing("page", false, s.show))
-	scrape := s.Metrics.Handler()
-	mux.Handle("GET /metrics", s.observing("metrics", true, func(w http.ResponseWriter, r *http.Request, _ []*space.Space) {
-		scrape.ServeHTTP(w, r)
-	}))
-	return s.bounded(http.MaxBytesHandler(mux, maxMessage+5)) // with the prefix of gRPC
 }
 
 // Probes returns the handler of what anybody may ask: whether the process lives, and whether it is ready.

@@ -38,7 +38,6 @@ type testbed struct {
 	broken  atomic.Bool                  // the stores
 	hangs   atomic.Bool                  // calls of the stores, until their contexts end
 	asked   atomic.Int64                 // calls of the stores
-	files   Files
 }
 
 type buffer struct {
@@ -110,12 +109,13 @@ func (w *testbed) begin(c *config.Config) {
 			}
 			return c.On(ctx, e)
 		}), c)
-	}, logger)
+	}, w.written, logger)
 	w.Cleanup(w.Close)
-	w.files = Files{Audit: w.written, TLS: &tls.Config{ClientCAs: servers.Pool(ours())}}
-	if err := w.Configure(c, w.files); err != nil {
+	c.TLS = nil // its files are not there
+	if err := w.Configure(c); err != nil {
 		w.Fatal(err)
 	}
+	w.TLS().ClientCAs = servers.Pool(ours())
 	for w.Ready() != nil {
 		time.Sleep(time.Millisecond)
 	}

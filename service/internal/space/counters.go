@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -31,16 +31,13 @@ type Counters struct {
 	checked *lru.Cache[string, struct{}] // names of counters that are as the configuration has them
 
 	handles *lru.Cache[string, *Handle]
-
-	mu     sync.Mutex // held while a handle is added, and by Close
-	closed bool
+	closed  atomic.Bool
 }
 
-// A Handle is of one period, by its key, if the counter has periods.
+// A Handle is of one period, if the counter has periods.
 type Handle struct {
 	*counter.Counter
-	name   string
-	Period string
+	As lease.Counter // of the configuration, in that period
 }
 
 func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
@@ -53,7 +50,7 @@ func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *C
 func (c *Counters) Statuses() map[string]counter.Status {
 	all := map[string]counter.Status{}
 	for _, handle := range c.handles.Values() {
-		by, _ := c.of.Counter(handle.name)
+		by, _ := c.of.Counter(handle.As.Name)
 		sum := all[by.Name]
 		one := handle.Status()
 		all[by.Name] = counter.Status{
@@ -85,16 +82,16 @@ func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err 
 	return as, present, err
 }
 
-// Take takes numbers of a counter, which it makes if need be, and says of which period they are.
-func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, period string, err error) {
+// Take takes numbers of a counter, which it makes if need be, and says what it is, with its period.
+func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, as lease.Counter, err error) {
 	as, present, err := c.As(name)
 	if err != nil {
-		return run, "", err
+		return run, as, err
 	}
 	if _, checked := c.checked.Get(name); !checked {
 		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
 		if err != nil {
-			return run, "", err
+			return run, as, err
 		}
 		c.checked.Add(name, struct{}{})
 	}
@@ -102,7 +99,8 @@ func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Ru
 	if errors.Is(err, lease.ErrNoCounter) {
 		c.checked.Remove(name) // it was lost
 	}
-	return run, present.Key, err
+	as.Period = present.Key
+	return run, as, err
 }
 
 func options(as lease.Counter, present lease.Period) []counter.Option {
@@ -120,7 +118,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 		return nil, err
 	}
 	h, _ := c.handles.Get(name)
-	if h != nil && h.Period == present.Key {
+	if h != nil && h.As.Period == present.Key {
 		return h, nil
 	}
 	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
@@ -132,35 +130,26 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	}
 }
 
-// open opens a handle. That of the period before, if there is one, is left to those who have it.
-func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error) {
+// open opens a handle. Another one, as of the period before, is left to those who have it.
+func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	opened, err := counter.From(c.Source).Open(ctx, as.Name, append(options(as, present), counter.WithLogger(c.logger))...)
+	opened, err := counter.From(c.Source).Open(ctx, as.Name, append(options(as, period), counter.WithLogger(c.logger))...)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{opened, as.Name, present.Key}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	other, _ := c.handles.Get(as.Name)
-	if other != nil && other.Period == h.Period {
-		h.Close()
-		return other, nil
-	}
-	if c.closed {
-		h.Close()
-		return h, nil
-	}
+	as.Period = period.Key
+	h := &Handle{opened, as}
 	c.handles.Add(as.Name, h)
+	if c.closed.Load() {
+		h.Close() // as Close may have come before
+	}
 	return h, nil
 }
 
 // Close closes the handles.
 func (c *Counters) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
+	c.closed.Store(true)
 	for _, h := range c.handles.Values() {
 		h.Close()
 	}

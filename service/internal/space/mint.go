@@ -20,15 +20,7 @@ type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbe
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
-// mint sets what makes the IDs of the space, if the service makes any, and otherwise closes the store.
-func (s *Space) mint(ctx context.Context, state *State) error {
-	err := s.setMinter(ctx, state)
-	if err != nil && state.Store != nil {
-		state.Store.Close()
-	}
-	return err
-}
-
+// setMinter sets what makes the IDs of the space, if the service makes any.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
 	if err != nil {
@@ -38,32 +30,36 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
 	switch {
 	case s.Kind == "ulid":
-		state.Minter, err = ulids()
-		return err
+		generator, err := ulid.New()
+		if err != nil {
+			return err
+		}
+		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
+		state.Minter = minter(nil, 26, fill, nil)
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, leases, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(keeper, keeper.Generator().FillWait, 20)
+		state.Minter = minter(keeper, 20, keeper.Generator().FillWait, func(id snowflake.ID) int64 { return int64(id) })
 	case s.Cipher != nil:
 		keeper, err := lease.Keep(ctx, leases, s.secret, logger, lease.WithNodes(max(1, s.Nodes)))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(keeper, keeper.Generator().FillWait, 13)
+		state.Minter = minter(keeper, 13, keeper.Generator().FillWait, func(id randflake.ID) int64 { return int64(id) })
 	}
 	return nil
 }
 
-// explain adds to the error of a generator why it has no lease, and what a caller can do.
-func explain(err error, status lease.Status) error {
+// explain adds to the error of a keeper's generator why it has no lease, and what a caller can do.
+func explain(err error, keeper Keeper) error {
 	if !errors.Is(err, randflake.ErrLeaseEnded) && !errors.Is(err, randflake.ErrLeaseNotStarted) {
 		return err
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(status.Err, &wait) {
+	if wait := (*lease.WaitError)(nil); errors.As(keeper.Status().Err, &wait) {
 		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
 	}
 	return fmt.Errorf("%w: the service gets no lease from its store, as its log says: there are IDs again some seconds after the store is back", err)
@@ -78,47 +74,30 @@ type taking struct {
 func (t taking) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := t.Space.Take(ctx, from, to, nodes)
 	for _, l := range leases {
-		t.of.options.Taken(t.of, t.Limits().WindowOf(l.Start), l)
+		t.of.options.Taken(t.of.Name, l)
 	}
 	return leases, err
 }
 
-// minter returns the Minter of a keeper, in whose generator fill makes IDs. The text of an ID has at most width bytes.
-func minter[ID interface {
-	~int64 | ~uint64
-	encoding.TextAppender
-}](keeper Keeper, fill func(context.Context, []ID) (int, error), width int) Minter {
+// minter returns the Minter of what fill makes, in a keeper's leases unless that is nil. The text of an ID has at most width bytes; it is
+// a 64-bit integer unless number is nil.
+func minter[ID encoding.TextAppender](keeper Keeper, width int, fill func(context.Context, []ID) (int, error), number func(ID) int64) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
-		ids := make([]ID, n)
-		n, err = fill(ctx, ids)
-		if err != nil {
-			err = explain(err, keeper.Status())
-		}
-		if !asText {
-			numbers = make([]int64, n)
-			for i, id := range ids[:n] {
-				numbers[i] = int64(id)
-			}
-			return nil, numbers, err
-		}
-		return textsOf(ids[:n], width), nil, err
-	}
-}
-
-// ulids returns the Minter of a generator of ULIDs, which needs no lease.
-func ulids() (Minter, error) {
-	generator, err := ulid.New()
-	if err != nil {
-		return nil, err
-	}
-	return func(_ context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
-		if !asText {
+		if !asText && number == nil {
 			return nil, nil, ErrNoNumber
 		}
-		ids := make([]ulid.ID, n)
-		n, err = generator.Fill(ids)
-		return textsOf(ids[:n], 26), nil, err
-	}, nil
+		ids := make([]ID, n)
+		n, err = fill(ctx, ids)
+		err = explain(err, keeper)
+		if asText {
+			return textsOf(ids[:n], width), nil, err
+		}
+		numbers = make([]int64, n)
+		for i, id := range ids[:n] {
+			numbers[i] = number(id)
+		}
+		return nil, numbers, err
+	}
 }
 
 // textsOf returns the texts of IDs, each of at most width bytes. They share memory, which nobody writes to again: one allocation for each

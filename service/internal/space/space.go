@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,19 +33,32 @@ type Space struct {
 	location string // of its store, or ""
 	options  Options
 	state    atomic.Pointer[State]
-	err      atomic.Pointer[error] // why it is not open yet
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when the background goroutine has ended
+	opening  sync.WaitGroup
 	begun    time.Time
 }
 
-// A State is what an open space has.
+// A State is what an open space has, or why it is not open.
 type State struct {
 	Store    *lease.Space // nil where there is none
 	Check    string       // value of the secret that the store is for, or ""
 	Counters *Counters    // nil where there is none
 	Minter   Minter       // nil where the service makes no IDs
 	Own      Keeper       // of the leases for that; nil where it needs none
+
+	err error // why it is not open, or nil
+}
+
+// close ends the service's lease and counters, and closes the store.
+func (s *State) close() error {
+	if s.Own != nil {
+		s.Own.Close()
+	}
+	if s.Store == nil {
+		return nil
+	}
+	s.Counters.Close()
+	return s.Store.Close()
 }
 
 // A Keeper is one of package lease or of package snowflake.
@@ -62,7 +76,7 @@ type Options struct {
 	Open Opener
 
 	// Taken is told of the leases that the service takes for itself. It may be nil if the space is only tried.
-	Taken func(s *Space, window int64, l randflake.Lease)
+	Taken func(space string, l randflake.Lease)
 
 	Logger *slog.Logger
 }
@@ -78,7 +92,6 @@ func New(c config.Space, o Options) (*Space, error) {
 		Space:    c,
 		location: location,
 		options:  o,
-		done:     make(chan struct{}),
 		begun:    time.Now(),
 	}
 	if c.SecretFile != "" {
@@ -89,7 +102,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		s.Cipher = randflake.NewCipher(s.secret)
 		s.check = fmt.Sprintf("%x", s.secret.CheckValue())
 	}
-	s.setError(errors.New("it is being opened"))
+	s.state.Store(&State{err: errors.New("it is being opened")})
 	return s, nil
 }
 
@@ -102,20 +115,20 @@ func (s *Space) Same(other *Space) bool {
 func (s *Space) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	go s.begin(ctx)
+	s.opening.Go(func() { s.begin(ctx) })
 }
-
-func (s *Space) setError(err error) { s.err.Store(&err) }
 
 // begin opens the space, with growing pauses of up to ten seconds between attempts.
 func (s *Space) begin(ctx context.Context) {
-	defer close(s.done)
 	said := ""
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
 		state, err := s.connect(attempt)
 		if err == nil {
-			err = s.mint(attempt, state)
+			err = s.setMinter(attempt, state)
+			if err != nil {
+				state.close()
+			}
 		}
 		cancel()
 		if err == nil {
@@ -126,7 +139,7 @@ func (s *Space) begin(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.setError(err)
+		s.state.Store(&State{err: err})
 		if text := err.Error(); text != said { // each kind of trouble once
 			s.options.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
 			said = text
@@ -142,8 +155,8 @@ func (s *Space) begin(ctx context.Context) {
 // Try returns why the space can't be opened, and changes nothing.
 func (s *Space) Try(ctx context.Context) error {
 	state, err := s.connect(ctx)
-	if err == nil && state.Store != nil {
-		state.Store.Close()
+	if err == nil {
+		state.close()
 	}
 	return err
 }
@@ -158,12 +171,11 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	info, err := store.Info(ctx)
-	switch {
-	case err != nil:
-	case s.Kind != "randflake" && info.Check != "":
+	if err == nil && s.Kind != "randflake" && info.Check != "" {
 		err = fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: want another one for %s IDs", lease.ErrSecret, s.Kind)
-	case s.check != "" && info.Check != "" && info.Check != s.check:
-		err = fmt.Errorf("%w: the store is for one whose check value is %s, and this one's is %s: is it that of another environment?", lease.ErrSecret, info.Check, s.check)
+	}
+	if err == nil && s.Cipher != nil {
+		err = store.CheckSecret(s.secret.CheckValue())
 	}
 	if err != nil {
 		store.Close()
@@ -178,10 +190,11 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and says until when to wait if that is known.
 func (s *Space) State() (*State, error) {
-	if state := s.state.Load(); state != nil {
+	state := s.state.Load()
+	if state.err == nil {
 		return state, nil
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(*s.err.Load(), &wait) {
+	if wait := (*lease.WaitError)(nil); errors.As(state.err, &wait) {
 		return nil, fmt.Errorf("%w: %w", ErrNotOpen, &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}) // without the location
 	}
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
@@ -191,8 +204,8 @@ func (s *Space) State() (*State, error) {
 func (s *Space) Ready() error {
 	state := s.state.Load()
 	switch {
-	case state == nil:
-		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, *s.err.Load())
+	case state.err != nil:
+		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, state.err)
 	case state.Own != nil && !state.Own.Status().Stopped.IsZero():
 		return fmt.Errorf("space %s: %w", s.Name, cmp.Or(state.Own.Status().Err, randflake.ErrLeaseEnded))
 	}
@@ -205,23 +218,15 @@ const openTimeout = 30 * time.Second
 // Begun reports whether the space is open, or openTimeout has passed. A store that is unreachable for longer does not
 // make the service unready: the other replicas have the same store, and an error that says so serves clients better
 // than no answer.
-func (s *Space) Begun() bool { return s.state.Load() != nil || time.Since(s.begun) > openTimeout }
+func (s *Space) Begun() bool { return s.state.Load().err == nil || time.Since(s.begun) > openTimeout }
 
 // Close ends the service's lease and counters in the space, and closes the store.
 func (s *Space) Close() error {
 	s.cancel()
-	<-s.done
-	state := s.state.Swap(nil)
-	if state == nil {
+	s.opening.Wait()
+	state := s.state.Swap(&State{err: errors.New("it was closed")})
+	if state.err != nil {
 		return nil
 	}
-	s.setError(errors.New("it was closed"))
-	if state.Own != nil {
-		state.Own.Close()
-	}
-	if state.Store == nil {
-		return nil
-	}
-	state.Counters.Close()
-	return state.Store.Close()
+	return state.close()
 }

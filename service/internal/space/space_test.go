@@ -116,7 +116,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	}
 	f.Space, err = New(c, Options{
 		Open:   open,
-		Taken:  func(_ *Space, _ int64, l randflake.Lease) { f.taken = append(f.taken, l) },
+		Taken:  func(_ string, l randflake.Lease) { f.taken = append(f.taken, l) },
 		Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
 	if err != nil {
@@ -467,8 +467,8 @@ func TestPeriods(t *testing.T) {
 		want := func(name string, first int64, period string) {
 			t.Helper()
 			run, of, err := all.Take(t.Context(), name, 1)
-			if run.First != first || of != period || err != nil {
-				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of, err, first, period)
+			if run.First != first || of.Period != period || err != nil {
+				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of.Period, err, first, period)
 			}
 		}
 		next := func(first int64, period string) *Handle {
@@ -477,8 +477,8 @@ func TestPeriods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := h.Wait(t.Context()); n != first || h.Period != period || err != nil {
-				t.Errorf("%d of %q, %v, want %d of %q", n, h.Period, err, first, period)
+			if n, err := h.Wait(t.Context()); n != first || h.As.Period != period || err != nil {
+				t.Errorf("%d of %q, %v, want %d of %q", n, h.As.Period, err, first, period)
 			}
 			return h
 		}
@@ -670,7 +670,7 @@ func TestTry(t *testing.T) {
 			t.Fatal(err)
 		}
 		for want, c := range map[string]config.Space{
-			"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, and this one's is ": {Kind: "randflake", Store: "m", SecretFile: other},
+			"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, that of the secret is ": {Kind: "randflake", Store: "m", SecretFile: other},
 			"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
 		} {
 			s, err := New(c, f.options)
@@ -773,15 +773,25 @@ func TestLateCounter(t *testing.T) {
 	})
 }
 
+// A waiting keeper has no lease until a time.
+type waiting struct {
+	Keeper
+	until time.Time
+}
+
+func (w waiting) Status() lease.Status {
+	return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: w.until}}
+}
+
 // TestExplain: without a lease, the error says until when to wait, if that is known.
 func TestExplain(t *testing.T) {
 	until := time.Now().Add(time.Hour)
-	status := lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: until}}
+	keeper := waiting{until: until}
 	var wait *lease.WaitError
-	if err := explain(randflake.ErrLeaseEnded, status); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
+	if err := explain(randflake.ErrLeaseEnded, keeper); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
 		t.Error(err)
 	}
-	if err := explain(randflake.ErrExhausted, status); err != randflake.ErrExhausted {
+	if err := explain(randflake.ErrExhausted, keeper); err != randflake.ErrExhausted {
 		t.Error(err)
 	}
 }

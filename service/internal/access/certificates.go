@@ -1,0 +1,84 @@
+package access
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// trusts reports whether one of these chains is valid now, and ends with one of the authorities. TLS checks that only
+// once, when the connection is made.
+func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
+	now := time.Now()
+	roots := x509.VerifyOptions{Roots: p.TLS.ClientCAs, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
+	return roots.Roots != nil && slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
+		_, err := chain[len(chain)-1].Verify(roots)
+		return err == nil && !slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
+	})
+}
+
+// readCertificates reads the server's certificate, and those of the authorities of its clients. Without TLS there are none.
+func readCertificates(files *config.TLS) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if files == nil {
+		return c, nil
+	}
+	pair, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
+	if err != nil {
+		return nil, fmt.Errorf("tls: certificate and key: %w", err)
+	}
+	c.Certificates = []tls.Certificate{pair}
+	if files.ClientCA != "" {
+		c.ClientAuth = tls.VerifyClientCertIfGiven
+		c.ClientCAs, err = authorities(files.ClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("tls: clientCA: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// Client returns a client that follows no redirects, which may lead to a URL that is not https. It trusts the authorities in a file, or
+// without one those of the system.
+func Client(file string) (*http.Client, error) {
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &http.Client{CheckRedirect: stay}
+	if file == "" {
+		return c, nil
+	}
+	roots, err := authorities(file)
+	if err != nil {
+		return nil, fmt.Errorf("ca: %w", err)
+	}
+	c.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
+	return c, nil
+}
+
+// authorities reads the certificates of authorities from a file in PEM, which has nothing else.
+func authorities(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	n := 0
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			pool.AddCert(c)
+			n++
+		}
+	}
+	all := bytes.Count(text, []byte("-----BEGIN "))
+	if n == 0 || n < all {
+		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and at least one", file, n, all)
+	}
+	return pool, nil
+}

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"github.com/randflake/randflake/service/client/wire"
+	"github.com/randflake/randflake/service/internal/access"
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// Limits of one call, where its rule and its space have no lower ones.
+const (
+	maxBatch = 1 << 16       // IDs or numbers that a call makes
+	maxRun   = 1_000_000_000 // numbers that a call takes, and does not make
+)
+
+// maxPlaces is how many requests of one principal, or of all strangers, may be under way: each may have a large header and half a body.
+const maxPlaces = 1000
+
+// Refusals take turns, so that clients that repeat calls as soon as they are refused leave the processors to other principals.
+const (
+	refusals    = 20 // of a principal at a time
+	refusalTime = 4 * time.Millisecond
+	maxRefused  = 40_000 // calls of all principals that wait for their turn; each takes 10 kB
+)
+
+// Limits on the IDs and numbers in answers that are being made or written, so that clients that don't read can't fill
+// the memory. One takes about 64 bytes.
+const (
+	maxAnswers = 1 << 19
+	maxAnswer  = maxAnswers / 2 // of one principal
+	negligible = 16             // takes less than the call itself
+)
+
+// Limits of the lines in logs that each principal causes. No space can have these names.
+const (
+	failureLines      = "*failures" // of stores
+	failuresPerSecond = 10
+	denialLines       = "*denials"
+	denialsPerSecond  = 10. / 60
+	lineBurst         = 100 // at first, of each kind
+)
+
+// A usage is what principals use of this process at present. It is safe for concurrent use.
+type usage struct {
+	answers *semaphore.Weighted
+	refused *semaphore.Weighted
+
+	mu    sync.Mutex
+	parts map[string]*part // by principal; that of all strangers is ""
+	rates map[user]*rate.Limiter
+}
+
+// A part is what one principal may use.
+type part struct {
+	places  *semaphore.Weighted // a request holds one from its header on
+	answers *semaphore.Weighted
+	refusal *semaphore.Weighted
+}
+
+type user struct {
+	principal, what string
+	limit           float64
+}
+
+func newUsage() *usage {
+	return &usage{
+		answers: semaphore.NewWeighted(maxAnswers),
+		refused: semaphore.NewWeighted(maxRefused),
+		parts:   map[string]*part{},
+		rates:   map[user]*rate.Limiter{},
+	}
+}
+
+// of returns the part of a principal.
+func (u *usage) of(principal string) *part {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.parts[principal] == nil {
+		u.parts[principal] = &part{
+			places:  semaphore.NewWeighted(maxPlaces),
+			answers: semaphore.NewWeighted(maxAnswer),
+			refusal: semaphore.NewWeighted(refusals),
+		}
+	}
+	return u.parts[principal]
+}
+
+// refuse waits until it is the turn of a principal's call to be refused, or ctx ends. It returns false at once if too many wait.
+func (u *usage) refuse(ctx context.Context, principal string) bool {
+	if !u.refused.TryAcquire(1) {
+		return false
+	}
+	defer u.refused.Release(1)
+	refusal := u.of(principal).refusal
+	if refusal.Acquire(ctx, 1) == nil {
+		time.Sleep(refusalTime)
+		refusal.Release(1)
+	}
+	return true
+}
+
+// may reports whether a principal may do something now, such as call in a space, under a limit of times a second and a burst, and
+// counts that. Calls under different limits are counted apart.
+func (u *usage) may(principal, what string, perSecond float64, burst int) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	who := user{principal, what, perSecond}
+	if u.rates[who] == nil {
+		u.rates[who] = rate.NewLimiter(rate.Limit(perSecond), burst)
+	}
+	return u.rates[who].Allow()
+}
+
+// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. The caller calls done when the answer was
+// written.
+func (u *usage) reserve(ctx context.Context, principal string, n int64) (done func(), err error) {
+	if n <= negligible {
+		return func() {}, nil
+	}
+	own := u.of(principal).answers
+	if err := own.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	if err := u.answers.Acquire(ctx, n); err != nil {
+		own.Release(n)
+		return nil, err
+	}
+	return func() {
+		u.answers.Release(n)
+		own.Release(n)
+	}, nil
+}
+
+// batch returns how many IDs or numbers a call asks for, once there is room for them in answers that were not written yet.
+func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
+	count := uint64(max(asked, 1))
+	if count > maxBatch {
+		return 0, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", count, maxBatch)
+	}
+	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
+		return 0, s.over(c, "count", count, limit)
+	}
+	written, err := s.usage.reserve(ctx, c.principal, int64(count))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, coded(connect.CodeResourceExhausted, "too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again")
+	}
+	if err == nil {
+		c.written = written
+	}
+	return count, err
+}
+
+// over is the error of a call that asks for more than a rule allows.
+func (s *Server) over(c *call, what string, asked, most uint64) error {
+	err := fmt.Errorf("%w: %w", access.ErrDenied, &wire.LimitError{What: what, Asked: asked, Limit: most})
+	return s.deny(c, connect.CodePermissionDenied, err)
+}
+
+// checkRate counts a call in a space, or in none, and returns an error if there were too many within a second.
+func (s *Server) checkRate(c *call, space string) error {
+	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
+	if s.usage.may(c.principal, space, perSecond, max(1, int(perSecond))) {
+		return nil
+	}
+	err := fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond)
+	return s.deny(c, connect.CodeResourceExhausted, err)
+}

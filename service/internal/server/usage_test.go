@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestReserve: answers that are not read use up the room of their principal, and leave some for others and for short
+// answers.
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUsage()
+		take := func(who string, n int64) (func(), error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return u.reserve(ctx, who, n)
+		}
+		done := map[string]func(){}
+		for _, who := range []string{"a", "b"} {
+			for range 4 {
+				var err error
+				if done[who], err = take(who, maxAnswer/4); err != nil {
+					t.Errorf("%s: %v", who, err)
+				}
+			}
+			if _, err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s takes more than its part: error %v", who, err)
+			}
+			if _, err := take(who, negligible+1); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s takes a little more than its part: error %v", who, err)
+			}
+			if _, err := take(who, negligible); err != nil {
+				t.Errorf("%s can't take a few IDs: %v", who, err)
+			}
+		}
+		for range 5 { // which use up nothing of its part
+			if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("more than there is: error %v", err)
+			}
+		}
+		go func() { time.Sleep(time.Second / 2); done["a"]() }()
+		written, err := take("f", maxAnswer/4)
+		if err != nil {
+			t.Fatalf("an answer was written, and another one waits: %v", err)
+		}
+		written()
+		if _, err := take("a", maxAnswer/4); err != nil {
+			t.Errorf("its answer was written, and it takes another one: %v", err)
+		}
+	})
+}
+
+// TestMay: calls are counted by who makes them, where, and under which limit, and come back with time.
+func TestMay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUsage()
+		for i, tt := range []struct {
+			who, what string
+			perSecond float64
+			want      bool
+		}{
+			{"web", "orders", 0.5, true},
+			{"web", "orders", 0.5, true},
+			{"web", "orders", 0.5, false},
+			{"cron", "orders", 0.5, true},
+			{"web", "shop", 0.5, true},
+			{"web", "orders", 0.25, true},
+		} {
+			if got := u.may(tt.who, tt.what, tt.perSecond, 2); got != tt.want {
+				t.Errorf("%d: a call of %s in %s under %v a second: %v", i, tt.who, tt.what, tt.perSecond, got)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if !u.may("web", "orders", 0.5, 2) || u.may("web", "orders", 0.5, 2) {
+			t.Error("two seconds later: want one call")
+		}
+	})
+}
+
+// TestRefuse: calls of a principal are refused a few at a time, and those of another beside them. No more wait than may.
+func TestRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUsage()
+		begun := time.Now()
+		gone, leave := context.WithCancel(t.Context())
+		var greedy sync.WaitGroup
+		for range maxRefused / 2 {
+			greedy.Go(func() { u.refuse(t.Context(), "greedy") })
+			go u.refuse(gone, "greedy")
+		}
+		synctest.Wait()
+		if u.refuse(t.Context(), "greedy") || time.Since(begun) > 0 {
+			t.Error("more calls wait than may")
+		}
+		leave()
+		synctest.Wait()
+		if !u.refuse(t.Context(), "web") || time.Since(begun) > 2*refusalTime {
+			t.Errorf("a call of another principal was refused after %v", time.Since(begun))
+		}
+		greedy.Wait()
+		const want = maxRefused / 2 / refusals * refusalTime
+		if took := time.Since(begun); took < want || took > want+refusalTime {
+			t.Errorf("%d calls were refused within %v", maxRefused/2, took)
+		}
+	})
+}
