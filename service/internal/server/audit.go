@@ -13,52 +13,64 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A caller is who a line of the audit log is about, and where.
+// A caller is whom a line of the audit log is about, and where.
 type caller struct {
 	principal string // empty if the caller is not known
-	space     string // perhaps a long name of none
+	space     string // as the caller names it: perhaps a long name of no space
 	address   string // IP address and port; empty for the service itself
 	request   string // ID of the request
 }
 
-// An auditLog has a line of JSON for each thing that somebody did, or was denied. No secret, token or key is in a line.
+// An auditLog has a line of JSON for each thing that somebody did, or was denied. No line has a
+// secret, token or key.
 type auditLog struct {
-	*slog.Logger
-	lost atomic.Uint64 // lines that could not be written
+	json  *slog.Logger
+	write func(line []byte) (int, error)
+	torn  bool          // the last line that was written is half of one
+	lost  atomic.Uint64 // lines that could not be written
+
+	logger *slog.Logger // is told of lost lines, as often as report allows
+	report rate.Sometimes
 }
 
-// newAuditLog returns a log that passes each line to write, in one call. The logger is told of lines that can't be written, once a minute.
+// newAuditLog returns a log that passes each line to write, in one call. It tells the logger of
+// lines that can't be written, once a minute.
 func newAuditLog(write func(line []byte) (int, error), logger *slog.Logger) *auditLog {
-	a := &auditLog{}
-	report := rate.Sometimes{Interval: time.Minute}
-	torn := false // the last line that was written is half of one
-	lines := writer(func(line []byte) (int, error) {
-		if torn {
-			line = append([]byte("\n"), line...)
-		}
-		n, err := write(line)
-		if err != nil && n == 0 {
-			n, err = write(line) // as the file may have been closed meanwhile: then another one has replaced it
-		}
-		torn = err != nil && (torn || n > 0)
-		if err != nil {
-			lost := a.lost.Add(1)
-			report.Do(func() { logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
-		}
-		return n, err
-	})
-	a.Logger = slog.New(slog.NewJSONHandler(lines, &slog.HandlerOptions{ReplaceAttr: cut}))
+	a := &auditLog{
+		write:  write,
+		logger: logger,
+		report: rate.Sometimes{Interval: time.Minute},
+	}
+	a.json = slog.New(slog.NewJSONHandler(a, &slog.HandlerOptions{ReplaceAttr: cut}))
 	return a
 }
 
-type writer func([]byte) (int, error)
+// Write takes lines from the log's own handler, one at a time.
+func (a *auditLog) Write(line []byte) (int, error) {
+	if a.torn {
+		line = append([]byte("\n"), line...)
+	}
+	n, err := a.write(line)
+	if err != nil && n == 0 {
+		n, err = a.write(line) // to another file, if a new configuration has just closed this one
+	}
+	if err == nil {
+		a.torn = false
+		return n, nil
+	}
+	a.torn = a.torn || n > 0
+	lost := a.lost.Add(1)
+	a.report.Do(func() { a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+	return n, err
+}
 
-func (w writer) Write(line []byte) (int, error) { return w(line) }
+const maxValue = 200 // bytes of a value, as callers choose some of them
 
-// cut shortens values, some of which callers choose, to 200 bytes.
+// cut shortens long values.
 func cut(_ []string, a slog.Attr) slog.Attr {
-	if text, ok := a.Value.Any().(string); ok && len(text) > 200 {
-		a.Value = slog.StringValue(strings.ToValidUTF8(text[:200], "") + "...")
+	if text, ok := a.Value.Any().(string); ok && len(text) > maxValue {
+		whole := strings.ToValidUTF8(text[:maxValue], "") // without the half of a character at its end
+		a.Value = slog.StringValue(whole + "...")
 	}
 	return a
 }
@@ -69,7 +81,7 @@ func (a *auditLog) add(what string, by caller, more ...any) {
 	if by.address != "" {
 		more = append(more, "address", by.address, "request", by.request)
 	}
-	a.Info(what, more...)
+	a.json.Info(what, more...)
 }
 
 // openAudit opens the file of the audit log. Without one, lines go to other.
@@ -81,7 +93,8 @@ func openAudit(file string, other io.Writer) (io.Writer, error) {
 	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
 	opened, err := os.OpenFile(file, flags, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("audit: %w: want a file that can be written, in a directory that exists, or a pipe that is being read", err)
+		return nil, fmt.Errorf("audit: %w: want a file that can be written, in a directory that exists, "+
+			"or a pipe that is being read", err)
 	}
 	return opened, nil
 }

@@ -14,27 +14,38 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// rights maps each procedure to the verb that a rule must allow, in the space that the request names. Procedures that are not listed
-// are always denied. The description of the protocol, which is no procedure of it, is for all principals.
-var rights = map[string]string{
-	api.LeaseServiceTakeProcedure:      "lease",
-	api.LeaseServiceGetLimitsProcedure: "lease",
-	api.IDServiceMintProcedure:         "mint",
-	api.IDServiceInspectProcedure:      "inspect",
-	api.CounterServiceNextProcedure:    "count",
-	api.CounterServiceTakeProcedure:    "count",
-	api.CounterServiceGetProcedure:     "count", // who may list has List
-	api.CounterServiceListProcedure:    "list",
-	api.CounterServiceSetProcedure:     "set",
+// A right is what a procedure needs before it is called.
+type right struct {
+	verb  string // a rule must allow it in the space that the request names
+	store bool   // the space must have a store
 }
+
+// rights has all procedures of the protocol. Any other one is denied. What describes the protocol
+// is not here: it is no procedure of the protocol itself, and open to all principals (see
+// handleCalls).
+var rights = map[string]right{
+	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
+	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
+	api.IDServiceMintProcedure:         {verb: "mint"},
+	api.IDServiceInspectProcedure:      {verb: "inspect"},
+	api.CounterServiceNextProcedure:    {verb: "count", store: true},
+	api.CounterServiceTakeProcedure:    {verb: "count", store: true},
+	api.CounterServiceGetProcedure:     {verb: "count", store: true}, // of one counter
+	api.CounterServiceListProcedure:    {verb: "list", store: true},
+	api.CounterServiceSetProcedure:     {verb: "set", store: true},
+}
+
+// observe is the verb for the pages.
+const observe = "observe"
 
 const callTimeout = 10 * time.Second // for a call to be answered
 
-// answered passes on the calls that a rule allows, counts all, and turns errors into ones that clients may see.
+// answered passes on the calls that a rule allows, counts all, and turns errors into ones that
+// clients may see.
 func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(caller context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
+	return func(outer context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
 		start := time.Now()
-		ctx, cancel := context.WithTimeout(caller, callTimeout)
+		ctx, cancel := context.WithTimeout(outer, callTimeout)
 		defer cancel()
 		c := callOf(ctx)
 		c.space = request.Any().(interface{ GetSpace() string }).GetSpace()
@@ -42,9 +53,9 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			response, err = next(ctx, request)
 		}
-		hungUp := caller.Err() != nil // or has waited for as long as it wanted
 		if err != nil {
-			err = s.failed(c, err, !hungUp)
+			gone := outer.Err() != nil // the client hung up, or waited for as long as it wanted
+			err = s.failed(c, err, gone)
 		}
 		counted := ""
 		if c.in != nil {
@@ -55,33 +66,40 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// failed returns the error to send for err. What clients may not see of it is logged if that is wanted.
-func (s *Server) failed(c *call, err error, logged bool) error {
-	place := "" // of the data
+// failed returns the error to send for err. It logs what clients may not see of err, unless the
+// client is gone: then err may come from that alone.
+func (s *Server) failed(c *call, err error, gone bool) error {
+	location := ""
 	if c.state != nil && c.state.Store != nil {
-		place = c.state.Store.String()
+		location = c.state.Store.String()
 	}
-	sent, whole := wire.Error(err, c.procedure, place)
-	if !whole && logged && s.usage.may(c.principal, failureLines, failuresPerSecond, lineBurst) {
-		s.logger.Error("store failed", "procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
+	sent, whole := wire.Error(err, c.procedure, location)
+	if whole || gone {
+		return sent
+	}
+	if s.usage.may(c.principal, failureLines, failuresPerSecond, lineBurst) {
+		s.logger.Error("store failed",
+			"procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
 	}
 	return sent
 }
 
-// authorize finds the space and the limits of a call, or returns why it is refused.
+// authorize finds the space and the limits of a call, or returns why the call is refused. The order
+// matters: calls that no rule allows count against a limit too, and only a caller that a rule
+// allows learns which spaces there are.
 func (s *Server) authorize(c *call) error {
-	verb := rights[c.procedure]
-	if verb == "" {
+	need, ok := rights[c.procedure]
+	if !ok {
 		return s.deny(c, connect.CodePermissionDenied, access.ErrDenied)
 	}
-	limits, denied := c.setup.policy.Allow(c.principal, verb, c.space)
-	countedAs := "" // calls that are denied are counted together
 	c.in = c.setup.spaces[c.space]
+	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
+	limiter := "" // for all other calls together, as each of them could name another space
 	if denied == nil && c.in != nil {
+		limiter = c.space
 		c.limits = access.Tighter(limits, c.in.Limits)
-		countedAs = c.space
 	}
-	if err := s.checkRate(c, countedAs); err != nil {
+	if err := s.checkRate(c, limiter); err != nil {
 		return err
 	}
 	if denied != nil {
@@ -94,8 +112,9 @@ func (s *Server) authorize(c *call) error {
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	if needsStore := verb != "mint" && verb != "inspect"; needsStore && state.Store == nil {
-		return coded(connect.CodeFailedPrecondition, "space %s has no store, and so neither leases nor counters", c.in.Name)
+	if need.store && state.Store == nil {
+		return coded(connect.CodeFailedPrecondition,
+			"space %s has no store, and so neither leases nor counters", c.in.Name)
 	}
 	c.state = state
 	return nil
@@ -106,8 +125,9 @@ func coded(code connect.Code, format string, args ...any) error {
 	return connect.NewError(code, fmt.Errorf(format, args...))
 }
 
-// deny writes a line on a call that is denied, and returns the error to send. Anybody can cause as many as they like, so there is a
-// limit for the lines of each principal, and one for those of all who are not known together.
+// deny writes a line on a call that is denied, and returns the error to send. Anybody can cause as
+// many denials as they like, so the lines of each principal have a limit, and those of all
+// strangers together have one.
 func (s *Server) deny(c *call, code connect.Code, why error) error {
 	if s.usage.may(c.principal, denialLines, denialsPerSecond, lineBurst) {
 		s.audit.add("denial", c.caller, "procedure", c.procedure, "why", access.Why(why))
@@ -115,36 +135,46 @@ func (s *Server) deny(c *call, code connect.Code, why error) error {
 	return connect.NewError(code, why)
 }
 
-// observing shows a page to callers that may observe at least one space, or all of them, as /metrics describes the process too.
+// observing shows a page to callers that may observe at least one space, or all of them if that is
+// wanted.
 func (s *Server) observing(name string, all bool, page http.Handler) http.Handler {
-	admit := func(_ *http.Request, c *call) error {
-		c.procedure = name
-		return s.authorizePage(c, all)
-	}
-	return s.guarded(page, name, admit, func(w http.ResponseWriter, _ *http.Request, err error) {
-		status := http.StatusForbidden
-		switch connect.CodeOf(err) {
-		case connect.CodeResourceExhausted:
-			status = http.StatusTooManyRequests
-		case connect.CodeUnauthenticated:
-			status = http.StatusUnauthorized
-			w.Header().Set("WWW-Authenticate", `Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
-		}
-		http.Error(w, err.Error(), status)
+	return s.guarded(page, gate{
+		name: name,
+		admit: func(_ *http.Request, c *call) error {
+			c.procedure = name
+			return s.authorizePage(c, all)
+		},
+		refuse: refusePage,
 	})
 }
 
-// authorizePage finds the spaces that a caller may observe: all of them, if that is wanted, or else at least one.
+// refusePage writes an error as text. A browser then asks for a token, if that may help.
+func refusePage(w http.ResponseWriter, _ *http.Request, err error) {
+	status := http.StatusForbidden
+	switch connect.CodeOf(err) {
+	case connect.CodeResourceExhausted:
+		status = http.StatusTooManyRequests
+	case connect.CodeUnauthenticated:
+		status = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate",
+			`Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
+	}
+	http.Error(w, err.Error(), status)
+}
+
+// authorizePage finds the spaces that a caller may observe, and returns why a page is refused: some
+// space is denied if all are wanted, and else every space is. The limits are the tightest of all
+// these spaces.
 func (s *Server) authorizePage(c *call, all bool) error {
 	var denied error
 	for _, in := range c.setup.config.Spaces {
-		allowed, err := c.setup.policy.Allow(c.principal, "observe", in.Name)
+		limits, err := c.setup.policy.Allow(c.principal, observe, in.Name)
 		if err != nil {
 			denied = err
 			continue
 		}
 		c.observed = append(c.observed, c.setup.spaces[in.Name])
-		c.limits = access.Tighter(c.limits, allowed)
+		c.limits = access.Tighter(c.limits, limits)
 	}
 	if err := s.checkRate(c, ""); err != nil {
 		return err

@@ -16,7 +16,10 @@ import (
 // counterService implements the procedures of CounterService.
 type counterService struct{ *Server }
 
-func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextRequest]) (*connect.Response[api.NextResponse], error) {
+func (s counterService) Next(
+	ctx context.Context,
+	r *connect.Request[api.NextRequest],
+) (*connect.Response[api.NextResponse], error) {
 	c := callOf(ctx)
 	n, err := s.batch(ctx, c, r.Msg.Count)
 	if err != nil {
@@ -28,36 +31,53 @@ func (s counterService) Next(ctx context.Context, r *connect.Request[api.NextReq
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
-	s.auditBegin(c, counter.As, numbers[0])
+	if got > 0 {
+		s.auditBegin(c, counter.As, numbers[0]) // even if the numbers are lost, the period has begun
+	}
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.NextResponse{Numbers: numbers[:got], Period: counter.As.Period}), nil
+	return connect.NewResponse(&api.NextResponse{Numbers: numbers, Period: counter.As.Period}), nil
 }
 
-// auditBegin adds a line on the first number of a period. No number of the one before is taken any more.
+// auditBegin adds a line if first is the first number of a period. From then on no number of the
+// period before is taken.
 func (s counterService) auditBegin(c *call, counter lease.Counter, first int64) {
 	if counter.Period != "" && first == counter.Start {
 		s.audit.add("begin period", c.caller, "counter", counter.Name, "period", counter.Period)
 	}
 }
 
-func (s counterService) Take(ctx context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
-	c, m := callOf(ctx), r.Msg
-	n := max(m.Count, 1)
-	if n > maxRun || m.Count < 0 {
-		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", m.Count, maxRun)
+// Take may take fewer numbers than a call asks for: a handle asks for what its own callers take in
+// some seconds, and does not know the limit.
+func (s counterService) Take(
+	ctx context.Context,
+	r *connect.Request[api.CounterServiceTakeRequest],
+) (*connect.Response[api.CounterServiceTakeResponse], error) {
+	c := callOf(ctx)
+	n := max(r.Msg.Count, 1)
+	if n > maxRun || r.Msg.Count < 0 {
+		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", r.Msg.Count, maxRun)
 	}
-	n = int64(min(uint64(n), cmp.Or(c.limits.Batch, config.DefaultBatch))) // no denial: a handle asks for what its callers take in some seconds
-	run, of, err := c.state.Counters.Take(ctx, m.Counter, n)
+	limit := cmp.Or(c.limits.Batch, config.DefaultBatch)
+	n = int64(min(uint64(n), limit))
+	run, counter, err := c.state.Counters.Take(ctx, r.Msg.Counter, n)
 	if err != nil {
 		return nil, err
 	}
-	s.auditBegin(c, of, run.First)
-	return connect.NewResponse(&api.CounterServiceTakeResponse{First: run.First, Count: run.N, Step: run.Step, Period: of.Period}), nil
+	s.auditBegin(c, counter, run.First)
+	return connect.NewResponse(&api.CounterServiceTakeResponse{
+		First:  run.First,
+		Count:  run.N,
+		Step:   run.Step,
+		Period: counter.Period,
+	}), nil
 }
 
-func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
+func (s counterService) Set(
+	ctx context.Context,
+	r *connect.Request[api.SetRequest],
+) (*connect.Response[api.SetResponse], error) {
 	c := callOf(ctx)
 	if _, _, err := c.state.Counters.As(r.Msg.Counter); err != nil {
 		return nil, err
@@ -69,16 +89,19 @@ func (s counterService) Set(ctx context.Context, r *connect.Request[api.SetReque
 	return connect.NewResponse(&api.SetResponse{}), nil
 }
 
-// Get returns a counter that nobody has used yet as it will be made.
-func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
-	all := callOf(ctx).state.Counters
-	as, _, err := all.As(r.Msg.Counter)
+// Get returns a counter that was not used yet as its first use will make it.
+func (s counterService) Get(
+	ctx context.Context,
+	r *connect.Request[api.GetRequest],
+) (*connect.Response[api.GetResponse], error) {
+	counters := callOf(ctx).state.Counters
+	unused, _, err := counters.As(r.Msg.Counter)
 	if err != nil {
 		return nil, err
 	}
-	found, err := all.Counter(ctx, r.Msg.Counter)
+	found, err := counters.Counter(ctx, r.Msg.Counter)
 	if errors.Is(err, lease.ErrNoCounter) {
-		found, err = as, nil
+		found, err = unused, nil
 	}
 	if err != nil {
 		return nil, err
@@ -86,9 +109,15 @@ func (s counterService) Get(ctx context.Context, r *connect.Request[api.GetReque
 	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(found)}), nil
 }
 
-// List omits counters that nobody has used yet.
-func (s counterService) List(ctx context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
-	found, err := callOf(ctx).state.Counters.Counters(ctx, r.Msg.After, int(min(cmp.Or(r.Msg.Limit, 1000), 1000)))
+const maxList = 1000 // counters in an answer
+
+// List omits counters that were not used yet.
+func (s counterService) List(
+	ctx context.Context,
+	r *connect.Request[api.ListRequest],
+) (*connect.Response[api.ListResponse], error) {
+	limit := min(cmp.Or(r.Msg.Limit, maxList), maxList)
+	found, err := callOf(ctx).state.Counters.Counters(ctx, r.Msg.After, int(limit))
 	if err != nil {
 		return nil, err
 	}

@@ -15,19 +15,20 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// A call is a request whose sender was identified by its header, before a byte of the body is read.
+// A call is a request, of a procedure or for a page, and what the server knows of it. The first
+// part is made from the header alone, before a byte of the body is read.
 type call struct {
 	caller
 	unknown   error  // why the sender is not known, or nil
 	setup     *setup // what was in force when the request came
 	procedure string // its path, or the name of a page
-	written   func() // is called when the answer was written
+	written   func() // frees the room that batch took for the answer; before that it does nothing
 
-	// Once the call is authorized:
+	// Set while the call is authorized:
 	limits   config.Limits
 	in       *space.Space
 	state    *space.State
-	observed []*space.Space // by a page
+	observed []*space.Space // those that a page shows
 }
 
 type callKey struct{}
@@ -36,25 +37,15 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 const strangerTime = 5 * time.Second // for strangers to send a body and read the answer
 
-// identified finds out who sends a request, for which it takes one of the sender's places: each connection may have a hundred requests
-// under way, and send half a body or read no answer. Without a place it gets only a status, so it costs little. Those of a principal wait
-// for their turn, and keep their connection, if it is HTTP/2: it may be a proxy's, and a client that can't repeat calls on it makes another.
+// identified finds out who sends a request, and takes one of the sender's places for it, or turns
+// it away. Without places, each connection could have a hundred requests under way that send half a
+// body, or read no answer.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
 		places := s.usage.of(c.principal).places
 		if !places.TryAcquire(1) {
-			status := http.StatusServiceUnavailable
-			keep := false
-			if c.unknown == nil {
-				status = http.StatusTooManyRequests
-				hadTurn := s.usage.refuse(r.Context(), c.principal)
-				keep = hadTurn && r.ProtoMajor > 1
-			}
-			if !keep {
-				w.Header().Set("Connection", "close")
-			}
-			w.WriteHeader(status)
+			s.turnAway(w, r, c)
 			return
 		}
 		defer places.Release(1)
@@ -63,19 +54,40 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			end := time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
-			defer answer.Flush()
+			defer answer.Flush() // before the deadline, and while the request still has its place
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
 }
 
-// pages are for browsers, which ask for a user name and a password: any name, and the bearer token. Calls don't accept
-// that, as a browser sends it with requests of other sites, too.
+// turnAway answers a request for which there is no place, by a status alone, so that it costs
+// little.
+//
+// A principal's request first waits for its turn. Its connection is kept if it is HTTP/2: it may be
+// a proxy's, with calls of other clients, and a client that can't repeat calls on it would make
+// another one.
+func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
+	if c.unknown != nil {
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
+		return
+	}
+	hadTurn := s.usage.refuse(r.Context(), c.principal)
+	keep := hadTurn && r.ProtoMajor > 1
+	if !keep {
+		w.Header().Set("Connection", "close")
+	}
+	w.WriteHeader(http.StatusTooManyRequests)
+}
+
+// pages are the paths that accept Basic authentication: any user name, and the bearer token as the
+// password. Browsers ask people for both. They also send both with requests that pages of other
+// sites cause, so calls don't accept it.
 var pages = map[string]bool{"/": true, "/metrics": true}
 
 func (s *Server) identify(r *http.Request) *call {
 	if _, password, ok := r.BasicAuth(); ok && pages[r.URL.Path] {
-		r = r.Clone(r.Context())
+		r = r.Clone(r.Context()) // the header is the HTTP server's
 		r.Header.Set("Authorization", "Bearer "+password)
 	}
 	c := &call{
@@ -92,35 +104,47 @@ var traceID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // requestID returns the ID of the caller's trace, or a random one.
 func requestID(r *http.Request) string {
-	parts := strings.Split(r.Header.Get("Traceparent"), "-")
+	parts := strings.Split(r.Header.Get("Traceparent"), "-") // version, trace, span, flags
 	if len(parts) == 4 && traceID.MatchString(parts[1]) {
 		return parts[1]
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// guarded passes on the requests of principals that admit lets in. Other ones are counted under a name, and refuse writes the error. A
-// stranger's connection ends with the answer.
-func (s *Server) guarded(next http.Handler, name string, admit func(*http.Request, *call) error, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
+// A gate says which requests of principals guarded lets through.
+type gate struct {
+	name   string                                          // under which refused requests are counted
+	admit  func(*http.Request, *call) error                // returns why a request is refused, or nil
+	refuse func(http.ResponseWriter, *http.Request, error) // writes the answer to a refused request
+}
+
+// noProcedure is the name of the gate to the protocol. A path is no name: strangers could make up a
+// series for each.
+const noProcedure = "none"
+
+// guarded refuses the requests of strangers, and those that the gate does not admit. A stranger's
+// connection ends with the answer.
+func (s *Server) guarded(next http.Handler, g gate) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
-		w.Header()["X-Request-Id"] = []string{c.request}
-		last := s.draining.Load() && r.ProtoMajor == 1 // in HTTP/2 a shutdown ends the connection, and cuts no call
-		if c.unknown != nil || last {
+		w.Header().Set("X-Request-Id", c.request)
+		stranger := c.unknown != nil
+		leaving := s.draining.Load() && r.ProtoMajor == 1 // Shutdown ends HTTP/2 without it
+		if stranger || leaving {
 			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
 		}
 		var err error
-		if c.unknown != nil {
+		if stranger {
 			err = s.deny(c, connect.CodeUnauthenticated, c.unknown)
 		} else {
-			err = admit(r, c)
+			err = g.admit(r, c)
 		}
 		if err != nil {
-			s.count(name, "", 0, err)
-			refuse(w, r, err)
+			s.count(g.name, "", 0, err)
+			g.refuse(w, r, err)
 			return
 		}
-		defer func() { c.written() }()
+		defer func() { c.written() }() // whatever written is by then
 		next.ServeHTTP(w, r)
 	})
 }

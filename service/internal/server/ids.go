@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -15,10 +14,18 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
+// idService implements the procedures of IDService.
+type idService struct{ *Server }
+
+func (s idService) Mint(
+	ctx context.Context,
+	r *connect.Request[api.MintRequest],
+) (*connect.Response[api.MintResponse], error) {
 	c := callOf(ctx)
 	if c.state.Minter == nil {
-		return nil, coded(connect.CodeFailedPrecondition, "the service makes no IDs of space %s: generators that have its secret lease nodes and make them", c.in.Name)
+		return nil, coded(connect.CodeFailedPrecondition,
+			"the service makes no IDs of space %s: generators that have its secret lease nodes and make them",
+			c.in.Name)
 	}
 	n, err := s.batch(ctx, c, r.Msg.Count)
 	if err != nil {
@@ -28,7 +35,8 @@ func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) 
 		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
 	}
 	answer := &api.MintResponse{}
-	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), r.Msg.Form != api.Form_FORM_NUMBER)
+	asText := r.Msg.Form != api.Form_FORM_NUMBER // text is the default
+	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), asText)
 	if err != nil {
 		return nil, err
 	}
@@ -38,24 +46,34 @@ func (s service) Mint(ctx context.Context, r *connect.Request[api.MintRequest]) 
 	return connect.NewResponse(answer), nil
 }
 
-// minted is the audit line about new IDs.
+// minted returns what the audit log says of new IDs.
 func minted(m *api.MintResponse) []any {
 	if n := len(m.Numbers); n > 0 {
 		return []any{"count", n, "first", m.Numbers[0], "last", m.Numbers[n-1]}
 	}
-	return []any{"count", len(m.Ids), "first", m.Ids[0], "last", m.Ids[len(m.Ids)-1]}
+	n := len(m.Ids)
+	return []any{"count", n, "first", m.Ids[0], "last", m.Ids[n-1]}
 }
 
-func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+// clockLead is by how much the clock of whoever made an ID may be ahead, for the ID to be
+// plausible.
+const clockLead = time.Minute
+
+func (s idService) Inspect(
+	ctx context.Context,
+	r *connect.Request[api.InspectRequest],
+) (*connect.Response[api.InspectResponse], error) {
 	c := callOf(ctx)
-	answer, err := open(c.in, r.Msg)
+	answer, err := inspect(c.in, r.Msg)
 	if err != nil {
 		return nil, err
 	}
+	made := answer.Time.AsTime()
 	if answer.Time.CheckValid() != nil {
-		return nil, coded(connect.CodeInvalidArgument, "the ID is of the year %d: want one that was made by now", answer.Time.AsTime().Year())
+		return nil, coded(connect.CodeInvalidArgument,
+			"the ID is of the year %d: want one that was made by now", made.Year())
 	}
-	answer.Plausible = !answer.Time.AsTime().After(time.Now().Add(time.Minute))
+	answer.Plausible = !made.After(time.Now().Add(clockLead))
 	id := any(r.Msg.GetText())
 	if id == "" {
 		id = r.Msg.GetNumber()
@@ -64,37 +82,65 @@ func (s service) Inspect(ctx context.Context, r *connect.Request[api.InspectRequ
 	return connect.NewResponse(answer), nil
 }
 
-// open returns what an ID of a space holds.
-func open(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
+// inspect returns what an ID of a space holds.
+func inspect(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
+	if m.Id == nil {
+		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")
+	}
+	if in.Kind == "ulid" {
+		return inspectULID(m)
+	}
 	layout, err := in.Layout()
 	if err != nil {
 		return nil, err
 	}
-	_, isNumber := m.Id.(*api.InspectRequest_Number)
-	switch {
-	case m.Id == nil:
-		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")
-	case in.Kind == "ulid" && isNumber:
-		return nil, space.ErrNoNumber
-	case in.Kind == "ulid":
-		id, err := ulid.Parse(m.GetText())
-		return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, err
-	case layout != nil:
-		id, err := readID(m, snowflake.Parse)
-		if err != nil {
-			return nil, err
-		}
-		f, err := layout.Inspect(id)
-		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: uint32(worker(layout, f)), Sequence: f.Sequence}, err
-	case in.Cipher != nil:
-		id, err := readID(m, randflake.Parse)
-		f := in.Cipher.Inspect(id)
-		return &api.InspectResponse{Time: timestamppb.New(f.Time), Node: f.Node, Sequence: uint64(f.Sequence)}, err
+	if layout != nil {
+		return inspectSnowflake(layout, m)
 	}
-	return nil, coded(connect.CodeFailedPrecondition, "the service can't open IDs of space %s: it does not have the secret", in.Name)
+	if in.Cipher == nil {
+		return nil, coded(connect.CodeFailedPrecondition,
+			"the service can't open IDs of space %s: it does not have the secret", in.Name)
+	}
+	id, err := readID(m, randflake.Parse)
+	if err != nil {
+		return nil, err
+	}
+	f := in.Cipher.Inspect(id)
+	return &api.InspectResponse{
+		Time:     timestamppb.New(f.Time),
+		Node:     f.Node,
+		Sequence: uint64(f.Sequence),
+	}, nil
 }
 
-// readID returns the ID of a request, which is a number or a text to parse.
+func inspectULID(m *api.InspectRequest) (*api.InspectResponse, error) {
+	if _, isNumber := m.Id.(*api.InspectRequest_Number); isNumber {
+		return nil, space.ErrNoNumber
+	}
+	id, err := ulid.Parse(m.GetText())
+	if err != nil {
+		return nil, err
+	}
+	return &api.InspectResponse{Time: timestamppb.New(ulid.Inspect(id).Time)}, nil
+}
+
+func inspectSnowflake(layout *snowflake.Layout, m *api.InspectRequest) (*api.InspectResponse, error) {
+	id, err := readID(m, snowflake.Parse)
+	if err != nil {
+		return nil, err
+	}
+	f, err := layout.Inspect(id)
+	if err != nil {
+		return nil, err
+	}
+	return &api.InspectResponse{
+		Time:     timestamppb.New(f.Time),
+		Node:     uint32(worker(layout, f)),
+		Sequence: f.Sequence,
+	}, nil
+}
+
+// readID returns the ID of a request, which is a number, or a text to parse.
 func readID[ID ~int64 | ~uint64](m *api.InspectRequest, parse func(string) (ID, error)) (ID, error) {
 	if number, ok := m.Id.(*api.InspectRequest_Number); ok {
 		return ID(number.Number), nil
@@ -102,7 +148,8 @@ func readID[ID ~int64 | ~uint64](m *api.InspectRequest, parse func(string) (ID, 
 	return parse(m.GetText())
 }
 
-// worker returns the static parts of an ID as one number, the first one highest.
+// worker returns the static parts of an ID as one number, the first part highest, as leases number
+// workers.
 func worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
 	for _, p := range layout.Parts() {
 		if value, ok := f.Static[p.Name]; ok {
@@ -110,67 +157,4 @@ func worker(layout *snowflake.Layout, f snowflake.Fields) (n uint64) {
 		}
 	}
 	return n
-}
-
-// service implements the procedures, but for those of counters.
-type service struct{ *Server }
-
-func (s service) Take(ctx context.Context, r *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
-	c, m := callOf(ctx), r.Msg
-	nodes := max(m.Nodes, 1)
-	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
-		return nil, s.over(c, "nodes", uint64(nodes), uint64(most))
-	}
-	last := m.Window + int64(max(m.Windows, 1)) - 1
-	leases, err := c.state.Store.Take(ctx, m.Window, last, nodes)
-	if len(leases) == 0 {
-		return nil, err
-	}
-	for _, l := range leases {
-		s.auditTake(c.caller, l, cmp.Or(m.Label, c.principal))
-	}
-	return connect.NewResponse(takeResponse(leases)), nil
-}
-
-func takeResponse(leases []randflake.Lease) *api.TakeResponse {
-	first := leases[0]
-	r := &api.TakeResponse{
-		FirstNode: first.FirstNode,
-		LastNode:  first.LastNode,
-		Start:     first.Start.Unix(),
-		End:       first.End.Unix(),
-	}
-	for _, l := range leases[1:] {
-		r.More = append(r.More, &api.Lease{
-			FirstNode: l.FirstNode,
-			LastNode:  l.LastNode,
-			Start:     l.Start.Unix(),
-			End:       l.End.Unix(),
-		})
-	}
-	return r
-}
-
-// auditTake writes the line that says who makes the IDs of these nodes and seconds, which are those of a window.
-func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
-	s.audit.add("take", by,
-		"window", l.Start.Unix()/(l.End.Unix()-l.Start.Unix()),
-		"first_node", l.FirstNode,
-		"last_node", l.LastNode,
-		"start", l.Start.Unix(),
-		"end", l.End.Unix(),
-		"label", label)
-}
-
-func (s service) GetLimits(ctx context.Context, _ *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
-	state := callOf(ctx).state
-	l := state.Store.Limits()
-	return connect.NewResponse(&api.GetLimitsResponse{
-		WindowSeconds:  uint32(l.Window / time.Second),
-		Nodes:          l.Nodes,
-		Ahead:          uint32(l.Ahead),
-		MaxSkewSeconds: uint32(l.MaxSkew / time.Second),
-		Reserve:        l.Reserve,
-		Check:          state.Check,
-	}), nil
 }

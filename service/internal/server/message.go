@@ -12,23 +12,27 @@ import (
 	"connectrpc.com/connect"
 )
 
-const maxMessage = 4 << 10 // bytes; the largest has some names and a label
+const maxMessage = 4 << 10 // bytes; the largest message has some names and a label
 
-// contentType is one of the protocol's. To another one, such as that of curl -d, connect's answer would be empty.
+// contentType is what Content-Type of the protocol begins with. Connect's answer to any other one,
+// such as that of curl -d, would be empty.
 var contentType = regexp.MustCompile(`(?i)^application/(json|proto$|grpc)`)
 
-// readMessage reads the body of a call, which is one message, before connect does: for connect a large one would be a limit that is
-// reached, and a broken one a fault of the service.
+// readMessage reads the body of a call, which is one message, before connect does. Of a large body
+// connect would say that a limit is reached, and of a broken one that the service is at fault.
 func readMessage(r *http.Request, _ *call) error {
-	if sent := r.Header.Get("Content-Type"); r.Method == http.MethodPost && !contentType.MatchString(sent) {
-		return coded(connect.CodeInvalidArgument, "Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
+	sent := r.Header.Get("Content-Type")
+	if r.Method == http.MethodPost && !contentType.MatchString(sent) {
+		return coded(connect.CodeInvalidArgument,
+			"Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
 	}
-	if rights[r.URL.Path] == "" {
-		return nil // the description of the protocol has a stream of messages
+	if _, isProcedure := rights[r.URL.Path]; !isProcedure {
+		return nil // what describes the protocol takes a stream of messages
 	}
 	body, err := io.ReadAll(r.Body)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return coded(connect.CodeInvalidArgument, "the body is too large: want a message of at most %d bytes", maxMessage)
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return coded(connect.CodeInvalidArgument,
+			"the body is too large: want a message of at most %d bytes", maxMessage)
 	}
 	if err != nil {
 		return coded(connect.CodeInvalidArgument, "the body can't be read: %v", err)
@@ -37,10 +41,15 @@ func readMessage(r *http.Request, _ *call) error {
 	return nil
 }
 
-// A gunzip decompresses a message, which has no more room than one that is sent as it is.
+// compression lets calls have compressed messages. Answers are not compressed.
+var compression = connect.WithCompression("gzip",
+	func() connect.Decompressor { return new(gunzip) },
+	func() connect.Compressor { return gzip.NewWriter(io.Discard) })
+
+// A gunzip decompresses one message, to at most maxMessage bytes.
 type gunzip struct {
 	gzip.Reader
-	left int
+	left int // bytes that the message may still have
 }
 
 func (g *gunzip) Reset(message io.Reader) error {
@@ -56,8 +65,3 @@ func (g *gunzip) Read(into []byte) (int, error) {
 	}
 	return n, err
 }
-
-// compression lets calls have compressed messages. Answers are not compressed.
-var compression = connect.WithCompression("gzip",
-	func() connect.Decompressor { return new(gunzip) },
-	func() connect.Compressor { return gzip.NewWriter(io.Discard) })

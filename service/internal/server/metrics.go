@@ -13,10 +13,12 @@ import (
 
 	"github.com/randflake/randflake/lease/metrics"
 	"github.com/randflake/randflake/lease/metrics/prom"
+	"github.com/randflake/randflake/service/internal/space"
 )
 
-// Measures are what a service counts. Their labels are names of procedures, codes, and names of the configuration: nothing that a caller
-// makes up makes a new series, and no label says who calls. They are safe for concurrent use.
+// measures are what a service counts. Labels are names of procedures and of the configuration, and
+// codes: no caller can make up a new series, and no label says who calls. They are safe for
+// concurrent use.
 type measures struct {
 	Connections prometheus.Gauge
 
@@ -25,14 +27,18 @@ type measures struct {
 	seconds  *prometheus.HistogramVec
 }
 
-// buckets are the upper ends, in seconds, of what times are counted in: from what a mint takes to the timeout of a call.
+// buckets are the upper ends, in seconds, of the ranges in which times are counted: from what a
+// mint takes to callTimeout.
 var buckets = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
-// newMeasures returns measures that are all zero. What more returns at each scrape is shown as well.
+// newMeasures returns measures that are all zero. Each scrape also shows what more returns.
 func newMeasures(more metrics.Func) *measures {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(prom.NewCollector(metrics.Build(Version()), more),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(
+		prom.NewCollector(metrics.Build(Version()), more),
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	with := promauto.With(registry)
 	return &measures{
 		registry: registry,
@@ -63,12 +69,17 @@ func Version() string {
 	return version
 }
 
+const maxScrapes = 4 // at a time
+
 // scrapes answers Prometheus.
 func (m *measures) scrapes() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: maxScrapes,
+		ErrorHandling:       promhttp.ContinueOnError,
+	})
 }
 
-// count counts a call in a space, which is empty where it is not one that is served.
+// count counts a call. The space is "" if the service has none of the name that the call has.
 func (m *measures) count(procedure, space string, took time.Duration, err error) {
 	code := "ok"
 	if err != nil {
@@ -78,26 +89,36 @@ func (m *measures) count(procedure, space string, took time.Duration, err error)
 	m.seconds.WithLabelValues(procedure, space).Observe(took.Seconds())
 }
 
-// gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a store.
+// gauges returns the state of the spaces, as this process knows it: a scrape reads nothing from a
+// store.
 func (s *Server) gauges() []metrics.Metric {
-	setup := s.setup.Load()
-	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total", "Lines of the audit log that could not be written.", s.audit.lost.Load())}
-	for name, in := range setup.spaces {
-		of := []metrics.Metric{metrics.Flag("randflaked_space_ready", "1 if the space can serve, otherwise 0.", in.Ready() == nil)}
-		if state, err := in.State(); err == nil {
-			switch {
-			case state.Own != nil: // and the space's
-				of = append(of, state.Own.Metrics()...)
-			case state.Store != nil:
-				of = append(of, state.Store.Metrics()...)
-			}
-			if state.Counters != nil {
-				for counter, status := range state.Counters.Statuses() {
-					of = append(of, status.Metrics(counter)...)
-				}
-			}
-		}
-		all = append(all, metrics.With(map[string]string{"space": name}, metrics.Func(func() []metrics.Metric { return of })).Metrics()...)
+	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total",
+		"Lines of the audit log that could not be written.", s.audit.lost.Load())}
+	for name, in := range s.setup.Load().spaces {
+		of := metrics.Func(func() []metrics.Metric { return gaugesOf(in) })
+		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
+	}
+	return all
+}
+
+func gaugesOf(in *space.Space) []metrics.Metric {
+	all := []metrics.Metric{metrics.Flag("randflaked_space_ready",
+		"1 if the space can serve, otherwise 0.", in.Ready() == nil)}
+	state, err := in.State()
+	if err != nil {
+		return all
+	}
+	switch {
+	case state.Own != nil: // a keeper has the metrics of its store, too
+		all = append(all, state.Own.Metrics()...)
+	case state.Store != nil:
+		all = append(all, state.Store.Metrics()...)
+	}
+	if state.Counters == nil {
+		return all
+	}
+	for counter, status := range state.Counters.Statuses() {
+		all = append(all, status.Metrics(counter)...)
 	}
 	return all
 }

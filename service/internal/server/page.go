@@ -24,11 +24,16 @@ var (
 type view struct {
 	*space.Space
 	Info     lease.Info
-	Counters []lease.Counter
-	Failed   error         // why the store does not say that, or nil
-	Own      *lease.Status // of the leases for the service's own IDs, or nil
-	Windows  int64         // that they still have
+	Counters []lease.Counter // the first maxCounters
+	Failed   error           // why the store does not say Info and Counters, or nil
+	Own      *lease.Status   // of the leases for the service's own IDs, or nil
+	Windows  int64           // for which these leases still last
 }
+
+const (
+	maxCounters = 100             // of a space on the page
+	lookTime    = 2 * time.Second // for all stores to answer; the page shows which one did not
+)
 
 // look asks the store of a space.
 func look(ctx context.Context, in *space.Space) view {
@@ -39,7 +44,7 @@ func look(ctx context.Context, in *space.Space) view {
 	}
 	v.Info, v.Failed = state.Store.Info(ctx)
 	if v.Failed == nil {
-		v.Counters, v.Failed = state.Counters.Counters(ctx, "", 100)
+		v.Counters, v.Failed = state.Counters.Counters(ctx, "", maxCounters)
 	}
 	if state.Own != nil {
 		status := state.Own.Status()
@@ -51,7 +56,7 @@ func look(ctx context.Context, in *space.Space) view {
 
 // show writes the page.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
 	defer cancel()
 	replica, _ := os.Hostname()
 	observed := callOf(r.Context()).observed
@@ -77,7 +82,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Security-Policy",
-		"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	w.Write(text.Bytes())
 }

@@ -1,4 +1,12 @@
-// Package server answers the calls of randflaked's protocol.
+// Package server answers the calls of randflaked's protocol. A request passes through these files:
+//
+//   - identify.go finds out who sends it, and takes a place for it
+//   - message.go reads its body
+//   - authorize.go finds the rule that allows it, with its limits
+//   - leases.go, ids.go and counters.go have the procedures, and page.go the page for people
+//
+// usage.go bounds what each principal uses meanwhile, metrics.go counts calls, and audit.go writes
+// down what they did. This file applies configurations, and puts the handlers together.
 package server
 
 import (
@@ -24,12 +32,13 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// A Server serves the spaces of a configuration, which may change while it runs. It is safe for concurrent use.
+// A Server serves the spaces of a configuration, which may change while it runs. It is safe for
+// concurrent use.
 type Server struct {
 	open   space.Opener
 	audit  *auditLog
 	logger *slog.Logger
-	other  io.Writer // for audit lines, without a file
+	other  io.Writer // for audit lines, if the configuration has no file for them
 	usage  *usage
 	*measures
 
@@ -48,9 +57,15 @@ type setup struct {
 	audit  io.Writer
 }
 
-// New returns a server without spaces, which writes to a logger, and audit lines for which a configuration has no file to other.
+// New returns a server without spaces. Audit lines go to other if a configuration has no file for
+// them.
 func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
-	s := &Server{open: open, other: struct{ io.Writer }{other}, logger: logger, usage: newUsage()} // which stays open
+	s := &Server{
+		open:   open,
+		logger: logger,
+		other:  struct{ io.Writer }{other}, // hides Close, as it stays open
+		usage:  newUsage(),
+	}
 	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().audit.Write(line) }, logger)
 	s.measures = newMeasures(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
@@ -60,28 +75,13 @@ func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
 // TLS returns the certificates in force.
 func (s *Server) TLS() *tls.Config { return s.setup.Load().policy.TLS }
 
-// Configure applies another valid configuration, with all the files that it names. Unchanged spaces stay open. If it fails, nothing
-// has changed.
+// Configure applies another valid configuration, with all the files that it names. Unchanged spaces
+// stay open. If Configure fails, nothing has changed.
 func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.setup.Load()
-	policy, err := access.New(c, old.policy, s.logger)
-	if err != nil {
-		return err
-	}
-	next := &setup{config: c, policy: policy, spaces: map[string]*space.Space{}}
-	for _, want := range c.Spaces {
-		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
-		if err != nil {
-			return err
-		}
-		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
-			made = kept
-		}
-		next.spaces[want.Name] = made
-	}
-	next.audit, err = openAudit(c.Audit, s.other)
+	next, err := s.load(c, old)
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,37 @@ func (s *Server) Configure(c *config.Config) error {
 	return nil
 }
 
+// load makes the setup of a configuration, with the spaces of the old setup that are unchanged.
+func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
+	policy, err := access.New(c, old.policy, s.logger)
+	if err != nil {
+		return nil, err
+	}
+	next := &setup{config: c, policy: policy, spaces: map[string]*space.Space{}}
+	for _, want := range c.Spaces {
+		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
+		if err != nil {
+			return nil, err
+		}
+		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
+			made = kept
+		}
+		next.spaces[want.Name] = made
+	}
+	next.audit, err = openAudit(c.Audit, s.other) // last, as nothing closes the file if a later step fails
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
 // taken adds the service's own leases to the audit log.
 func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// closeAll closes the spaces that the next setup lacks, in the background, as a store that does not answer takes ten seconds.
+// closeAll closes the spaces that the next setup lacks. It does so in the background: a store that
+// does not answer takes ten seconds.
 func (s *Server) closeAll(old, next *setup) {
 	for name, in := range old.spaces {
 		if in == next.spaces[name] {
@@ -128,8 +153,8 @@ func (s *Server) Close() {
 	s.closing.Wait()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, or is still opening its
-// spaces. Strangers may read it.
+// Ready returns an error while calls should go to another replica: while this one shuts down, or is
+// still opening its spaces. Strangers may read the error.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -151,41 +176,56 @@ func (s *Server) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpche
 }
 
 // served are the services of the protocol.
-var served = []string{randflakev1connect.LeaseServiceName, randflakev1connect.IDServiceName, randflakev1connect.CounterServiceName}
+var served = []string{
+	randflakev1connect.LeaseServiceName,
+	randflakev1connect.IDServiceName,
+	randflakev1connect.CounterServiceName,
+}
 
-// Handler returns the handler of all HTTP requests: the protocol, its description, the page, /metrics, and Probes.
+// grpcPrefix is how many bytes gRPC sends before a message.
+const grpcPrefix = 5
+
+// Handler returns the handler of all HTTP requests: the protocol, its description, the page,
+// /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
 	mux := s.Probes()
 	s.handleCalls(mux)
 	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
 	mux.Handle("GET /{$}", s.observing("page", false, http.HandlerFunc(s.show)))
+	// All spaces, as the metrics describe the process too.
 	mux.Handle("GET /metrics", s.observing("metrics", true, s.scrapes()))
-	return s.identified(http.MaxBytesHandler(mux, maxMessage+5)) // with the prefix of gRPC
+	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
 }
 
-// handleCalls adds the handlers of the protocol and of its description.
+// handleCalls adds the handlers of the protocol, and of its description, which gRPC calls
+// reflection.
 func (s *Server) handleCalls(mux *http.ServeMux) {
 	options := connect.WithHandlerOptions(
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.answered)),
 		compression,
-		connect.WithCompressMinBytes(math.MaxInt),
+		connect.WithCompressMinBytes(math.MaxInt), // no answer has so many
 	)
 	refuse := connect.NewErrorWriter()
-	protection := http.NewCrossOriginProtection()
-	serve := func(path string, calls http.Handler) {
-		guarded := s.guarded(calls, "none", readMessage, func(w http.ResponseWriter, r *http.Request, err error) { refuse.Write(w, r, err) })
-		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(guarded))
+	calls := gate{
+		name:   noProcedure,
+		admit:  readMessage,
+		refuse: func(w http.ResponseWriter, r *http.Request, err error) { refuse.Write(w, r, err) },
 	}
-	serve(randflakev1connect.NewLeaseServiceHandler(service{s}, options))
-	serve(randflakev1connect.NewIDServiceHandler(service{s}, options))
+	protection := http.NewCrossOriginProtection()
+	serve := func(path string, handler http.Handler) {
+		// A page of another site must not make a browser on this machine use up IDs.
+		mux.Handle(path, protection.Handler(s.guarded(handler, calls)))
+	}
+	serve(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
+	serve(randflakev1connect.NewIDServiceHandler(idService{s}, options))
 	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
 	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
 	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))
 }
 
-// Probes returns the handler of what anybody may ask: whether the process lives, and whether it is ready.
+// Probes returns the handler of what anybody may ask: whether the process lives, and whether it is
+// ready.
 func (s *Server) Probes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

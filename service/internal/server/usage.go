@@ -19,29 +19,32 @@ import (
 
 // Limits of one call, where its rule and its space have no lower ones.
 const (
-	maxBatch = 1 << 16       // IDs or numbers that a call makes
+	maxBatch = 1 << 16       // IDs or numbers that a call makes: some megabytes
 	maxRun   = 1_000_000_000 // numbers that a call takes, and does not make
 )
 
-// maxPlaces is how many requests of one principal, or of all strangers, may be under way: each may have a large header and half a body.
+// maxPlaces is how many requests of one principal, or of all strangers, may be under way. Each may
+// have a large header and half a body.
 const maxPlaces = 1000
 
-// Refusals take turns, so that clients that repeat calls as soon as they are refused leave the processors to other principals.
+// Requests for which there is no place are refused in turn. Clients that repeat calls as soon as
+// they are refused so leave the processors to other principals.
 const (
-	refusals    = 20 // of a principal at a time
-	refusalTime = 4 * time.Millisecond
-	maxRefused  = 40_000 // calls of all principals that wait for their turn; each takes 10 kB
+	refusals    = 20                   // of a principal at a time
+	refusalTime = 4 * time.Millisecond // of each: so 5000 a second
+	maxRefused  = 40_000               // of all principals that wait for their turn; each takes 10 kB
 )
 
-// Limits on the IDs and numbers in answers that are being made or written, so that clients that don't read can't fill
-// the memory. One takes about 64 bytes.
+// Limits of the IDs and numbers in answers that are being made or written, so that clients that
+// don't read can't fill the memory. Each ID or number takes about 64 bytes.
 const (
 	maxAnswers = 1 << 19
 	maxAnswer  = maxAnswers / 2 // of one principal
-	negligible = 16             // takes less than the call itself
+	negligible = 16             // an answer with so few takes less than the call itself
 )
 
-// Limits of the lines in logs that each principal causes. No space can have these names.
+// Limits of the lines in logs that each principal causes. The names are of what may counts; no
+// space can have them.
 const (
 	failureLines      = "*failures" // of stores
 	failuresPerSecond = 10
@@ -56,7 +59,7 @@ type usage struct {
 	refused *semaphore.Weighted
 
 	mu    sync.Mutex
-	parts map[string]*part // by principal; that of all strangers is ""
+	parts map[string]*part // by principal; all strangers together are ""
 	rates map[user]*rate.Limiter
 }
 
@@ -67,9 +70,10 @@ type part struct {
 	refusal *semaphore.Weighted
 }
 
+// A user is what a limiter is for. A limit that a new configuration changes makes another one.
 type user struct {
 	principal, what string
-	limit           float64
+	perSecond       float64
 }
 
 func newUsage() *usage {
@@ -95,7 +99,8 @@ func (u *usage) of(principal string) *part {
 	return u.parts[principal]
 }
 
-// refuse waits until it is the turn of a principal's call to be refused, or ctx ends. It returns false at once if too many wait.
+// refuse waits until it is the turn of a principal's request to be refused, or ctx ends. It returns
+// false at once if too many requests wait.
 func (u *usage) refuse(ctx context.Context, principal string) bool {
 	if !u.refused.TryAcquire(1) {
 		return false
@@ -109,8 +114,9 @@ func (u *usage) refuse(ctx context.Context, principal string) bool {
 	return true
 }
 
-// may reports whether a principal may do something now, such as call in a space, under a limit of times a second and a burst, and
-// counts that. Calls under different limits are counted apart.
+// may reports whether a principal may now do what the second name stands for: call in a space of
+// that name, or cause a line of a log. It may do so perSecond times a second on average, and burst
+// times at once. What may allows, it counts.
 func (u *usage) may(principal, what string, perSecond float64, burst int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -121,8 +127,8 @@ func (u *usage) may(principal, what string, perSecond float64, burst int) bool {
 	return u.rates[who].Allow()
 }
 
-// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. The caller calls done when the answer was
-// written.
+// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Once the
+// answer is written, done frees the room.
 func (u *usage) reserve(ctx context.Context, principal string, n int64) (done func(), err error) {
 	if n <= negligible {
 		return func() {}, nil
@@ -141,7 +147,8 @@ func (u *usage) reserve(ctx context.Context, principal string, n int64) (done fu
 	}, nil
 }
 
-// batch returns how many IDs or numbers a call asks for, once there is room for them in answers that were not written yet.
+// batch returns how many IDs or numbers a call asks for, once there is room for them among the
+// answers that are not written yet.
 func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
@@ -152,24 +159,29 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	}
 	written, err := s.usage.reserve(ctx, c.principal, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
-		return 0, coded(connect.CodeResourceExhausted, "too many answers were not read yet: read them, ask for fewer IDs or numbers at a time, or try again")
+		return 0, coded(connect.CodeResourceExhausted,
+			"too many answers were not read yet: "+
+				"read them, ask for fewer IDs or numbers at a time, or try again")
 	}
-	if err == nil {
-		c.written = written
+	if err != nil {
+		return 0, err
 	}
-	return count, err
+	c.written = written
+	return count, nil
 }
 
-// over is the error of a call that asks for more than a rule allows.
+// over returns the error of a call that asks for more than its limits allow.
 func (s *Server) over(c *call, what string, asked, most uint64) error {
 	err := fmt.Errorf("%w: %w", access.ErrDenied, &wire.LimitError{What: what, Asked: asked, Limit: most})
 	return s.deny(c, connect.CodePermissionDenied, err)
 }
 
-// checkRate counts a call in a space, or in none, and returns an error if there were too many within a second.
+// checkRate counts a call under the name of a space, or "", and returns an error if the principal
+// made too many. The burst is what a second allows.
 func (s *Server) checkRate(c *call, space string) error {
 	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
-	if s.usage.may(c.principal, space, perSecond, max(1, int(perSecond))) {
+	burst := max(1, int(perSecond))
+	if s.usage.may(c.principal, space, perSecond, burst) {
 		return nil
 	}
 	err := fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond)
