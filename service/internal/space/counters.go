@@ -18,17 +18,22 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// maxHandles is how many counters are known at a time, as callers may make up names of a pattern. The one that was not used for
-// longest is forgotten, with the numbers in its run.
+// maxHandles is how many counters are known at a time, as callers may make up names that match a
+// pattern. The counter that was not used for longest is forgotten, with the numbers in its run.
 const maxHandles = 4096
 
-// Counters are the counters of a space, with a handle on each one of which Next was asked. They are safe for concurrent use.
+// Counters are the counters of a space, as the configuration has them. Take takes numbers from the
+// store. Handle returns a handle, which hands out numbers from memory. Counters are safe for
+// concurrent use.
 type Counters struct {
 	counter.Source
 	of      config.Space
 	logger  *slog.Logger
 	opening singleflight.Group
-	checked *lru.Cache[string, struct{}] // names of counters that are as the configuration has them
+
+	// Names of counters that the store had as the configuration has them. What a counter is never
+	// changes.
+	checked *lru.Cache[string, struct{}]
 
 	handles *lru.Cache[string, *Handle]
 	closed  atomic.Bool
@@ -37,7 +42,7 @@ type Counters struct {
 // A Handle is of one period, if the counter has periods.
 type Handle struct {
 	*counter.Counter
-	As lease.Counter // of the configuration, in that period
+	As lease.Counter // the counter by the configuration, with the period
 }
 
 func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
@@ -46,7 +51,8 @@ func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *C
 	return &Counters{Source: source, of: of, logger: logger, checked: checked, handles: handles}
 }
 
-// Statuses returns the sums of the statuses of all handles that are one counter, or one pattern, of the configuration.
+// Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
+// handles.
 func (c *Counters) Statuses() map[string]counter.Status {
 	all := map[string]counter.Status{}
 	for _, handle := range c.handles.Values() {
@@ -63,11 +69,13 @@ func (c *Counters) Statuses() map[string]counter.Status {
 	return all
 }
 
-// As returns a counter as the configuration has it, before anybody used it, and its present period by this machine's clock.
+// As returns a counter as its first use makes it by the configuration, and its present period by
+// this machine's clock.
 func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err error) {
 	found, ok := c.of.Counter(name)
 	if !ok {
-		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has", lease.ErrNoCounter, name, c.of.Name)
+		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
+			lease.ErrNoCounter, name, c.of.Name)
 	}
 	present, err = found.PeriodAt(time.Now())
 	as = lease.Counter{
@@ -82,8 +90,13 @@ func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err 
 	return as, present, err
 }
 
-// Take takes numbers of a counter, which it makes if need be, and says what it is, with its period.
-func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Run, as lease.Counter, err error) {
+// Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
+// if need be.
+func (c *Counters) Take(
+	ctx context.Context,
+	name string,
+	n int64,
+) (run lease.Run, as lease.Counter, err error) {
 	as, present, err := c.As(name)
 	if err != nil {
 		return run, as, err
@@ -97,12 +110,13 @@ func (c *Counters) Take(ctx context.Context, name string, n int64) (run lease.Ru
 	}
 	run, err = c.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		c.checked.Remove(name) // it was lost
+		c.checked.Remove(name) // data was lost; the next call makes the counter
 	}
 	as.Period = present.Key
 	return run, as, err
 }
 
+// options has a handle be of a counter as it is, in a period, and makes the counter if need be.
 func options(as lease.Counter, present lease.Period) []counter.Option {
 	config := counter.Config{Start: as.Start, Step: as.Step, End: as.End, Check: as.Check}
 	return []counter.Option{counter.OrCreate(config), counter.OfPeriod(present)}
@@ -111,7 +125,8 @@ func options(as lease.Counter, present lease.Period) []counter.Option {
 // openTime is how long opening a counter may take.
 const openTime = 10 * time.Second
 
-// Handle returns the handle on the present period of a counter, which it makes if need be. Callers share one that is being opened.
+// Handle returns the handle on the present period of a counter. It opens one if need be, once for
+// all who wait, and then makes the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	as, present, err := c.As(name)
 	if err != nil {
@@ -124,17 +139,20 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
 	select {
 	case r := <-opened:
-		return r.Val.(*Handle), r.Err
+		return r.Val.(*Handle), r.Err // the handle is nil if there is an error
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// open opens a handle. Another one, as of the period before, is left to those who have it.
+// open opens a handle, which takes the place of the one on the period before. That one stays open
+// for calls that have it.
 func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) {
+	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	opened, err := counter.From(c.Source).Open(ctx, as.Name, append(options(as, period), counter.WithLogger(c.logger))...)
+	with := append(options(as, period), counter.WithLogger(c.logger))
+	opened, err := counter.From(c.Source).Open(ctx, as.Name, with...)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +160,7 @@ func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) 
 	h := &Handle{opened, as}
 	c.handles.Add(as.Name, h)
 	if c.closed.Load() {
-		h.Close() // as Close may have come before
+		h.Close() // Close may have looked at the handles before this one was there
 	}
 	return h, nil
 }

@@ -1,4 +1,6 @@
-// Package space keeps the spaces of a service open: their stores, and the generators of those whose IDs it makes.
+// Package space keeps the spaces of a service open. A [Space] opens its store in the background.
+// Its [State] then has what calls use: the leases of the store, [Counters] with a handle on each
+// counter, and a [Minter] if the service makes the IDs.
 package space
 
 import (
@@ -22,34 +24,34 @@ import (
 // ErrNotOpen says that a space is not open yet, or no longer.
 var ErrNotOpen = errors.New("space: not open")
 
-// A Space is opened in the background, with retries, so that a service starts even if its stores are down. It is safe for
-// concurrent use.
+// A Space is opened in the background, with retries, so that a service starts even if its stores
+// are down. It is safe for concurrent use.
 type Space struct {
 	config.Space
-	Cipher *randflake.Cipher // of its secret, or nil
-	secret randflake.Secret  // or the zero one
-	check  string            // value of its secret, in hexadecimal, or ""
+	Cipher *randflake.Cipher // of its secret; nil without a secret
+	secret randflake.Secret  // zero without
+	check  string            // value of the secret, in hexadecimal; "" without
 
-	location string // of its store, or ""
+	location string // of its store; "" without
 	options  Options
 	state    atomic.Pointer[State]
-	cancel   context.CancelFunc
-	opening  sync.WaitGroup
+	cancel   context.CancelFunc // ends begin
+	opening  sync.WaitGroup     // of begin
 	begun    time.Time
 }
 
-// A State is what an open space has, or why it is not open.
+// A State is what an open space has, or why the space is not open.
 type State struct {
-	Store    *lease.Space // nil where there is none
+	Store    *lease.Space // nil if the space has no store
 	Check    string       // value of the secret that the store is for, or ""
-	Counters *Counters    // nil where there is none
-	Minter   Minter       // nil where the service makes no IDs
-	Own      Keeper       // of the leases for that; nil where it needs none
+	Counters *Counters    // nil if the space has no store
+	Minter   Minter       // nil if the service makes no IDs of the space
+	Own      Keeper       // of the leases with which Minter makes IDs; nil if it needs none
 
-	err error // why it is not open, or nil
+	err error // why the space is not open, or nil
 }
 
-// close ends the service's lease and counters, and closes the store.
+// close ends the service's own leases and counters, and closes the store.
 func (s *State) close() error {
 	if s.Own != nil {
 		s.Own.Close()
@@ -75,14 +77,15 @@ type Opener func(ctx context.Context, location string, c lease.Config) (*lease.S
 type Options struct {
 	Open Opener
 
-	// Taken is told of the leases that the service takes for itself. It may be nil if the space is only tried.
+	// Taken is told of the leases that the service takes for itself. It may be nil if only Try is
+	// called.
 	Taken func(space string, l randflake.Lease)
 
 	Logger *slog.Logger
 }
 
-// New returns a space that is not open yet, by a configuration that was checked. It fails if a file that the space needs is missing
-// or invalid.
+// New returns a space that is not open yet. Its configuration was checked. New fails if a file that
+// the space needs is missing or invalid.
 func New(c config.Space, o Options) (*Space, error) {
 	location, err := c.Location()
 	if err != nil {
@@ -106,31 +109,30 @@ func New(c config.Space, o Options) (*Space, error) {
 	return s, nil
 }
 
-// Same reports whether two spaces have the same configuration, with the same content of the files that it names.
+// Same reports whether two spaces have the same configuration, with the same content of the files
+// that it names.
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
 }
 
-// Open begins to open the space.
+// Open begins to open the space. It is called once.
 func (s *Space) Open() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.opening.Go(func() { s.begin(ctx) })
 }
 
-// begin opens the space, with growing pauses of up to ten seconds between attempts.
+const (
+	attemptTime = 15 * time.Second // for a store to answer, and to grant the first lease
+	firstPause  = 100 * time.Millisecond
+	longPause   = 10 * time.Second
+)
+
+// begin opens the space. Between attempts it pauses, each time twice as long.
 func (s *Space) begin(ctx context.Context) {
 	said := ""
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
-		attempt, cancel := context.WithTimeout(ctx, 15*time.Second)
-		state, err := s.connect(attempt)
-		if err == nil {
-			err = s.setMinter(attempt, state)
-			if err != nil {
-				state.close()
-			}
-		}
-		cancel()
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
 			s.options.Logger.Info("space is open", "space", s.Name)
@@ -140,7 +142,7 @@ func (s *Space) begin(ctx context.Context) {
 			return
 		}
 		s.state.Store(&State{err: err})
-		if text := err.Error(); text != said { // each kind of trouble once
+		if text := err.Error(); text != said { // so that the log has each trouble once
 			s.options.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
 			said = text
 		}
@@ -152,16 +154,33 @@ func (s *Space) begin(ctx context.Context) {
 	}
 }
 
-// Try returns why the space can't be opened, and changes nothing.
-func (s *Space) Try(ctx context.Context) error {
+// attempt opens the store, and begins to make IDs.
+func (s *Space) attempt(ctx context.Context) (*State, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
 	state, err := s.connect(ctx)
-	if err == nil {
-		state.close()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	if err := s.setMinter(ctx, state); err != nil {
+		state.close()
+		return nil, err
+	}
+	return state, nil
 }
 
-// connect opens the store, and compares its secret with that of the configuration.
+// Try returns why the store can't be opened. It changes nothing.
+func (s *Space) Try(ctx context.Context) error {
+	state, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	state.close()
+	return nil
+}
+
+// connect opens the store, if the space has one, and compares its secret with that of the
+// configuration.
 func (s *Space) connect(ctx context.Context) (*State, error) {
 	if s.location == "" {
 		return &State{}, nil
@@ -170,13 +189,7 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := store.Info(ctx)
-	if err == nil && s.Kind != "randflake" && info.Check != "" {
-		err = fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: want another one for %s IDs", lease.ErrSecret, s.Kind)
-	}
-	if err == nil && s.Cipher != nil {
-		err = store.CheckSecret(s.secret.CheckValue())
-	}
+	info, err := s.verify(ctx, store)
 	if err != nil {
 		store.Close()
 		return nil, err
@@ -188,14 +201,34 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	}, nil
 }
 
-// State returns the state of an open space, or an error that wraps ErrNotOpen, and says until when to wait if that is known.
+// verify returns what a store says of itself, or an error if it is not the store for this space's
+// secret.
+func (s *Space) verify(ctx context.Context, store *lease.Space) (lease.Info, error) {
+	info, err := store.Info(ctx)
+	if err != nil {
+		return info, err
+	}
+	if s.Kind != "randflake" && info.Check != "" {
+		return info, fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
+			"want another one for %s IDs", lease.ErrSecret, s.Kind)
+	}
+	if s.Cipher != nil {
+		return info, store.CheckSecret(s.secret.CheckValue())
+	}
+	return info, nil
+}
+
+// State returns the state of an open space, or an error that wraps ErrNotOpen, and a
+// lease.WaitError if it is known until when to wait. The error has no location: clients see it.
 func (s *Space) State() (*State, error) {
 	state := s.state.Load()
 	if state.err == nil {
 		return state, nil
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(state.err, &wait) {
-		return nil, fmt.Errorf("%w: %w", ErrNotOpen, &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}) // without the location
+	var wait *lease.WaitError
+	if errors.As(state.err, &wait) {
+		public := &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}
+		return nil, fmt.Errorf("%w: %w", ErrNotOpen, public)
 	}
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }
@@ -203,30 +236,38 @@ func (s *Space) State() (*State, error) {
 // Ready returns why the space can't serve now, or nil.
 func (s *Space) Ready() error {
 	state := s.state.Load()
-	switch {
-	case state.err != nil:
+	if state.err != nil {
 		return fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, state.err)
-	case state.Own != nil && !state.Own.Status().Stopped.IsZero():
-		return fmt.Errorf("space %s: %w", s.Name, cmp.Or(state.Own.Status().Err, randflake.ErrLeaseEnded))
 	}
-	return nil
+	if state.Own == nil {
+		return nil
+	}
+	own := state.Own.Status()
+	if own.Stopped.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("space %s: %w", s.Name, cmp.Or(own.Err, randflake.ErrLeaseEnded))
 }
 
 // openTimeout is how long a service reports that it is not ready because a space is not open yet.
 const openTimeout = 30 * time.Second
 
-// Begun reports whether the space is open, or openTimeout has passed. A store that is unreachable for longer does not
-// make the service unready: the other replicas have the same store, and an error that says so serves clients better
-// than no answer.
-func (s *Space) Begun() bool { return s.state.Load().err == nil || time.Since(s.begun) > openTimeout }
+// Begun reports whether the space is open, or openTimeout has passed. A store that is unreachable
+// for longer does not make the service unready: the other replicas have the same store, and for
+// clients an error that says so is better than no answer.
+func (s *Space) Begun() bool {
+	isOpen := s.state.Load().err == nil
+	return isOpen || time.Since(s.begun) > openTimeout
+}
 
-// Close ends the service's lease and counters in the space, and closes the store.
+// Close ends the service's own leases and counters in the space, and closes the store. The space
+// was opened by Open.
 func (s *Space) Close() error {
 	s.cancel()
 	s.opening.Wait()
 	state := s.state.Swap(&State{err: errors.New("it was closed")})
 	if state.err != nil {
-		return nil
+		return nil // it never came to be open
 	}
 	return state.close()
 }
