@@ -14,18 +14,27 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// trusts reports whether one of these chains is valid now, and ends with one of the authorities. TLS checks that only
-// once, when the connection is made.
+// trusts reports whether one of these chains is valid now, and ends with one of the authorities in
+// force. TLS checks that only once, when the connection is made.
 func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
+	if p.TLS.ClientCAs == nil {
+		return false // Verify would take the authorities of the system
+	}
 	now := time.Now()
-	roots := x509.VerifyOptions{Roots: p.TLS.ClientCAs, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
-	return roots.Roots != nil && slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
-		_, err := chain[len(chain)-1].Verify(roots)
-		return err == nil && !slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return now.After(c.NotAfter) })
+	expired := func(c *x509.Certificate) bool { return now.After(c.NotAfter) }
+	authorities := x509.VerifyOptions{
+		Roots:     p.TLS.ClientCAs,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	}
+	return slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
+		last := chain[len(chain)-1]
+		_, err := last.Verify(authorities)
+		return err == nil && !slices.ContainsFunc(chain, expired)
 	})
 }
 
-// readCertificates reads the server's certificate, and those of the authorities of its clients. Without TLS there are none.
+// readCertificates reads the server's certificate, and those of the authorities of its clients.
+// Without files, the server has no TLS, and there are no certificates.
 func readCertificates(files *config.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	if files == nil {
@@ -46,11 +55,11 @@ func readCertificates(files *config.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// Client returns a client that follows no redirects, which may lead to a URL that is not https. It trusts the authorities in a file, or
-// without one those of the system.
+// Client returns a client that follows no redirects: they may lead to a URL that is not https. It
+// trusts the authorities in a file, or those of the system if file is "".
 func Client(file string) (*http.Client, error) {
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c := &http.Client{CheckRedirect: stay}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &http.Client{CheckRedirect: noRedirect}
 	if file == "" {
 		return c, nil
 	}
@@ -58,11 +67,15 @@ func Client(file string) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ca: %w", err)
 	}
-	c.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
+	c.Transport = &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: roots},
+		DisableKeepAlives: true, // each configuration makes a client, and calls are rare
+	}
 	return c, nil
 }
 
-// authorities reads the certificates of authorities from a file in PEM, which has nothing else.
+// authorities reads the certificates of authorities from a file in PEM, which must have nothing
+// else.
 func authorities(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -78,7 +91,8 @@ func authorities(file string) (*x509.CertPool, error) {
 	}
 	all := bytes.Count(text, []byte("-----BEGIN "))
 	if n == 0 || n < all {
-		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: want all of them, and at least one", file, n, all)
+		return nil, fmt.Errorf("%s: %d of %d blocks in PEM are certificates: "+
+			"want all of them, and at least one", file, n, all)
 	}
 	return pool, nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,10 +22,20 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// algorithms are signatures by public keys only: with a shared key, everyone who checks a token could also make one.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
+// algorithms are signatures by public keys only: with a shared key, whoever checks a token could
+// also make one.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256,
+	jose.RS384,
+	jose.RS512,
+	jose.PS256,
+	jose.ES256,
+	jose.ES384,
+	jose.ES512,
+	jose.EdDSA,
+}
 
-// An issuer has the keys by which tokens are checked.
+// An issuer signs tokens, and has the keys by which they are checked.
 type issuer struct {
 	config.Issuer
 	*keys
@@ -32,33 +43,36 @@ type issuer struct {
 	logger *slog.Logger
 }
 
-// keys are the keys of an issuer. They are fetched again when they are older than keysFresh, and when a token names an
-// unknown key; meanwhile the known ones are used, until they are older than keysLast.
+// keys are the keys of an issuer. They are fetched again when they are older than keysFresh, and
+// when a token names an unknown key. Until a fetch succeeds, the ones from before are used, until
+// they are older than keysLast.
 type keys struct {
 	fetches singleflight.Group
-	waiting atomic.Int32 // callers, for a fetch
+	waiting atomic.Int32 // callers that wait for a fetch
 
 	mu     sync.Mutex
 	set    jose.JSONWebKeySet
-	loaded time.Time // when the set was asked for
-	next   time.Time // no fetch before it
+	loaded time.Time // when the fetch of the set began
+	next   time.Time // no fetch begins before it
 }
 
 const (
 	keysFresh = 10 * time.Minute
 	keysLast  = time.Hour
 	keysPause = time.Minute // between two fetches
-	keysRetry = time.Second // after one that failed, without keys that can be used
+	keysRetry = time.Second // after a fetch that failed, if no keys can be used
 	fetchTime = 5 * time.Second
 	leeway    = 30 * time.Second // by which clocks may differ
 
-	maxWaiting = 500 // callers, who have no place yet: each may have a large header
+	maxWaiting = 500     // callers; they have no place yet, and each may have a large header
+	maxAnswer  = 1 << 20 // bytes that are read from a URL
 )
 
+// never is when the keys in a file get old, and when they are fetched again.
 var never = time.Unix(1<<40, 0)
 
-// newIssuer returns an issuer with the keys that old had, unless it is nil or another one. Keys in a file are read at
-// once.
+// newIssuer returns an issuer. It takes over the keys of old, unless old is nil or configured in
+// another way. Keys in a file are read at once.
 func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, error) {
 	client, err := Client(c.CA)
 	if err != nil {
@@ -75,19 +89,19 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 	if err != nil {
 		return nil, fmt.Errorf("access: issuer %s: jwks: %w", c.Issuer, err)
 	}
-	i.keys = &keys{set: set, loaded: never, next: never} // they change with the configuration alone
+	i.keys = &keys{set: set, loaded: never, next: never} // only a new configuration changes them
 	return i, nil
 }
 
-// verify returns the subject of a token if its signature, issuer, audience and times are right. A token without an
-// expiry is refused.
+// verify returns the subject of a token if its signature, issuer, audience and times are right. A
+// token without an expiry is refused.
 func (p *Policy) verify(ctx context.Context, raw string) (account config.ServiceAccount, err error) {
 	token, err := jwt.ParseSigned(raw, algorithms)
 	if err != nil {
 		return account, errors.New("access: token can't be read as a JWT signed by a public key")
 	}
 	var claims jwt.Claims
-	if err := token.UnsafeClaimsWithoutVerification(&claims); err != nil {
+	if err := token.UnsafeClaimsWithoutVerification(&claims); err != nil { // only to find the issuer
 		return account, errors.New("access: token has no claims")
 	}
 	i, ok := p.issuers[claims.Issuer]
@@ -98,51 +112,81 @@ func (p *Policy) verify(ctx context.Context, raw string) (account config.Service
 	if err != nil {
 		return account, err
 	}
-	for _, key := range keys {
-		if err = token.Claims(key.Key, &claims); err == nil {
-			break
-		}
+	signed := slices.ContainsFunc(keys, func(key jose.JSONWebKey) bool {
+		return token.Claims(key.Key, &claims) == nil
+	})
+	if !signed {
+		return account, fmt.Errorf("access: token of %s: its signature is not that of its key",
+			i.Issuer.Issuer)
 	}
-	if err != nil {
-		return account, fmt.Errorf("access: token of %s: its signature is not that of its key", i.Issuer.Issuer)
-	}
-	err = claims.ValidateWithLeeway(jwt.Expected{Issuer: i.Issuer.Issuer, AnyAudience: jwt.Audience{i.Audience}, Time: time.Now()}, leeway)
-	if err == nil && claims.Expiry == nil {
-		err = errors.New("it has no end")
-	}
-	if err != nil {
+	if err := i.validate(claims); err != nil {
 		return account, fmt.Errorf("access: token of %s: %w", i.Issuer.Issuer, err)
 	}
 	return config.ServiceAccount{Issuer: claims.Issuer, Subject: claims.Subject}, nil
 }
 
-// find returns the keys of this name, one or more. It waits for a fetch only if there is no such key.
-func (i *issuer) find(ctx context.Context, name string) (found []jose.JSONWebKey, err error) {
+// validate checks the claims of a token whose signature is right.
+func (i *issuer) validate(claims jwt.Claims) error {
+	want := jwt.Expected{
+		Issuer:      i.Issuer.Issuer,
+		AnyAudience: jwt.Audience{i.Audience},
+		Time:        time.Now(),
+	}
+	if err := claims.ValidateWithLeeway(want, leeway); err != nil {
+		return err
+	}
+	if claims.Expiry == nil {
+		return errors.New("it has no end")
+	}
+	return nil
+}
+
+// find returns the keys of a name, one or more. It waits for a fetch only if no key of the name is
+// known.
+func (i *issuer) find(ctx context.Context, name string) ([]jose.JSONWebKey, error) {
+	found, fetched := i.lookUp(name)
+	if len(found) == 0 && fetched != nil && i.wait(ctx, fetched) {
+		found, _ = i.lookUp(name)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now",
+			i.Issuer.Issuer, name)
+	}
+	return found, nil
+}
+
+// lookUp returns the known keys of a name. If it is time for a fetch, it begins one, or joins the
+// one that is under way: fetched then says when the fetch has ended. Otherwise fetched is nil.
+func (i *issuer) lookUp(name string) (found []jose.JSONWebKey, fetched <-chan singleflight.Result) {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	age := time.Since(i.loaded)
 	if age <= keysLast {
 		found = i.set.Key(name)
 	}
-	var fetched <-chan singleflight.Result
-	if (len(found) == 0 || age > keysFresh) && !time.Now().Before(i.next) {
+	wanted := len(found) == 0 || age > keysFresh
+	if wanted && !time.Now().Before(i.next) {
 		fetched = i.fetches.DoChan("", func() (any, error) { i.fetch(); return nil, nil })
 	}
-	i.mu.Unlock()
-	if len(found) > 0 {
-		return found, nil
-	}
-	defer i.waiting.Add(-1)
-	if i.waiting.Add(1) <= maxWaiting && fetched != nil {
-		select {
-		case <-fetched:
-			return i.find(ctx, name) // which fetches no more for a while
-		case <-ctx.Done():
-		}
-	}
-	return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now", i.Issuer.Issuer, name)
+	return found, fetched
 }
 
-// fetch loads the keys, in its own time and not that of a caller, who may hang up.
+// wait waits for the end of a fetch. It returns false if ctx ends first, or if too many callers
+// wait already.
+func (i *issuer) wait(ctx context.Context, fetched <-chan singleflight.Result) bool {
+	defer i.waiting.Add(-1)
+	if i.waiting.Add(1) > maxWaiting {
+		return false
+	}
+	select {
+	case <-fetched:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// fetch loads the keys. It does not end with the context of a caller, who may hang up.
 func (i *issuer) fetch() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 	defer cancel()
@@ -150,20 +194,23 @@ func (i *issuer) fetch() {
 	set, err := i.load(ctx)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	pause := keysPause
 	if err == nil {
 		i.set = set
 		i.loaded = began
-	} else if time.Since(i.loaded) > keysLast {
+		i.next = time.Now().Add(keysPause)
+		return
+	}
+	pause := keysPause
+	if time.Since(i.loaded) > keysLast {
 		pause = keysRetry
 	}
 	i.next = time.Now().Add(pause)
-	if err != nil {
-		i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour", "issuer", i.Issuer.Issuer, "error", err)
-	}
+	i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour",
+		"issuer", i.Issuer.Issuer, "error", err)
 }
 
-// load reads the keys for signatures. It leaves out those that it can't read, as they may be of a kind of the future.
+// load reads the keys for signatures. It leaves out keys that it can't read: they may be of a kind
+// of the future.
 func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 	from := i.JWKS
 	if from == "" {
@@ -188,18 +235,20 @@ func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
 	return set, nil
 }
 
-// discover asks the issuer for the URL of its keys, which must be that of the same issuer, and https.
+// discover asks the issuer for the URL of its keys. The answer must name the same issuer, and an
+// https URL.
 func (i *issuer) discover(ctx context.Context) (url string, err error) {
 	var found struct {
 		Issuer string
 		JWKS   string `json:"jwks_uri"`
 	}
-	err = i.read(ctx, strings.TrimSuffix(i.Issuer.Issuer, "/")+"/.well-known/openid-configuration", &found)
-	if err != nil {
+	at := strings.TrimSuffix(i.Issuer.Issuer, "/") + "/.well-known/openid-configuration"
+	if err := i.read(ctx, at, &found); err != nil {
 		return "", err
 	}
 	if found.Issuer != i.Issuer.Issuer || !isURL(found.JWKS) {
-		return "", fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: want this issuer, and an https URL", found.Issuer, found.JWKS)
+		return "", fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: "+
+			"want this issuer, and an https URL", found.Issuer, found.JWKS)
 	}
 	return found.JWKS, nil
 }
@@ -207,23 +256,30 @@ func (i *issuer) discover(ctx context.Context) (url string, err error) {
 // isURL reports whether keys are at a URL, and not in a file.
 func isURL(place string) bool { return strings.HasPrefix(place, "https:") }
 
-// read reads the JSON of a file, or of a URL at most a megabyte.
+// read reads the JSON of a file, or of a URL.
 func (i *issuer) read(ctx context.Context, from string, into any) error {
-	if !isURL(from) {
-		text, err := os.ReadFile(from)
+	if isURL(from) {
+		return i.get(ctx, from, into)
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// get reads the JSON of a URL, with the issuer's token if it has one.
+func (i *issuer) get(ctx context.Context, url string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	if i.TokenFile != "" {
+		token, err := os.ReadFile(i.TokenFile)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(text, into)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
-	if err == nil && i.TokenFile != "" {
-		var token []byte
-		token, err = os.ReadFile(i.TokenFile)
 		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
-	if err != nil {
-		return err
 	}
 	answer, err := i.client.Do(request)
 	if err != nil {
@@ -231,7 +287,7 @@ func (i *issuer) read(ctx context.Context, from string, into any) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("access: %s answers %s", from, answer.Status)
+		return fmt.Errorf("access: %s answers %s", url, answer.Status)
 	}
-	return json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(into)
+	return json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(into)
 }

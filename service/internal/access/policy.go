@@ -1,4 +1,7 @@
-// Package access authenticates callers and authorizes calls. A call that no rule allows is denied.
+// Package access knows who may do what. [Policy.Identify] finds the principal that sends a request:
+// by a bearer token, of the configuration or of an issuer (issuer.go), or by a client certificate
+// (certificates.go). [Policy.Allow] finds the rule that lets the principal call. What no rule
+// allows is denied.
 package access
 
 import (
@@ -21,25 +24,29 @@ import (
 // ErrUnknown says that the caller has no credentials, or none that the configuration knows.
 var ErrUnknown = errors.New("access: caller is not known")
 
-// ErrCertificate says that a certificate was valid when the connection was made, and is not any more.
-var ErrCertificate = fmt.Errorf("%w: its certificate has expired, or its authority is trusted no more: connect again with another one", ErrUnknown)
+// ErrCertificate says that a certificate was valid when the connection was made, and is not any
+// more.
+var ErrCertificate = fmt.Errorf("%w: its certificate has expired, or its authority is trusted no more: "+
+	"connect again with another one", ErrUnknown)
 
 // ErrDenied says that no rule allows the call.
 var ErrDenied = errors.New("access: denied")
 
-// A Policy holds the principals and rules of a configuration. It is immutable and safe for concurrent use.
+// A Policy holds the principals and rules of a configuration. It is immutable and safe for
+// concurrent use.
 type Policy struct {
 	TLS *tls.Config // certificates of the server, and of the authorities that sign those of clients
 
-	guarded    bool
-	principals map[string]string // by names in certificates and hashes of tokens, after their kinds
+	guarded    bool              // whether calls are checked: see config.Config.Guarded
+	principals map[string]string // by "dns NAME" or "uri URI" of a certificate, or "token HASH"
 	accounts   map[config.ServiceAccount]string
 	issuers    map[string]*issuer
 	rules      []config.Rule
 }
 
-// New returns the policy of a configuration that was checked, with the files that it names. It takes over the keys that another
-// policy, which may be zero, has of unchanged issuers. The error has all that is wrong.
+// New returns the policy of a configuration that was checked, with the files that it names. Of the
+// old policy, which may be the zero one, it takes over the keys of unchanged issuers. The error has
+// all that is wrong.
 func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 	certificates, err := readCertificates(c.TLS)
 	problems := []error{err}
@@ -75,8 +82,8 @@ func New(c *config.Config, old *Policy, logger *slog.Logger) (*Policy, error) {
 	return p, nil
 }
 
-// Identify returns the principal that sent a request, by its bearer token or else by its client certificate. Otherwise the
-// error wraps ErrUnknown.
+// Identify returns the principal that sent a request, by its bearer token or, if it has no token,
+// by its client certificate. If there is none, the error wraps ErrUnknown.
 func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 	if !p.guarded {
 		return anyone(r)
@@ -89,7 +96,8 @@ func (p *Policy) Identify(r *http.Request) (principal string, err error) {
 		return p.bearer(r, strings.TrimSpace(token))
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate", ErrUnknown)
+		return "", fmt.Errorf("%w: want a header Authorization with a bearer token, or a client certificate",
+			ErrUnknown)
 	}
 	if !p.trusts(r.TLS.VerifiedChains) {
 		return "", ErrCertificate
@@ -117,28 +125,31 @@ func (p *Policy) named(certificate *x509.Certificate) (principal string, err err
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("%w: its certificate names several principals, %q: want one with names of one of them", ErrUnknown, found)
+	return "", fmt.Errorf("%w: its certificate names several principals, %q: "+
+		"want one with names of one of them", ErrUnknown, found)
 }
 
-// anyone admits requests whose Host is this machine. That keeps out pages of other sites whose own name resolves to
-// this machine.
+// anyone admits requests whose Host is this machine. A page of another site whose name resolves to
+// this machine has another Host.
 func anyone(r *http.Request) (principal string, err error) {
 	host := (&url.URL{Host: r.Host}).Hostname()
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip.IsLoopback() {
+		return config.Anyone, nil
 	}
-	return config.Anyone, nil
+	return "", fmt.Errorf("%w: without principals calls are for localhost, not %.100q", ErrUnknown, host)
 }
 
-// A refusedToken is an error that shows strangers neither issuers nor keys.
-type refusedToken struct{ why error }
+// A refusedToken is an error whose text shows strangers neither issuers nor keys.
+type refusedToken struct{ why error } // for the log, or nil
 
 func (refusedToken) Error() string { return ErrUnknown.Error() + ": no principal has this token" }
 func (refusedToken) Unwrap() error { return ErrUnknown }
 
-// Why returns why a caller is not known, for the log.
+// Why returns the text of err for the log, which may say more than err does to strangers.
 func Why(err error) string {
-	if refused := (refusedToken{}); errors.As(err, &refused) && refused.why != nil {
+	var refused refusedToken
+	if errors.As(err, &refused) && refused.why != nil {
 		return refused.why.Error()
 	}
 	return err.Error()
@@ -150,7 +161,8 @@ func (p *Policy) bearer(r *http.Request, token string) (principal string, err er
 	if who := p.principals["token "+hex.EncodeToString(hash[:])]; who != "" {
 		return who, nil
 	}
-	if len(p.issuers) == 0 || strings.Count(token, ".") != 2 {
+	isJWT := strings.Count(token, ".") == 2
+	if len(p.issuers) == 0 || !isJWT {
 		return "", refusedToken{}
 	}
 	account, err := p.verify(r.Context(), token)
@@ -159,34 +171,44 @@ func (p *Policy) bearer(r *http.Request, token string) (principal string, err er
 	}
 	who := p.accounts[account]
 	if who == "" {
-		return "", refusedToken{fmt.Errorf("no principal has the service account %.100q of %q", account.Subject, account.Issuer)}
+		why := fmt.Errorf("no principal has the service account %.100q of %q",
+			account.Subject, account.Issuer)
+		return "", refusedToken{why}
 	}
 	return who, nil
 }
 
-// Allow returns the limits under which a principal may use a verb in a space: those of the first rule that allows it.
-// If there is none, the error wraps ErrDenied.
+// Allow returns the limits under which a principal may do what a verb stands for in a space: those
+// of the first rule that allows it. If no rule does, the error wraps ErrDenied.
 func (p *Policy) Allow(principal, verb, space string) (config.Limits, error) {
 	if !p.guarded {
 		return config.Limits{}, nil
 	}
 	for _, r := range p.rules {
-		if has(r.Principals, principal) && has(r.Spaces, space) && slices.Contains(r.Verbs, verb) {
+		applies := has(r.Principals, principal) && has(r.Spaces, space)
+		if applies && slices.Contains(r.Verbs, verb) {
 			return r.Limits, nil
 		}
 	}
-	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q", ErrDenied, principal, verb, space)
+	return config.Limits{}, fmt.Errorf("%w: no rule lets %s %s in space %.100q",
+		ErrDenied, principal, verb, space)
 }
 
+// has reports whether a list of a rule has a name. An asterisk is all names.
 func has(list []string, name string) bool {
 	return slices.Contains(list, name) || slices.Contains(list, "*")
 }
 
 // Tighter returns the tighter of each pair of limits.
 func Tighter(a, b config.Limits) config.Limits {
-	return config.Limits{Nodes: tighter(a.Nodes, b.Nodes), Batch: tighter(a.Batch, b.Batch), Rate: tighter(a.Rate, b.Rate)}
+	return config.Limits{
+		Nodes: tighter(a.Nodes, b.Nodes),
+		Batch: tighter(a.Batch, b.Batch),
+		Rate:  tighter(a.Rate, b.Rate),
+	}
 }
 
+// tighter returns the lower limit. Zero is no limit.
 func tighter[T ~int | ~int64 | ~uint64 | ~float64](a, b T) T {
 	if a == 0 || b == 0 {
 		return max(a, b)
