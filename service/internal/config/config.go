@@ -1,13 +1,14 @@
-// Package config reads randflaked's configuration, strictly: what it does not know, and what can't work, is an error
-// that says where, and what to do.
+// Package config reads randflaked's configuration, strictly: what it does not know, and what can't
+// work, is an error that says where, and what to do. config.go has what a file may say, check.go
+// what must be right about it.
 package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"regexp"
@@ -19,16 +20,17 @@ import (
 
 	"github.com/randflake/randflake/counter/numbers"
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // A Config is what a file of YAML says.
 type Config struct {
-	Listen    string `yaml:"listen"`    // address and port; localhost:8080 without
-	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone, by plain HTTP; only on Listen without
-	TLS       *TLS   `yaml:"tls"`       // plain HTTP without
+	Listen    string `yaml:"listen"`    // address and port; default localhost:8080
+	Probes    string `yaml:"probes"`    // address and port for /healthz and /readyz alone
+	TLS       *TLS   `yaml:"tls"`       // without it, plain HTTP
 	Plaintext bool   `yaml:"plaintext"` // others may come without TLS, as through a proxy that has it
-	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; info without
-	Audit     string `yaml:"audit"`     // file that lines are appended to; standard error without
+	LogLevel  string `yaml:"logLevel"`  // debug, info, warn or error; default info
+	Audit     string `yaml:"audit"`     // file that lines are appended to; default standard error
 	AuditMint bool   `yaml:"auditMint"` // a line for each call that makes IDs, too
 
 	Spaces     []Space     `yaml:"spaces"`
@@ -39,24 +41,56 @@ type Config struct {
 	Level slog.Level `yaml:"-"` // what LogLevel says
 }
 
+// Guarded reports whether calls are checked. Without principals, everything is allowed, but from
+// this machine alone.
+func (c *Config) Guarded() bool { return len(c.Principals) > 0 }
+
 // TLS names files in PEM.
 type TLS struct {
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	ClientCA    string `yaml:"clientCA"` // of those who sign certificates of clients; no client has one without
+	ClientCA    string `yaml:"clientCA"` // of authorities; without it, no client has a certificate
 }
 
-// A Space is one of IDs and counters.
+// A Space has IDs, counters, or both.
 type Space struct {
 	Name       string `yaml:"name"`
 	Kind       string `yaml:"kind"` // randflake, ulid, or a layout of Snowflake IDs
 	Store      string `yaml:"store"`
 	StoreFile  string `yaml:"storeFile"`  // file with what store would say, which may have a password
-	SecretFile string `yaml:"secretFile"` // with it the service makes and opens IDs; without it, only generators have the secret
-	Nodes      int    `yaml:"nodes"`      // of the lease by which the service itself makes IDs; 1 without
+	SecretFile string `yaml:"secretFile"` // without it, only generators can make and open IDs
+	Nodes      int    `yaml:"nodes"`      // of the service's own lease; default 1
 	Limits     Limits `yaml:"limits"`
 
 	Counters []Counter `yaml:"counters"`
+}
+
+// Layout returns the layout of a space of Snowflake IDs, and nil for other kinds.
+func (s Space) Layout() (*snowflake.Layout, error) {
+	if s.Kind == "randflake" || s.Kind == "ulid" {
+		return nil, nil
+	}
+	return snowflake.ParseLayout(s.Kind)
+}
+
+// Location returns where the store is, and "" for a space without a store.
+func (s Space) Location() (string, error) {
+	if s.StoreFile == "" {
+		return s.Store, nil
+	}
+	text, err := os.ReadFile(s.StoreFile)
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err // without the name: somebody may have written there what the file should have
+	}
+	if err != nil {
+		return "", fmt.Errorf("storeFile: %w", err)
+	}
+	location := strings.TrimSpace(string(text))
+	if location == "" {
+		return "", errors.New("storeFile: it is empty: want a directory, or the URL of a server")
+	}
+	return location, nil
 }
 
 // Defaults of limits, where neither a rule nor a space sets them.
@@ -74,36 +108,49 @@ type Limits struct {
 
 // A Counter is made at its first use. What it is must never change.
 type Counter struct {
-	Name   string `yaml:"name"`   // or a pattern, such as orders/*, for all whose names begin so, or * for all others
-	Start  int64  `yaml:"start"`  // 1 without
-	Step   int64  `yaml:"step"`   // 1 without
-	End    int64  `yaml:"end"`    // the largest int64 without
-	Period string `yaml:"period"` // with each it begins at the start: day, week, month, quarter, year, or fiscal year from April on
-	Zone   string `yaml:"zone"`   // in which periods begin, such as Europe/Berlin; UTC without
-	Check  string `yaml:"check"`  // value of the series of package numbers that has the counter
+	// Name is a counter's, or a pattern: orders/* for all names that begin so, or * for all other
+	// names.
+	Name string `yaml:"name"`
+
+	Start int64 `yaml:"start"` // default 1
+	Step  int64 `yaml:"step"`  // default 1
+	End   int64 `yaml:"end"`   // default the largest int64
+
+	// Period is day, week, month, quarter, year, or fiscal year from April on. With each period the
+	// counter begins at Start again.
+	Period string `yaml:"period"`
+
+	Zone  string `yaml:"zone"`  // in which periods begin, such as Europe/Berlin; default UTC
+	Check string `yaml:"check"` // value of the series of package numbers that has the counter
 }
 
-// PeriodAt returns the period of the counter that contains t, or the zero one.
+// PeriodAt returns the period of the counter that contains t, or the zero Period if the counter has
+// no periods.
 func (c Counter) PeriodAt(t time.Time) (lease.Period, error) {
 	if c.Period == "" {
 		return lease.Period{}, nil
 	}
 	period, err := numbers.ParsePeriod(c.Period)
-	zone, unknown := time.LoadLocation(c.Zone)
-	if err := cmp.Or(err, unknown); err != nil {
+	if err != nil {
+		return lease.Period{}, err
+	}
+	zone, err := time.LoadLocation(c.Zone)
+	if err != nil {
 		return lease.Period{}, err
 	}
 	return period.At(t, zone), nil
 }
 
-// Counter returns what the space has for a counter: by its name, or else by the longest pattern.
+// Counter returns what the space has for a counter: by its name, or else by the longest pattern
+// that the name matches.
 func (s Space) Counter(name string) (found Counter, ok bool) {
 	for _, c := range s.Counters {
-		prefix, pattern := strings.CutSuffix(c.Name, "*")
+		prefix, isPattern := strings.CutSuffix(c.Name, "*")
 		if c.Name == name {
-			return c, !pattern
+			return c, !isPattern // the name of a pattern is not that of a counter
 		}
-		if pattern && strings.HasPrefix(name, prefix) && len(name) > len(prefix) && len(c.Name) > len(found.Name) {
+		matches := isPattern && strings.HasPrefix(name, prefix) && len(name) > len(prefix)
+		if matches && len(c.Name) > len(found.Name) {
 			found, ok = c, true
 		}
 	}
@@ -114,12 +161,13 @@ func (s Space) Counter(name string) (found Counter, ok bool) {
 type Issuer struct {
 	Issuer    string `yaml:"issuer"`
 	Audience  string `yaml:"audience"`
-	JWKS      string `yaml:"jwks"`      // file, or https URL, of its public keys; found by the issuer's URL without
-	CA        string `yaml:"ca"`        // file of who signs that server's certificate; the system's without
-	TokenFile string `yaml:"tokenFile"` // of a token that the URL asks for
+	JWKS      string `yaml:"jwks"`      // file or https URL of its keys; default what Issuer, a URL, names
+	CA        string `yaml:"ca"`        // file of authorities for that URL; default the system's
+	TokenFile string `yaml:"tokenFile"` // file of a token to show there
 }
 
-// A Principal is who calls, and shows it in any of these ways.
+// A Principal is who calls. It shows who it is by a certificate, a token, or a token of a service
+// account.
 type Principal struct {
 	Name           string          `yaml:"name"`
 	Certificates   Certificates    `yaml:"certificates"`
@@ -127,11 +175,13 @@ type Principal struct {
 	ServiceAccount *ServiceAccount `yaml:"serviceAccount"`
 }
 
-// Certificates are the names in certificates of clients that stand for a principal, by their kind.
+// Certificates are the names that a principal's certificates may have, by kind of name.
 type Certificates struct {
 	DNS []string `yaml:"dns"`
 	URI []string `yaml:"uri"`
 }
+
+func (c Certificates) none() bool { return len(c.DNS) == 0 && len(c.URI) == 0 }
 
 // Names of callers that no principal may have.
 const (
@@ -139,13 +189,15 @@ const (
 	Anyone = "anyone"     // everybody, without principals
 )
 
-// A ServiceAccount is the subject of an issuer's tokens, such as system:serviceaccount:shop:billing.
+// A ServiceAccount is the subject of an issuer's tokens, such as
+// system:serviceaccount:shop:billing.
 type ServiceAccount struct {
 	Issuer  string `yaml:"issuer"`
 	Subject string `yaml:"subject"`
 }
 
-// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all spaces.
+// A Rule lets principals do things in spaces. An asterisk alone stands for all principals, or all
+// spaces.
 type Rule struct {
 	Principals []string `yaml:"principals"`
 	Spaces     []string `yaml:"spaces"`
@@ -153,7 +205,8 @@ type Rule struct {
 	Limits     Limits   `yaml:"limits"`
 }
 
-// quoted is how package yaml shows values and anchors, which may be secret, and have quotes in them.
+// quoted is how errors of package yaml show values and anchors. These may be secret, and have
+// quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")
 
 // Read reads a file.
@@ -170,9 +223,11 @@ func Parse(file string, data []byte) (*Config, error) {
 	c := &Config{Listen: "localhost:8080"}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(c); errors.Is(err, io.EOF) {
+	err := decoder.Decode(c)
+	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s is empty: want spaces at least", file)
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, fmt.Errorf("config: %s: %s", file, quoted.ReplaceAllString(err.Error(), "what is there"))
 	}
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
