@@ -12,7 +12,7 @@ import (
 // A Metric is one number.
 type Metric struct {
 	// Name is in the style of Prometheus: randflake_ and what it is, with the unit, and _total for
-	// a counter. It will not change.
+	// a counter. docs/versions.md says when one may go.
 	Name string
 
 	Help    string            // a sentence that can be understood alone
