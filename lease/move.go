@@ -82,7 +82,8 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie string, err error
 	}
 	tied := before.meta != nil && word != "" && before.meta.Retired == word
 	if !tied {
-		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store",
+		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store; "+
+			"or it is, and an older copy of the other is back, without its mark: retire that",
 			ErrExists, s, old)
 	}
 	sameData := strings.HasPrefix(string(seen.value), word+" "+seen.Lineage+" ")
