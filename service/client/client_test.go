@@ -33,6 +33,7 @@ type replica struct {
 	randflakev1connect.UnimplementedLeaseServiceHandler
 	err    error
 	add    int64 // to the window
+	later  int64 // to the windows of all calls but the first one
 	longer int64 // seconds
 	more   uint32
 	limits *api.GetLimitsResponse // nil are those of a sound one
@@ -53,6 +54,9 @@ func (r *replica) GetLimits(_ context.Context, q *connect.Request[api.GetLimitsR
 func (r *replica) Take(_ context.Context, q *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
 	r.calls++
 	r.label = q.Msg.Label
+	if r.calls > 1 {
+		r.add = r.later
+	}
 	start := (q.Msg.Window + r.add) * 60
 	answer := &api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Msg.Nodes + r.more, Start: start, End: start + 60 + r.longer}
 	return connect.NewResponse(answer), r.err
@@ -122,7 +126,14 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("%s: %+v, %v", what, got, err)
 		}
 	}
-	leases, err := client.New(t.Context(), "demo", []string{away, sound})
+	leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{later: 1})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := leases.Take(t.Context(), 30_000_000, 30_000_001, 2); len(got) != 1 || err == nil {
+		t.Errorf("the second answer does not fit: %+v, %v", got, err)
+	}
+	leases, err = client.New(t.Context(), "demo", []string{away, sound})
 	if want := (lease.Limits{Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}); err != nil || leases.Limits() != want || leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}) != nil || !errors.Is(leases.CheckSecret([8]byte{}), lease.ErrSecret) {
 		t.Errorf("%+v, %v", leases, err)
 	}

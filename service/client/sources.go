@@ -82,7 +82,32 @@ func (l *Leases) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 		return nil, fmt.Errorf("%w: lease of %d nodes for windows %d to %d: want 1 or more, and windows in order", lease.ErrInvalid, nodes, from, to)
 	}
 	windows := min(to-from+1, math.MaxUint32) // the service knows the limit
-	got, err := l.take(ctx, from, uint32(windows), nodes)
+	leases, err := l.take(ctx, from, uint32(windows), nodes)
+	if err != nil {
+		return nil, err
+	}
+	missing := from // the first window without a lease
+	for _, granted := range leases {
+		if l.limits.WindowOf(granted.Start) == missing {
+			missing++
+		}
+	}
+	if missing > to {
+		return leases, nil
+	}
+	one, err := l.take(ctx, missing, 1, nodes) // which says why, if it still is
+	if err != nil {
+		return leases, err
+	}
+	leases = append(leases, one...)
+	slices.SortFunc(leases, func(a, b randflake.Lease) int { return a.Start.Compare(b.Start) })
+	return leases, nil
+}
+
+// take makes a call, and compares its answer with what was asked for.
+func (l *Leases) take(ctx context.Context, window int64, windows, nodes uint32) ([]randflake.Lease, error) {
+	request := &api.TakeRequest{Space: l.space, Window: window, Windows: windows, Nodes: nodes, Label: l.label}
+	got, err := call(ctx, &l.replicas, "take", leaseClient.Take, request)
 	if err != nil {
 		return nil, err
 	}
@@ -90,34 +115,16 @@ func (l *Leases) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 	for _, more := range got.More {
 		leases = append(leases, grantedLease(more))
 	}
-	missing := from // the first window without a lease
-	next := from
+	next, last := window, window+int64(windows)-1
 	for _, granted := range leases {
-		window := l.limits.WindowOf(granted.Start)
 		n := granted.LastNode - granted.FirstNode + 1
-		if n != nodes || window < next || window > to || granted.End.Sub(granted.Start) != l.limits.Window {
-			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d", granted, nodes, next, to)
+		at := l.limits.WindowOf(granted.Start)
+		if n != nodes || at < next || at > last || granted.End.Sub(granted.Start) != l.limits.Window {
+			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d", granted, nodes, next, last)
 		}
-		next = window + 1
-		if window == missing {
-			missing = next
-		}
+		next = at + 1
 	}
-	if missing > to || len(leases) == 0 {
-		return leases, nil
-	}
-	one, err := l.take(ctx, missing, 1, nodes) // which says why, if it still is
-	if err != nil {
-		return leases, err
-	}
-	leases = append(leases, grantedLease(one))
-	slices.SortFunc(leases, func(a, b randflake.Lease) int { return a.Start.Compare(b.Start) })
 	return leases, nil
-}
-
-func (l *Leases) take(ctx context.Context, window int64, windows, nodes uint32) (*api.TakeResponse, error) {
-	request := &api.TakeRequest{Space: l.space, Window: window, Windows: windows, Nodes: nodes, Label: l.label}
-	return call(ctx, &l.replicas, "take", leaseClient.Take, request)
 }
 
 // grantedLease reads a lease of an answer.
