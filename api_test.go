@@ -78,7 +78,8 @@ func newKinds(t *testing.T) kinds {
 	}
 }
 
-// since checks that what is made has a time near begin. Clocks may be late on a loaded machine; those of bubbles are years off.
+// since checks that what is made has a time near begin. Clocks may be late on a loaded machine;
+// those of bubbles are years off.
 func (k kinds) since(t *testing.T, begin time.Time, where string) {
 	t.Helper()
 	for kind, generate := range k {
@@ -88,8 +89,8 @@ func (k kinds) since(t *testing.T, begin time.Time, where string) {
 	}
 }
 
-// What was made in a bubble has the bubble's time, and everything else the system's, in a bubble and after it, be
-// the process at rest before or not.
+// What was made in a bubble has the bubble's time, and everything else the system's, in a bubble
+// and after it, be the process at rest before or not.
 func TestTimesInAndAfterBubbles(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"at rest": 2 * time.Second, "in use": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -2,9 +2,10 @@ package randflake
 
 //go:generate internal/tools/arm64/opcodes.sh
 
-// A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks and encryptRun.
-// The architecture and the CPU decide which ones can run, see [supported]; the preferred one is chosen once, when the
-// program starts. Tests run over all of them, and set active for each.
+// A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks
+// and encryptRun. The architecture and the CPU decide which ones can run, see [supported]; the
+// preferred one is chosen once, when the program starts. Tests run over all of them, and set active
+// for each.
 type backend uint8
 
 const (
@@ -35,9 +36,10 @@ func (b backend) String() string { return backendTable[b].name }
 
 func (b backend) widths() []int { return backendTable[b].widths }
 
-// batchLength returns how many IDs a shard encrypts at a time. The call of Generate that finds a shard empty pays for
-// all of them, so more is not always better: in plain Go, half as many cost the same per ID and halve the pause (1.5 us
-// for 64 on a Zen 4, where AVX2 takes 0.2 us and AVX-512 0.1 us).
+// batchLength returns how many IDs a shard encrypts at a time. The call of Generate that finds a
+// shard empty pays for all of them, so more is not always better: in plain Go, half as many cost
+// the same per ID and halve the pause (1.5 us for 64 on a Zen 4, where AVX2 takes 0.2 us and
+// AVX-512 0.1 us).
 func (b backend) batchLength() uint64 {
 	if b == backendGeneric {
 		return batchSize / 2
@@ -45,8 +47,8 @@ func (b backend) batchLength() uint64 {
 	return batchSize
 }
 
-// Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2", "neon", "sve2", or
-// "generic", which is plain Go.
+// Backend names the implementation of the cipher that this process uses in bulk: "avx512", "avx2",
+// "neon", "sve2", or "generic", which is plain Go.
 func Backend() string { return active.String() }
 
 // countFrom fills dst with the consecutive values from first on, for encryptRun where no kernel counts.

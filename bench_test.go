@@ -73,7 +73,8 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-// BenchmarkWait is Wait where no call has to: it is to cost what Generate does, and a check for waiting callers.
+// BenchmarkWait is Wait where no call has to: it is to cost what Generate does, and a check for
+// waiting callers.
 func BenchmarkWait(b *testing.B) {
 	g := benchGenerator(b)
 	ctx := b.Context()

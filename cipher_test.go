@@ -1,5 +1,5 @@
-// The tests of the cipher. In the order of files they come before those of generators, so that of a wrong kernel a wrong vector
-// shows first.
+// The tests of the cipher. In the order of files they come before those of generators, so that of a
+// wrong kernel a wrong vector shows first.
 
 package randflake
 
@@ -20,7 +20,8 @@ import (
 	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
-// forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that one in use.
+// forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that
+// one in use.
 func forEachBackend[T interface {
 	testing.TB
 	Run(string, func(T)) bool
@@ -48,7 +49,8 @@ func encryptSlice(c *Cipher, dst, src []uint64) { encryptBlocks(c.keys(), dst, s
 
 func decryptSlice(c *Cipher, dst, src []uint64) { decryptBlocks(c.keys(), dst, src) }
 
-// The designers' vectors, at every position of a slice whose other values are noise; and a chain of a million encryptions.
+// The designers' vectors, at every position of a slice whose other values are noise; and a chain of
+// a million encryptions.
 func TestVectorsOfTheCipher(t *testing.T) {
 	type vector struct {
 		Key, Plaintext, Ciphertext idtest.Hex
@@ -109,8 +111,8 @@ func TestVectorsOfTheFormat(t *testing.T) {
 	}
 }
 
-// checkBulk compares the bulk functions in the active backend with the oracle, apart and in place, and checks that they stay
-// within their slices, which begin at any alignment.
+// checkBulk compares the bulk functions in the active backend with the oracle, apart and in place,
+// and checks that they stay within their slices, which begin at any alignment.
 func checkBulk(t *testing.T, key [16]byte, plain []uint64, first uint64) {
 	t.Helper()
 	const guard = 0xdeadbeef_cafebabe
@@ -149,8 +151,9 @@ var (
 	soakSeed  = flag.Uint64("soak-seed", rand.Uint64(), "seed of TestSoak, which a failure tells")
 )
 
-// TestSoak compares every backend with the oracle, first at all lengths, then at random ones: with random keys and blocks, and
-// runs that begin just before, at and after a carry out of their lowest 16, 32, 48 and 64 bits.
+// TestSoak compares every backend with the oracle, first at all lengths, then at random ones: with
+// random keys and blocks, and runs that begin just before, at and after a carry out of their lowest
+// 16, 32, 48 and 64 bits.
 func TestSoak(t *testing.T) {
 	const longest = 300
 	forEachBackend(t, func(t *testing.T) {

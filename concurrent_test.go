@@ -223,8 +223,9 @@ func TestWholeSpace(t *testing.T) {
 	}
 }
 
-// Everything at once: all ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and leases follow each other. No
-// call fails, no ID comes twice, and the count is never more than what was asked for.
+// Everything at once: all ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and
+// leases follow each other. No call fails, no ID comes twice, and the count is never more than what
+// was asked for.
 func TestEverythingAtOnce(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
@@ -321,8 +322,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
-// However the end comes, no call that begins after it returns an ID, not even of batches in hand; and no ID is later than what
-// Close returned.
+// However the end comes, no call that begins after it returns an ID, not even of batches in hand;
+// and no ID is later than what Close returned.
 func TestEndsAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		end  func(g *Generator, machine *atomic.Uint64) (last time.Time, err error)
@@ -416,8 +417,9 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	return twin
 }
 
-// TestCopiedMachine copies a machine at random instants, between calls and within them. The copy hands out no ID of the
-// original's lease from then on, until it has dropped that and has another one; the original goes on.
+// TestCopiedMachine copies a machine at random instants, between calls and within them. The copy
+// hands out no ID of the original's lease from then on, until it has dropped that and has another
+// one; the original goes on.
 func TestCopiedMachine(t *testing.T) {
 	copies := 10_000
 	switch {
@@ -499,7 +501,8 @@ func TestCopiedMachine(t *testing.T) {
 	}
 }
 
-// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the caller has not returned yet.
+// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the
+// caller has not returned yet.
 func TestCopiedBeforeWake(t *testing.T) {
 	for how, wait := range map[string]func(g *Generator, ctx context.Context) error{
 		"Wait":     func(g *Generator, ctx context.Context) error { _, err := g.Wait(ctx); return err },

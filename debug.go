@@ -12,9 +12,9 @@ var earlier struct {
 	leases map[Secret][]Lease
 }
 
-// checkEarlier finds the fault of programs that make a generator for each request: it begins again, and repeats
-// the IDs of the one before. If RANDFLAKE_DEBUG is set, it refuses a lease that shares a node and a second with
-// an earlier one.
+// checkEarlier finds the fault of programs that make a generator for each request: it begins again,
+// and repeats the IDs of the one before. If RANDFLAKE_DEBUG is set, it refuses a lease that shares
+// a node and a second with an earlier one.
 func checkEarlier(secret Secret, l Lease) error {
 	if os.Getenv("RANDFLAKE_DEBUG") == "" {
 		return nil

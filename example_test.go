@@ -43,8 +43,8 @@ func Example() {
 	// digits: true
 }
 
-// A loop that makes ID after ID has Fill make 64 at once, and takes them one by one. IDs left over for a few seconds carry an
-// earlier time, and are as good.
+// A loop that makes ID after ID has Fill make 64 at once, and takes them one by one. IDs left over
+// for a few seconds carry an earlier time, and are as good.
 func ExampleGenerator_Fill() {
 	generator := must(randflake.New(randflake.NewSecret(), exampleLease()))
 	var ids [64]randflake.ID
@@ -183,7 +183,8 @@ func ExampleCipher_Inspect() {
 	// Output: 2024-12-09T01:04:57Z 42 1
 }
 
-// An ID that nobody made opens as well. What can be known of those that were made is a window of time, and perhaps their nodes.
+// An ID that nobody made opens as well. What can be known of those that were made is a window of
+// time, and perhaps their nodes.
 func ExampleFields_Within() {
 	secret := must(randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5"))
 	cipher := randflake.NewCipher(secret)
@@ -205,7 +206,8 @@ func ExampleSecret_Derive() {
 	// Output: false
 }
 
-// A secret is changed by another one. Old IDs are opened with the old one: under the new one they have a random time.
+// A secret is changed by another one. Old IDs are opened with the old one: under the new one they
+// have a random time.
 func ExampleSecret_rotation() {
 	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	old, now := randflake.NewCipher(randflake.NewSecret()), randflake.NewCipher(randflake.NewSecret())

@@ -137,8 +137,9 @@ func (l *ledger) one(make func() (Raw, error)) Fields {
 	return raw.Fields()
 }
 
-// A node gives 131,072 IDs in each second, each value once, and then none, wherever in the format the second is, and also where
-// each second is another lease's. At the highest node the cursor then sits at the first value of the next second.
+// A node gives 131,072 IDs in each second, each value once, and then none, wherever in the format
+// the second is, and also where each second is another lease's. At the highest node the cursor then
+// sits at the first value of the next second.
 func TestWholeSeconds(t *testing.T) {
 	onOneProcessor(t)
 	in2041 := time.Date(2041, 11, 1, 0, 0, 0, 0, time.UTC).Unix()
@@ -213,8 +214,9 @@ func TestWholeSeconds(t *testing.T) {
 	}
 }
 
-// The clock says anything, and IDs are made in its second, in the newest one that was used, or not at all. Other leases follow,
-// in their time or when the clock was set back far. Ready says what the call would.
+// The clock says anything, and IDs are made in its second, in the newest one that was used, or not
+// at all. Other leases follow, in their time or when the clock was set back far. Ready says what
+// the call would.
 func TestLeasesAndClock(t *testing.T) {
 	onOneProcessor(t)
 	const year, century, readyOnly = 365 * 24 * 3600, 100 * 365 * 24 * 3600, 99
@@ -327,7 +329,8 @@ func TestRandomSteps(t *testing.T) {
 	}
 }
 
-// The clock moves on in the middle of a Fill, which goes on in the next second; if it stands still Fill reads it once.
+// The clock moves on in the middle of a Fill, which goes on in the next second; if it stands still
+// Fill reads it once.
 func TestFillReadsTheClock(t *testing.T) {
 	reads, step := int64(0), int64(1)
 	lease := testLease(0, 0, testStart, 100)
@@ -479,7 +482,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// The first ID of a run counts at once, and the others when the next run is claimed; so do those of another way.
+// The first ID of a run counts at once, and the others when the next run is claimed; so do those of
+// another way.
 func TestClaimed(t *testing.T) {
 	onOneProcessor(t)
 	clock := newFakeClock(testStart)
@@ -509,8 +513,8 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
-// A call that finds no shard for its processor makes more of them, unless the state was replaced meanwhile: what another call has done,
-// such as Close, stays.
+// A call that finds no shard for its processor makes more of them, unless the state was replaced
+// meanwhile: what another call has done, such as Close, stays.
 func TestGrowComesTooLate(t *testing.T) {
 	for name, replace := range map[string]func(g *Generator){
 		"Close": func(g *Generator) { g.Close() },
@@ -597,7 +601,8 @@ func inBubble(t *testing.T, test func(t *testing.T, g *Generator)) {
 	})
 }
 
-// Wait and FillWait go on for as many seconds as it takes, say how far they came, and return what waiting doesn't help against.
+// Wait and FillWait go on for as many seconds as it takes, say how far they came, and return what
+// waiting doesn't help against.
 func TestWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, g *Generator) {
 		l, begin, ids := newLedger(t, g.Lease()), time.Now(), make([]ID, 3*perNode-5)
@@ -646,7 +651,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// Who waits is served before those who come later, also when there are IDs again and the line was not served yet.
+// Who waits is served before those who come later, also when there are IDs again and the line was
+// not served yet.
 func TestNobodyOvertakes(t *testing.T) {
 	for how, wait := range map[string]func(g *Generator, ids []ID) error{
 		"Wait":     func(g *Generator, ids []ID) (err error) { ids[0], err = g.Wait(context.Background()); return err },
@@ -738,7 +744,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// With RANDFLAKE_DEBUG, New refuses a lease that shares a node and a second with an earlier one, under the same secret alone.
+// With RANDFLAKE_DEBUG, New refuses a lease that shares a node and a second with an earlier one,
+// under the same secret alone.
 func TestSecondGenerator(t *testing.T) {
 	t.Setenv("RANDFLAKE_DEBUG", "1")
 	secret := NewSecret()

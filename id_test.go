@@ -158,7 +158,8 @@ func FuzzTyped(f *testing.F) {
 	typedKind[kindOrder]("ord_", slices.Collect(maps.Keys(wellKnown))...).Fuzz(f)
 }
 
-// TestGob: binary formats have what they have of an int64, whatever the kind, so that a field can become an ID later.
+// TestGob: binary formats have what they have of an int64, whatever the kind, so that a field can
+// become an ID later.
 func TestGob(t *testing.T) {
 	for id := range wellKnown {
 		var b bytes.Buffer

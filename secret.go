@@ -17,17 +17,20 @@ import (
 	"github.com/randflake/randflake/internal/hidden"
 )
 
-// A Secret is the 128-bit key of one ID space. It opens every ID of that space and predicts the next ones. Two secrets
-// make two spaces, whose IDs may collide.
+// A Secret is the 128-bit key of one ID space. It opens every ID of that space and predicts the
+// next ones. Two secrets make two spaces, whose IDs may collide.
 //
-// A secret that has to be changed is followed by another one, with a space of leases of its own: see the example.
+// A secret that has to be changed is followed by another one, with a space of leases of its own:
+// see the example.
 //
-// A Secret prints as "[redacted]" in packages fmt and slog, and encoding it, as JSON for example, is an error. In
-// memory it is encrypted under a random key of the process, so that printers that call no methods, such as those of
-// unexported fields, the verb %w or a traceback, show noise. Only Hex reveals it.
+// A Secret prints as "[redacted]" in packages fmt and slog, and encoding it, as JSON for example,
+// is an error. In memory it is encrypted under a random key of the process, so that printers that
+// call no methods, such as those of unexported fields, the verb %w or a traceback, show noise. Only
+// Hex reveals it.
 //
-// The zero Secret is unset. Functions that need a secret refuse it with an error that wraps ErrInvalidSecret. NewCipher,
-// CheckValue, Derive and Hex return no error: they panic with it. 16 zero bytes are not a valid secret either.
+// The zero Secret is unset. Functions that need a secret refuse it with an error that wraps
+// ErrInvalidSecret. NewCipher, CheckValue, Derive and Hex return no error: they panic with it. 16
+// zero bytes are not a valid secret either.
 //
 // Secrets may be compared with ==, which compares their encrypted forms.
 type Secret struct{ key hidden.Key }
@@ -46,8 +49,8 @@ func NewSecret() Secret {
 	return secretOf(key)
 }
 
-// SecretFromBytes returns the secret with the given 16 bytes, which it copies. For another length, or 16 zero bytes,
-// the error wraps ErrInvalidSecret.
+// SecretFromBytes returns the secret with the given 16 bytes, which it copies. For another length,
+// or 16 zero bytes, the error wraps ErrInvalidSecret.
 func SecretFromBytes(b []byte) (Secret, error) {
 	if len(b) != 16 {
 		return Secret{}, fmt.Errorf("%w: want 16 bytes, got %d", ErrInvalidSecret, len(b))
@@ -58,9 +61,10 @@ func SecretFromBytes(b []byte) (Secret, error) {
 	return secretOf([16]byte(b)), nil
 }
 
-// ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC 4648, either alphabet,
-// with or without padding), with or without a line break at the end, as files have it. For other text, and for 16 zero
-// bytes, the error wraps ErrInvalidSecret and does not quote the text.
+// ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC
+// 4648, either alphabet, with or without padding), with or without a line break at the end, as
+// files have it. For other text, and for 16 zero bytes, the error wraps ErrInvalidSecret and does
+// not quote the text.
 func ParseSecret(text string) (Secret, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	var decoded []byte
@@ -81,14 +85,15 @@ func ParseSecret(text string) (Secret, error) {
 	return SecretFromBytes(decoded)
 }
 
-// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where nobody but the
-// secret's users can read.
+// Hex reveals the secret, as 32 hexadecimal digits that ParseSecret reads. Write them only where
+// nobody but the secret's users can read.
 func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 
 // IsZero reports whether the secret is unset.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
-// The packages under compat take any key. So the door lets them make a secret of 16 zero bytes, which the API refuses.
+// The packages under compat take any key. So the door lets them make a secret of 16 zero bytes,
+// which the API refuses.
 func init() { door.Add(secretOf) }
 
 func secretOf(key [16]byte) Secret { return Secret{hidden.KeyOf(key)} }
@@ -101,10 +106,11 @@ func (s Secret) bytes() *[16]byte {
 	return s.key.Bytes()
 }
 
-// Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869) without salt, whose
-// info is the 20 bytes "randflake space key ", the version as 4 big-endian bytes, and the name of the space. Each name
-// and version has its own derived secret, from which neither the master nor another derived secret can be computed.
-// Don't make IDs with the master itself. To change the secret of a space, take the next version.
+// Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869)
+// without salt, whose info is the 20 bytes "randflake space key ", the version as 4 big-endian
+// bytes, and the name of the space. Each name and version has its own derived secret, from which
+// neither the master nor another derived secret can be computed. Don't make IDs with the master
+// itself. To change the secret of a space, take the next version.
 func (s Secret) Derive(space string, version uint32) Secret {
 	info := binary.BigEndian.AppendUint32([]byte("randflake space key "), version)
 	derived, err := hkdf.Key(sha256.New, s.bytes()[:], nil, string(append(info, space...)), 16)
@@ -114,8 +120,9 @@ func (s Secret) Derive(space string, version uint32) Secret {
 	return secretOf([16]byte(derived))
 }
 
-// CheckValue returns the key check value of the secret, by which two programs can compare their secrets without
-// revealing them: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text under the secret.
+// CheckValue returns the key check value of the secret, by which two programs can compare their
+// secrets without revealing them: the first 8 bytes of HMAC-SHA-256 (RFC 2104) of a fixed text
+// under the secret.
 func (s Secret) CheckValue() (check [8]byte) {
 	mac := hmac.New(sha256.New, s.bytes()[:])
 	mac.Write([]byte("randflake key check value"))
@@ -132,8 +139,8 @@ func (Secret) String() string { return redacted }
 // LogValue returns "[redacted]".
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText returns an error, so that a configuration is neither saved without its secret nor saved with it by
-// accident.
+// MarshalText returns an error, so that a configuration is neither saved without its secret nor
+// saved with it by accident.
 func (Secret) MarshalText() ([]byte, error) { return nil, errSecretText }
 
 // UnmarshalText is ParseSecret, so that a configuration file can hold a secret.

@@ -22,8 +22,8 @@ import (
 // shown is a secret whose bytes are easily told from the other numbers that programs print.
 var shown = [16]byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5}
 
-// TestNothingShowsASecret: no verb, encoder or printer of the standard library shows a part of a secret, nor of the
-// round keys, which are as good. The plain array is found.
+// TestNothingShowsASecret: no verb, encoder or printer of the standard library shows a part of a
+// secret, nor of the round keys, which are as good. The plain array is found.
 func TestNothingShowsASecret(t *testing.T) {
 	secret := secretOf(shown)
 	g, err := New(secret, testLease(1, 1, testStart, 10))
@@ -250,7 +250,8 @@ func TestCheckValue(t *testing.T) {
 	if a.CheckValue() == b.CheckValue() {
 		t.Errorf("two secrets have the check value %x", a.CheckValue())
 	}
-	// printf 'randflake key check value' | openssl dgst -sha256 -mac hmac -macopt hexkey:01000000000000000000000000000000
+	// printf 'randflake key check value' | openssl dgst -sha256 -mac hmac -macopt
+	// hexkey:01000000000000000000000000000000
 	if got := a.CheckValue(); got != [8]byte{0x83, 0xfb, 0xfa, 0x51, 0x14, 0x19, 0xe7, 0x03} {
 		t.Errorf("check value %x", got)
 	}
@@ -274,7 +275,8 @@ func TestNoCipher(t *testing.T) {
 	}
 }
 
-// TestRotation: under another secret an ID opens to any second of the format alike, so that after a year one of 34 old IDs seems new.
+// TestRotation: under another secret an ID opens to any second of the format alike, so that after a
+// year one of 34 old IDs seems new.
 func TestRotation(t *testing.T) {
 	c, day, n := NewCipher(NewSecret()), time.Unix(testStart, 0), 1_000_000
 	new := Lease{LastNode: MaxNode, Start: day, End: day.AddDate(1, 0, 0)}

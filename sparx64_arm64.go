@@ -24,8 +24,8 @@ func decrypt32SVE2(keys *roundKeys, dst, src *[32]uint64)
 //go:noescape
 func run32SVE2(keys *roundKeys, dst *[32]uint64, first uint64)
 
-// supported lists the implementations that this machine can run, the preferred one first. Each arm64 machine that Go
-// runs on has NEON. SVE2, where there is any, takes fewer cycles.
+// supported lists the implementations that this machine can run, the preferred one first. Each
+// arm64 machine that Go runs on has NEON. SVE2, where there is any, takes fewer cycles.
 func supported() []backend {
 	list := []backend{backendNEON, backendGeneric}
 	if cpuid.CPU.Supports(cpuid.SVE, cpuid.SVE2) {

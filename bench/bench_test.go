@@ -54,7 +54,8 @@ func TestPeersAreDistinct(t *testing.T) {
 	}
 }
 
-// TestPublished: the cipher that is written down here is the library's, and raw values count up within a second, from 0.
+// TestPublished: the cipher that is written down here is the library's, and raw values count up
+// within a second, from 0.
 func TestPublished(t *testing.T) {
 	key := []byte("sixteen byte key")
 	c := randflake.NewCipher(must(randflake.SecretFromBytes(key)))

@@ -1,5 +1,5 @@
-// Bench compares what an ID costs with what people use instead, on the machine at hand. It takes three minutes on two
-// processors; nothing else should run meanwhile.
+// Bench compares what an ID costs with what people use instead, on the machine at hand. It takes
+// three minutes on two processors; nothing else should run meanwhile.
 //
 //	go run .    prints tables in Markdown
 package main
@@ -17,7 +17,8 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a lock, a word or nothing.
+// scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a
+// lock, a word or nothing.
 var scaled = []string{"randflake Generate", "randflake Fill", "gosuda.org/randflake 1.8", "UUID v7 google", "atomic counter", yardstick}
 
 // counted are the peers whose IDs are counted; the last one is the negative control.
@@ -43,8 +44,8 @@ func main() {
 	fmt.Print(r.tables())
 }
 
-// measure times each load for a slice in every round, then single calls of each peer for as long as calls says, and counts a number
-// of IDs of those that are counted.
+// measure times each load for a slice in every round, then single calls of each peer for as long as
+// calls says, and counts a number of IDs of those that are counted.
 func measure(rounds int, slice, calls time.Duration, ids int) result {
 	r := result{
 		processors: runtime.GOMAXPROCS(0),

@@ -26,8 +26,8 @@ type cost struct {
 	allocs float64
 }
 
-// costs measures all loads round after round, in a new order each time, so that whatever changes about the machine
-// affects all of them alike. It returns medians.
+// costs measures all loads round after round, in a new order each time, so that whatever changes
+// about the machine affects all of them alike. It returns medians.
 func costs(loads []load, rounds int, slice time.Duration) map[load]cost {
 	type samples struct{ ns, ratio, allocs []float64 }
 	found := make(map[load]*samples)
@@ -60,7 +60,8 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// measured makes IDs for a while. The loop is alike for all peers: calls of next, and a look at the clock after every chunk.
+// measured makes IDs for a while. The loop is alike for all peers: calls of next, and a look at the
+// clock after every chunk.
 func measured(l load, slice time.Duration) cost {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
 	p := peersNamed(l.peer)[0]
@@ -115,8 +116,8 @@ func call(p peer, f next, times int) {
 	}
 }
 
-// chunkOf returns how many calls take long enough for a look at the clock not to matter. A peer that waits may take very
-// long over a few.
+// chunkOf returns how many calls take long enough for a look at the clock not to matter. A peer
+// that waits may take very long over a few.
 func chunkOf(p peer, f next) int {
 	chunk := 16
 	for !p.waits {

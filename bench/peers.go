@@ -20,8 +20,8 @@ type peer struct {
 	sortable      string // whether later IDs are greater
 	featured      bool   // in the README's table
 
-	// What the format allows, in IDs a second; 0 means no limit. A peer that waits there is measured over whole seconds:
-	// the figure is the limit, and not what an ID costs.
+	// What the format allows, in IDs a second; 0 means no limit. A peer that waits there is
+	// measured over whole seconds: the figure is the limit, and not what an ID costs.
 	perSecond float64
 	waits     bool
 

@@ -12,8 +12,9 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// TestPrintersShowNoSecret: a printer that follows pointers, into unexported fields too, and calls no methods, as
-// debuggers and assertions do, shows neither a secret nor its first round keys, which are words of it, each twice.
+// TestPrintersShowNoSecret: a printer that follows pointers, into unexported fields too, and calls
+// no methods, as debuggers and assertions do, shows neither a secret nor its first round keys,
+// which are words of it, each twice.
 func TestPrintersShowNoSecret(t *testing.T) {
 	printer := spew.ConfigState{Indent: " ", DisableMethods: true, DisablePointerMethods: true, SpewKeys: true}
 	shown := [16]byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67, 0x62, 0x90, 0x80, 0x9e, 0xc3, 0xa5}

@@ -11,10 +11,10 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// The algorithms are those of gosuda.org/randflake, written down from their description as plainly as can be, with the
-// cipher straight from the paper (Dinu et al., Design Strategies for ARX with Provable Bounds: Sparx and LAX, 2016). They
-// have all nodes and go on to the next one when a sequence is used up, so that the limit of one node does not hide what
-// an ID costs.
+// The algorithms are those of gosuda.org/randflake, written down from their description as plainly
+// as can be, with the cipher straight from the paper (Dinu et al., Design Strategies for ARX with
+// Provable Bounds: Sparx and LAX, 2016). They have all nodes and go on to the next one when a
+// sequence is used up, so that the limit of one node does not hide what an ID costs.
 
 const publishedPerSecond = 1 << (17 + 17)
 
@@ -23,8 +23,9 @@ var (
 	errPublishedBackward  = errors.New("bench: the clock went back")
 )
 
-// published1 is version 1.8, but for its fault: that has second and sequence in two words that are read and written one
-// by one, so that it repeats IDs when a sequence is used up. Here a lock keeps them together.
+// published1 is version 1.8, but for its fault: that has second and sequence in two words that are
+// read and written one by one, so that it repeats IDs when a sequence is used up. Here a lock keeps
+// them together.
 type published1 struct {
 	mu     sync.Mutex
 	second int64
@@ -46,8 +47,9 @@ func (p *published1) raw() (uint64, error) {
 	return uint64(p.second-randflake.Epoch)*publishedPerSecond + p.count - 1, nil
 }
 
-// published2 is version 2.1: second and sequence are one word, which one compare-and-swap changes. Nodes are part of that
-// word here, so the seconds are counted from the start to leave it room for them.
+// published2 is version 2.1: second and sequence are one word, which one compare-and-swap changes.
+// Nodes are part of that word here, so the seconds are counted from the start to leave it room for
+// them.
 type published2 struct {
 	start int64
 	state atomic.Uint64 // seconds since start, and 35 bits for the number of IDs made in the second

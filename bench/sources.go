@@ -26,8 +26,8 @@ type maker struct {
 	close  func() // may be nil
 }
 
-// next makes an ID, or perCall of them, and returns the first and the last 64 bits of the first one. All peers are called
-// through such a function, so that the call costs them all the same.
+// next makes an ID, or perCall of them, and returns the first and the last 64 bits of the first
+// one. All peers are called through such a function, so that the call costs them all the same.
 type next func() (high, low uint64, err error)
 
 func must[T any](value T, err error) T {
@@ -75,7 +75,8 @@ func counting(source func(counter *line) next) func() maker {
 	}
 }
 
-// newGenerator returns a generator with a number of nodes. With all of them, the limit of the format is never reached.
+// newGenerator returns a generator with a number of nodes. With all of them, the limit of the
+// format is never reached.
 func newGenerator(nodes uint32) *randflake.Generator {
 	start := time.Now().Truncate(time.Second)
 	return must(randflake.New(randflake.NewSecret(), randflake.Lease{

@@ -5,8 +5,8 @@ import (
 	v2 "github.com/randflake/randflake/compat/v2"
 )
 
-// That this file compiles is a test: types are as upstream, beyond what the other tests use. The constants of v1.8 are untyped, so
-// that each can be an int64 and a float64; those of v2 are typed.
+// That this file compiles is a test: types are as upstream, beyond what the other tests use. The
+// constants of v1.8 are untyped, so that each can be an int64 and a float64; those of v2 are typed.
 const (
 	untyped = v1.RANDFLAKE_EPOCH_OFFSET + v1.RANDFLAKE_MAX_TIMESTAMP + v1.RANDFLAKE_TIMESTAMP_BITS + v1.RANDFLAKE_NODE_BITS +
 		v1.RANDFLAKE_SEQUENCE_BITS + v1.RANDFLAKE_MAX_NODE + v1.RANDFLAKE_MAX_SEQUENCE

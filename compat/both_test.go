@@ -232,8 +232,9 @@ func both(n int, second int64, err errs) [2]outcome {
 	return [2]outcome{{n, second, err}, {n, second, err}}
 }
 
-// The clock goes anywhere, at both ends of the format, in between and where the raw value gets its top bit, which is 2041-10-31. A
-// refusal uses nothing up, and an extended lease gives no second back.
+// The clock goes anywhere, at both ends of the format, in between and where the raw value gets its
+// top bit, which is 2041-10-31. A refusal uses nothing up, and an extended lease gives no second
+// back.
 func TestClock(t *testing.T) {
 	for _, first := range []int64{epoch, start, epoch + 1<<29 - 1, maximum - 102} {
 		steps := []struct {
@@ -308,8 +309,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// In a copy of the machine, a generator refuses at once whatever the clock says, and its lease can't be extended: it is the original's.
-// A new generator makes IDs.
+// In a copy of the machine, a generator refuses at once whatever the clock says, and its lease
+// can't be extended: it is the original's. A new generator makes IDs.
 func TestCopiedMachine(t *testing.T) {
 	for v := range versions {
 		var machine atomic.Uint64
@@ -521,7 +522,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Texts that no version reads, and those that v1.8 reads: it takes upper case and leading zeros, v2 the one text of an ID.
+// Texts that no version reads, and those that v1.8 reads: it takes upper case and leading zeros, v2
+// the one text of an ID.
 var (
 	noText = []string{
 		"",
@@ -572,7 +574,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What v2 reads is an ID's one text. v1.8 reads it too, and otherwise what differs from it in case and in leading zeros.
+// What v2 reads is an ID's one text. v1.8 reads it too, and otherwise what differs from it in case
+// and in leading zeros.
 func FuzzText(f *testing.F) {
 	for _, text := range append(noText, "0", "v", "3vgoe12ccb8gh", "fvvvvvvvvvvvv") {
 		f.Add(text)

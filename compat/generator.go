@@ -11,8 +11,9 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it must not be copied. Use
-// NewGenerator to make one: the zero Generator has neither a lease nor a secret.
+// A Generator makes IDs for one node under a lease. Its methods are safe for concurrent use; it
+// must not be copied. Use NewGenerator to make one: the zero Generator has neither a lease nor a
+// secret.
 type Generator struct {
 	inner   *root.Generator
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
@@ -20,11 +21,12 @@ type Generator struct {
 	mu    sync.Mutex
 	lease LeaseInfo // guarded by mu, but for LeaseStart, which never changes
 
-	// TimeSource returns the current time in Unix seconds. If it is nil, the system clock is used. It is called once
-	// for an ID, and again if a result is behind, or in a part of the lease that UpdateLease added.
+	// TimeSource returns the current time in Unix seconds. If it is nil, the system clock is used.
+	// It is called once for an ID, and again if a result is behind, or in a part of the lease that
+	// UpdateLease added.
 	//
-	// It can be set at any time while no other goroutine is using the generator, even after IDs were made. Whatever it
-	// returns, no ID is made twice.
+	// It can be set at any time while no other goroutine is using the generator, even after IDs
+	// were made. Whatever it returns, no ID is made twice.
 	TimeSource func() int64
 }
 
@@ -35,13 +37,14 @@ type LeaseInfo struct {
 	LeaseEnd   int64 // the last Unix second, which is part of the lease
 }
 
-// NewGenerator returns a generator for a node and the Unix seconds from leaseStart to leaseEnd, both included. The
-// secret is 16 bytes long; the generator keeps a copy.
+// NewGenerator returns a generator for a node and the Unix seconds from leaseStart to leaseEnd,
+// both included. The secret is 16 bytes long; the generator keeps a copy.
 //
-// It returns the first of these errors that applies: ErrInvalidLease if leaseEnd is before leaseStart; ErrInvalidNode
-// if nodeID is not in the range of 0 to RANDFLAKE_MAX_NODE; ErrInvalidLease if leaseStart is before
-// RANDFLAKE_EPOCH_OFFSET; ErrRandflakeDead if leaseEnd is after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret if the secret
-// has another length. As in v1.8, 16 zero bytes are accepted as a secret, although anybody can open its IDs.
+// It returns the first of these errors that applies: ErrInvalidLease if leaseEnd is before
+// leaseStart; ErrInvalidNode if nodeID is not in the range of 0 to RANDFLAKE_MAX_NODE;
+// ErrInvalidLease if leaseStart is before RANDFLAKE_EPOCH_OFFSET; ErrRandflakeDead if leaseEnd is
+// after RANDFLAKE_MAX_TIMESTAMP; ErrInvalidSecret if the secret has another length. As in v1.8, 16
+// zero bytes are accepted as a secret, although anybody can open its IDs.
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -62,9 +65,9 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 		End:       endAfter(leaseEnd),
 	}
 	g := &Generator{machine: vmgen.Now(), lease: LeaseInfo{nodeID, leaseStart, leaseEnd}}
-	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and each second has all
-	// its 131,072 IDs. Without these two options Generate would be several times faster, but making all IDs of a node's
-	// second takes only milliseconds anyway.
+	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and
+	// each second has all its 131,072 IDs. Without these two options Generate would be several
+	// times faster, but making all IDs of a node's second takes only milliseconds anyway.
 	key := door.Open[root.Secret]([16]byte(secret))
 	inner, err := root.New(key, lease, root.WithClock(g.now), root.Strict())
 	if err != nil {
@@ -85,7 +88,8 @@ func (g *Generator) now() time.Time {
 	return time.Now()
 }
 
-// Generate returns a new ID. It never waits: if it can't make an ID that is certainly unique, it returns one of
+// Generate returns a new ID. It never waits: if it can't make an ID that is certainly unique, it
+// returns one of
 //
 //   - ErrInvalidLease: the clock is before the lease's start or after its end, or this machine was copied since NewGenerator;
 //   - ErrResourceExhausted: all 131,072 IDs of the current second are used up;
@@ -111,8 +115,8 @@ func (g *Generator) translate(err error) error {
 	case errors.Is(err, root.ErrLeaseNotStarted), errors.Is(err, root.ErrLeaseEnded):
 		return ErrInvalidLease
 	case errors.Is(err, root.ErrClockBackward):
-		// In this package a clock outside the lease takes precedence. After IDs were made, only reading the clock shows
-		// that.
+		// In this package a clock outside the lease takes precedence. After IDs were made, only
+		// reading the clock shows that.
 		if g.now().Unix() < g.lease.LeaseStart {
 			return ErrInvalidLease
 		}
@@ -132,10 +136,11 @@ func (g *Generator) GenerateString() (string, error) {
 	return EncodeString(id), nil
 }
 
-// Inspect opens an ID that was made with the generator's secret, by any node. The timestamp is in Unix seconds.
+// Inspect opens an ID that was made with the generator's secret, by any node. The timestamp is in
+// Unix seconds.
 //
-// IDs are not authenticated: every 64-bit value opens to some fields, with a nil error. The caller must decide whether
-// they are plausible. The zero Generator returns ErrInvalidSecret.
+// IDs are not authenticated: every 64-bit value opens to some fields, with a nil error. The caller
+// must decide whether they are plausible. The zero Generator returns ErrInvalidSecret.
 func (g *Generator) Inspect(id int64) (timestamp, nodeID, sequence int64, err error) {
 	if g.inner == nil {
 		return 0, 0, 0, ErrInvalidSecret
@@ -153,9 +158,10 @@ func (g *Generator) InspectString(id string) (timestamp, nodeID, sequence int64,
 	return g.Inspect(value)
 }
 
-// UpdateLease moves the end of the lease to a later time, and reports whether it did. leaseStart must be the start of
-// the lease. leaseEnd must be after the present end and at most RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as
-// it is. So it does in a copy of the machine, as the lease is the original's: make a new generator with another lease.
+// UpdateLease moves the end of the lease to a later time, and reports whether it did. leaseStart
+// must be the start of the lease. leaseEnd must be after the present end and at most
+// RANDFLAKE_MAX_TIMESTAMP. Otherwise the lease stays as it is. So it does in a copy of the machine,
+// as the lease is the original's: make a new generator with another lease.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if g.inner == nil || g.machine.Stale() {
 		return false

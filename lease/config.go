@@ -20,6 +20,7 @@ type Limits struct {
 
 	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a loss of data:
 	// at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536 nodes, and otherwise 0.
+	// In these minutes all processes together have as many nodes in each window.
 	Reserve uint32
 }
 

@@ -125,4 +125,4 @@ func (c conn) List(_ context.Context, prefix, after string, limit int) (entries 
 
 func (c conn) Prepare(context.Context) error { return nil }
 func (c conn) Close() error                  { return nil }
-func (c conn) String() string                { return fmt.Sprintf("memory of lineage %q", c.snapshot().lineage) }
+func (c conn) String() string                { return fmt.Sprintf("memory %p", c.memory) }

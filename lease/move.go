@@ -37,23 +37,25 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	word, err := s.announce(ctx, old)
+	tie, err := s.announce(ctx, old)
 	if err != nil {
 		return nil, err
 	}
+	word, _, _ := strings.Cut(tie, " ")
 	last, err := old.retire(ctx, word, s.String())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.follow(ctx, old, last); err != nil {
+	if err := s.follow(ctx, old, last, tie); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// announce returns the word that ties the old space to this one. It fails before anything is retired if the
-// name is taken, even by the old space itself. It takes ten seconds at most.
-func (s *Space) announce(ctx context.Context, old *Space) (word string, err error) {
+// announce returns what ties the old space to this one: the entry of the move, which begins with the word. It
+// fails before anything is retired if the name is taken, even by the old space itself. It takes ten seconds at
+// most.
+func (s *Space) announce(ctx context.Context, old *Space) (tie string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
@@ -64,12 +66,12 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	if err != nil {
 		return "", err
 	}
-	word, _, _ = strings.Cut(string(seen.value), " ")
+	word, _, _ := strings.Cut(string(seen.value), " ")
 	switch {
 	case seen.meta == nil && seen.value == nil:
-		return s.newWord(ctx, seen, old)
+		return s.newTie(ctx, seen, old)
 	case seen.meta == nil && string(seen.value) == word+announced(seen, old):
-		return word, nil // an earlier call was stopped
+		return string(seen.value), nil // an earlier call was stopped
 	case seen.meta != nil:
 		word = seen.meta.From
 	}
@@ -80,30 +82,31 @@ func (s *Space) announce(ctx context.Context, old *Space) (word string, err erro
 	}
 	tied := before.meta != nil && word != "" && before.meta.Retired == word
 	if !tied {
-		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store",
+		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store; "+
+			"or it is, and an older copy of the other is back, without its mark: retire that",
 			ErrExists, s, old)
 	}
 	sameData := strings.HasPrefix(string(seen.value), word+" "+seen.Lineage+" ")
 	if seen.meta == nil && !sameData {
 		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
 	}
-	return word, nil
+	return word + announced(seen, old), nil
 }
 
-// newWord puts the entry of a move.
-func (s *Space) newWord(ctx context.Context, seen *snapshot, old *Space) (word string, err error) {
+// newTie puts the entry of a move.
+func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie string, err error) {
 	if err := seen.clockError(old.meta()); err != nil {
 		return "", err
 	}
-	word = cryptorand.Text()
-	after, err := s.swap(ctx, seen, nil, []byte(word+announced(seen, old)))
+	tie = cryptorand.Text() + announced(seen, old)
+	after, err := s.swap(ctx, seen, nil, []byte(tie))
 	if err != nil {
 		return "", err
 	}
 	if !after.Swapped {
 		return "", fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
 	}
-	return word, nil
+	return tie, nil
 }
 
 // retire puts the mark of a retired space, and returns what is there since. word and successor are those of
@@ -142,8 +145,9 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 }
 
 // follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can
-// use the space until then.
-func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
+// use the space until then. It is not made if the data were lost after tie was found: perhaps it was there
+// already, and used.
+func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie string) error {
 	seen, err := s.read(ctx, leases)
 	if err != nil {
 		return err
@@ -154,6 +158,9 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot) error {
 		}
 		s.known.meta = seen.meta
 		return nil
+	}
+	if tie != last.meta.Retired+announced(seen, old) {
+		return fmt.Errorf("%w: %s: data was lost meanwhile: try again", ErrUnknown, s)
 	}
 
 	m := *last.meta

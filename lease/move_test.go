@@ -416,6 +416,25 @@ func TestMoveBack(t *testing.T) {
 	}
 }
 
+// TestMoveStalled: a move stands still before it retires the old space. Meanwhile another one is done, and the
+// new space is used and lost. The first one doesn't make it once more.
+func TestMoveStalled(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	empty := w.to.snapshot()
+	empty.lineage = "restored"
+	old := open(t, before(w.from, isSwap, func() {
+		s, err := w.move(never(), "s")
+		w.must(err)
+		_, err = s.TakeNumbers(t.Context(), "a", Period{}, 5)
+		w.must(err)
+		w.to.restore(empty)
+	}), w.clock)
+	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	if !errors.Is(err, ErrUnknown) || len(w.to.data) > 0 {
+		t.Errorf("%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
+	}
+}
+
 // TestMoveAddress: a program whose store's name leads to the new space, such as after a change in DNS, goes on
 // there as if it had been told. It costs the new space nothing, whether it has seen the mark or not.
 func TestMoveAddress(t *testing.T) {
@@ -571,10 +590,10 @@ func TestMoveGrantsNothingTwice(t *testing.T) {
 				moved = moved || err == nil
 			case 1:
 				backups[data] = data.snapshot()
-			case 2: // but an old copy without the mark
+			case 2: // but an old copy without the mark once there is a new space
 				backup := backups[data]
-				marked := strings.Contains(data.data["s/meta"], "retired")
-				if backup.data != nil && (!marked || strings.Contains(backup.data["s/meta"], "retired")) {
+				ended := strings.Contains(data.data["s/meta"], "retired") && w.to.data["s/meta"] != ""
+				if backup.data != nil && (!ended || strings.Contains(backup.data["s/meta"], "retired")) {
 					data.restore(backup)
 				}
 				data.lineage = fmt.Sprint("lineage ", step)

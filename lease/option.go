@@ -26,7 +26,7 @@ type settings struct {
 	stale func() bool // whether this process became a copy since the last call
 }
 
-// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes 131,072 IDs a second.
+// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs a second.
 func WithNodes(n int) Option {
 	return Option{func(s *settings) error {
 		if n < 1 || n > randflake.MaxNode+1 {
@@ -39,7 +39,7 @@ func WithNodes(n int) Option {
 
 // WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow.
 // It starts after the first window. The default is 3 minutes. Where the space has a reserve, the leases
-// always outlive a loss of data.
+// always last until it opens after a loss of data.
 func WithOutage(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.outage = max(d, 0)

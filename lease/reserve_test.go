@@ -85,6 +85,52 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// TestReserveSize: after a loss of data processes go on without a gap if the reserve has nodes for them all. If
+// not, some stop when their leases end, and all go on at the floor.
+func TestReserveSize(t *testing.T) {
+	const processes = 3
+	for reserve := range uint32(processes + 1) {
+		bubble(t, func(t *testing.T) {
+			data := newMemory()
+			space := create(t, conn{memory: data}, Limits{Nodes: 1024, Reserve: reserve}, nil)
+			var queues [processes]queue
+			for i := range queues {
+				keeper, err := queues[i].keep(t, space)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer keeper.Close()
+			}
+			time.Sleep(5 * time.Minute)
+			s := data.snapshot()
+			s.lineage = "second"
+			data.restore(s)
+
+			floor := time.Now().Add(8 * time.Minute) // and the time to take a lease
+			fewest := processes
+			for time.Now().Before(floor) {
+				now := time.Now()
+				with := 0
+				for i := range queues {
+					if queues[i].has(now) {
+						with++
+					}
+				}
+				fewest = min(fewest, with)
+				time.Sleep(100 * time.Millisecond)
+			}
+			if fewest != int(reserve) {
+				t.Errorf("a reserve of %d: at times only %d of %d processes had IDs", reserve, fewest, processes)
+			}
+			for i := range queues {
+				if !queues[i].has(time.Now()) {
+					t.Errorf("a reserve of %d: process %d has no IDs after the floor", reserve, i)
+				}
+			}
+		})
+	}
+}
+
 // TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is
 // over by every clock, and only for windows from its own up to those of the 64th tick after it.
 func TestSlice(t *testing.T) {

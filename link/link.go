@@ -1,32 +1,35 @@
-// Package link makes texts of IDs that nobody can guess or forge, for links that open without a login, such as those to a
-// receipt.
+// Package link makes texts of IDs that nobody can guess or forge, for links that open without a
+// login, such as those to a receipt.
 //
-// An ID alone proves nothing: any 64-bit value could be one. A link's text is the ID and its message authentication code
-// (MAC), in 26 digits, so whoever knows it can open that one thing and nothing else:
+// An ID alone proves nothing: any 64-bit value could be one. A link's text is the ID and its
+// message authentication code (MAC), in 26 digits, so whoever knows it can open that one thing and
+// nothing else:
 //
 //	receipts := link.New(secret, "receipt")              // the secret of the IDs
 //	url := "https://example.com/r/" + receipts.Text(id)  // .../r/3vgoe12ccb8gh6ir7vlf49ddmp
 //	id, err := receipts.Verify(r.PathValue("text"))      // link.ErrForged, or randflake.ErrInvalidID
 //
-// Anyone who sees a link can open it: browsers, proxies and logs keep URLs, and chats fetch them. So use links to show
-// something, and require a login to change it. A link does not expire: keep the time at which it does, and whether it was
-// revoked, in the row that the ID leads to.
+// Anyone who sees a link can open it: browsers, proxies and logs keep URLs, and chats fetch them.
+// So use links to show something, and require a login to change it. A link does not expire: keep
+// the time at which it does, and whether it was revoked, in the row that the ID leads to.
 //
 // # Format
 //
-// A text is 13 base32hex digits of the ID, with leading zeros, and 13 of the MAC, in lower case. The MAC is the first 8
-// bytes, big-endian, of HMAC-SHA-256 (RFC 2104) of the ID's 8 bytes, little-endian. Its key is
-// Derive("link\x00"+purpose, 1) of the secret: 16 bytes of HKDF-SHA-256, so that the MAC's key reveals nothing about the
-// secret, and one secret is all there is to keep. Unlike AES, HMAC-SHA-256 of the standard library takes constant time on
-// every processor; it makes or verifies a link in about a microsecond.
+// A text is 13 base32hex digits of the ID, with leading zeros, and 13 of the MAC, in lower case.
+// The MAC is the first 8 bytes, big-endian, of HMAC-SHA-256 (RFC 2104) of the ID's 8 bytes,
+// little-endian. Its key is Derive("link\x00"+purpose, 1) of the secret: 16 bytes of HKDF-SHA-256,
+// so that the MAC's key reveals nothing about the secret, and one secret is all there is to keep.
+// Unlike AES, HMAC-SHA-256 of the standard library takes constant time on every processor; it makes
+// or verifies a link in about a microsecond.
 //
 // # How hard a forgery is
 //
-// HMAC is a pseudorandom function, so an attacker can't do better than guess. One try succeeds with a probability of 2^-64,
-// whatever other links the attacker has seen: on average after 292,000 years at 1,000,000 tries a second, and for all IDs
-// together. RFC 2104 (section 5) advises 80 bits or more; 64 are enough here because only a program that has the secret
-// can tell whether a try is right. So count the errors that are [ErrForged], and refuse a client that causes more than a
-// few a minute. Where that is not possible, store 128 random bits beside the row.
+// HMAC is a pseudorandom function, so an attacker can't do better than guess. One try succeeds with
+// a probability of 2^-64, whatever other links the attacker has seen: on average after 292,000
+// years at 1,000,000 tries a second, and for all IDs together. RFC 2104 (section 5) advises 80 bits
+// or more; 64 are enough here because only a program that has the secret can tell whether a try is
+// right. So count the errors that are [ErrForged], and refuse a client that causes more than a few
+// a minute. Where that is not possible, store 128 random bits beside the row.
 package link
 
 import (
@@ -48,8 +51,8 @@ const Length = 2 * digits
 
 const digits = 13
 
-// ErrForged says that a text has the form of a link's, but the wrong MAC: somebody made it up or changed it, or it is of
-// another purpose or secret. It wraps randflake.ErrInvalidID.
+// ErrForged says that a text has the form of a link's, but the wrong MAC: somebody made it up or
+// changed it, or it is of another purpose or secret. It wraps randflake.ErrInvalidID.
 var ErrForged = fmt.Errorf("%w: a link with the wrong MAC: forged, or of another purpose or secret", randflake.ErrInvalidID)
 
 // A Signer makes and verifies the texts of links for one purpose. It is safe for concurrent use.
@@ -57,8 +60,8 @@ type Signer struct {
 	macs hidden.Pointer[sync.Pool] // of hash.Hash, with the key
 }
 
-// New returns a Signer with the given secret. The purpose is any text; a link for one is invalid for another. New panics on
-// the zero Secret, as randflake.NewCipher does.
+// New returns a Signer with the given secret. The purpose is any text; a link for one is invalid
+// for another. New panics on the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
 	derived := secret.Derive("link\x00"+purpose, 1)
 	key, _ := hex.DecodeString(derived.Hex()) // which is always hexadecimal
@@ -70,9 +73,10 @@ func (s *Signer) Text(id randflake.ID) string {
 	return pad(id) + pad(randflake.ID(binary.BigEndian.Uint64(s.sign(id))))
 }
 
-// Verify returns the ID of a text that Text returned. For one with the wrong MAC the error is ErrForged, and for one of
-// another form, such as the text of an ID alone, it wraps randflake.ErrInvalidID. No error contains the text, which may
-// be that of a link with a typo. How long it takes does not depend on the right MAC.
+// Verify returns the ID of a text that Text returned. For one with the wrong MAC the error is
+// ErrForged, and for one of another form, such as the text of an ID alone, it wraps
+// randflake.ErrInvalidID. No error contains the text, which may be that of a link with a typo. How
+// long it takes does not depend on the right MAC.
 func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if len(text) != Length {
 		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d", randflake.ErrInvalidID, Length, len(text))
@@ -88,9 +92,10 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 	return id, nil
 }
 
-// Parse reads the text of a link, and also that of an ID alone, for a page that takes either. verified tells which: an
-// ID that is not verified may be guessed, so check whether the caller may see it. The errors are those of Verify and of
-// randflake.Parse: a link with the wrong MAC never comes back as an ID that is not verified.
+// Parse reads the text of a link, and also that of an ID alone, for a page that takes either.
+// verified tells which: an ID that is not verified may be guessed, so check whether the caller may
+// see it. The errors are those of Verify and of randflake.Parse: a link with the wrong MAC never
+// comes back as an ID that is not verified.
 func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) {
 	if len(text) <= digits {
 		id, err = randflake.Parse(text)

@@ -56,8 +56,8 @@ func digits(value uint64) string { return fmt.Sprintf("%013s", randflake.ID(valu
 // form is that of a link's text: twice 64 bits.
 var form = regexp.MustCompile(`^([0-9a-f][0-9a-v]{12}){2}$`)
 
-// read reads a text by Parse and by Verify. What is not the one text of an ID or of its link is refused, by errors that don't contain
-// it. Only what has the form of a link is called forged.
+// read reads a text by Parse and by Verify. What is not the one text of an ID or of its link is
+// refused, by errors that don't contain it. Only what has the form of a link is called forged.
 func read(t *testing.T, s *link.Signer, text string) (id randflake.ID, verified bool, err error) {
 	t.Helper()
 	id, verified, err = s.Parse(text)
@@ -111,7 +111,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// Every change of one character or of one or two bits of the MAC is refused, and so is every link of another purpose, secret or ID.
+// Every change of one character or of one or two bits of the MAC is refused, and so is every link
+// of another purpose, secret or ID.
 func TestParse(t *testing.T) {
 	good := signer.Text(4594531474933654033)
 	for i := range good {
@@ -142,8 +143,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A text that is neither an ID nor a link is an error and no ID. Only the right form with the wrong MAC is a forgery: who counts
-// forgeries would lock out a client for a typo.
+// A text that is neither an ID nor a link is an error and no ID. Only the right form with the wrong
+// MAC is a forgery: who counts forgeries would lock out a client for a typo.
 func TestParseRefuses(t *testing.T) {
 	const half = "3vgoe12ccb8gh"
 	for text, forged := range map[string]bool{

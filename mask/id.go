@@ -8,35 +8,36 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Kind is a kind of thing, as for [randflake.Typed], that also returns the Masker of its IDs. Its methods are called
-// on a zero value, from any goroutine, so a struct without fields is enough. While Masker returns nil, masking and
-// opening fail with errors that wrap ErrNoCipher.
+// A Kind is a kind of thing, as for [randflake.Typed], that also returns the Masker of its IDs. Its
+// methods are called on a zero value, from any goroutine, so a struct without fields is enough.
+// While Masker returns nil, masking and opening fail with errors that wrap ErrNoCipher.
 type Kind[T Inner] interface {
 	randflake.Kind
 	Masker() *Masker[T]
 }
 
-// Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or randflake.Raw. A signed value
-// must not be negative.
+// Inner is what an ID can hold: an integer that fits a BIGINT, such as snowflake.ID, or
+// randflake.Raw. A signed value must not be negative.
 type Inner interface{ ~int64 | ~uint64 }
 
-// An ID holds the inner ID of a thing of the kind K, and shows the masked one. IDs are equal if their inner IDs are
-// equal; the zero ID holds zero. IDs have no order; to order them, compare what Inner returns. IDs of two kinds can't
-// be converted into each other.
+// An ID holds the inner ID of a thing of the kind K, and shows the masked one. IDs are equal if
+// their inner IDs are equal; the zero ID holds zero. IDs have no order; to order them, compare what
+// Inner returns. IDs of two kinds can't be converted into each other.
 type ID[K Kind[T], T Inner] struct {
 	_      [0]*K
 	_      [0]*T
 	hidden randflake.ID
 }
 
-// Of returns the ID with the given inner value. A negative value can't be masked or written to a database: both fail
-// with an error that wraps ErrInvalidID.
+// Of returns the ID with the given inner value. A negative value can't be masked or written to a
+// database: both fail with an error that wraps ErrInvalidID.
 func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T]{hidden: hide(randflake.Raw(inner))} }
 
 // Inner returns the inner value, which is not encrypted.
 func (id ID[K, T]) Inner() T { return T(reveal(id.hidden)) }
 
-// IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a struct without exported fields for empty.
+// IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a
+// struct without exported fields for empty.
 func (id ID[K, T]) IsZero() bool { return id.hidden == 0 }
 
 // mask returns the masked form.
@@ -63,16 +64,16 @@ func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
 	return kind.Masker()
 }
 
-// Parse opens the text form of a masked ID, exactly as String gives it. For any other text the error wraps ErrInvalidID.
-// Further errors are those of the Open method of the kind's Masker.
+// Parse opens the text form of a masked ID, exactly as String gives it. For any other text the
+// error wraps ErrInvalidID. Further errors are those of the Open method of the kind's Masker.
 func Parse[K Kind[T], T Inner](text string) (ID[K, T], error) {
 	var id ID[K, T]
 	err := id.UnmarshalText([]byte(text))
 	return id, err
 }
 
-// String returns the masked form, which is the text of a [randflake.Typed]. If the kind has no cipher or the inner
-// value is negative, it returns the error's text in brackets.
+// String returns the masked form, which is the text of a [randflake.Typed]. If the kind has no
+// cipher or the inner value is negative, it returns the error's text in brackets.
 func (id ID[K, T]) String() string {
 	masked, err := id.mask()
 	if err != nil {
@@ -81,8 +82,8 @@ func (id ID[K, T]) String() string {
 	return masked.String()
 }
 
-// Format prints what String returns, in quotes for %q, with the flags and the width of a string. It does so for every
-// verb that package fmt passes to it.
+// Format prints what String returns, in quotes for %q, with the flags and the width of a string. It
+// does so for every verb that package fmt passes to it.
 func (id ID[K, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String()) }
 
 func format(f fmt.State, verb rune, text string) {
@@ -92,8 +93,8 @@ func format(f fmt.State, verb rune, text string) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), text)
 }
 
-// AppendText appends the masked form to b. The error wraps ErrNoCipher if the kind has no cipher, and ErrInvalidID if
-// the inner value is negative.
+// AppendText appends the masked form to b. The error wraps ErrNoCipher if the kind has no cipher,
+// and ErrInvalidID if the inner value is negative.
 func (id ID[K, T]) AppendText(b []byte) ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
@@ -102,7 +103,8 @@ func (id ID[K, T]) AppendText(b []byte) ([]byte, error) {
 	return masked.AppendText(b)
 }
 
-// MarshalText returns the masked form, which is also what JSON and package slog have. Its errors are those of AppendText.
+// MarshalText returns the masked form, which is also what JSON and package slog have. Its errors
+// are those of AppendText.
 func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // UnmarshalText is Parse. JSON is read by it, from strings only: inner IDs don't come from outside.
@@ -120,8 +122,8 @@ func (id *ID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText(
 // Bind is UnmarshalText, for the parameters of oapi-codegen.
 func (id *ID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what package gob writes. Its errors
-// are those of MarshalText.
+// MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what
+// package gob writes. Its errors are those of MarshalText.
 func (id ID[K, T]) MarshalBinary() ([]byte, error) {
 	masked, err := id.mask()
 	if err != nil {
@@ -138,9 +140,10 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 	return id.open(randflake.Typed[K](binary.LittleEndian.Uint64(data)))
 }
 
-// Value returns the inner value for the database: a signed integer with the same 64 bits, for a BIGINT column. It needs
-// no cipher. Values of a randflake.Raw made from 2041 on sort differently in the database: see [randflake.Raw.Value].
-// For a negative value of a signed type the error wraps ErrInvalidID.
+// Value returns the inner value for the database: a signed integer with the same 64 bits, for a
+// BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
+// in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
+// ErrInvalidID.
 func (id ID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if inner < 0 {
@@ -149,9 +152,9 @@ func (id ID[K, T]) Value() (driver.Value, error) {
 	return int64(inner), nil
 }
 
-// Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan] accepts. It needs no
-// cipher. For anything else, and for a negative value of a signed type, the error wraps ErrInvalidID. For a column that
-// may be NULL use a pointer.
+// Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan]
+// accepts. It needs no cipher. For anything else, and for a negative value of a signed type, the
+// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID[K, T]) Scan(src any) error {
 	var value randflake.Raw
 	if err := value.Scan(src); err != nil {

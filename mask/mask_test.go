@@ -18,7 +18,8 @@ import (
 	"github.com/randflake/randflake/internal/testing/leaktest"
 )
 
-// formsOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other programs with the secret can open it.
+// formsOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other
+// programs with the secret can open it.
 func formsOf[K Kind[T], T Inner](inner ...uint64) idtest.Forms[ID[K, T]] {
 	k := idtest.Forms[ID[K, T]]{
 		IDs:     map[string]ID[K, T]{},
@@ -161,8 +162,8 @@ func TestComparable(t *testing.T) {
 	}
 }
 
-// failures say what fails with an ID: its masking, the opening of a masked one, and its column. The error is all that is listed, and
-// nothing fails where the list is empty.
+// failures say what fails with an ID: its masking, the opening of a masked one, and its column. The
+// error is all that is listed, and nothing fails where the list is empty.
 type failures struct {
 	masking, opening, column []error
 	prints                   string // why it can't be masked; or empty
@@ -246,8 +247,8 @@ func TestFailures(t *testing.T) {
 	testFailures(t, Of[small[randflake.Raw]](999), orderCipher.Encrypt(1000), refused)
 }
 
-// An error of Check tells the inner value. What wraps it is found by errors.Is, shows the masked form, and leads to no error that
-// tells it.
+// An error of Check tells the inner value. What wraps it is found by errors.Is, shows the masked
+// form, and leads to no error that tells it.
 func TestImplausible(t *testing.T) {
 	const inner = 1234567890123456789
 	plausible := Of[small[sortable]](999)
@@ -270,7 +271,8 @@ func TestImplausible(t *testing.T) {
 	}
 }
 
-// No sink shows an inner value, and every one of them shows it when the ID is a plain integer. What is shown is the masked form.
+// No sink shows an inner value, and every one of them shows it when the ID is a plain integer. What
+// is shown is the masked form.
 func TestNothingLeaks(t *testing.T) {
 	const inner = 0x1b69b4be052fab1c
 	id := Of[orders](sortable(inner))
@@ -299,7 +301,8 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// leaks reports whether output holds value as a number, or its bytes in either order. Package gob doubles signed integers.
+// leaks reports whether output holds value as a number, or its bytes in either order. Package gob
+// doubles signed integers.
 func leaks(output string, value uint64) bool {
 	for _, v := range []uint64{value, value << 1} {
 		big := binary.BigEndian.AppendUint64(nil, v)
@@ -334,8 +337,9 @@ func fixedCipher(text string) *randflake.Cipher {
 	return randflake.NewCipher(secret)
 }
 
-// The kinds: orders by sortable and by raw values, customers, one whose masker was never set, one whose masker has no cipher, and
-// one with inner values below 1000, which says so of others rather loudly.
+// The kinds: orders by sortable and by raw values, customers, one whose masker was never set, one
+// whose masker has no cipher, and one with inner values below 1000, which says so of others rather
+// loudly.
 type (
 	unnamed            struct{}
 	orders             struct{}

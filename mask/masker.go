@@ -1,9 +1,10 @@
 // Package mask keeps a sortable ID inside and shows an encrypted one outside.
 //
-// A table works best with keys that grow, as Snowflake IDs and the raw values of Randflake do. A URL should not reveal
-// when a row was made, by which machine, or how many rows the table has. An [ID] serves both: the database reads and writes
-// its inner value, a BIGINT, and everything else (JSON, text, XML, gob, templates, package fmt and slog) shows its
-// masked form, the text of a [randflake.Typed].
+// A table works best with keys that grow, as Snowflake IDs and the raw values of Randflake do. A
+// URL should not reveal when a row was made, by which machine, or how many rows the table has. An
+// [ID] serves both: the database reads and writes its inner value, a BIGINT, and everything else
+// (JSON, text, XML, gob, templates, package fmt and slog) shows its masked form, the text of a
+// [randflake.Typed].
 //
 //	type orders struct{}
 //
@@ -23,8 +24,9 @@
 // column. Over randflake.Raw, with the generator's own cipher, the masked form is the
 // Randflake ID itself.
 //
-// If one kind of thing has many keys, for instance one for each tenant, a type can't tell which key to use. Then use
-// each tenant's [Masker] directly; the masked form is a randflake.ID, or with a prefix randflake.Typed[orders](masked):
+// If one kind of thing has many keys, for instance one for each tenant, a type can't tell which key
+// to use. Then use each tenant's [Masker] directly; the masked form is a randflake.ID, or with a
+// prefix randflake.Typed[orders](masked):
 //
 //	masked, err := tenant.Orders.Mask(key)
 //	key, err := tenant.Orders.Open(masked)
@@ -33,26 +35,28 @@
 //
 // # What masking is not
 //
-// Masking hides; it does not authenticate. A made-up text opens to some value: always over an unsigned type such as
-// snowflake.ID and randflake.Raw, and half the time over a signed type, as inner IDs are never negative. A Check finds
-// most of them. The others look like the ID of a row that does not exist: look the row up, and decide whether the
-// caller may see it.
+// Masking hides; it does not authenticate. A made-up text opens to some value: always over an
+// unsigned type such as snowflake.ID and randflake.Raw, and half the time over a signed type, as
+// inner IDs are never negative. A Check finds most of them. The others look like the ID of a row
+// that does not exist: look the row up, and decide whether the caller may see it.
 //
-// Use a separate secret for each kind; [randflake.Secret.Derive] makes them from one secret. If two kinds share a
-// secret, equal inner values have equal digits, and a stranger who changes the prefix has the ID of another kind.
+// Use a separate secret for each kind; [randflake.Secret.Derive] makes them from one secret. If two
+// kinds share a secret, equal inner values have equal digits, and a stranger who changes the prefix
+// has the ID of another kind.
 //
-// A masked ID has no version. A new secret is a new start: texts that were handed out under the old secret open to
-// other values, mostly without an error. So give the new texts URLs of their own, for instance.
+// A masked ID has no version. A new secret is a new start: texts that were handed out under the old
+// secret open to other values, mostly without an error. So give the new texts URLs of their own,
+// for instance.
 //
 // # Where inner values still show
 //
-// Two methods return the inner value: Inner and, for the database, Value. So a log of the arguments of SQL statements
-// contains inner values, and the database's own error messages may contain them: don't send those to clients. Nor does
-// this package hide columns that say when a row was made.
+// Two methods return the inner value: Inner and, for the database, Value. So a log of the arguments
+// of SQL statements contains inner values, and the database's own error messages may contain them:
+// don't send those to clients. Nor does this package hide columns that say when a row was made.
 //
-// Everything else sees the masked form or useless bits. That includes code that looks into structs by reflection, as
-// package fmt does with unexported fields: an ID holds its inner value encrypted under a key that each process makes
-// for itself.
+// Everything else sees the masked form or useless bits. That includes code that looks into structs
+// by reflection, as package fmt does with unexported fields: an ID holds its inner value encrypted
+// under a key that each process makes for itself.
 package mask
 
 import (
@@ -62,19 +66,20 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for concurrent use. It must
-// not change as long as masked IDs made with it are in use.
+// A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for
+// concurrent use. It must not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
 	// Cipher is of a secret of this kind alone.
 	Cipher *randflake.Cipher
 
-	// Check, if not nil, returns an error if inner can't exist. It is called with opened values, not with values from
-	// the database. For example, a Check that calls a layout's Inspect and returns an error for a time in the future
-	// finds most forgeries.
+	// Check, if not nil, returns an error if inner can't exist. It is called with opened values,
+	// not with values from the database. For example, a Check that calls a layout's Inspect and
+	// returns an error for a time in the future finds most forgeries.
 	Check func(inner T) error
 }
 
-// Mask returns the masked form of inner. The error is ErrNoCipher if there is no cipher, or for a negative value wraps ErrInvalidID.
+// Mask returns the masked form of inner. The error is ErrNoCipher if there is no cipher, or for a
+// negative value wraps ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	if m == nil || m.Cipher == nil {
 		return 0, ErrNoCipher
@@ -85,9 +90,9 @@ func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {
 	return m.Cipher.Encrypt(randflake.Raw(inner)), nil
 }
 
-// Open returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps ErrInvalidID if the value is negative or
-// Check returns an error. That error's text contains neither the inner value nor the text of Check's error, but
-// [errors.Is] finds Check's error.
+// Open returns the value that was masked. The error is ErrNoCipher if there is no cipher, or wraps
+// ErrInvalidID if the value is negative or Check returns an error. That error's text contains
+// neither the inner value nor the text of Check's error, but [errors.Is] finds Check's error.
 func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	if m == nil || m.Cipher == nil {
 		return 0, ErrNoCipher
@@ -106,8 +111,8 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 
 // The errors of this package; compare with [errors.Is].
 var (
-	// ErrInvalidID says that something is not an ID of its kind: its text is malformed, or it opens to a value that
-	// can't exist. It is randflake.ErrInvalidID.
+	// ErrInvalidID says that something is not an ID of its kind: its text is malformed, or it opens
+	// to a value that can't exist. It is randflake.ErrInvalidID.
 	ErrInvalidID = randflake.ErrInvalidID
 
 	// ErrNoCipher says that there is no Masker, or that it has no cipher.
@@ -116,8 +121,8 @@ var (
 
 var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
 
-// An implausible is the error for a masked ID that opens to a value that can't exist. The cause may contain the inner
-// value, so errors.Is finds it, but it is never printed.
+// An implausible is the error for a masked ID that opens to a value that can't exist. The cause may
+// contain the inner value, so errors.Is finds it, but it is never printed.
 type implausible struct {
 	masked any
 	cause  error

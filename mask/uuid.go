@@ -12,9 +12,11 @@ import (
 // A UUIDKind is a kind of thing that returns the masker of its UUIDs. Otherwise it is as a [Kind].
 type UUIDKind[T ~[16]byte] interface{ Masker() *UUIDMasker[T] }
 
-// A UUID holds a UUID of version 7, whose first 48 bits are the time, and shows one of version 4, whose bits all look random. It does so
-// as an [ID] does: the database reads and writes the inner UUID, and everything else shows the masked one. T is any type of 16 bytes,
-// such as that of Go's package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which can't be masked or stored.
+// A UUID holds a UUID of version 7, whose first 48 bits are the time, and shows one of version 4,
+// whose bits all look random. It does so as an [ID] does: the database reads and writes the inner
+// UUID, and everything else shows the masked one. T is any type of 16 bytes, such as that of Go's
+// package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which can't be masked
+// or stored.
 //
 // It isn't an ID of another inner type, as its text is a UUID without a prefix, and so is its column.
 type UUID[K UUIDKind[T], T ~[16]byte] struct {
@@ -23,7 +25,8 @@ type UUID[K UUIDKind[T], T ~[16]byte] struct {
 	hidden [2]randflake.ID
 }
 
-// OfUUID returns the UUID with the given inner one. One of another version than 7 is an error where it is masked or stored.
+// OfUUID returns the UUID with the given inner one. One of another version than 7 is an error where
+// it is masked or stored.
 func OfUUID[K UUIDKind[T], T ~[16]byte](inner T) UUID[K, T] {
 	high := randflake.Raw(binary.BigEndian.Uint64(inner[:8]))
 	low := randflake.Raw(binary.BigEndian.Uint64(inner[8:]))
@@ -40,7 +43,8 @@ func (id UUID[K, T]) Inner() (inner T) {
 // IsZero reports whether the inner UUID is zero, as the one of an ID.
 func (id UUID[K, T]) IsZero() bool { return id == UUID[K, T]{} }
 
-// ParseUUID opens the text of a masked UUID, in either case. The error wraps ErrInvalidID, or is one of UUIDMasker.Open.
+// ParseUUID opens the text of a masked UUID, in either case. The error wraps ErrInvalidID, or is
+// one of UUIDMasker.Open.
 func ParseUUID[K UUIDKind[T], T ~[16]byte](text string) (id UUID[K, T], err error) {
 	err = id.UnmarshalText([]byte(text))
 	return id, err
@@ -58,7 +62,8 @@ func (id UUID[K, T]) String() string {
 // Format prints what String returns, for every verb, in quotes for %q.
 func (id UUID[K, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String()) }
 
-// MarshalText returns the masked form, which is also what JSON and package slog have. The error is one of UUIDMasker.Mask.
+// MarshalText returns the masked form, which is also what JSON and package slog have. The error is
+// one of UUIDMasker.Mask.
 func (id UUID[K, T]) MarshalText() ([]byte, error) {
 	masked, err := maskerOf[K]().Mask(id.Inner())
 	if err != nil {
@@ -92,15 +97,16 @@ func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(t
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
-// Value returns the text of the inner UUID for the database. For another version than 7 the error wraps ErrInvalidID. For a BINARY(16)
-// pass the 16 bytes of what Inner returns, as by inner[:], since most types of UUIDs are texts to a database.
+// Value returns the text of the inner UUID for the database. For another version than 7 the error
+// wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
+// since most types of UUIDs are texts to a database.
 func (id UUID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	return ulid.FormatUUID(ulid.ID(inner)), checkVersion(inner, 7)
 }
 
-// Scan reads the inner UUID from its text or its 16 bytes. For anything else, and for another version than 7, the error wraps
-// ErrInvalidID. For a column that may be NULL use a pointer.
+// Scan reads the inner UUID from its text or its 16 bytes. For anything else, and for another
+// version than 7, the error wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *UUID[K, T]) Scan(src any) error {
 	var inner ulid.ID
 	if inner.Scan(src) != nil || checkVersion(T(inner), 7) != nil {

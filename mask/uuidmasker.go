@@ -17,10 +17,12 @@ type UUIDMasker[T ~[16]byte] struct {
 	check  func(inner T) error
 }
 
-// NewUUIDMasker returns a masker with a key of its own that is derived from secret. check, if not nil, is as Check of a [Masker]: one that
-// allows for ten months of times lets one of 10,000 made-up UUIDs pass. It panics if secret is zero.
+// NewUUIDMasker returns a masker with a key of its own that is derived from secret. check, if not
+// nil, is as Check of a [Masker]: one that allows for ten months of times lets one of 10,000
+// made-up UUIDs pass. It panics if secret is zero.
 //
-// What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of radix 2 without a tweak.
+// What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of
+// radix 2 without a tweak.
 func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, check func(inner T) error) *UUIDMasker[T] {
 	key, _ := hex.DecodeString(secret.Derive("mask UUID FF1-AES-128", 1).Hex())
 	block, err := aes.NewCipher(key)
@@ -34,7 +36,8 @@ func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, check func(inner T) err
 	return &UUIDMasker[T]{cipher, check}
 }
 
-// Mask returns the masked form of inner. The error is ErrNoCipher if there is no masker, or wraps ErrInvalidID if inner is not of version 7.
+// Mask returns the masked form of inner. The error is ErrNoCipher if there is no masker, or wraps
+// ErrInvalidID if inner is not of version 7.
 func (m *UUIDMasker[T]) Mask(inner T) (masked T, err error) {
 	if m == nil || m.cipher == nil {
 		return T{}, ErrNoCipher
@@ -45,8 +48,9 @@ func (m *UUIDMasker[T]) Mask(inner T) (masked T, err error) {
 	return convert(inner, 4, m.cipher.EncryptHalves), nil
 }
 
-// Open returns the UUID that was masked. The error is ErrNoCipher if there is no masker, or wraps ErrInvalidID if masked is not of version 4
-// or the masker's check returns an error, as for [Masker.Open].
+// Open returns the UUID that was masked. The error is ErrNoCipher if there is no masker, or wraps
+// ErrInvalidID if masked is not of version 4 or the masker's check returns an error, as for
+// [Masker.Open].
 func (m *UUIDMasker[T]) Open(masked T) (inner T, err error) {
 	if m == nil || m.cipher == nil {
 		return T{}, ErrNoCipher
@@ -74,8 +78,8 @@ func checkVersion[T ~[16]byte](u T, version byte) error {
 // variant is the one of RFC 9562, in the two highest bits of the second half.
 const variant = 2 << 62
 
-// convert returns u with another version, and what f makes of its other bits: 60 around the version and 62 after the variant, of which f
-// gets 61 each.
+// convert returns u with another version, and what f makes of its other bits: 60 around the version
+// and 62 after the variant, of which f gets 61 each.
 func convert[T ~[16]byte](u T, version uint64, f func(high, low uint64) (uint64, uint64)) (converted T) {
 	first := binary.BigEndian.Uint64(u[:8])
 	around := first>>16<<12 | first&0xfff

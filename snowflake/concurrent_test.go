@@ -14,7 +14,8 @@ import (
 
 var idsEach = flag.Int("ids", 100_000, "about how many IDs each goroutine of the concurrent tests makes")
 
-// makeAtOnce has goroutines make IDs at the same time, in all ways, each greater than all before, while they are to go on.
+// makeAtOnce has goroutines make IDs at the same time, in all ways, each greater than all before,
+// while they are to go on.
 func makeAtOnce(t *testing.T, g *Generator, rounds int, goOn func() bool) {
 	t.Helper()
 	l := &idtest.Ledger[ID]{TB: t, Compare: cmp.Compare[ID]}
@@ -52,7 +53,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// While many goroutines make IDs one lease follows the other; no call fails for that, and the IDs increase all the same.
+// While many goroutines make IDs one lease follows the other; no call fails for that, and the IDs
+// increase all the same.
 func TestConcurrentAcrossLeases(t *testing.T) {
 	l := mustLayout(t, "time 41, worker 10, sequence 12")
 	begin := time.Now()
@@ -79,8 +81,8 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 	}
 }
 
-// The clock goes on, stands still and steps in both directions while many goroutines make IDs. None comes twice, whatever
-// the policy.
+// The clock goes on, stands still and steps in both directions while many goroutines make IDs. None
+// comes twice, whatever the policy.
 func TestConcurrentUnderAMadClock(t *testing.T) {
 	for name, options := range map[string][]Option{
 		"hold":      nil,

@@ -83,8 +83,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Two leases of three seconds, for each way in which epoch and seconds can lie: each has the units that begin in it, and between
-// them there is no gap. lastUsed covers every unit.
+// Two leases of three seconds, for each way in which epoch and seconds can lie: each has the units
+// that begin in it, and between them there is no gap. lastUsed covers every unit.
 func TestUnitsBeginInTheLease(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Second, 1300 * time.Millisecond} {
 		for _, offset := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond, 999 * time.Millisecond} {
@@ -150,8 +150,8 @@ func (b *bench) add(leases ...randflake.Lease) {
 	}
 }
 
-// The clock says anything, and IDs are of its unit, of the newest one that was used, or refused. Other leases follow, in their
-// time or when the clock was set back far.
+// The clock says anything, and IDs are of its unit, of the newest one that was used, or refused.
+// Other leases follow, in their time or when the clock was set back far.
 func TestLeasesAndClock(t *testing.T) {
 	lease := func(worker uint32, start int64) randflake.Lease { return testLease(worker, start, 60) }
 	var drop randflake.Lease
@@ -230,8 +230,9 @@ func TestEndedLeasesGo(t *testing.T) {
 	}
 }
 
-// IDs of a lease begin above the newest of all leases before, one that was not used changes nothing, and neither do leases that
-// were dropped: worker 0 has lower IDs in the same unit than worker 1.
+// IDs of a lease begin above the newest of all leases before, one that was not used changes
+// nothing, and neither do leases that were dropped: worker 0 has lower IDs in the same unit than
+// worker 1.
 func TestOrderAcrossLeases(t *testing.T) {
 	for _, between := range [][]randflake.Lease{nil, {testLease(3, 6, 1)}, {{}}, {testLease(3, 6, 1), {}}} {
 		b := newBenchFor(t, smallLayout(t), testLease(1, 0, 6), RunAhead(5*time.Second))
@@ -267,8 +268,8 @@ func TestOrderAcrossLeases(t *testing.T) {
 	}
 }
 
-// With RandomStart, IDs of the first place in their units are spread over all shards of id % 16, where they would be in one.
-// A unit keeps three quarters of its IDs, and they grow.
+// With RandomStart, IDs of the first place in their units are spread over all shards of id % 16,
+// where they would be in one. A unit keeps three quarters of its IDs, and they grow.
 func TestRandomStart(t *testing.T) {
 	l := mustLayout(t, "time 41, worker 10, sequence 12")
 	b := newBenchFor(t, l, testLease(1, 0, 60), RandomStart())
@@ -326,8 +327,8 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	}
 }
 
-// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a second after
-// testStart. Ready foretells each, and makes none.
+// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
+// second after testStart. Ready foretells each, and makes none.
 func (b *bench) want(n int, ms int64) Fields {
 	b.Helper()
 	var p Fields
@@ -433,7 +434,8 @@ func TestNoGenerator(t *testing.T) {
 	}
 }
 
-// Units begin at the epoch and at multiples from there, before it too: a lease may begin there, and a clock may be behind it.
+// Units begin at the epoch and at multiples from there, before it too: a lease may begin there, and
+// a clock may be behind it.
 func TestEpoch(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 2 * time.Millisecond, 10 * time.Millisecond, time.Second} {
 		l := mustParse(t, "epoch: time 31, worker 2, sequence 3", unit, epoch2025)
@@ -478,8 +480,9 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// In a copy of the machine no call returns an ID, be it copied before the call or at any reading of the clock within it, from a unit
-// with IDs left or without, and with a clock that stands still or goes on.
+// In a copy of the machine no call returns an ID, be it copied before the call or at any reading of
+// the clock within it, from a unit with IDs left or without, and with a clock that stands still or
+// goes on.
 func TestCopiedMachine(t *testing.T) {
 	one := func(id ID, err error) (int, error) {
 		if id == 0 {
@@ -689,8 +692,8 @@ func TestGenerateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// An operation is one ID, of Twitter's layout. The generators run ahead by far, so that the format's limit does not stand
-// in the way.
+// An operation is one ID, of Twitter's layout. The generators run ahead by far, so that the
+// format's limit does not stand in the way.
 func benchGenerator(b *testing.B) *Generator {
 	g, err := New(Twitter(), Forever(1), RunAhead(1000*time.Hour))
 	if err != nil {

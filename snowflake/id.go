@@ -12,9 +12,9 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the time. In layouts of 63
-// bits or fewer, which are all presets but Discord's, it fits an int64 and is never negative. Its text form is decimal,
-// with 1 to 20 digits.
+// An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the
+// time. In layouts of 63 bits or fewer, which are all presets but Discord's, it fits an int64 and
+// is never negative. Its text form is decimal, with 1 to 20 digits.
 //
 // To read the fields of an ID, you need its [Layout].
 type ID uint64
@@ -22,8 +22,8 @@ type ID uint64
 // maxDigits is the length of the longest decimal form.
 const maxDigits = 20
 
-// Parse reads the decimal form of an ID. Each ID has exactly one decimal form: for leading zeros, signs, white space
-// and values of more than 64 bits the error wraps randflake.ErrInvalidID.
+// Parse reads the decimal form of an ID. Each ID has exactly one decimal form: for leading zeros,
+// signs, white space and values of more than 64 bits the error wraps randflake.ErrInvalidID.
 func Parse(text string) (ID, error) { return parse(text) }
 
 func parse[T string | []byte](text T) (ID, error) {
@@ -78,8 +78,8 @@ func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte
 // Bind is UnmarshalText, for the parameters of oapi-codegen.
 func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of more than 53 bits.
-// The error is always nil.
+// MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of
+// more than 53 bits. The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendUint(append(make([]byte, 0, maxDigits+2), '"'), uint64(id), 10)
 	return append(b, '"'), nil
@@ -102,8 +102,9 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return set(id, data)
 }
 
-// Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is returned in its decimal
-// form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. The error is always nil.
+// Value returns the ID as an int64, for a BIGINT column. An ID that does not fit an int64 is
+// returned in its decimal form: it needs a BIGINT UNSIGNED, a NUMERIC(20) or a text column. The
+// error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	if id > math.MaxInt64 {
 		return id.String(), nil
@@ -111,9 +112,10 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column, without
-// trailing blanks of a CHAR, or from a driver that returns integers as text. For a negative number the error
-// wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
+// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text
+// column, without trailing blanks of a CHAR, or from a driver that returns integers as text. For a
+// negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use a
+// pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

@@ -86,7 +86,8 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 	return f
 }
 
-// While the clock was a window ahead for a moment, the generator left the present one's lease: the keeper takes another.
+// While the clock was a window ahead for a moment, the generator left the present one's lease: the
+// keeper takes another.
 func TestKeepAfterAMomentAhead(t *testing.T) {
 	inShop(t, 4, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 2))
@@ -106,8 +107,8 @@ func TestKeepAfterAMomentAhead(t *testing.T) {
 	})
 }
 
-// A large step of the clock is a reason to go on as another worker of the same window. Once all workers are taken the keeper
-// says so, and the next window has them again.
+// A large step of the clock is a reason to go on as another worker of the same window. Once all
+// workers are taken the keeper says so, and the next window has them again.
 func TestKeep(t *testing.T) {
 	inShop(t, 2, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 1))

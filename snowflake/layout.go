@@ -14,15 +14,15 @@ import (
 // maxBits is how many bits an ID has.
 const maxBits = 64
 
-// The times that layouts and leases may have, [earliest, latest). RFC 3339 can't express years of more than four
-// digits, and milliseconds of far-away times would overflow.
+// The times that layouts and leases may have, [earliest, latest). RFC 3339 can't express years of
+// more than four digits, and milliseconds of far-away times would overflow.
 var (
 	earliest = time.Unix(0, 0)
 	latest   = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// A Layout defines what the bits of an ID mean: which times they can express, how many workers, and how many IDs of
-// each worker in a unit of time. Get one from [Twitter] or [ParseLayout].
+// A Layout defines what the bits of an ID mean: which times they can express, how many workers, and
+// how many IDs of each worker in a unit of time. Get one from [Twitter] or [ParseLayout].
 //
 // A Layout doesn't change and is safe for concurrent use. The zero Layout is invalid.
 type Layout struct {
@@ -81,8 +81,8 @@ func (l *Layout) Parts() []Part { return slices.Clone(l.parts) }
 // bits returns the number of bits of all parts together, at most 64: every ID is below 1<<bits().
 func (l *Layout) bits() int { return int(l.time.shift + l.time.bits) }
 
-// Workers returns the number of values of all static parts together, which is how many generators can work at the same
-// time.
+// Workers returns the number of values of all static parts together, which is how many generators
+// can work at the same time.
 func (l *Layout) Workers() uint64 {
 	workers := uint64(1)
 	for _, s := range l.statics {
@@ -129,21 +129,21 @@ func (l *Layout) unitAt(ms int64) int64 {
 }
 
 // String returns the layout as text, such as "worker10: time 41, worker 10, sequence 12; 1ms since
-// 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as time.Duration prints it,
-// and the epoch in UTC.
+// 2010-11-04T01:42:54.657Z": the name, the parts from high to low with their bits, the unit as
+// time.Duration prints it, and the epoch in UTC.
 func (l *Layout) String() string {
 	return fmt.Sprintf("%s: %s; %s since %s", l.name, textOf(l.parts), l.Unit(), rfc3339(l.Epoch()))
 }
 
-// ParseLayout returns the preset that text names, such as "twitter", or the layout that text describes in the form of
-// [Layout.String], to the space:
+// ParseLayout returns the preset that text names, such as "twitter", or the layout that text
+// describes in the form of [Layout.String], to the space:
 //
 //	orders: time 41, region 3, worker 7, sequence 12; 1ms since 2025-01-01T00:00:00Z
 //
-// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The first one is the
-// time. After it come, in any order, one sequence, any number of static parts and at most one rollback. All
-// together have at most 64 bits, and time, rollback and sequence 63. IDs of 63 bits or fewer fit the signed
-// integers of databases and of other languages.
+// Its name comes first. The parts follow, with their bits, from the highest to the lowest. The
+// first one is the time. After it come, in any order, one sequence, any number of static parts and
+// at most one rollback. All together have at most 64 bits, and time, rollback and sequence 63. IDs
+// of 63 bits or fewer fit the signed integers of databases and of other languages.
 //
 //   - time counts units since the epoch.
 //   - rollback counts how often a generator's clock stepped back.
@@ -151,12 +151,14 @@ func (l *Layout) String() string {
 //   - A part of another name is static: it keeps its value for as long as a generator has its lease, such as a worker, a
 //     datacenter or a shard.
 //
-// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The time may reach
-// to the end of the year 9999. Names begin with a lower-case letter and go on with lower-case letters, digits,
-// '-' and '_'; those of parts are unique. The text has at most 2,000 bytes.
+// A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The
+// time may reach to the end of the year 9999. Names begin with a lower-case letter and go on with
+// lower-case letters, digits, '-' and '_'; those of parts are unique. The text has at most 2,000
+// bytes.
 //
-// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended are valid, so that old
-// IDs can be read, and so are layouts with an epoch in the future: check Expires before generating.
+// An error wraps ErrInvalidLayout, and says which part is wrong and why. Layouts that have ended
+// are valid, so that old IDs can be read, and so are layouts with an epoch in the future: check
+// Expires before generating.
 func ParseLayout(text string) (*Layout, error) {
 	if len(text) > longestText {
 		return nil, fmt.Errorf("%w: text %.40q and more: want at most %d bytes", ErrInvalidLayout, text, longestText)

@@ -9,7 +9,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// An Option changes how New and Keep make a generator. If options contradict each other, the last one applies.
+// An Option changes how New and Keep make a generator. If options contradict each other, the last
+// one applies.
 type Option struct{ set func(*settings) error }
 
 // settings are the combined effect of the options.
@@ -36,15 +37,15 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 	return s, s.policy.check(l)
 }
 
-// Pin fixes the value of a static part, such as the datacenter. The worker number fills the static parts that are not
-// pinned.
+// Pin fixes the value of a static part, such as the datacenter. The worker number fills the static
+// parts that are not pinned.
 func Pin(name string, value uint64) Option {
 	return Option{func(s *settings) error { s.pins = append(s.pins, pin{name, value}); return nil }}
 }
 
-// WithClock makes the generator call now for the time, on every call, instead of reading the system clock. It is meant
-// for tests and simulations. Waiting still takes real time, because timers don't use now. With Keep, the keeper uses
-// the same clock.
+// WithClock makes the generator call now for the time, on every call, instead of reading the system
+// clock. It is meant for tests and simulations. Waiting still takes real time, because timers don't
+// use now. With Keep, the keeper uses the same clock.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {
@@ -59,8 +60,9 @@ func invalidOption(option string, value any, want string) error {
 	return fmt.Errorf("%w: %s: %v: want %s", errInvalidOption, option, value, want)
 }
 
-// A policy decides what a generator does if a unit of time has no ID left, or if the clock steps back. Under every
-// policy, no ID is made twice, and no unit has more IDs than there are sequence numbers.
+// A policy decides what a generator does if a unit of time has no ID left, or if the clock steps
+// back. Under every policy, no ID is made twice, and no unit has more IDs than there are sequence
+// numbers.
 type policy struct {
 	ahead    time.Duration // how far ahead of the clock units may be used
 	stepBack bool          // follow a clock that steps back, instead of holding the newest unit
@@ -76,13 +78,14 @@ const (
 	catchUp = 20 * time.Millisecond
 )
 
-// RunAhead lets the generator continue in the following units when all IDs of a unit are used up. It stops when the
-// next unit is more than limit ahead of the clock, or at the end of the lease: only then does it return an error, or
-// wait. limit is 0 or at least one unit of the layout.
+// RunAhead lets the generator continue in the following units when all IDs of a unit are used up.
+// It stops when the next unit is more than limit ahead of the clock, or at the end of the lease:
+// only then does it return an error, or wait. limit is 0 or at least one unit of the layout.
 //
-// IDs made ahead carry times in the future. If the clock steps back by no more than the unused part of the limit, the
-// generator is not affected. A generator that replaces another one on the same worker must start after the last time
-// that the other one used, so keep limit shorter than a restart takes.
+// IDs made ahead carry times in the future. If the clock steps back by no more than the unused part
+// of the limit, the generator is not affected. A generator that replaces another one on the same
+// worker must start after the last time that the other one used, so keep limit shorter than a
+// restart takes.
 func RunAhead(limit time.Duration) Option {
 	return Option{func(s *settings) error {
 		if limit < 0 {
@@ -102,9 +105,9 @@ func StepBack() Option {
 	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
 }
 
-// RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which it counts up,
-// so that IDs made at a low rate differ in their lowest bits. Order and uniqueness stay, but a unit has up to a
-// quarter fewer IDs.
+// RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which
+// it counts up, so that IDs made at a low rate differ in their lowest bits. Order and uniqueness
+// stay, but a unit has up to a quarter fewer IDs.
 func RandomStart() Option {
 	return Option{func(s *settings) error { s.policy.random = maphash.MakeSeed(); return nil }}
 }

@@ -116,9 +116,10 @@ type pin struct {
 	value uint64
 }
 
-// static returns the bits that all IDs of a worker have in common, in their places, and the number of possible workers.
-// The static parts that are not pinned, taken together from high to low, hold the worker number: with 5 bits each for
-// datacenter and worker, number 33 is worker 1 in datacenter 1.
+// static returns the bits that all IDs of a worker have in common, in their places, and the number
+// of possible workers. The static parts that are not pinned, taken together from high to low, hold
+// the worker number: with 5 bits each for datacenter and worker, number 33 is worker 1 in
+// datacenter 1.
 //
 // If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
 // number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.
@@ -152,8 +153,8 @@ func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err 
 	return bits, workers, nil
 }
 
-// checkStatic returns an error that wraps kind if values names a static part that the layout doesn't have, or if a part
-// can't hold its value.
+// checkStatic returns an error that wraps kind if values names a static part that the layout
+// doesn't have, or if a part can't hold its value.
 func (l *Layout) checkStatic(values map[string]uint64, kind error) error {
 	known := 0
 	for _, s := range l.statics {

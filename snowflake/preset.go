@@ -15,8 +15,8 @@ var (
 	// https://discord.com/developers/docs/reference#snowflakes
 	discord = preset("discord: time 42, worker 5, process 5, sequence 12; 1ms since 2015-01-01T00:00:00Z")
 
-	// Instagram's time has 41 bits in a signed BIGINT, which would become negative in 2046. So 40 bits are usable.
-	// https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c
+	// Instagram's time has 41 bits in a signed BIGINT, which would become negative in 2046. So 40
+	// bits are usable. https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c
 	instagram = preset("instagram: time 40, shard 13, sequence 10; 1ms since 2011-08-24T21:07:01.721Z")
 
 	// https://github.com/sony/sonyflake, sonyflake.go of version 1
@@ -25,8 +25,8 @@ var (
 	// The same of version 2, v2/sonyflake.go
 	sonyflake2 = preset("sonyflake2: time 39, sequence 8, machine 16; 10ms since 2025-01-01T00:00:00Z")
 
-	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which the highest is
-	// the sign of a BIGINT, and 16 that are partly random
+	// https://github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: 48 bits of time, of which
+	// the highest is the sign of a BIGINT, and 16 that are partly random
 	mastodon = preset("mastodon: time 47, sequence 16; 1ms since 1970-01-01T00:00:00Z")
 
 	// https://github.com/f4b6a3/tsid-creator, with 1,024 nodes
@@ -57,9 +57,9 @@ func preset(text string) *Layout {
 	return l
 }
 
-// Twitter is the layout of X, formerly Twitter, since November 2010: 41 bits of milliseconds, 5 of datacenter, 5 of
-// worker, 12 of sequence. Its epoch is 2010-11-04 01:42:54.657 UTC. [ParseLayout] returns it and the other presets by
-// name.
+// Twitter is the layout of X, formerly Twitter, since November 2010: 41 bits of milliseconds, 5 of
+// datacenter, 5 of worker, 12 of sequence. Its epoch is 2010-11-04 01:42:54.657 UTC. [ParseLayout]
+// returns it and the other presets by name.
 func Twitter() *Layout { return twitter }
 
 // Presets returns the layouts that ParseLayout knows by name, which docs/layouts.md describes.

@@ -264,7 +264,8 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the caller has not returned yet.
+// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the
+// caller has not returned yet.
 func TestCopiedBeforeWake(t *testing.T) {
 	for how, wait := range map[string]func(g *Generator, ctx context.Context) (n int, err error){
 		"Wait": func(g *Generator, ctx context.Context) (int, error) {

@@ -1,6 +1,6 @@
 // Package ulid makes ULIDs: 128-bit IDs with a time in milliseconds (48 bits) and 80 random bits
-// (https://github.com/ulid/spec). Their text has 26 characters and sorts by time. They need no lease and no node, and
-// anyone can read their time.
+// (https://github.com/ulid/spec). Their text has 26 characters and sorts by time. They need no
+// lease and no node, and anyone can read their time.
 //
 //	generator, err := ulid.New()
 //	id, err := generator.Generate()
@@ -27,11 +27,11 @@ import (
 	"github.com/randflake/randflake/internal/coarse"
 )
 
-// The errors of this package. Errors with more detail wrap one of these, so compare with [errors.Is]. If the root
-// package has an error of the same name, the error here wraps it.
+// The errors of this package. Errors with more detail wrap one of these, so compare with
+// [errors.Is]. If the root package has an error of the same name, the error here wraps it.
 var (
-	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last millisecond of 48
-	// bits.
+	// ErrTime says that the clock is before 1970 or after 10889-08-02 05:31:50.655 UTC, the last
+	// millisecond of 48 bits.
 	ErrTime = errors.New("ulid: time is outside of a ULID's 48 bits")
 
 	// ErrInvalidID says that a text, bytes or a column's value are not an ID, or a text not a UUID.
@@ -43,33 +43,37 @@ var (
 
 // A Generator makes ULIDs. It is safe for concurrent use and must not be copied.
 //
-// Each call takes a state out of a pool, so calls don't wait for each other. A state starts each millisecond at 80 bits
-// from crypto/rand. Each further ID of the millisecond is the last one plus a random number from 1 to 2^32. Each state
-// reads 512 random bytes ahead, and erases them once they are in an ID.
+// Each call takes a state out of a pool, so calls don't wait for each other. A state starts each
+// millisecond at 80 bits from crypto/rand. Each further ID of the millisecond is the last one plus
+// a random number from 1 to 2^32. Each state reads 512 random bytes ahead, and erases them once
+// they are in an ID.
 //
-// Unique: IDs of one state differ because they grow within a millisecond, or because their times differ. Two IDs of the
-// same millisecond but from different starts are equal with probability 2^-80, as starts are random and independent. So
-// among n IDs of a millisecond, in any number of processes, the probability of a repeat is below n²/2^81. At ten
-// million IDs a second for a year, that adds up to one in 760,000. A clone of a running virtual machine has the random
-// bytes that the original read ahead. If it has a VMClock device (/dev/vmclock0, readable for this process), it drops
-// them and starts again; otherwise both may make the same IDs until these bytes are used up.
+// Unique: IDs of one state differ because they grow within a millisecond, or because their times
+// differ. Two IDs of the same millisecond but from different starts are equal with probability
+// 2^-80, as starts are random and independent. So among n IDs of a millisecond, in any number of
+// processes, the probability of a repeat is below n²/2^81. At ten million IDs a second for a year,
+// that adds up to one in 760,000. A clone of a running virtual machine has the random bytes that
+// the original read ahead. If it has a VMClock device (/dev/vmclock0, readable for this process),
+// it drops them and starts again; otherwise both may make the same IDs until these bytes are used
+// up.
 //
-// A state has no room left above its newest ID with a probability of n/2^49 after n IDs of a millisecond, which is
-// 2^-36 for 10,000 IDs. (With Strict, n counts all IDs while the clock is behind the newest millisecond.) It then
-// starts again at 80 bits from crypto/rand: with Strict in the next millisecond, otherwise in the same one, so that a
-// smaller ID follows.
+// A state has no room left above its newest ID with a probability of n/2^49 after n IDs of a
+// millisecond, which is 2^-36 for 10,000 IDs. (With Strict, n counts all IDs while the clock is
+// behind the newest millisecond.) It then starts again at 80 bits from crypto/rand: with Strict in
+// the next millisecond, otherwise in the same one, so that a smaller ID follows.
 //
-// Ordered: the IDs of one call of Fill grow, and so do IDs of different milliseconds while the clock does not
-// step back. Those of different calls within a millisecond have no order. With the option Strict all IDs grow.
-// Without it, IDs follow a clock that steps back.
+// Ordered: the IDs of one call of Fill grow, and so do IDs of different milliseconds while the
+// clock does not step back. Those of different calls within a millisecond have no order. With the
+// option Strict all IDs grow. Without it, IDs follow a clock that steps back.
 //
-// Hard to guess: from one ID, the previous or next ID of the same state and millisecond can be guessed with probability
-// 2^-32. IDs of other milliseconds and other states have no relation to it. That is not enough for a secret token: for
-// that, take 128 bits from crypto/rand.
+// Hard to guess: from one ID, the previous or next ID of the same state and millisecond can be
+// guessed with probability 2^-32. IDs of other milliseconds and other states have no relation to
+// it. That is not enough for a secret token: for that, take 128 bits from crypto/rand.
 //
-// The time in an ID is the system clock's, cached in a word that a timer sets each millisecond while IDs are made. It
-// can be late, usually by a millisecond or two, and by more on a loaded machine. It is early only if the clock stepped
-// back just before. An ID made after a pause of some milliseconds has the exact time.
+// The time in an ID is the system clock's, cached in a word that a timer sets each millisecond
+// while IDs are made. It can be late, usually by a millisecond or two, and by more on a loaded
+// machine. It is early only if the clock stepped back just before. An ID made after a pause of some
+// milliseconds has the exact time.
 type Generator struct {
 	now func() time.Time // an injected clock, or nil
 
@@ -81,8 +85,8 @@ type Generator struct {
 // An Option changes how New makes a generator.
 type Option struct{ set func(*Generator) error }
 
-// WithClock makes the generator call now for the time, on every call, instead of reading the system clock. It is meant
-// for tests, simulations and IDs of the past.
+// WithClock makes the generator call now for the time, on every call, instead of reading the system
+// clock. It is meant for tests, simulations and IDs of the past.
 func WithClock(now func() time.Time) Option {
 	return Option{func(g *Generator) error {
 		if now == nil {
@@ -93,11 +97,12 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// Strict makes every ID larger than all IDs that the generator returned before, to any goroutine: all goroutines share
-// one state. When the clock steps back, IDs stay in the newest millisecond until the clock has caught up.
+// Strict makes every ID larger than all IDs that the generator returned before, to any goroutine:
+// all goroutines share one state. When the clock steps back, IDs stay in the newest millisecond
+// until the clock has caught up.
 //
-// The order holds only within one generator. A generator that is made later, for instance after a restart, doesn't know
-// the IDs of this one.
+// The order holds only within one generator. A generator that is made later, for instance after a
+// restart, doesn't know the IDs of this one.
 func Strict() Option {
 	return Option{func(g *Generator) error { g.strict = new(state); return nil }}
 }
@@ -167,9 +172,10 @@ func (g *Generator) put(s *state) {
 	g.states.Put(s)
 }
 
-// Fill fills dst with new IDs and returns how many it made. The first n IDs are good even if err is not nil; err is one
-// of Generate's errors and says why n < len(dst). The IDs of one call grow and, without Strict, have the same time;
-// then they also don't grow if a state has no room left, with the probability that [Generator] says.
+// Fill fills dst with new IDs and returns how many it made. The first n IDs are good even if err is
+// not nil; err is one of Generate's errors and says why n < len(dst). The IDs of one call grow and,
+// without Strict, have the same time; then they also don't grow if a state has no room left, with
+// the probability that [Generator] says.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	for n < len(dst) && err == nil {
 		var made int
@@ -179,8 +185,8 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, err
 }
 
-// part is how many IDs a call makes at a time where the order is strict, as all others wait meanwhile. It takes some
-// microseconds.
+// part is how many IDs a call makes at a time where the order is strict, as all others wait
+// meanwhile. It takes some microseconds.
 const part = 256
 
 // fill is Fill, but may stop after a part.
@@ -217,8 +223,8 @@ func (g *Generator) milliseconds() (int64, error) {
 // endTime is the first Unix millisecond that a ULID can't express.
 const endTime = 1 << 48
 
-// unixMilli returns the Unix millisecond that contains t, noTime for all times before 1970, and endTime for all times
-// that are too late for a ULID.
+// unixMilli returns the Unix millisecond that contains t, noTime for all times before 1970, and
+// endTime for all times that are too late for a ULID.
 func unixMilli(t time.Time) int64 {
 	seconds := t.Unix()
 	switch {

@@ -54,7 +54,8 @@ func steppingClock() func() time.Time {
 	}
 }
 
-// makeAtOnce has goroutines make IDs in all ways, none twice, and each larger than all before where the order is strict.
+// makeAtOnce has goroutines make IDs in all ways, none twice, and each larger than all before where
+// the order is strict.
 func makeAtOnce(t *testing.T, g *Generator) {
 	t.Helper()
 	l := &idtest.Ledger[ID]{TB: t}
@@ -261,8 +262,8 @@ func TestStateOverflows(t *testing.T) {
 	}
 }
 
-// IDs have the time of the clock, which goes on and steps back, be it by one call or by the next. With Strict they stay in the newest
-// millisecond.
+// IDs have the time of the clock, which goes on and steps back, be it by one call or by the next.
+// With Strict they stay in the newest millisecond.
 func TestTimeOfTheClock(t *testing.T) {
 	var ms int64
 	clock := WithClock(func() time.Time { return time.UnixMilli(ms) })
@@ -285,7 +286,8 @@ func TestTimeOfTheClock(t *testing.T) {
 	}
 }
 
-// copyOf returns what a generator is in a copy of its machine. From then on both have one state each, for one goroutine.
+// copyOf returns what a generator is in a copy of its machine. From then on both have one state
+// each, for one goroutine.
 func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
 	s := g.take()
 	defer g.put(s)
@@ -313,7 +315,8 @@ func copyWithin(c *Generator, machine *atomic.Uint64) {
 	}
 }
 
-// A copy of the machine makes no ID that the original or another copy makes, be it copied before a call or within it.
+// A copy of the machine makes no ID that the original or another copy makes, be it copied before a
+// call or within it.
 func TestCopiedMachine(t *testing.T) {
 	ids := make([]ID, bufferSize)
 	calls := map[string]func(g *Generator) ([]ID, error){

@@ -12,9 +12,9 @@ import (
 	"github.com/randflake/randflake/internal/idtext"
 )
 
-// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so bytes sort in the order of the
-// IDs. Its text form is 26 digits of Crockford's base32 in upper case, which sorts in the same order. An ID can be
-// converted to and from the type of github.com/oklog/ulid/v2.
+// An ID is a ULID: 6 bytes of Unix milliseconds and 10 of entropy, both big-endian, so bytes sort
+// in the order of the IDs. Its text form is 26 digits of Crockford's base32 in upper case, which
+// sorts in the same order. An ID can be converted to and from the type of github.com/oklog/ulid/v2.
 type ID [16]byte
 
 // Compare returns -1 if id sorts before other, 0 if they are equal, and +1 otherwise.
@@ -35,13 +35,13 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column take a TextID, and for a
-// column of UUIDs FormatUUID(id).
+// Value returns the ID's 16 bytes, for a column such as BINARY(16) or BYTEA. For a text column take
+// a TextID, and for a column of UUIDs FormatUUID(id).
 func (id ID) Value() (driver.Value, error) { return id[:], nil }
 
-// Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for a column of
-// UUIDs. It distinguishes them by their lengths, without trailing blanks of a CHAR. For anything else the error
-// wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// Scan reads 16 bytes, the text form of an ID, or the text form of a UUID, which drivers return for
+// a column of UUIDs. It distinguishes them by their lengths, without trailing blanks of a CHAR. For
+// anything else the error wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
@@ -69,8 +69,8 @@ func (id *ID) scanText(text string) error {
 	return err
 }
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID. An ID converts
-// to it and back, and so do pointers:
+// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID.
+// An ID converts to it and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES (?)", ulid.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*ulid.TextID)(&id))
@@ -103,7 +103,8 @@ func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 // Scan is that of ID.
 func (id *TextID) Scan(src any) error { return (*ID)(id).Scan(src) }
 
-// The text form is a number in base 32 with Crockford's digits: 26 digits of 5 bits. The first digit is at most 7.
+// The text form is a number in base 32 with Crockford's digits: 26 digits of 5 bits. The first
+// digit is at most 7.
 const textSize = 26
 
 var values = func() [256]byte {
@@ -114,8 +115,9 @@ var values = func() [256]byte {
 	return values
 }()
 
-// Parse reads the text form of an ID, in upper or lower case, as the specification has it; String returns upper
-// case. For hyphens, the letters I, L, O and U, and values of more than 128 bits the error wraps ErrInvalidID.
+// Parse reads the text form of an ID, in upper or lower case, as the specification has it; String
+// returns upper case. For hyphens, the letters I, L, O and U, and values of more than 128 bits the
+// error wraps ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d characters", ErrInvalidID, text, textSize, len(text))
@@ -192,8 +194,8 @@ func Inspect(id ID) Fields {
 	return Fields{Time: time.UnixMilli(id.milliseconds()).UTC(), Entropy: [10]byte(id[6:])}
 }
 
-// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. If a ULID can't
-// express the time, the error wraps ErrTime.
+// Compose returns the ID with the given fields; the time is rounded down to a whole millisecond. If
+// a ULID can't express the time, the error wraps ErrTime.
 func Compose(f Fields) (ID, error) {
 	ms, err := inRange(unixMilli(f.Time), f.Time)
 	if err != nil {
@@ -211,12 +213,12 @@ func (id ID) milliseconds() int64 { return int64(binary.BigEndian.Uint64(id[:]) 
 // uuidSize is the length of a UUID's text.
 const uuidSize = 36
 
-// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits (RFC 9562, section 4).
-// Texts sort in the order of the IDs. The text contains no UUID version: read as UUIDs, most IDs have an unknown
-// version.
+// FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits
+// (RFC 9562, section 4). Texts sort in the order of the IDs. The text contains no UUID version:
+// read as UUIDs, most IDs have an unknown version.
 //
-// For columns and libraries that take the 16 bytes of a UUID, convert an ID by [16]byte(id), and back by ID(u). From Go
-// 1.27 on, uuid.UUID(id) converts it to the standard library's type.
+// For columns and libraries that take the 16 bytes of a UUID, convert an ID by [16]byte(id), and
+// back by ID(u). From Go 1.27 on, uuid.UUID(id) converts it to the standard library's type.
 func FormatUUID(id ID) string {
 	text := hex.AppendEncode(make([]byte, 0, uuidSize), id[:4])
 	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
@@ -225,10 +227,10 @@ func FormatUUID(id ID) string {
 	return string(text)
 }
 
-// ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and nothing around
-// them. It takes the 128 bits of a UUID of any version, but only those of version 7 have a ULID's time: both
-// begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The Time of any other one means nothing. The
-// error wraps ErrInvalidID.
+// ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and
+// nothing around them. It takes the 128 bits of a UUID of any version, but only those of version 7
+// have a ULID's time: both begin with 48 bits of Unix milliseconds (RFC 9562, section 5.7). The
+// Time of any other one means nothing. The error wraps ErrInvalidID.
 func ParseUUID(text string) (ID, error) {
 	invalid := func(why string) (ID, error) {
 		return ID{}, fmt.Errorf("%w: %.64q: %s", ErrInvalidID, text, why)

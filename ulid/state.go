@@ -10,8 +10,8 @@ import (
 // noTime is the time of a state that has made no ID yet.
 const noTime = -1
 
-// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and continues in random
-// steps of 1 to 2^32.
+// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and
+// continues in random steps of 1 to 2^32.
 type state struct {
 	ms     int64  // of the newest ID, or noTime
 	hi, lo uint64 // the newest ID, as 128 bits
@@ -30,8 +30,9 @@ func newState(random func([]byte), hold bool) *state {
 	return &state{ms: noTime, random: random, hold: hold, machine: vmgen.Now()}
 }
 
-// copied reports whether the machine was copied since the random bytes were read. Then the original may make the
-// same IDs as this machine, and the state starts again with other bytes: make them anew.
+// copied reports whether the machine was copied since the random bytes were read. Then the original
+// may make the same IDs as this machine, and the state starts again with other bytes: make them
+// anew.
 func (s *state) copied() bool {
 	if !s.machine.Stale() {
 		return false
@@ -42,9 +43,9 @@ func (s *state) copied() bool {
 	return true
 }
 
-// next sets id to a new ID for the millisecond ms, which must be in range. If the last ID has the same millisecond, the
-// new ID is larger, unless there is no room above it. Returning 16 bytes would take longer than making them: they are
-// written as halves and copied as a whole.
+// next sets id to a new ID for the millisecond ms, which must be in range. If the last ID has the
+// same millisecond, the new ID is larger, unless there is no room above it. Returning 16 bytes
+// would take longer than making them: they are written as halves and copied as a whole.
 func (s *state) next(ms int64, id *ID) {
 	if ms > s.ms || ms < s.ms && !s.hold {
 		s.begin(ms)

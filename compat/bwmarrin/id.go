@@ -37,7 +37,8 @@ func (id ID) Node() int64 { return int64(id) >> StepBits & (1<<NodeBits - 1) }
 // Step returns how many IDs that Node had made before in the same millisecond.
 func (id ID) Step() int64 { return int64(id) & (1<<StepBits - 1) }
 
-// Each form of an ID has a function beside it that reads it. Errors are those of package strconv, if nothing else is said.
+// Each form of an ID has a function beside it that reads it. Errors are those of package strconv,
+// if nothing else is said.
 
 // Int64 is the number.
 func (id ID) Int64() int64   { return int64(id) }
@@ -124,7 +125,8 @@ func parseDigits(text []byte, alphabet string, invalid error) (ID, error) {
 // MarshalJSON returns the decimal form as a JSON string. The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) { return []byte(`"` + id.String() + `"`), nil }
 
-// UnmarshalJSON reads the decimal form from a JSON string. For JSON of another type it returns a JSONSyntaxError.
+// UnmarshalJSON reads the decimal form from a JSON string. For JSON of another type it returns a
+// JSONSyntaxError.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	if len(b) < 3 || b[0] != '"' || b[len(b)-1] != '"' {
 		return JSONSyntaxError{bytes.Clone(b)} // the decoder uses b again

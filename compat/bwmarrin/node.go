@@ -1,9 +1,10 @@
-// Package snowflake is a drop-in for github.com/bwmarrin/snowflake v0.3.0: change the import path to
-// github.com/randflake/randflake/compat/bwmarrin and nothing else. The package is not named after its directory, so that calls such
-// as snowflake.NewNode still compile.
+// Package snowflake is a drop-in for github.com/bwmarrin/snowflake v0.3.0: change the import path
+// to github.com/randflake/randflake/compat/bwmarrin and nothing else. The package is not named
+// after its directory, so that calls such as snowflake.NewNode still compile.
 //
-// IDs, their texts and their JSON are the same. The generator is that of github.com/randflake/randflake/snowflake, which new code
-// should use: it has errors, bulk generation and layouts of any form. The differences are:
+// IDs, their texts and their JSON are the same. The generator is that of
+// github.com/randflake/randflake/snowflake, which new code should use: it has errors, bulk
+// generation and layouts of any form. The differences are:
 //
 //   - All Nodes of one number in a process share one generator. Theirs repeat IDs, as where each request makes a Node.
 //   - [Keep] leases the number from a store. Theirs repeat IDs where two processes have one number.
@@ -25,15 +26,16 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// The format of IDs, which NewNode and Keep read. Change it before the first call of this package. Names and defaults are those of
-// the package that this one replaces.
+// The format of IDs, which NewNode and Keep read. Change it before the first call of this package.
+// Names and defaults are those of the package that this one replaces.
 var (
 	Epoch    int64 = 1288834974657 // Unix milliseconds: 2010-11-04 01:42:54.657 UTC
 	NodeBits uint8 = 10
 	StepBits uint8 = 12
 )
 
-// layoutOf returns the format as a layout, in which there are IDs at present. It goes by a text, as there is no other way to make one.
+// layoutOf returns the format as a layout, in which there are IDs at present. It goes by a text, as
+// there is no other way to make one.
 func layoutOf() (*snowflake.Layout, error) {
 	epoch := time.UnixMilli(Epoch).UTC()
 	if epoch.After(time.Now()) {
@@ -57,8 +59,9 @@ func layoutOf() (*snowflake.Layout, error) {
 // A Node makes the IDs of one number. It is safe for concurrent use.
 type Node worker.Worker
 
-// NewNode returns a Node of a number, which no other process may have: that is up to the caller. [Keep] needs no numbers. While this
-// process has a Node of Keep, NewNode refuses the numbers of its space, but for those for which there were Nodes before.
+// NewNode returns a Node of a number, which no other process may have: that is up to the caller.
+// [Keep] needs no numbers. While this process has a Node of Keep, NewNode refuses the numbers of
+// its space, but for those for which there were Nodes before.
 func NewNode(node int64) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {
@@ -72,10 +75,11 @@ func NewNode(node int64) (*Node, error) {
 	return (*Node)(w), err
 }
 
-// Keep returns a Node with a number that is leased from a space and may change with each window. No two Nodes that are kept in one
-// space make the same ID, in whatever processes they are. It returns the errors of snowflake.Keep, as for a space of more nodes than
-// NodeBits have room for. It leaves out the numbers for which this process called NewNode before, but Nodes with numbers of their own in
-// other processes can make the same IDs. Close the Node at the end.
+// Keep returns a Node with a number that is leased from a space and may change with each window. No
+// two Nodes that are kept in one space make the same ID, in whatever processes they are. It returns
+// the errors of snowflake.Keep, as for a space of more nodes than NodeBits have room for. It leaves
+// out the numbers for which this process called NewNode before, but Nodes with numbers of their own
+// in other processes can make the same IDs. Close the Node at the end.
 func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {
@@ -88,11 +92,13 @@ func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*No
 // Close ends the lease of a Node of Keep, which makes no more IDs. For one of NewNode it does nothing.
 func (n *Node) Close() { (*worker.Worker)(n).Close() }
 
-// Generate returns a new ID. It waits while no ID is certain to be unique: for the next millisecond, and after Keep also for a lease
-// if the store was away for too long, or for a clock that stepped back.
+// Generate returns a new ID. It waits while no ID is certain to be unique: for the next
+// millisecond, and after Keep also for a lease if the store was away for too long, or for a clock
+// that stepped back.
 //
-// It panics where waiting doesn't help: after Close, after the space was retired, after the last time that NodeBits and StepBits leave
-// room for, and if the number is the caller's own, in a copy of the machine, where another process has it now.
+// It panics where waiting doesn't help: after Close, after the space was retired, after the last
+// time that NodeBits and StepBits leave room for, and if the number is the caller's own, in a copy
+// of the machine, where another process has it now.
 func (n *Node) Generate() ID {
 	id, err := (*worker.Worker)(n).Next()
 	if err != nil {

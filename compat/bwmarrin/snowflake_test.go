@@ -339,8 +339,8 @@ func TestKeepRefuses(t *testing.T) {
 	})
 }
 
-// While the store is away leases end, and Generate waits until there is another one. A store that is never the same again, and Close,
-// are no reason to wait.
+// While the store is away leases end, and Generate waits until there is another one. A store that
+// is never the same again, and Close, are no reason to wait.
 func TestKeepWaitsForTheStore(t *testing.T) {
 	inMarket(t, func(m *market) {
 		space := m.open(64)

@@ -1,6 +1,7 @@
 // Package sonyflake is a drop-in for github.com/sony/sonyflake v1: change the import path to
-// github.com/randflake/randflake/compat/sonyflake and nothing else. IDs are the same, and its package awsutil works with both.
-// New code should use package snowflake with the layout sonyflake. The differences are:
+// github.com/randflake/randflake/compat/sonyflake and nothing else. IDs are the same, and its
+// package awsutil works with both. New code should use package snowflake with the layout sonyflake.
+// The differences are:
 //
 //   - All Sonyflakes of one machine ID and StartTime in a process share one generator. Theirs make the same IDs.
 //   - [Keep] leases the machine ID. The default is theirs, half of a private address: containers with the same one make the same IDs.
@@ -48,8 +49,9 @@ var (
 // A Sonyflake makes the IDs of one machine ID. It is safe for concurrent use.
 type Sonyflake worker.Worker
 
-// New returns a Sonyflake, or one of the errors above, or that of MachineID. While this process has a Sonyflake of [Keep] with the same
-// StartTime, New refuses the machine IDs of its space, but for those for which there were Sonyflakes before.
+// New returns a Sonyflake, or one of the errors above, or that of MachineID. While this process has
+// a Sonyflake of [Keep] with the same StartTime, New refuses the machine IDs of its space, but for
+// those for which there were Sonyflakes before.
 func New(st Settings) (*Sonyflake, error) {
 	layout, err := layoutOf(st.StartTime)
 	if err != nil {
@@ -79,9 +81,10 @@ func NewSonyflake(st Settings) *Sonyflake {
 	return sf
 }
 
-// Keep returns a Sonyflake whose machine ID is leased and may change with each window. No two of one space make the same ID. Keep
-// leaves out the machine IDs for which this process called New before, but Sonyflakes of New in other processes can make the same IDs. start
-// is the StartTime. The errors are those of snowflake.Keep, as for a space of more than 65,536 nodes.
+// Keep returns a Sonyflake whose machine ID is leased and may change with each window. No two of
+// one space make the same ID. Keep leaves out the machine IDs for which this process called New
+// before, but Sonyflakes of New in other processes can make the same IDs. start is the StartTime.
+// The errors are those of snowflake.Keep, as for a space of more than 65,536 nodes.
 func Keep(ctx context.Context, space lease.Source, start time.Time, options ...lease.Option) (*Sonyflake, error) {
 	layout, err := layoutOf(start)
 	if err != nil {
@@ -117,7 +120,8 @@ func machineOf(addresses []net.Addr, err error) (uint16, error) {
 	return 0, cmp.Or(err, ErrNoPrivateAddress)
 }
 
-// NextID returns a new ID, for which it waits if need be, or ErrOverTimeLimit, or an error of package snowflake, as after Close.
+// NextID returns a new ID, for which it waits if need be, or ErrOverTimeLimit, or an error of
+// package snowflake, as after Close.
 func (sf *Sonyflake) NextID() (uint64, error) {
 	id, err := (*worker.Worker)(sf).Next()
 	if errors.Is(err, randflake.ErrEndOfLife) {

@@ -1,9 +1,9 @@
 // Package sparx64 is a drop-in for gosuda.org/randflake/sparx64 v1.8: change the import path to
-// github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher SPARX-64/128, of 8-byte blocks
-// and 16-byte keys.
+// github.com/randflake/randflake/compat/sparx64 and nothing else. It is the block cipher
+// SPARX-64/128, of 8-byte blocks and 16-byte keys.
 //
-// There are two differences. The bytes after the first block of a source are ignored. A cipher that was destroyed
-// panics, where the original continues without a key.
+// There are two differences. The bytes after the first block of a source are ignored. A cipher that
+// was destroyed panics, where the original continues without a key.
 package sparx64
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/randflake/randflake/internal/door"
 )
 
-// A Sparx64 is the cipher under one key. It is a [cipher.Block]. It is safe for concurrent use, except for Destroy.
+// A Sparx64 is the cipher under one key. It is a [cipher.Block]. It is safe for concurrent use,
+// except for Destroy.
 type Sparx64 struct{ cipher *randflake.Cipher }
 
 var _ cipher.Block = (*Sparx64)(nil)
@@ -30,7 +31,8 @@ func NewSparx64(key []byte) *Sparx64 {
 // BlockSize returns 8.
 func (s *Sparx64) BlockSize() int { return 8 }
 
-// Encrypt encrypts the first block of src into dst. They may overlap. It panics if either is shorter than a block.
+// Encrypt encrypts the first block of src into dst. They may overlap. It panics if either is
+// shorter than a block.
 func (s *Sparx64) Encrypt(dst, src []byte) {
 	raw := randflake.Raw(binary.LittleEndian.Uint64(src))
 	binary.LittleEndian.PutUint64(dst, uint64(s.key().Encrypt(raw)))

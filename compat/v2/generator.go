@@ -12,11 +12,13 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Clock returns the present second, or an error, which [Generator.Generate] returns unchanged. It must be safe for
-// concurrent use. Generate calls it once, and again if another goroutine got a later second from it in the meantime.
+// A Clock returns the present second, or an error, which [Generator.Generate] returns unchanged. It
+// must be safe for concurrent use. Generate calls it once, and again if another goroutine got a
+// later second from it in the meantime.
 type Clock func() (UnixSeconds, error)
 
-// A Lease is the right to make IDs for a node in the seconds from Start up to, but not including, EndExclusive.
+// A Lease is the right to make IDs for a node in the seconds from Start up to, but not including,
+// EndExclusive.
 type Lease struct {
 	NodeID       uint32
 	Start        UnixSeconds
@@ -31,34 +33,34 @@ func (l Lease) check() error {
 	return nil
 }
 
-// A Config holds the parameters of New. The Secret has 16 bytes, and New copies it. If Clock is nil, the system clock
-// is used.
+// A Config holds the parameters of New. The Secret has 16 bytes, and New copies it. If Clock is
+// nil, the system clock is used.
 type Config struct {
 	Lease  Lease
 	Secret []byte
 	Clock  Clock
 }
 
-// A Generator makes IDs for one node under a lease. New makes one; the zero Generator makes no IDs. It is safe for
-// concurrent use and must not be copied.
+// A Generator makes IDs for one node under a lease. New makes one; the zero Generator makes no IDs.
+// It is safe for concurrent use and must not be copied.
 type Generator struct {
 	inner   *root.Generator
 	clock   Clock
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
 
-	// newest is the latest second in the lease that the clock has returned, or 0. It only grows, and it is the clock of
-	// inner. So the clock of inner never goes back, whatever the Clock does.
+	// newest is the latest second in the lease that the clock has returned, or 0. It only grows,
+	// and it is the clock of inner. So the clock of inner never goes back, whatever the Clock does.
 	newest atomic.Int64
 
 	mu    sync.Mutex // held by ExtendLease
 	lease atomic.Pointer[Lease]
 }
 
-// New returns a generator for the lease. No other generator with the same secret may ever share both the node and a
-// second with it, before or after. New can't check that.
+// New returns a generator for the lease. No other generator with the same secret may ever share
+// both the node and a second with it, before or after. New can't check that.
 //
-// It returns ErrInvalidNode, ErrInvalidLease or ErrInvalidSecret, the first of them that applies. As in v2.1.0, 16 zero
-// bytes are accepted as a secret, although anybody can open its IDs.
+// It returns ErrInvalidNode, ErrInvalidLease or ErrInvalidSecret, the first of them that applies.
+// As in v2.1.0, 16 zero bytes are accepted as a secret, although anybody can open its IDs.
 func New(config Config) (*Generator, error) {
 	lease := config.Lease
 	if lease.NodeID > MaxNodeID {
@@ -92,7 +94,8 @@ func (l Lease) from(start, end UnixSeconds) root.Lease {
 	}
 }
 
-// Generate returns a new ID. It never waits. If it can't make an ID, it returns the first of these errors that applies:
+// Generate returns a new ID. It never waits. If it can't make an ID, it returns the first of these
+// errors that applies:
 //
 //   - the error of the Clock;
 //   - ErrInvalidLease: the clock is outside the lease, or this machine was copied since New;
@@ -113,8 +116,9 @@ func (g *Generator) Generate() (int64, error) {
 		case errors.Is(err, root.ErrExhausted):
 			return 0, ErrResourceExhausted
 		case errors.Is(err, root.ErrClockBackward), errors.Is(err, root.ErrLeaseEnded):
-			// In the meantime other goroutines moved on to a later second. That second is used up, or 10 seconds ahead
-			// of the time that inner read, or after the lease's end at that time: try again with that second.
+			// In the meantime other goroutines moved on to a later second. That second is used up,
+			// or 10 seconds ahead of the time that inner read, or after the lease's end at that
+			// time: try again with that second.
 		default:
 			return 0, err
 		}
@@ -157,9 +161,10 @@ func (g *Generator) GenerateString() (string, error) {
 	return EncodeString(id), nil
 }
 
-// ExtendLease moves the end of the lease to the end of next, which must be a valid lease with the same NodeID and
-// Start; otherwise it returns ErrInvalidLease. If the end of next is not later, it changes nothing and returns nil. In a copy of the
-// machine it returns ErrInvalidLease, as the lease is the original's: make a new generator with another lease.
+// ExtendLease moves the end of the lease to the end of next, which must be a valid lease with the
+// same NodeID and Start; otherwise it returns ErrInvalidLease. If the end of next is not later, it
+// changes nothing and returns nil. In a copy of the machine it returns ErrInvalidLease, as the
+// lease is the original's: make a new generator with another lease.
 func (g *Generator) ExtendLease(next Lease) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

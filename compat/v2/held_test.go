@@ -9,8 +9,9 @@ import (
 	"github.com/randflake/randflake/internal/door"
 )
 
-// TestHeldUp: a goroutine is held up when it has read the clock, or the newest second for its claim, while others go on to a later
-// second, far ahead, or use that up. It does not see the clock go back, as it didn't. An error of the clock uses nothing up.
+// TestHeldUp: a goroutine is held up when it has read the clock, or the newest second for its
+// claim, while others go on to a later second, far ahead, or use that up. It does not see the clock
+// go back, as it didn't. An error of the clock uses nothing up.
 func TestHeldUp(t *testing.T) {
 	const start, all = Epoch + 1000, int(MaxSequence) + 1
 	for _, tt := range []struct {

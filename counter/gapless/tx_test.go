@@ -160,7 +160,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestList: all pages are read, and no more; who stops early reads no further, and an error is the last that comes.
+// TestList: all pages are read, and no more; who stops early reads no further, and an error is the
+// last that comes.
 func TestList(t *testing.T) {
 	many := make([]row, 2*pageSize)
 	for i := range many {

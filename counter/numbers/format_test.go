@@ -191,7 +191,8 @@ func TestLongInput(t *testing.T) {
 	}
 }
 
-// TestRandomPatterns: every text that is printed is read, whatever the pattern, the period, the zone and the time.
+// TestRandomPatterns: every text that is printed is read, whatever the pattern, the period, the
+// zone and the time.
 func TestRandomPatterns(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func(of ...string) string { return of[random.IntN(len(of))] }

@@ -19,8 +19,9 @@ func zoneOf(t testing.TB, name string) *time.Location {
 	return zone
 }
 
-// The first second of each period belongs to it, and the one before it to the period before, in zones where clocks change at
-// that moment, too. Texts with the period are read as they were printed.
+// The first second of each period belongs to it, and the one before it to the period before, in
+// zones where clocks change at that moment, too. Texts with the period are read as they were
+// printed.
 func TestFirstSeconds(t *testing.T) {
 	for _, c := range []struct {
 		period        Period
@@ -76,8 +77,8 @@ func TestFirstSeconds(t *testing.T) {
 	}
 }
 
-// TestBegin: at random times, and around changes of the clocks, a period begins with its first time, and its name stands for a day
-// of it. Kwajalein left out 1993-08-21.
+// TestBegin: at random times, and around changes of the clocks, a period begins with its first
+// time, and its name stands for a day of it. Kwajalein left out 1993-08-21.
 func TestBegin(t *testing.T) {
 	const seconds = 4e9 // from 1970 to 2096
 	random := rand.New(rand.NewPCG(1, 2))

@@ -166,7 +166,8 @@ func (b *testbed) meanwhile(do *[]func()) Option {
 	})
 }
 
-// TestCallThatStalls: a call that found the day before, which has ended meanwhile, takes a number of the present day.
+// TestCallThatStalls: a call that found the day before, which has ended meanwhile, takes a number
+// of the present day.
 func TestCallThatStalls(t *testing.T) {
 	var do []func()
 	w := newTestbed(midnight.Add(-time.Second))
@@ -181,7 +182,8 @@ func TestCallThatStalls(t *testing.T) {
 	}
 }
 
-// TestCloseMeanwhile: a series that is closed while a call begins a period leaves no open counter, and later begins none.
+// TestCloseMeanwhile: a series that is closed while a call begins a period leaves no open counter,
+// and later begins none.
 func TestCloseMeanwhile(t *testing.T) {
 	var do []func()
 	w := newTestbed(midnight.Add(-time.Second))
@@ -223,8 +225,8 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
-// TestWaitsForMidnight: where another process is in the next day already, one waits for it in the last minute, whichever look at
-// the clock finds that it has begun.
+// TestWaitsForMidnight: where another process is in the next day already, one waits for it in the
+// last minute, whichever look at the clock finds that it has begun.
 func TestWaitsForMidnight(t *testing.T) {
 	for n := range int64(8) {
 		w := newTestbed(midnight.Add(-3 * time.Second))
@@ -303,7 +305,8 @@ func TestWaitsForService(t *testing.T) {
 	})
 }
 
-// TestEnd: the numbers of a period end where its pattern has no room for more, and those of the next one begin.
+// TestEnd: the numbers of a period end where its pattern has no room for more, and those of the
+// next one begin.
 func TestEnd(t *testing.T) {
 	w := newTestbed(midnight.Add(-time.Hour))
 	s := w.series(t, "{date:02.01.2006}-{n:1}")
@@ -322,7 +325,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestAtOnce: a thousand goroutines of four processes make numbers over midnight, which goes by at their pace.
+// TestAtOnce: a thousand goroutines of four processes make numbers over midnight, which goes by at
+// their pace.
 func TestAtOnce(t *testing.T) {
 	w := newTestbed(midnight.Add(-4 * time.Second))
 	var all sync.WaitGroup
@@ -346,7 +350,8 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestAfterLoss: after a loss of data the present day's numbers are refused until the next day begins, or they are set.
+// TestAfterLoss: after a loss of data the present day's numbers are refused until the next day
+// begins, or they are set.
 func TestAfterLoss(t *testing.T) {
 	w := newTestbed(midnight.Add(-3 * time.Hour))
 	again := func() (*Series, error) {
@@ -392,7 +397,8 @@ func TestAfterLoss(t *testing.T) {
 	}
 }
 
-// TestStoreAway: a failure is an error for all who call in that second, the next second tries again, and a context ends the wait.
+// TestStoreAway: a failure is an error for all who call in that second, the next second tries
+// again, and a context ends the wait.
 func TestStoreAway(t *testing.T) {
 	w := newTestbed(midnight.Add(-time.Second))
 	s := w.series(t, dated)
@@ -525,7 +531,8 @@ func TestMustNotChange(t *testing.T) {
 	}
 }
 
-// TestPlainCounter: a counter that was made for plain numbers is no series, nor the other way round, and both go on.
+// TestPlainCounter: a counter that was made for plain numbers is no series, nor the other way
+// round, and both go on.
 func TestPlainCounter(t *testing.T) {
 	w := newTestbed(midnight)
 	counters := w.counters(t)
@@ -552,7 +559,8 @@ func TestPlainCounter(t *testing.T) {
 	}
 }
 
-// TestEncryptedTexts: texts are pinned, as what was printed once must open for ever, and differ by name and period.
+// TestEncryptedTexts: texts are pinned, as what was printed once must open for ever, and differ by
+// name and period.
 func TestEncryptedTexts(t *testing.T) {
 	for _, c := range []struct{ name, pattern, text string }{
 		{"orders", "ORD-{date:20060102}-{n:6}", "ORD-20261123-961689"},
@@ -593,8 +601,8 @@ func TestEncryptedTexts(t *testing.T) {
 	}
 }
 
-// TestKeyOutOfReach: what printers reach by reflection, as testify and spew do, holds no cipher of the standard library, whose
-// round keys they would show.
+// TestKeyOutOfReach: what printers reach by reflection, as testify and spew do, holds no cipher of
+// the standard library, whose round keys they would show.
 func TestKeyOutOfReach(t *testing.T) {
 	f := newTestFormat(t, "{n:6}", Encrypted(secret))
 	if n, err := f.Number(time.Now(), 1); err != nil || n.String() == "000001" {

@@ -186,8 +186,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestMoved has a table with the numbers of an AUTO_INCREMENT and new IDs in one column of MariaDB. A text changes the row that it names
-// and no other one, though the text itself, as a parameter, changes another row: the one with the number that it begins with.
+// TestMoved has a table with the numbers of an AUTO_INCREMENT and new IDs in one column of MariaDB.
+// A text changes the row that it names and no other one, though the text itself, as a parameter,
+// changes another row: the one with the number that it begins with.
 func TestMoved(t *testing.T) {
 	db, err := sql.Open("mysql", databases(t)["MariaDB, binary"].source)
 	must(t, err)
@@ -244,7 +245,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestFromUUIDs runs the statements of docs/moving.md, which give a table of UUIDs other keys, with batches of 10 rows for its 15.
+// TestFromUUIDs runs the statements of docs/moving.md, which give a table of UUIDs other keys, with
+// batches of 10 rows for its 15.
 func TestFromUUIDs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/moving.md")
 	must(t, err)
@@ -358,7 +360,8 @@ func TestGORM(t *testing.T) {
 	}
 }
 
-// TestGORMCallback: rows, slices and associations get keys of each kind, which without the callback are 1, 2, 3.
+// TestGORMCallback: rows, slices and associations get keys of each kind, which without the callback
+// are 1, 2, 3.
 func TestGORMCallback(t *testing.T) {
 	db, err := gorm.Open(postgres.Open(postgresServer.URL()), &gorm.Config{Logger: logger.Discard})
 	must(t, err)

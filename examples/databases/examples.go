@@ -1,5 +1,6 @@
-// Package databases has what docs/databases.md shows of SQL and of Go's libraries. Its tests are that IDs come back from the columns
-// of real databases as they went there, in whatever form the drivers hand integers over, and that SQL opens them.
+// Package databases has what docs/databases.md shows of SQL and of Go's libraries. Its tests are
+// that IDs come back from the columns of real databases as they went there, in whatever form the
+// drivers hand integers over, and that SQL opens them.
 package databases
 
 import (

@@ -32,7 +32,8 @@ type Label struct {
 	Text string
 }
 
-// giveIDs sets the keys of the rows that GORM creates, of associations too, if they are a randflake.ID, Typed or TextID without a value:
+// giveIDs sets the keys of the rows that GORM creates, of associations too, if they are a
+// randflake.ID, Typed or TextID without a value:
 //
 //	db.Callback().Create().Before("gorm:create").Register("randflake", giveIDs)
 func giveIDs(db *gorm.DB) {

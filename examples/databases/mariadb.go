@@ -21,7 +21,8 @@ func renameOrder(ctx context.Context, db *sql.DB, text, item string) error {
 	return err
 }
 
-// useSecretInMariaDB gives a secret to a session, and to the database ids once. The rows of a LOAD DATA are in no log and no plan.
+// useSecretInMariaDB gives a secret to a session, and to the database ids once. The rows of a LOAD
+// DATA are in no log and no plan.
 func useSecretInMariaDB(ctx context.Context, conn *sql.Conn, secret randflake.Secret) error {
 	mysql.RegisterReaderHandler("secret", func() io.Reader { return strings.NewReader(secret.Hex()) })
 	defer mysql.DeregisterReaderHandler("secret")

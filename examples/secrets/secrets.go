@@ -1,5 +1,5 @@
-// Package secrets reads a secret, with all of its keys, from Vault or from a key service: once, at the start. Making IDs
-// needs no calls of either.
+// Package secrets reads a secret, with all of its keys, from Vault or from a key service: once, at
+// the start. Making IDs needs no calls of either.
 package secrets
 
 import (
@@ -14,8 +14,9 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// FromVault reads the field "secret" of an entry of Vault's key-value store, version 2: the lines of a secret file. url is
-// that of the entry, such as https://vault:8200/v1/secret/data/orders, and token one that may read it.
+// FromVault reads the field "secret" of an entry of Vault's key-value store, version 2: the lines
+// of a secret file. url is that of the entry, such as https://vault:8200/v1/secret/data/orders, and
+// token one that may read it.
 func FromVault(ctx context.Context, client *http.Client, url, token string) (randflake.Secret, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -38,9 +39,10 @@ func FromVault(ctx context.Context, client *http.Client, url, token string) (ran
 	return answer.Data.Data.Secret, nil
 }
 
-// FromKMS lets Google Cloud KMS decrypt the lines of a secret file. url is that of the key's decrypt method, such as
-// https://cloudkms.googleapis.com/v1/projects/shop/locations/global/keyRings/ids/cryptoKeys/orders:decrypt. The client
-// adds the credentials, as one of golang.org/x/oauth2/google does.
+// FromKMS lets Google Cloud KMS decrypt the lines of a secret file. url is that of the key's
+// decrypt method, such as
+// https://cloudkms.googleapis.com/v1/projects/shop/locations/global/keyRings/ids/cryptoKeys/orders:decrypt.
+// The client adds the credentials, as one of golang.org/x/oauth2/google does.
 func FromKMS(ctx context.Context, client *http.Client, url string, ciphertext []byte) (randflake.Secret, error) {
 	body, err := json.Marshal(map[string][]byte{"ciphertext": ciphertext}) // in base64
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// In a testing/synctest bubble time.Now is the bubble's, and timers are gone when the bubble ends. So what is read
-// there is not published, as readers outside would see it, and no timer is started: calls inside a bubble ask the
-// system each time.
+// In a testing/synctest bubble time.Now is the bubble's, and timers are gone when the bubble ends.
+// So what is read there is not published, as readers outside would see it, and no timer is started:
+// calls inside a bubble ask the system each time.
 
 // OfBubble returns time.Now in a bubble, and nil elsewhere: what is made in a bubble goes by its time.
 func OfBubble() func() time.Time {

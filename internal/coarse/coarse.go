@@ -1,5 +1,5 @@
-// Package coarse publishes the current time in one word, for callers that need it so often that asking the system would
-// be most of their work.
+// Package coarse publishes the current time in one word, for callers that need it so often that
+// asking the system would be most of their work.
 package coarse
 
 import (
@@ -13,11 +13,12 @@ var (
 	Milliseconds = Clock{unit: time.Millisecond}
 )
 
-// A Clock holds the current time, in whole units since 1970, in one word. A timer updates it at each unit's boundary
-// while the clock is in use, and stops after a full unit without a call, so that an idle process never wakes.
+// A Clock holds the current time, in whole units since 1970, in one word. A timer updates it at
+// each unit's boundary while the clock is in use, and stops after a full unit without a call, so
+// that an idle process never wakes.
 //
-// The published time may be late, when the timer is or when the process was asleep: timers are late by a millisecond or
-// two as a rule, and by more on a loaded machine.
+// The published time may be late, when the timer is or when the process was asleep: timers are late
+// by a millisecond or two as a rule, and by more on a loaded machine.
 //
 // It is the time of the system, in testing/synctest bubbles too: see bubble.go.
 type Clock struct {
@@ -53,9 +54,9 @@ func (c *Clock) Read() int64 {
 	return c.publish(published, t)
 }
 
-// publish publishes the time t, which was read after published, and returns it. It does so by compare-and-swap:
-// a goroutine that was held up since must not turn the clock back. The goroutine that turns it from 0 starts the
-// timer, so there is never more than one.
+// publish publishes the time t, which was read after published, and returns it. It does so by
+// compare-and-swap: a goroutine that was held up since must not turn the clock back. The goroutine
+// that turns it from 0 starts the timer, so there is never more than one.
 func (c *Clock) publish(published int64, t time.Time) (now int64) {
 	now = c.units(t)
 	if now != published && c.now.CompareAndSwap(published, now) && published == 0 {

@@ -105,7 +105,8 @@ func TestClocksOfTheProcess(t *testing.T) {
 	}
 }
 
-// Readers that looked at the clock before it was started start no second timer, and readers that were held up don't turn it back.
+// Readers that looked at the clock before it was started start no second timer, and readers that
+// were held up don't turn it back.
 func TestReadersAtOnce(t *testing.T) {
 	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
 		early := time.Now()

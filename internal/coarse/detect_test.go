@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// If this fails on a new release of Go, generators that are made in bubbles go by the wrong time there, and what is read in a bubble is
-// published: build with the tag uncached until InBubble has another way to tell.
+// If this fails on a new release of Go, generators that are made in bubbles go by the wrong time
+// there, and what is read in a bubble is published: build with the tag uncached until InBubble has
+// another way to tell.
 func TestOfBubble(t *testing.T) {
 	if OfBubble() != nil {
 		t.Error("a bubble's clock outside of bubbles")

@@ -1,5 +1,5 @@
-// Package door is how packages of this module reach what another one keeps from everybody else: a generator's queue of
-// leases, and a secret with any key.
+// Package door is how packages of this module reach what another one keeps from everybody else: a
+// generator's queue of leases, and a secret with any key.
 package door
 
 import (

@@ -1,5 +1,5 @@
-// Package handover is how generators get the leases that follow their first one: a keeper of package lease adds
-// them to a Queue, and they are Pending until their time comes.
+// Package handover is how generators get the leases that follow their first one: a keeper of
+// package lease adds them to a Queue, and they are Pending until their time comes.
 package handover
 
 import "slices"
@@ -10,14 +10,15 @@ type Queue[Lease any] interface {
 	// when it is over.
 	Add(Lease) error
 
-	// Drop ends all leases: until the next Add, callers get ErrLeaseEnded. This process is a copy of another one
-	// that uses them.
+	// Drop ends all leases: until the next Add, callers get ErrLeaseEnded. This process is a copy
+	// of another one that uses them.
 	Drop()
 
 	// Ready returns nil if an ID can be made now, and otherwise the error that a caller would get.
 	Ready() error
 
-	// Counts returns how many IDs were handed out, without the latest of them, and how many calls had to wait for one.
+	// Counts returns how many IDs were handed out, without the latest of them, and how many calls
+	// had to wait for one.
 	Counts() (claimed, waited uint64)
 
 	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one
@@ -25,7 +26,8 @@ type Queue[Lease any] interface {
 	OnRefusal(func(err error, waiting bool))
 }
 
-// Pending are the leases of a generator that aren't in force. Times are in whatever unit the generator counts.
+// Pending are the leases of a generator that aren't in force. Times are in whatever unit the
+// generator counts.
 type Pending[Lease any] struct{ terms []term[Lease] }
 
 type term[Lease any] struct {
@@ -41,8 +43,8 @@ func (p *Pending[Lease]) Add(first, end int64, lease Lease) {
 // Clear removes all leases.
 func (p *Pending[Lease]) Clear() { p.terms = nil }
 
-// Take removes and returns a lease of the present moment, and removes those that are over. If there is none, all
-// stay, as the clock may be wrong.
+// Take removes and returns a lease of the present moment, and removes those that are over. If there
+// is none, all stay, as the clock may be wrong.
 func (p *Pending[Lease]) Take(now int64) (lease Lease, ok bool) {
 	i := slices.IndexFunc(p.terms, func(t term[Lease]) bool { return t.first <= now && now < t.end })
 	if i < 0 {

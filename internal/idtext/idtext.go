@@ -23,8 +23,8 @@ func Values(digits string) (values [256]byte) {
 	return values
 }
 
-// Format prints an ID: its text for the verbs s, q and v, and its value for %#v and all others, which would be the
-// digits of the text's bytes with a String method alone.
+// Format prints an ID: its text for the verbs s, q and v, and its value for %#v and all others,
+// which would be the digits of the text's bytes with a String method alone.
 func Format(f fmt.State, verb rune, text string, value any) {
 	if verb == 's' || verb == 'q' || verb == 'v' && !f.Flag('#') {
 		value = text

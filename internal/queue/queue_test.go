@@ -75,7 +75,8 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// Who leaves the line holds up nobody, be it from the head or from the middle, nor later callers outside of a bubble.
+// Who leaves the line holds up nobody, be it from the head or from the middle, nor later callers
+// outside of a bubble.
 func TestLeaving(t *testing.T) {
 	q := New("test")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +109,8 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// A function that panics or ends its goroutine takes its caller out of the line, whoever serves it; a panic reaches its caller.
+// A function that panics or ends its goroutine takes its caller out of the line, whoever serves it;
+// a panic reaches its caller.
 func TestFunctionsThatDoNotReturn(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
 		for _, by := range []string{"the timer", "another"} {
@@ -151,7 +153,8 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 	}
 }
 
-// Callers in a bubble and outside wait for the same, at once: neither touches the timers and channels of the other.
+// Callers in a bubble and outside wait for the same, at once: neither touches the timers and
+// channels of the other.
 func TestBubbleBeside(t *testing.T) {
 	for range 20 {
 		q := New("test")
@@ -205,7 +208,8 @@ func TestBubbleBeside(t *testing.T) {
 	}
 }
 
-// A caller whom Serve does not reach, as it waits in a bubble and the queue is outside, tries again each second.
+// A caller whom Serve does not reach, as it waits in a bubble and the queue is outside, tries again
+// each second.
 func TestAlone(t *testing.T) {
 	q := New("test")
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +231,8 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// A function that does not return leaves nothing behind, neither a timer of a bubble, which nothing outside may stop.
+// A function that does not return leaves nothing behind, neither a timer of a bubble, which nothing
+// outside may stop.
 func TestLoneFunctionThatPanics(t *testing.T) {
 	q := New("test")
 	synctest.Test(t, func(t *testing.T) {
@@ -265,8 +270,8 @@ func TestServedAtTheEnd(t *testing.T) {
 	})
 }
 
-// There is one timer, however often the line is served and whoever leaves it: each call tries when it comes, when the line is served,
-// and when its own pause is over.
+// There is one timer, however often the line is served and whoever leaves it: each call tries when
+// it comes, when the line is served, and when its own pause is over.
 func TestOneTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("test")

@@ -1,9 +1,10 @@
-// Package vmgen tells whether the virtual machine was copied: resumed from a snapshot, perhaps beside the original.
+// Package vmgen tells whether the virtual machine was copied: resumed from a snapshot, perhaps
+// beside the original.
 //
-// The hypervisor counts that in a page of memory, which Linux maps for programs: see vmclock-abi.h, VMClock's
-// vm_generation_counter, which a live migration leaves as it is. An older device, VMGENID, has a random number
-// that the kernel keeps to itself, and announces a change by a uevent; those are counted here, milliseconds
-// late, while somebody listens.
+// The hypervisor counts that in a page of memory, which Linux maps for programs: see vmclock-abi.h,
+// VMClock's vm_generation_counter, which a live migration leaves as it is. An older device,
+// VMGENID, has a random number that the kernel keeps to itself, and announces a change by a uevent;
+// those are counted here, milliseconds late, while somebody listens.
 package vmgen
 
 import (
@@ -18,7 +19,8 @@ type Generation struct {
 	at      uint64
 }
 
-// never is the counter of machines without a device, so that Stale, which comes before each ID, has nothing to ask.
+// never is the counter of machines without a device, so that Stale, which comes before each ID, has
+// nothing to ask.
 var never atomic.Uint64
 
 // Now returns the present generation.
@@ -58,7 +60,8 @@ func Pretend(c *atomic.Uint64) (undo func()) {
 
 var listeners atomic.Int64
 
-// Listen makes sure that uevents are counted, where those are what tells of copies, until all callers have called stop.
+// Listen makes sure that uevents are counted, where those are what tells of copies, until all
+// callers have called stop.
 func Listen() (stop func()) {
 	listeners.Add(1)
 	unlisten := listen()

@@ -63,8 +63,8 @@ func mapped(path string) *atomic.Uint64 {
 // uevents counts what the driver of VMGENID announces.
 var uevents atomic.Uint64
 
-// listen counts uevents, where VMGENID is what tells of copies. In a testing/synctest bubble it does nothing, as
-// time would stand still there while a goroutine waits for the kernel.
+// listen counts uevents, where VMGENID is what tells of copies. In a testing/synctest bubble it
+// does nothing, as time would stand still there while a goroutine waits for the kernel.
 func listen() (stop func()) {
 	if counter() != &uevents || coarse.InBubble(time.Now()) {
 		return func() {}
@@ -119,7 +119,8 @@ func dial() *os.File {
 	return os.NewFile(uintptr(fd), "uevents")
 }
 
-// count counts copies until the socket is closed. Messages that did not fit into its buffer may have told of one.
+// count counts copies until the socket is closed. Messages that did not fit into its buffer may
+// have told of one.
 func count(socket io.Reader, copies *atomic.Uint64) {
 	message := make([]byte, 16<<10)
 	for {

@@ -60,7 +60,8 @@ func serve(t *testing.T) string {
 	}
 }
 
-// TestPage: the page shows a space, its counter and until when IDs last, fits a phone and a screen, and runs no script.
+// TestPage: the page shows a space, its counter and until when IDs last, fits a phone and a screen,
+// and runs no script.
 func TestPage(t *testing.T) {
 	url := serve(t)
 	a, err := http.Post(url+"/randflake.v1.CounterService/Next", "application/json", strings.NewReader(`{"space":"demo","counter":"orders","count":3}`))

@@ -23,9 +23,9 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A driver reads commands as lines, and answers each with one line. Its environment has ADDRESSES (URLs with commas between),
-// SPACE, SECRET (32 hexadecimal digits), NODES, LIMIT (seconds, of each call), and TOKEN or an empty text. IDs are signed decimal
-// integers.
+// A driver reads commands as lines, and answers each with one line. Its environment has ADDRESSES
+// (URLs with commas between), SPACE, SECRET (32 hexadecimal digits), NODES, LIMIT (seconds, of each
+// call), and TOKEN or an empty text. IDs are signed decimal integers.
 //
 //	generate N, fill N            N calls for one ID each, one call for N: ids ID ...
 //	threads K N                   K threads, or tasks at the same time, that make N IDs each: ids ID ...
@@ -38,12 +38,14 @@ import (
 //	secret TEXT                   reads a secret: check DIGITS, its check value
 //	clock N, age N                from now on, the Unix clock or the monotonic clock is N seconds ahead of the system's: ok
 //
-// A failure is "error CODE MESSAGE": the service's code, or invalid_argument, or unavailable. If FAULT is set, the driver plants
-// a fault: fork (a child goes on with its parent's leases), end (a lease is used beyond its window), late (a lost answer is
-// taken for that of the next call), text (the order of digits), failover (the second address is never asked).
+// A failure is "error CODE MESSAGE": the service's code, or invalid_argument, or unavailable. If
+// FAULT is set, the driver plants a fault: fork (a child goes on with its parent's leases), end (a
+// lease is used beyond its window), late (a lost answer is taken for that of the next call), text
+// (the order of digits), failover (the second address is never asked).
 
-// A language has a driver, and lacks some parts of the suite. prepare installs the client's package into an empty project, in which the
-// driver uses it. In both DIR is a directory of the language, CLIENTS that of all clients.
+// A language has a driver, and lacks some parts of the suite. prepare installs the client's package
+// into an empty project, in which the driver uses it. In both DIR is a directory of the language,
+// CLIENTS that of all clients.
 type language struct{ name, prepare, driver, lacks string }
 
 var languages = []language{
@@ -192,7 +194,8 @@ func (x *trial) start(replicas int, changes ...func(*answerer)) *driver {
 	return d
 }
 
-// logged has a command in a process group of its own write what it says to a file, which is returned when asked for.
+// logged has a command in a process group of its own write what it says to a file, which is
+// returned when asked for.
 func logged(t *testing.T, cmd *exec.Cmd) func() string {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
@@ -305,8 +308,8 @@ func (d *driver) setClock(wrong int) {
 	d.gives("ok", "clock %d", int(d.trial.service.ahead.Load())+wrong)
 }
 
-// meet says what the next calls meet, at the replica that is asked first and at the others. The transport of a client
-// may send a call twice to one replica.
+// meet says what the next calls meet, at the replica that is asked first and at the others. The
+// transport of a client may send a call twice to one replica.
 func (d *driver) meet(met, others face) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

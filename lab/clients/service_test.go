@@ -29,8 +29,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A service is what stands behind all replicas: one space and one counter. It records the holder of each lease
-// and the maker of each ID.
+// A service is what stands behind all replicas: one space and one counter. It records the holder of
+// each lease and the maker of each ID.
 type service struct {
 	secret randflake.Secret
 	cipher *randflake.Cipher

@@ -1,4 +1,5 @@
-// Package decoders reads IDs by the libraries that people have already. Its rows are those of the table in docs/ids.md.
+// Package decoders reads IDs by the libraries that people have already. Its rows are those of the
+// table in docs/ids.md.
 package decoders
 
 import (
@@ -280,7 +281,8 @@ func TestDecoders(t *testing.T) {
 	test(t, snowflakes, "", "-1", "0x10", "010", "1e3", "18446744073709551616")
 	test(t, masked, "", "10", "12345", "ord_010", "1541815603606036480")
 
-	// The 16 bytes are Python's uuid.UUID(...).bytes of 01563e3a-b5d3-d676-4c61-efb99302bd5b, which the specification's text is of.
+	// The 16 bytes are Python's uuid.UUID(...).bytes of 01563e3a-b5d3-d676-4c61-efb99302bd5b, which
+	// the specification's text is of.
 	ulids := map[string]ulid.ID{
 		"00000000000000000000000010": {15: 32},
 		"00000000000000000012345678": {11: 0x08, 0x86, 0x42, 0x98, 0xe8},
@@ -334,7 +336,8 @@ func TestBareDecoders(t *testing.T) {
 	}
 }
 
-// TestByNumber: what docs/ids.md says of libraries that have no way to set it. They take 10 for ten, and write 32 for the ID 10.
+// TestByNumber: what docs/ids.md says of libraries that have no way to set it. They take 10 for
+// ten, and write 32 for the ID 10.
 func TestByNumber(t *testing.T) {
 	var object struct {
 		ID randflake.ID `json:"id"`

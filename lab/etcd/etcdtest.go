@@ -31,7 +31,8 @@ import (
 // A Cluster is some members, which keep their ports and data for as long as the Cluster lives.
 type Cluster struct{ Members []*Member }
 
-// TLS names the files, in PEM format and by absolute paths, by which members prove who they are to their clients.
+// TLS names the files, in PEM format and by absolute paths, by which members prove who they are to
+// their clients.
 type TLS struct {
 	Cert, Key string
 
@@ -120,7 +121,8 @@ func (c *Cluster) Save(path string) error {
 	return err
 }
 
-// RestoreSaved stops the cluster, of one member, and starts it again as another one with the data of a snapshot.
+// RestoreSaved stops the cluster, of one member, and starts it again as another one with the data
+// of a snapshot.
 func (c *Cluster) RestoreSaved(path string) error {
 	return c.offline(func(m *Member) error {
 		if err := os.RemoveAll(m.Data); err != nil {
@@ -197,8 +199,9 @@ const variable = "ETCDTEST_MEMBER"
 // readyLine is what a process says when its member serves clients.
 const readyLine = "etcdtest: ready"
 
-// Start runs this program again, in a process whose [Main] runs the member. It returns when the member serves clients,
-// which takes a majority of members. It does nothing when the member runs already.
+// Start runs this program again, in a process whose [Main] runs the member. It returns when the
+// member serves clients, which takes a majority of members. It does nothing when the member runs
+// already.
 func (m *Member) Start() error {
 	exe, err := os.Executable()
 	if err != nil {

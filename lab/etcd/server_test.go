@@ -75,8 +75,8 @@ func TestNoMajority(t *testing.T) {
 	put(t, e, "x", "3")
 }
 
-// TestRestoredSnapshot: a snapshot that is restored shows by the lineage, unless the cluster is to have the id
-// that it had; then by the position.
+// TestRestoredSnapshot: a snapshot that is restored shows by the lineage, unless the cluster is to
+// have the id that it had; then by the position.
 func TestRestoredSnapshot(t *testing.T) {
 	t.Parallel()
 	old := startCluster(t, 1, nil)

@@ -321,6 +321,13 @@ var bugs = []bug{
 		test:  "^TestMove",
 	},
 	{
+		name:  "a space made once more by a move that stood still",
+		file:  "lease/move.go",
+		right: "if tie != last.meta.Retired+announced(seen, old) {",
+		wrong: "if false {",
+		test:  "^TestMove",
+	},
+	{
 		name:  "a move taken for a loss that was not noted",
 		file:  "lease/move.go",
 		right: "	m.Losses++ ",

@@ -1,4 +1,5 @@
-// Package planted plants bugs into the lease protocol, its keeper, counters and the file engine, and has the tests find each.
+// Package planted plants bugs into the lease protocol, its keeper, counters and the file engine,
+// and has the tests find each.
 package planted
 
 import (
@@ -14,7 +15,8 @@ import (
 
 const root = "../.."
 
-// A bug is a file with a wrong text in place of one that stands there once, and the test of its package that must fail then.
+// A bug is a file with a wrong text in place of one that stands there once, and the test of its
+// package that must fail then.
 type bug struct {
 	name         string
 	file         string

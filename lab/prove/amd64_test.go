@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// amd64 reads the AT&T syntax: the destination comes last, memory is displacement(base,index,scale). Registers 0 to 15
-// are the general ones in the order of their encoding, 16 to 47 the vectors.
+// amd64 reads the AT&T syntax: the destination comes last, memory is
+// displacement(base,index,scale). Registers 0 to 15 are the general ones in the order of their
+// encoding, 16 to 47 the vectors.
 var amd64 = &architecture{
 	name:      "amd64",
 	objdump:   []string{"x86_64-linux-gnu-objdump", "objdump"},
@@ -70,8 +71,8 @@ func init() {
 	amd64.start, amd64.left = startAMD64, leftAMD64
 }
 
-// startAMD64 and leftAMD64 are about the upper halves of vectors. While they are in use, each instruction of SSE costs
-// hundreds of cycles.
+// startAMD64 and leftAMD64 are about the upper halves of vectors. While they are in use, each
+// instruction of SSE costs hundreds of cycles.
 func startAMD64(m *machine) {
 	for i := vector; i < vector+16; i++ {
 		m.registers[i] = slices.Concat(m.registers[i][:8], make(value, 24))
@@ -224,8 +225,8 @@ func pop(m *machine) (value, error) {
 	return v, err
 }
 
-// arithmetic is what general instructions with the same operands for source and destination do to b, the source, and
-// a, the destination. Those that do not return flags leave them unknown.
+// arithmetic is what general instructions with the same operands for source and destination do to
+// b, the source, and a, the destination. Those that do not return flags leave them unknown.
 var arithmetic = map[string]func(m *machine, a, b value) value{
 	"mov":    func(m *machine, a, b value) value { return b },
 	"movabs": func(m *machine, a, b value) value { return b },
@@ -449,8 +450,8 @@ var lanewise = map[string]func(t *terms, a, b word) word{
 	"vpsubw": (*terms).sub,
 }
 
-// moved are instructions that interleave words of a and b, size by size, from the low or the high half of each 128
-// bits.
+// moved are instructions that interleave words of a and b, size by size, from the low or the high
+// half of each 128 bits.
 var moved = map[string]struct{ size, half int }{
 	"vpunpcklwd": {1, 0}, "vpunpckhwd": {1, 4},
 	"vpunpckldq": {2, 0}, "vpunpckhdq": {2, 4},

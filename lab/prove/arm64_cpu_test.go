@@ -50,8 +50,8 @@ func stubARM64(t *testing.T, c *code, op operation) (string, operation) {
 	return fmt.Sprintf("%#x", word), op
 }
 
-// nearARM64 returns the word of a branch that goes two instructions ahead, and how far it went. It returns words of
-// other instructions as they are.
+// nearARM64 returns the word of a branch that goes two instructions ahead, and how far it went. It
+// returns words of other instructions as they are.
 func nearARM64(word uint32) (near uint32, distance uint64) {
 	from, size := 5, 19 // where the distance is in the word
 	switch {

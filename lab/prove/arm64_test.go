@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// arm64 reads GNU syntax: the destination comes first, memory is in brackets. Registers 0 to 30 are x0 to x30, and w0
-// to w30 in their lower halves; then sp; then the vectors: v0 is the low 128 bits of z0, and what writes v0 leaves zero
-// in the rest.
+// arm64 reads GNU syntax: the destination comes first, memory is in brackets. Registers 0 to 30 are
+// x0 to x30, and w0 to w30 in their lower halves; then sp; then the vectors: v0 is the low 128 bits
+// of z0, and what writes v0 leaves zero in the rest.
 var arm64 = onARM64("arm64", 128)
 
 const (
@@ -332,7 +332,8 @@ var (
 	arm64List    = regexp.MustCompile(`^\{v(\d+)\.(8h|16b)(?:-v(\d+)\.8h)?\}$`)
 )
 
-// addressARM64 returns the address of a memory operand, and steps its register. after is a number to be added to it.
+// addressARM64 returns the address of a memory operand, and steps its register. after is a number
+// to be added to it.
 func addressARM64(operand string, after []string) func(*machine) (uint64, error) {
 	parts := arm64Address.FindStringSubmatch(operand)
 	if parts == nil {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// A claim is what is proven of a function: for all keys and blocks it computes what the paper does, it writes nothing
-// but its output and its stack, and it leaves the registers that it must.
+// A claim is what is proven of a function: for all keys and blocks it computes what the paper does,
+// it writes nothing but its output and its stack, and it leaves the registers that it must.
 type claim struct {
 	function string
 	does     work
@@ -109,8 +109,8 @@ func (c claim) input(next func(max uint16) word) *inputs {
 	return in
 }
 
-// paper returns the output by the paper: values of each block, or of each round key as roundKeys has them. It calls
-// done after each step of a block.
+// paper returns the output by the paper: values of each block, or of each round key as roundKeys
+// has them. It calls done after each step of a block.
 func (c claim) paper(t *terms, in *inputs, done func(lane, step int)) (out []value) {
 	if c.does == schedules {
 		k := t.schedule(in.key, func(step int) { done(0, step) })
@@ -152,8 +152,9 @@ func roundKeyAt(i int) int {
 	return i
 }
 
-// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most sums of one and a number
-// carry, some past 32 bits, so that nothing else passes for an addition of 64 bits.
+// Where things are. No address is aligned to more than 8 bytes, but that of the stack, and most
+// sums of one and a number carry, some past 32 bits, so that nothing else passes for an addition of
+// 64 bits.
 const (
 	stackTop    = 0x7ffe_0001_0008 // where arguments begin
 	stackSize   = 8192
@@ -309,8 +310,8 @@ func (c claim) finish(started, m *machine) ([]value, error) {
 	return c.output(m)
 }
 
-// prove proves the claim on a table of terms that holds nothing else. What is wrong is reported with the lane, and
-// with the first of its steps of which the function has not computed all sums.
+// prove proves the claim on a table of terms that holds nothing else. What is wrong is reported
+// with the lane, and with the first of its steps of which the function has not computed all sums.
 func (c claim) prove(t *terms, code *code) error {
 	in := c.input(t.bounded)
 	m, err := c.start(t, code, in)

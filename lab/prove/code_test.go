@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// An architecture is how to get at machine code, what its instructions do, and what Go's calling conventions demand.
+// An architecture is how to get at machine code, what its instructions do, and what Go's calling
+// conventions demand.
 type architecture struct {
 	name      string
 	objdump   []string // commands to try
@@ -29,8 +30,8 @@ type architecture struct {
 	// decode returns what an instruction does, so that it is ready to be done many times.
 	decode func(operation) (func(*machine) error, error)
 
-	// start, if not nil, sets what a caller leaves in registers, and left, if not nil, reports what is wrong with them
-	// after the return. enter prepares for a return to an address.
+	// start, if not nil, sets what a caller leaves in registers, and left, if not nil, reports what
+	// is wrong with them after the return. enter prepares for a return to an address.
 	start func(m *machine)
 	enter func(m *machine, back uint64) error
 	left  func(m *machine) error
@@ -92,8 +93,8 @@ func (a *architecture) built() (*code, error) {
 	return a.code, a.err
 }
 
-// build builds the tests of package randflake, which hold all kernels, and reads them. change, if not nil, is of the
-// assembly.
+// build builds the tests of package randflake, which hold all kernels, and reads them. change, if
+// not nil, is of the assembly.
 func build(arch *architecture, change func(assembly string) string) (*code, error) {
 	dir, err := os.MkdirTemp("", "prove")
 	if err != nil {

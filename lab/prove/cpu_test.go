@@ -21,11 +21,13 @@ type processor struct {
 	vectors int      // the first vector among the registers
 	flags   func(flags) uint64
 
-	// stub returns the line of the program that has an instruction as it stands in the binary, and the operation that
-	// it is there; "" for what can't be compared. Branches go to the label branched.
+	// stub returns the line of the program that has an instruction as it stands in the binary, and
+	// the operation that it is there; "" for what can't be compared. Branches go to the label
+	// branched.
 	stub func(t *testing.T, c *code, op operation) (string, operation)
 
-	// prepare has the registers of an operation's addresses hold addresses near the middle, and small indexes.
+	// prepare has the registers of an operation's addresses hold addresses near the middle, and
+	// small indexes.
 	prepare func(m *machine, op operation, rng *rand.Rand)
 
 	planted map[string]string // wrong models: those of other instructions
@@ -47,8 +49,8 @@ const (
 	stateMiddle  = stateAt + stateMemory + 2048
 )
 
-// TestModels compares what an instruction does by its model with what it does on a processor, for all instructions of
-// what is proven and random operands.
+// TestModels compares what an instruction does by its model with what it does on a processor, for
+// all instructions of what is proven and random operands.
 func TestModels(t *testing.T) {
 	eachArchitecture(t, func(t *testing.T, c *code) {
 		c.arch.processor(t, func(p processor) {
@@ -167,8 +169,8 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	return different
 }
 
-// execute executes op in m and writes the state after it. It fails if that is not known for values of variables. stub
-// stands for a branch.
+// execute executes op in m and writes the state after it. It fails if that is not known for values
+// of variables. stub stands for a branch.
 func (p processor) execute(state []byte, m *machine, e evaluation, op operation, stub uint64) error {
 	m.pc = op.next
 	if err := op.do(m); err != nil {
@@ -183,8 +185,8 @@ func (p processor) execute(state []byte, m *machine, e evaluation, op operation,
 	return nil
 }
 
-// random returns a machine in a random state, and one in the same state with variables in registers, but for those in
-// addresses.
+// random returns a machine in a random state, and one in the same state with variables in
+// registers, but for those in addresses.
 func (p processor) random(c *code, rng *rand.Rand, op operation) (m *machine, symbols struct {
 	*machine
 	values evaluation

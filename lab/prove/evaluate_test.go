@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is asked for.
+// An evaluation has the values of variables, by atom, and of what depends on nothing else, as it is
+// asked for.
 type evaluation map[int]uint16
 
 // set makes a variable with a value.

@@ -9,8 +9,8 @@ import (
 // A value is a sequence of words, the least significant first. It is never changed in place.
 type value []word
 
-// A machine executes machine code on words. Addresses, and what branches depend on, must be constants: no time and no
-// address depends on a key or a block.
+// A machine executes machine code on words. Addresses, and what branches depend on, must be
+// constants: no time and no address depends on a key or a block.
 type machine struct {
 	*terms
 	code      *code
@@ -24,8 +24,8 @@ type machine struct {
 	before    func(*machine) // is called before each instruction, if not nil
 }
 
-// flags are unknown after instructions that don't set all of them, and if they depend on variables. carry is set by a
-// subtraction that borrows.
+// flags are unknown after instructions that don't set all of them, and if they depend on variables.
+// carry is set by a subtraction that borrows.
 type flags struct{ known, carry, zero, sign, overflow bool }
 
 // A region is memory from an address on.
@@ -46,7 +46,8 @@ const maxExecuted = 20_000
 
 var errForeign = errors.New("a sum that the cipher does not have")
 
-// An operation is an instruction that is ready to be executed. It may change pc, which is that of the next one.
+// An operation is an instruction that is ready to be executed. It may change pc, which is that of
+// the next one.
 type operation struct {
 	instruction
 	next uint64
@@ -263,8 +264,8 @@ func (t *terms) byteOf(v value, i int) word {
 	return t.shr(v[i/2], 8)
 }
 
-// call goes to a function of the package and has the architecture keep the address to return to, or does what stands
-// for a function outside of it.
+// call goes to a function of the package and has the architecture keep the address to return to, or
+// does what stands for a function outside of it.
 func (m *machine) call(target uint64) error {
 	if _, ok := m.code.listed[target]; ok {
 		back := m.pc

@@ -16,8 +16,8 @@ var (
 	numberInOperands = regexp.MustCompile(`\b(0x[0-9a-f]+|\d+)\b`)
 )
 
-// mutants returns single changes of an instruction: another instruction with the same operands, other registers, other
-// numbers, operands in another order.
+// mutants returns single changes of an instruction: another instruction with the same operands,
+// other registers, other numbers, operands in another order.
 func (a *architecture) mutants(i instruction) (all []instruction) {
 	change := func(mnemonic, operands string) {
 		i := i
@@ -62,8 +62,8 @@ func (a *architecture) mutants(i instruction) (all []instruction) {
 	return all
 }
 
-// patches returns mutants of the instruction at an address, as far as they are modelled, and the order of it and the
-// next one changed.
+// patches returns mutants of the instruction at an address, as far as they are modelled, and the
+// order of it and the next one changed.
 func (c *code) patches(at uint64) (all []map[uint64]operation) {
 	op := c.listed[at]
 	for _, mutant := range c.arch.mutants(op.instruction) {
@@ -85,9 +85,9 @@ func (c *code) patches(at uint64) (all []map[uint64]operation) {
 // tally counts mutants.
 type tally struct{ all, refused, byOutput, byOthers, same int }
 
-// mutate runs all mutants of what a claim executes, from where they differ for the first time on, and calls same with
-// those that are not refused. Instructions in done are left out. A sum that the unchanged code does not have is a
-// reason to refuse.
+// mutate runs all mutants of what a claim executes, from where they differ for the first time on,
+// and calls same with those that are not refused. Instructions in done are left out. A sum that the
+// unchanged code does not have is a reason to refuse.
 func (c claim) mutate(code *code, done map[uint64]bool, n *tally, same func(patched map[uint64]operation)) error {
 	t := newTerms()
 	in := c.input(t.bounded)
@@ -148,8 +148,8 @@ func (c claim) try(code *code, patched map[uint64]operation, rng *rand.Rand) err
 	return c.compare(t, in, out)
 }
 
-// A mutant either leaves the terms as they are, and then it computes what the paper does, or it is refused, if not by
-// the claim that is proven then by another one of the function.
+// A mutant either leaves the terms as they are, and then it computes what the paper does, or it is
+// refused, if not by the claim that is proven then by another one of the function.
 func TestMutants(t *testing.T) {
 	eachArchitecture(t, func(t *testing.T, c *code) {
 		if !slices.Contains(architectures, c.arch) {

@@ -1,8 +1,9 @@
 // Package prove proves that the cipher's kernels compute what the paper says, by their machine code.
 //
-// It builds the tests of package randflake for each architecture, has objdump disassemble them, and executes the
-// kernels on words that are functions of all bits of key and blocks. At the end, each lane must hold the function that
-// the paper describes, nothing but the output may be written, and no address or branch may have depended on a variable.
+// It builds the tests of package randflake for each architecture, has objdump disassemble them, and
+// executes the kernels on words that are functions of all bits of key and blocks. At the end, each
+// lane must hold the function that the paper describes, nothing but the output may be written, and
+// no address or branch may have depended on a variable.
 package prove
 
 import (
@@ -65,8 +66,8 @@ func TestKernels(t *testing.T) {
 	})
 }
 
-// The assembly is the same on all systems and at all levels of an architecture, so what is proven holds for all; and it
-// has no kernel that the binary does not have.
+// The assembly is the same on all systems and at all levels of an architecture, so what is proven
+// holds for all; and it has no kernel that the binary does not have.
 func TestSameAssembly(t *testing.T) {
 	conditions := regexp.MustCompile(`(?m)^\s*#\s*i`) // and an include, of textflag.h
 	for _, arch := range architectures {

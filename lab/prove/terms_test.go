@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// A word is a 16-bit value as a function of variables: of the key and the block. Equal words are equal functions.
-// Those below 1<<16 are constants; the others are forms in a table.
+// A word is a 16-bit value as a function of variables: of the key and the block. Equal words are
+// equal functions. Those below 1<<16 are constants; the others are forms in a table.
 //
-// A form is a constant, exclusive-or'd with rotations of atoms of which a mask leaves some bits. All functions that
-// are linear over bits have one such form, so exclusive or, rotations, shifts, masks and permutations of bits need no
-// rules. An atom is a variable, or what isn't linear: a sum, a carry or an and, of words.
+// A form is a constant, exclusive-or'd with rotations of atoms of which a mask leaves some bits.
+// All functions that are linear over bits have one such form, so exclusive or, rotations, shifts,
+// masks and permutations of bits need no rules. An atom is a variable, or what isn't linear: a sum,
+// a carry or an and, of words.
 type word uint32
 
 const (
@@ -19,8 +20,8 @@ const (
 	top       = 0x8000
 )
 
-// A part is rotl(atom, rotation) & mask: the atom in the upper 32 bits, the rotation from bit 16 on, the mask below.
-// Parts are sorted.
+// A part is rotl(atom, rotation) & mask: the atom in the upper 32 bits, the rotation from bit 16
+// on, the mask below. Parts are sorted.
 type part uint64
 
 func (p part) atom() int             { return int(p >> 32) }
@@ -47,8 +48,8 @@ type kind uint32
 const (
 	isVariable kind = iota
 
-	// isSum is a constant, a word of which only the top bit varies, and pairs of factor and word, without top bits.
-	// It is their sum, each word times its factor, modulo 1<<16.
+	// isSum is a constant, a word of which only the top bit varies, and pairs of factor and word,
+	// without top bits. It is their sum, each word times its factor, modulo 1<<16.
 	isSum
 	isCarry  // out of the sum of two words and a carry
 	isBorrow // out of a word minus a word and a borrow

@@ -76,7 +76,8 @@ func TestThousand(t *testing.T) {
 	thousand.Test(t, func() lease.Engine { return connect(t, name) })
 }
 
-// TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place of local.Keep.
+// TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place
+// of local.Keep.
 func TestKeep(t *testing.T) {
 	store, secret := serve(t).URL("ids"), randflake.NewSecret()
 	space, err := url.Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})

@@ -15,7 +15,8 @@ import (
 	"github.com/randflake/randflake/internal/servers"
 )
 
-// A Server is a versitygw on a folder. It has one bucket, and heeds conditions unless it was started without metadata.
+// A Server is a versitygw on a folder. It has one bucket, and heeds conditions unless it was
+// started without metadata.
 type Server struct {
 	*servers.Server
 	program string
@@ -33,7 +34,8 @@ var program = sync.OnceValues(func() (string, error) {
 	})
 })
 
-// Start starts a server in a directory, with flags of its posix backend in addition, and waits until it answers.
+// Start starts a server in a directory, with flags of its posix backend in addition, and waits
+// until it answers.
 func Start(dir string, flags ...string) (*Server, error) {
 	path, err := program()
 	if err != nil {

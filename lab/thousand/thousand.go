@@ -9,8 +9,8 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Test opens handles on a new space with an engine of its own each, has all take a node of the same window, and logs how
-// long that takes.
+// Test opens handles on a new space with an engine of its own each, has all take a node of the same
+// window, and logs how long that takes.
 func Test(t *testing.T, connect func() lease.Engine) {
 	first, err := lease.Create(t.Context(), connect(), lease.Config{New: true})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package upgrade runs two builds of the command on one space: the first release, and today's with a format that the first does not
-// know. Until there is that release, today's takes its place.
+// Package upgrade runs two builds of the command on one space: the first release, and today's with
+// a format that the first does not know. Until there is that release, today's takes its place.
 package upgrade
 
 import (

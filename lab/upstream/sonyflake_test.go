@@ -48,8 +48,8 @@ func toSonyflakeTime(t time.Time) int64 { return t.UnixNano() / sonyflakeTimeUni
 func lower16BitPrivateIP(addresses types.InterfaceAddrs) (uint16, error) { return machineOf(addresses()) }
 `
 
-// TestSonyflake runs the tests of v1.2.0 within compat/sonyflake, but for those that are left out. They want a machine with a private
-// address: the package asks for that of their mock.
+// TestSonyflake runs the tests of v1.2.0 within compat/sonyflake, but for those that are left out.
+// They want a machine with a private address: the package asks for that of their mock.
 func TestSonyflake(t *testing.T) {
 	tests := read(t, source(t, sonyflake), "sonyflake_test.go")
 	const asked, mocked = "net.InterfaceAddrs()", "defaultInterfaceAddrs()"

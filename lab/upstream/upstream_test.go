@@ -1,7 +1,8 @@
-// Package upstream tests packages compat and compat/sparx64 against the original, gosuda.org/randflake v1.8.0, and the other packages
-// in compat against what they replace. It compares the IDs of both, and runs the original's tests on the replacements. It copies those
-// tests from the module cache and changes their imports; they are not in this repository. There is no such test of compat/v2, since
-// v2.1.0 is not on the public module proxy.
+// Package upstream tests packages compat and compat/sparx64 against the original,
+// gosuda.org/randflake v1.8.0, and the other packages in compat against what they replace. It
+// compares the IDs of both, and runs the original's tests on the replacements. It copies those
+// tests from the module cache and changes their imports; they are not in this repository. There is
+// no such test of compat/v2, since v2.1.0 is not on the public module proxy.
 package upstream
 
 import (
@@ -40,8 +41,8 @@ func read(t *testing.T, path ...string) string {
 	return string(data)
 }
 
-// The tests are in the packages that they test. Outside of them they find all exported names by a dot import, and the
-// two functions that are not exported here.
+// The tests are in the packages that they test. Outside of them they find all exported names by a
+// dot import, and the two functions that are not exported here.
 const unexported = `package upstream_test
 
 import . "github.com/randflake/randflake/compat"
@@ -60,7 +61,8 @@ func outside(test, name, path string) string {
 	return strings.ReplaceAll(test, "gosuda.org/randflake", "github.com/randflake/randflake/compat")
 }
 
-// run has the go command do something with a package that has files as its only tests. It returns what the command printed.
+// run has the go command do something with a package that has files as its only tests. It returns
+// what the command printed.
 func run(t *testing.T, pkg string, files map[string]string, args ...string) (output string, err error) {
 	t.Helper()
 	found, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
@@ -124,8 +126,8 @@ func wantTests(t *testing.T, pkg string, files map[string]string) {
 	}
 }
 
-// TestItsTests runs the tests of v1.8.0 with other imports, but for randflake_vectors_test.go, which sets unexported
-// fields of the generator: TestItsVectors stands in for that.
+// TestItsTests runs the tests of v1.8.0 with other imports, but for randflake_vectors_test.go,
+// which sets unexported fields of the generator: TestItsVectors stands in for that.
 func TestItsTests(t *testing.T) {
 	dir := source(t, "gosuda.org/randflake")
 	generator := outside(read(t, dir, "randflake_test.go"), "randflake", "github.com/randflake/randflake/compat")

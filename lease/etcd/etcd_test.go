@@ -84,7 +84,8 @@ func engines(t *testing.T, address string) (list []*Engine) {
 
 var put = []lease.Entry{{Name: "x", Value: []byte("y")}}
 
-// TestNotRepeated: whatever a server says, a transaction is sent once. Only by some codes it says that nothing was changed.
+// TestNotRepeated: whatever a server says, a transaction is sent once. Only by some codes it says
+// that nothing was changed.
 func TestNotRepeated(t *testing.T) {
 	q := &quitter{version: "3.6.0"}
 	for _, e := range engines(t, q.serve(t)) {

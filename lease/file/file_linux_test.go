@@ -17,7 +17,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// TestStopped: a process that is stopped while it holds the lock holds up others no longer than their contexts.
+// TestStopped: a process that is stopped while it holds the lock holds up others no longer than
+// their contexts.
 func TestStopped(t *testing.T) {
 	e := prepared(t, place(t))
 	unlock, err := e.lock(t.Context())
@@ -35,7 +36,8 @@ func TestStopped(t *testing.T) {
 	put(t, e, "a", "2")
 }
 
-// TestFailures: a swap fails if the disk does so at any step, and takes effect only if the new file has its name.
+// TestFailures: a swap fails if the disk does so at any step, and takes effect only if the new file
+// has its name.
 func TestFailures(t *testing.T) {
 	broken := func(t *testing.T, e *Engine) { localfiletest.FailSyncs(t) }
 	for _, tt := range []struct {
@@ -95,8 +97,8 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestReplaced replaces the directory during a swap: one that waits for the lock goes on in the new directory, and one that is
-// nearly done answers with the new lineage.
+// TestReplaced replaces the directory during a swap: one that waits for the lock goes on in the new
+// directory, and one that is nearly done answers with the new lineage.
 func TestReplaced(t *testing.T) {
 	for _, moment := range []string{"lock", "sync the directory"} {
 		dir := place(t)
@@ -210,8 +212,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestOwners: files get the directory's group, and from root its owner too. Where that can't be, and the group has other rights
-// than others, a swap fails.
+// TestOwners: files get the directory's group, and from root its owner too. Where that can't be,
+// and the group has other rights than others, a swap fails.
 func TestOwners(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be others")

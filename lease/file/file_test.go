@@ -43,7 +43,8 @@ func place(t *testing.T) string { return filepath.Join(t.TempDir(), "leases") }
 
 func TestSuite(t *testing.T) { leasetest.Run(t, enginetest.Handles(place, open)) }
 
-// TestNew refuses a directory on a network file system, also before it is made, and one of which that can't be told.
+// TestNew refuses a directory on a network file system, also before it is made, and one of which
+// that can't be told.
 func TestNew(t *testing.T) {
 	parent, missing := t.TempDir(), fs.ErrNotExist
 	dir := filepath.Join(parent, "leases")
@@ -79,8 +80,8 @@ func TestNew(t *testing.T) {
 
 var errFault = errors.New("injected fault")
 
-// TestCrashes has each step of a swap fail, as in a crash before it: the swap took effect or did not, and swaps go on. The order of
-// the steps is what makes that true on a disk.
+// TestCrashes has each step of a swap fail, as in a crash before it: the swap took effect or did
+// not, and swaps go on. The order of the steps is what makes that true on a disk.
 func TestCrashes(t *testing.T) {
 	const order = "lock, write, rename, sync the directory"
 	for crash := range 5 {

@@ -25,7 +25,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A server compares resourceVersions as an API server does. What needs a real one is tested where there is one.
+// A server compares resourceVersions as an API server does. What needs a real one is tested where
+// there is one.
 type server struct {
 	documenttest.Server
 	http    *httptest.Server
@@ -186,7 +187,8 @@ func (f *transport) RoundTrip(*http.Request) (*http.Response, error) {
 
 func (f *transport) CloseIdleConnections() { f.closed++ }
 
-// TestBusy: a call waits for as long as a busy server says, at least a second, and no longer than its context.
+// TestBusy: a call waits for as long as a busy server says, at least a second, and no longer than
+// its context.
 func TestBusy(t *testing.T) {
 	const found = `{"metadata": {"resourceVersion": "1"}, "data": {"entries": "{\"Lineage\": \"l\", \"Entries\": {}}"}}`
 	for _, tt := range []struct {
@@ -292,7 +294,8 @@ func TestChanges(t *testing.T) {
 	lineages.WantNew(t, "restored", e)
 }
 
-// TestKubeconfig: the current context's cluster and user count, as data or files beside the kubeconfig; no error has a secret.
+// TestKubeconfig: the current context's cluster and user count, as data or files beside the
+// kubeconfig; no error has a secret.
 func TestKubeconfig(t *testing.T) {
 	s := start(t)
 	const form = `{current-context: here, contexts: [{name: there, context: {}}, {name: here, context: {cluster: c, user: u}}],
@@ -355,7 +358,8 @@ func TestURL(t *testing.T) {
 	})
 }
 
-// TestFindAccess: a kubeconfig file that is named counts, then the pod, then KUBECONFIG, then the user's file.
+// TestFindAccess: a kubeconfig file that is named counts, then the pod, then KUBECONFIG, then the
+// user's file.
 func TestFindAccess(t *testing.T) {
 	home := t.TempDir()
 	config := func(path, server string) string {

@@ -1,5 +1,5 @@
-// Package leasetest tests engines, of this module and of others. [Run] is the suite that every engine must pass. [Memory] is
-// an engine to play with; [Intercept] makes its calls fail.
+// Package leasetest tests engines, of this module and of others. [Run] is the suite that every
+// engine must pass. [Memory] is an engine to play with; [Intercept] makes its calls fail.
 package leasetest
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// Start makes empty data for one test, on which Prepare was not called yet, and returns a function that opens one more
-// handle on it.
+// Start makes empty data for one test, on which Prepare was not called yet, and returns a function
+// that opens one more handle on it.
 type Start func(t *testing.T) (connect func(t *testing.T) lease.Engine)
 
-// Run tests that an engine keeps the promises of [lease.Engine], and that a space on it does its work, each in a subtest with
-// data of its own. It closes the handles.
+// Run tests that an engine keeps the promises of [lease.Engine], and that a space on it does its
+// work, each in a subtest with data of its own. It closes the handles.
 //
-// It does not test what takes more than handles: that no crash loses anything, that the lineage changes when it must, that
-// unsafe settings are refused. An engine has tests of its own for that.
+// It does not test what takes more than handles: that no crash loses anything, that the lineage
+// changes when it must, that unsafe settings are refused. An engine has tests of its own for that.
 func Run(t *testing.T, start Start) {
 	for _, c := range []struct {
 		name string
@@ -317,8 +317,9 @@ func checkSnapshots(w *engineBed) {
 	})
 }
 
-// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a counter repeat, no loss of data is
-// found meanwhile, and the counter moves along. What a space refuses does not depend on the engine.
+// checkSpace: takes of one window by several handles at once share no node, nor do numbers of a
+// counter repeat, no loss of data is found meanwhile, and the counter moves along. What a space
+// refuses does not depend on the engine.
 func checkSpace(w *engineBed) {
 	space, err := lease.Create(w.Context(), w.handles[0], lease.Config{New: true, Limits: lease.Limits{Nodes: 64}})
 	if err != nil {
@@ -398,7 +399,8 @@ func Get(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
 // Lineages are those seen so far, each with where that was.
 type Lineages map[string]string
 
-// WantNew checks that an engine has another lineage than all before, and an entry a that is 1: else it would be other data.
+// WantNew checks that an engine has another lineage than all before, and an entry a that is 1: else
+// it would be other data.
 func (l Lineages) WantNew(t testing.TB, where string, e lease.Engine) {
 	t.Helper()
 	value, seen := Get(t, e, "a")

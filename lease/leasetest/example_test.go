@@ -14,7 +14,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A notebook is the data of an engine of one's own. Real data are on a disk, and each change of them is a transaction.
+// A notebook is the data of an engine of one's own. Real data are on a disk, and each change of
+// them is a transaction.
 type notebook struct {
 	mu       sync.Mutex
 	entries  map[string][]byte

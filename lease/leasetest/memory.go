@@ -24,7 +24,8 @@ type Memory struct {
 	clock func() time.Time
 }
 
-// A Snapshot is a copy of what a [Memory] holds, with its evidence, which may be changed before it is restored.
+// A Snapshot is a copy of what a [Memory] holds, with its evidence, which may be changed before it
+// is restored.
 type Snapshot struct {
 	data     data // nil before Prepare
 	Lineage  string
@@ -49,7 +50,8 @@ func (m *Memory) Snapshot() (s Snapshot) {
 	return s
 }
 
-// Restore puts s in the place of all data, and its lineage and position in the place of those that were shown.
+// Restore puts s in the place of all data, and its lineage and position in the place of those that
+// were shown.
 func (m *Memory) Restore(s Snapshot) {
 	m.locked(func() { m.now, m.now.data = s, maps.Clone(s.data) })
 }

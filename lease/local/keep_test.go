@@ -18,7 +18,8 @@ import (
 
 var must = enginetest.Must
 
-// isolate gives the test a state home of its own and returns the directory of the IDs of "shop", which isn't there yet.
+// isolate gives the test a state home of its own and returns the directory of the IDs of "shop",
+// which isn't there yet.
 func isolate(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -149,8 +150,8 @@ func TestDirRefuses(t *testing.T) {
 	}
 }
 
-// TestDir: names of 1 to 100 characters, in $XDG_STATE_HOME or ~/.local/state. Relative names there are ignored, as the XDG base
-// directory specification wants it.
+// TestDir: names of 1 to 100 characters, in $XDG_STATE_HOME or ~/.local/state. Relative names there
+// are ignored, as the XDG base directory specification wants it.
 func TestDir(t *testing.T) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		t.Skip("XDG base directories are for other systems")

@@ -37,7 +37,8 @@ func kubernetes(t *testing.T, dir, text string, mode os.FileMode) (file string) 
 	return filepath.Join(dir, "secret")
 }
 
-// TestReadMountedSecret: a secret in a container may be open to all in it, and what only looks like one may not.
+// TestReadMountedSecret: a secret in a container may be open to all in it, and what only looks like
+// one may not.
 func TestReadMountedSecret(t *testing.T) {
 	want := randflake.NewSecret()
 	for _, c := range []struct {
@@ -187,8 +188,8 @@ func TestCreateOnce(t *testing.T) {
 	}
 }
 
-// TestForbidden: a directory that the user may not open can't be synced, so nothing new in it is durable, and in one that the user
-// may not write nothing is made.
+// TestForbidden: a directory that the user may not open can't be synced, so nothing new in it is
+// durable, and in one that the user may not write nothing is made.
 func TestForbidden(t *testing.T) {
 	const user = 1001
 	for name, do := range map[string]func(dir string) error{

@@ -35,8 +35,9 @@ func TestGapless(t *testing.T) {
 		Open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },
 		Commit: "\x03COMMIT", // and not that of "READ COMMITTED"
 		Addr:   server.Addr(),
-		// MariaDB 10.11.19 with io_uring, killed and started at once, lost commits or found pages corrupt in four of some 900
-		// crashes, also with plain SQL. That is not this test's business.
+		// MariaDB 10.11.19 with io_uring, killed and started at once, lost commits or found pages
+		// corrupt in four of some 900 crashes, also with plain SQL. That is not this test's
+		// business.
 		End:   server.Stop,
 		Start: server.Start,
 	})
@@ -68,8 +69,9 @@ func implicitCommit(t *testing.T, db *sql.DB) {
 	}
 }
 
-// ignoredDeadlock: a program ignores the deadlock of one of its statements, and writes an invoice all the same. If it was
-// the statement that takes a number, nothing is written; otherwise the number is in use, and UNIQUE refuses it next time.
+// ignoredDeadlock: a program ignores the deadlock of one of its statements, and writes an invoice
+// all the same. If it was the statement that takes a number, nothing is written; otherwise the
+// number is in use, and UNIQUE refuses it next time.
 func ignoredDeadlock(t *testing.T, db *sql.DB) {
 	for _, own := range []bool{false, true} {
 		for _, statement := range []string{"DROP TABLE IF EXISTS bills", "CREATE TABLE bills (number BIGINT NOT NULL UNIQUE)", "DELETE FROM randflake_gapless WHERE name IN ('bills', 'z')"} {

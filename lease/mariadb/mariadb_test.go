@@ -103,8 +103,9 @@ func TestServer(t *testing.T) {
 	})
 }
 
-// TestDeadlock: a call that the server gives up for a deadlock is made again. The call holds the position and waits for "a", the
-// test's transaction the other way round; the server gives up the one that has changed less.
+// TestDeadlock: a call that the server gives up for a deadlock is made again. The call holds the
+// position and waits for "a", the test's transaction the other way round; the server gives up the
+// one that has changed less.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)
@@ -160,8 +161,8 @@ func TestUnsafeSettings(t *testing.T) {
 	wantRefused(t, open(t, through(t, where, func(u *url.URL) { u.User = url.UserPassword("app", "sesame") })), "read")
 }
 
-// TestRestored: a dump that is restored has another lineage and a lower position, and so have older files. A restart changes
-// neither.
+// TestRestored: a dump that is restored has another lineage and a lower position, and so have older
+// files. A restart changes neither.
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)
@@ -200,8 +201,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestFailover promotes a replica, and then the first server, which came back as a replica of the second: each has
-// another lineage. A replica is refused.
+// TestFailover promotes a replica, and then the first server, which came back as a replica of the
+// second: each has another lineage. A replica is refused.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	args := []string{"--log-bin", "--log-slave-updates", "--sync-binlog=1"}

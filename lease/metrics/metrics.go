@@ -1,6 +1,6 @@
-// Package metrics is how generators, leases, stores and counters say how they fare, for any monitoring system. Module
-// metrics/prom passes its metrics to Prometheus, and metrics/telemetry to OpenTelemetry. For another system it takes a
-// loop. docs/operations.md lists the metrics.
+// Package metrics is how generators, leases, stores and counters say how they fare, for any
+// monitoring system. Module metrics/prom passes its metrics to Prometheus, and metrics/telemetry to
+// OpenTelemetry. For another system it takes a loop. docs/operations.md lists the metrics.
 package metrics
 
 import (
@@ -11,8 +11,8 @@ import (
 
 // A Metric is one number.
 type Metric struct {
-	// Name is in the style of Prometheus: randflake_ and what it is, with the unit, and _total for a counter. It will
-	// not change.
+	// Name is in the style of Prometheus: randflake_ and what it is, with the unit, and _total for
+	// a counter. docs/versions.md says when one may go.
 	Name string
 
 	Help    string            // a sentence that can be understood alone
@@ -50,7 +50,8 @@ type Func func() []Metric
 // Metrics calls f.
 func (f Func) Metrics() []Metric { return f() }
 
-// With returns a Reporter of what r reports, with more labels. They tell several of a kind in one process apart.
+// With returns a Reporter of what r reports, with more labels. They tell several of a kind in one
+// process apart.
 func With(labels map[string]string, r Reporter) Reporter {
 	return Func(func() []Metric {
 		all := r.Metrics()
@@ -64,7 +65,8 @@ func With(labels map[string]string, r Reporter) Reporter {
 	})
 }
 
-// Build returns a Reporter of the program's version: the given one, or if that is "" the version of this module.
+// Build returns a Reporter of the program's version: the given one, or if that is "" the version of
+// this module.
 func Build(version string) Reporter {
 	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
 		for _, m := range append(info.Deps, &info.Main) {

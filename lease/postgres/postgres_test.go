@@ -130,8 +130,9 @@ func TestServer(t *testing.T) {
 	enginetest.RunServer(t, server, true, func(t *testing.T, addr string) lease.Engine { return prepared(t, through(t, addr, where)) })
 }
 
-// TestSettings: those that are not durable are refused by name, also if they came after the engine was opened. Others that
-// could do harm are overridden: what a swap put outlives a crash that follows at once.
+// TestSettings: those that are not durable are refused by name, also if they came after the engine
+// was opened. Others that could do harm are overridden: what a swap put outlives a crash that
+// follows at once.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, map[string]string{"wal_writer_delay": "10s", "autovacuum": "off"})
@@ -178,8 +179,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestCommit: what a call returned is nothing before its commit has succeeded. One that was told not to wait for its standbys
-// is not acknowledged, though the server says that it succeeded.
+// TestCommit: what a call returned is nothing before its commit has succeeded. One that was told
+// not to wait for its standbys is not acknowledged, though the server says that it succeeded.
 func TestCommit(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
@@ -223,8 +224,8 @@ func tool(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestLoss: a dump that is restored, and a standby that is promoted, have another lineage, and older files a lower position. A
-// restart changes nothing.
+// TestLoss: a dump that is restored, and a standby that is promoted, have another lineage, and
+// older files a lower position. A restart changes nothing.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
@@ -267,7 +268,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestPromotionKept: a promotion is no loss if the URL says that nothing is lost by it, and the primary waits for a standby.
+// TestPromotionKept: a promotion is no loss if the URL says that nothing is lost by it, and the
+// primary waits for a standby.
 func TestPromotionKept(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
@@ -347,8 +349,8 @@ func TestGapless(t *testing.T) {
 	})
 }
 
-// TestGaplessPgx has pgx's own transactions. Of two at once under an isolation above READ COMMITTED, the second must be
-// run again.
+// TestGaplessPgx has pgx's own transactions. Of two at once under an isolation above READ
+// COMMITTED, the second must be run again.
 func TestGaplessPgx(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), shared.URL()+"&search_path=gapless_pgx")
 	must(t, err)

@@ -1,5 +1,5 @@
-// Package randflaketest makes IDs for unit tests, without a store, a secret or a disk. The test sets the time, and the
-// IDs are the same in each run.
+// Package randflaketest makes IDs for unit tests, without a store, a secret or a disk. The test
+// sets the time, and the IDs are the same in each run.
 //
 // The secret is in the source of this package, so use these IDs in tests only.
 package randflaketest
@@ -50,9 +50,9 @@ func Secret() randflake.Secret {
 	return secret
 }
 
-// New returns a generator that takes its time from clock, which may be set from 2025 to 2057. The generator makes at
-// most 131,072 IDs for each second of the clock, of node 0. If the clock is set back by more than 10 seconds, it
-// returns randflake.ErrClockBackward.
+// New returns a generator that takes its time from clock, which may be set from 2025 to 2057. The
+// generator makes at most 131,072 IDs for each second of the clock, of node 0. If the clock is set
+// back by more than 10 seconds, it returns randflake.ErrClockBackward.
 func New(t testing.TB, clock *Clock) *randflake.Generator {
 	t.Helper()
 	lease := randflake.Lease{Start: newYear(2025), End: newYear(2058)}
@@ -64,9 +64,10 @@ func New(t testing.TB, clock *Clock) *randflake.Generator {
 	return generator
 }
 
-// Keep returns a keeper for code that takes one. The keeper takes its time from clock and has a space of its own in memory. It is
-// closed when the test ends. If the clock jumps ahead by minutes, the generator returns randflake.ErrLeaseEnded until the keeper
-// has taken another lease in the background. For stores that fail see package leasetest.
+// Keep returns a keeper for code that takes one. The keeper takes its time from clock and has a
+// space of its own in memory. It is closed when the test ends. If the clock jumps ahead by minutes,
+// the generator returns randflake.ErrLeaseEnded until the keeper has taken another lease in the
+// background. For stores that fail see package leasetest.
 func Keep(t testing.TB, clock *Clock, options ...lease.Option) *lease.Keeper[*randflake.Generator] {
 	t.Helper()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: clock.Now, New: true})

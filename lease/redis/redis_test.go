@@ -113,8 +113,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestServer: the answer of a client that sends again what failed would be that the swap took effect. A restart keeps the
-// lineage if recovery is trusted.
+// TestServer: the answer of a client that sends again what failed would be that the swap took
+// effect. A restart keeps the lineage if recovery is trusted.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	for query, kept := range map[string]bool{"": false, "recovery=trusted": true} {
@@ -127,7 +127,8 @@ func TestServer(t *testing.T) {
 }
 
 // TestThereAndBack: the first primary follows the promoted replica for a while, without what it had
-// acknowledged last, is promoted again, and both forget all that they knew of it. The lineage is never the same.
+// acknowledged last, is promoted again, and both forget all that they knew of it. The lineage is
+// never the same.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	one, two := pair(t, "--repl-backlog-ttl", "1")
@@ -206,8 +207,8 @@ func TestUnsafeSettings(t *testing.T) {
 	}
 }
 
-// TestFirstRewrite: appendonly that is switched on is not durable before the rewrite has ended, so that a restart could lose all
-// under the same lineage.
+// TestFirstRewrite: appendonly that is switched on is not durable before the rewrite has ended, so
+// that a restart could lose all under the same lineage.
 func TestFirstRewrite(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, "--appendonly", "no", "--rdb-key-save-delay", "1000000") // microseconds
@@ -225,8 +226,8 @@ func TestFirstRewrite(t *testing.T) {
 	put(t, trusting, "a", "1")
 }
 
-// TestForbiddenCommands: where CONFIG is forbidden, the error says which parameter helps, and with it the commands that the
-// documentation lists are enough.
+// TestForbiddenCommands: where CONFIG is forbidden, the error says which parameter helps, and with
+// it the commands that the documentation lists are enough.
 func TestForbiddenCommands(t *testing.T) {
 	server := startServer(t)
 	do(t, server, strings.Fields("ACL SETUSER app on >s3cr3t ~{randflake}:* -@all +eval +evalsha +info +time +persist +hget +hmget +hset +hsetnx +hincrby +zrange +zadd +wait")...)
@@ -267,7 +268,8 @@ func TestReplicasAcknowledge(t *testing.T) {
 	}
 }
 
-// TestCluster: the engine follows the keys from server to server, and the lineage differs when they come back.
+// TestCluster: the engine follows the keys from server to server, and the lineage differs when they
+// come back.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	args := []string{"--cluster-enabled", "yes", "--cluster-allow-replica-migration", "no"}

@@ -113,8 +113,8 @@ func TestTime(t *testing.T) {
 	documenttest.Time(t, &s.Server, connect(t))
 }
 
-// TestConditionsIgnored: a server that ignores a condition, or doesn't know it, is refused, whatever it is asked for, and nothing
-// is put.
+// TestConditionsIgnored: a server that ignores a condition, or doesn't know it, is refused,
+// whatever it is asked for, and nothing is put.
 func TestConditionsIgnored(t *testing.T) {
 	for _, tt := range []struct{ ignores, refuses string }{
 		{"If-Match", ""},
@@ -137,7 +137,8 @@ func TestConditionsIgnored(t *testing.T) {
 	}
 }
 
-// TestTrialFails: where the trial fails for another reason, nothing else is asked, and the next call tries again.
+// TestTrialFails: where the trial fails for another reason, nothing else is asked, and the next
+// call tries again.
 func TestTrialFails(t *testing.T) {
 	s, connect := start(t)
 	s.refuses, s.status = "If-Match", http.StatusForbidden
@@ -211,7 +212,8 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// TestRequests: the URL's region counts, and then any, as servers without regions assume one. Checksums of AWS alone aren't sent.
+// TestRequests: the URL's region counts, and then any, as servers without regions assume one.
+// Checksums of AWS alone aren't sent.
 func TestRequests(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	s, _ := start(t)

@@ -283,7 +283,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedLater: what is damaged beyond the first entries is found too, and a value that is no BLOB is not taken for none.
+// TestDamagedLater: what is damaged beyond the first entries is found too, and a value that is no
+// BLOB is not taken for none.
 func TestDamagedLater(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, path string){
 		"text": func(t *testing.T, path string) {

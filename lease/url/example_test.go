@@ -11,8 +11,8 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// The environment says where the leases are from: RANDFLAKE_STORE and RANDFLAKE_SECRET. Without them they are from a directory of
-// the user.
+// The environment says where the leases are from: RANDFLAKE_STORE and RANDFLAKE_SECRET. Without
+// them they are from a directory of the user.
 func ExampleKeep() {
 	keeper, err := url.Keep("shop")
 	if err != nil {

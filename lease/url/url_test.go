@@ -21,7 +21,8 @@ var must = enginetest.Must
 // password is in each of names that has one. Nothing may show it.
 const password = "hunter2"
 
-// A name is how somebody writes where a store is, and what all programs make of it: one of dir, url and wrong is not empty.
+// A name is how somebody writes where a store is, and what all programs make of it: one of dir, url
+// and wrong is not empty.
 type name struct {
 	name  string
 	dir   string // the directory that it means

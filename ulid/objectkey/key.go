@@ -1,5 +1,5 @@
-// Package objectkey names objects in an object store by ULID, and finds the objects of a time interval without listing
-// others.
+// Package objectkey names objects in an object store by ULID, and finds the objects of a time
+// interval without listing others.
 //
 //	keys, err := objectkey.New(objectkey.Format{Prefix: "events/", Splits: []int{6}, Delimiter: "/", Suffix: ".json"})
 //	key := keys.Key(id)                    // events/01JDA7/3N0Q8ZJ5V3D1W9K2M4PX.json
@@ -34,17 +34,17 @@ const textSize = 26 // characters of a ULID
 type Format struct {
 	Prefix string // of all keys; no delimiter is added after it
 
-	// Splits says after how many characters of the ULID a delimiter follows: numbers from 1 to 25, ascending. The first
-	// 10 characters are the time, so 5 make a folder of 9.3 hours (2^25 ms), 6 of 17.5 minutes (2^20 ms), 7 of 33 s, 8
-	// of 1.024 s, 9 of 32 ms and 10 of 1 ms.
+	// Splits says after how many characters of the ULID a delimiter follows: numbers from 1 to 25,
+	// ascending. The first 10 characters are the time, so 5 make a folder of 9.3 hours (2^25 ms), 6
+	// of 17.5 minutes (2^20 ms), 7 of 33 s, 8 of 1.024 s, 9 of 32 ms and 10 of 1 ms.
 	Splits    []int
 	Delimiter string // if there are splits, not empty, and without the digits and upper-case letters of ULIDs
 
 	Suffix string
 }
 
-// Keys makes and reads the keys of one format. Keys sort in the order of the ULIDs, so a time interval is an interval
-// of keys. Keys is immutable and safe for concurrent use.
+// Keys makes and reads the keys of one format. Keys sort in the order of the ULIDs, so a time
+// interval is an interval of keys. Keys is immutable and safe for concurrent use.
 type Keys struct {
 	prefix, delimiter, suffix string
 	splits                    []int
@@ -86,7 +86,8 @@ func (k *Keys) Key(id ulid.ID) string {
 	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
 }
 
-// Parse returns the ULID of a key. If Key does not return exactly this key for any ID, the error wraps ErrInvalidKey.
+// Parse returns the ULID of a key. If Key does not return exactly this key for any ID, the error
+// wraps ErrInvalidKey.
 func (k *Keys) Parse(key string) (ulid.ID, error) {
 	k.check()
 	text := k.chars(key)
@@ -97,7 +98,8 @@ func (k *Keys) Parse(key string) (ulid.ID, error) {
 	return id, nil
 }
 
-// chars returns the 26 characters of a key in the places of the ULID, or zero bytes if the key has the wrong length.
+// chars returns the 26 characters of a key in the places of the ULID, or zero bytes if the key has
+// the wrong length.
 func (k *Keys) chars(key string) (text [textSize]byte) {
 	if len(key) != k.size {
 		return text
@@ -113,8 +115,8 @@ func (k *Keys) chars(key string) (text [textSize]byte) {
 	return text
 }
 
-// appendChars appends the prefix and the first n characters of id. If there is a split after the n-th character, it
-// ends with the delimiter.
+// appendChars appends the prefix and the first n characters of id. If there is a split after the
+// n-th character, it ends with the delimiter.
 func (k *Keys) appendChars(key []byte, id ulid.ID, n int) []byte {
 	text := id.String()
 	key = append(key, k.prefix...)

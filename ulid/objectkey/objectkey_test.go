@@ -164,8 +164,8 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// cover returns how many prefixes it takes for the part of [first, end) that is in a block: one, none, or as many as for the parts of
-// the block.
+// cover returns how many prefixes it takes for the part of [first, end) that is in a block: one,
+// none, or as many as for the parts of the block.
 func cover(block int64, chars int, first, end int64) (n int) {
 	size := blockSize(chars)
 	if first <= block && block+size <= end {
@@ -239,7 +239,8 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// near returns a millisecond at a distance from ms of any order of magnitude, or at or beside the edge of a block.
+// near returns a millisecond at a distance from ms of any order of magnitude, or at or beside the
+// edge of a block.
 func near(random *rand.Rand, ms int64) int64 {
 	if random.IntN(3) == 0 {
 		ms = blockOf(ms, random.IntN(timeChars+1)) + int64(random.IntN(3)-1)
@@ -284,7 +285,8 @@ func ways(k *Keys, from, to time.Time, chars int) (all []Listing, err error) {
 	return all, nil
 }
 
-// wantOneForEachPrefix checks that there is one listing for each prefix that objects in the interval have, and none for others.
+// wantOneForEachPrefix checks that there is one listing for each prefix that objects in the
+// interval have, and none for others.
 func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to time.Time, chars int) {
 	t.Helper()
 	first, end := firstMilli(from), firstMilli(to)
@@ -300,8 +302,8 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 	}
 }
 
-// In random formats, each way lists exactly the objects of a random interval, each once, among others around it. A store
-// lists in order of keys, after StartAfter; its client stops at Until.
+// In random formats, each way lists exactly the objects of a random interval, each once, among
+// others around it. A store lists in order of keys, after StartAfter; its client stops at Until.
 func TestListingsAreExact(t *testing.T) {
 	for chars := -1; chars <= timeChars; chars++ {
 		random := rand.New(rand.NewPCG(8, uint64(chars+1)))

@@ -1,4 +1,5 @@
-// Package worker makes the IDs of drop-ins for other Snowflakes, of whose worker numbers the caller has one, or leases one.
+// Package worker makes the IDs of drop-ins for other Snowflakes, of whose worker numbers the caller
+// has one, or leases one.
 package worker
 
 import (
@@ -27,8 +28,9 @@ type series struct {
 	number uint32
 }
 
-// A process can have numbers of its own and a space for one layout. Then Keep leaves out the numbers that Own has given away, and while
-// there are Workers of Keep, Own gives away no more of those that the space leases.
+// A process can have numbers of its own and a space for one layout. Then Keep leaves out the
+// numbers that Own has given away, and while there are Workers of Keep, Own gives away no more of
+// those that the space leases.
 var (
 	mu         sync.Mutex // guards what follows
 	generators = map[series]*snowflake.Generator{}
@@ -38,11 +40,12 @@ var (
 
 var began = time.Now()
 
-// now is the time when the process began, and what has passed since by the monotonic clock: a step of the system's clock has no effect.
+// now is the time when the process began, and what has passed since by the monotonic clock: a step
+// of the system's clock has no effect.
 func now() time.Time { return began.Add(time.Since(began)) }
 
-// Own returns a Worker with the caller's own number. In a process all Workers of a layout and a number share one generator. It returns an
-// error if a Worker of Keep can have the number.
+// Own returns a Worker with the caller's own number. In a process all Workers of a layout and a
+// number share one generator. It returns an error if a Worker of Keep can have the number.
 func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -126,8 +129,9 @@ func (w *Worker) Close() {
 // pause is how long Next sleeps before it looks again whether the keeper has another lease.
 const pause = 10 * time.Millisecond
 
-// Next returns a new ID, for which it waits: for the next unit of time, for a clock that stepped back, and for another lease if the
-// store was away. It returns an error where waiting doesn't help.
+// Next returns a new ID, for which it waits: for the next unit of time, for a clock that stepped
+// back, and for another lease if the store was away. It returns an error where waiting doesn't
+// help.
 func (w *Worker) Next() (snowflake.ID, error) {
 	for {
 		id, err := w.generator.Wait(context.Background())
@@ -138,7 +142,8 @@ func (w *Worker) Next() (snowflake.ID, error) {
 	}
 }
 
-// awaitsLease reports whether IDs that ended with err go on as soon as the keeper has another lease, and whether that can be.
+// awaitsLease reports whether IDs that ended with err go on as soon as the keeper has another
+// lease, and whether that can be.
 func (w *Worker) awaitsLease(err error) bool {
 	if w.keeper == nil || !errors.Is(err, randflake.ErrLeaseEnded) {
 		return false

@@ -106,8 +106,8 @@ func (s shape) reference(block cipher.Block, n [2]uint64, tweak []byte) [2]uint6
 	return [2]uint64{numberOf(encrypted[:u], s.radix), numberOf(encrypted[u:], s.radix)}
 }
 
-// What is done once for a cipher, and with 64 bits, is what the standard does for each number: in halves, and as one number if 64 bits
-// have room for it.
+// What is done once for a cipher, and with 64 bits, is what the standard does for each number: in
+// halves, and as one number if 64 bits have room for it.
 func TestReference(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, s := range []shape{

@@ -57,8 +57,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newYear tests that transactions that take the first number of a series at the same moment all get one, and that none has
-// to be run again, if the first one commits and if it rolls back; and that a number may come from Create and Next.
+// newYear tests that transactions that take the first number of a series at the same moment all get
+// one, and that none has to be run again, if the first one commits and if it rolls back; and that a
+// number may come from Create and Next.
 func (d Database) newYear(t *testing.T, db *sql.DB) {
 	ways := map[string]func(gapless.Tx, string) (int64, error){
 		"at-once": func(tx gapless.Tx, name string) (int64, error) { return tx.NextOrCreate(t.Context(), name, 1, 11) },
@@ -129,8 +130,8 @@ func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx)
 	return tx.Commit()
 }
 
-// steps tests that numbers are consecutive, that each call takes one round trip, and that a transaction can continue
-// after an error.
+// steps tests that numbers are consecutive, that each call takes one round trip, and that a
+// transaction can continue after an error.
 func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 		if _, err := tx.Next(t.Context(), "book"); !errors.Is(err, gapless.ErrNoCounter) {
@@ -182,7 +183,8 @@ func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 // workers is the number of concurrent transactions.
 const workers = 20
 
-// A round is many transactions that write invoices with the numbers that they take; a third of them is rolled back.
+// A round is many transactions that write invoices with the numbers that they take; a third of them
+// is rolled back.
 type round struct {
 	db    *sql.DB
 	name  string // of the counter
@@ -264,8 +266,8 @@ func check(numbers []int64) error {
 	return nil
 }
 
-// faults tests that numbers have no gaps although connections break, the server is restarted, and a reply to a commit
-// is lost while numbers are taken.
+// faults tests that numbers have no gaps although connections break, the server is restarted, and a
+// reply to a commit is lost while numbers are taken.
 func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	r := round{db: db, name: "invoices/2026"}
 	r.take = func(ctx context.Context, tx *sql.Tx, n int) (int64, error) { return d.In(tx).NextN(ctx, r.name, n) }

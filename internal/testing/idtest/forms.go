@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// Forms are those of a type of IDs: text, JSON, XML, gob, columns and verbs. Each form of an ID has to be the right one, and is
-// read as that ID. Everything else is refused, and changes nothing.
+// Forms are those of a type of IDs: text, JSON, XML, gob, columns and verbs. Each form of an ID has
+// to be the right one, and is read as that ID. Everything else is refused, and changes nothing.
 type Forms[T comparable] struct {
 	IDs     map[string]T // by their texts; one at least is not zero
 	Parse   func(text string) (T, error)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A Ledger records what generators make, and fails the test if an ID comes twice or breaks a rule. It is safe for concurrent use.
+// A Ledger records what generators make, and fails the test if an ID comes twice or breaks a rule.
+// It is safe for concurrent use.
 type Ledger[T comparable] struct {
 	testing.TB
 	Check   func(id T) error // what else is wrong with an ID; or nil
@@ -24,7 +25,8 @@ type Ledger[T comparable] struct {
 // reported is how many wrong IDs a ledger shows. A wrong cipher makes nothing but wrong ones.
 const reported = 10
 
-// report shows a wrong ID. From the eleventh on it only counts them, and the test ends with how many there were.
+// report shows a wrong ID. From the eleventh on it only counts them, and the test ends with how
+// many there were.
 func (l *Ledger[T]) report(format string, args ...any) {
 	l.Helper()
 	n := l.wrong.Add(1)
@@ -98,8 +100,8 @@ func (l *Ledger[T]) raise(id *T) {
 	}
 }
 
-// AtOnce has 8 goroutines make IDs, each for a number of rounds, and by each way in turn. next gets the error of each call. Where it
-// returns false, the goroutine ends.
+// AtOnce has 8 goroutines make IDs, each for a number of rounds, and by each way in turn. next gets
+// the error of each call. Where it returns false, the goroutine ends.
 func (l *Ledger[T]) AtOnce(rounds int, next func(err error) bool, ways ...func(dst []T) (int, error)) {
 	l.Helper()
 	var makers sync.WaitGroup
@@ -162,8 +164,8 @@ func Unmade(t *testing.T, says string, calls map[string]func()) {
 	}
 }
 
-// A LateContext calls Asked when it is asked for its error: for a caller in line that is when it was served, and hasn't
-// returned yet.
+// A LateContext calls Asked when it is asked for its error: for a caller in line that is when it
+// was served, and hasn't returned yet.
 type LateContext struct {
 	context.Context
 	Asked func()

@@ -28,7 +28,8 @@ func Output[K comparable](v K) map[string]string {
 	return all
 }
 
-// Find tells in which form text shows four bytes of the secret in a row, or a word, or nothing where it does not.
+// Find tells in which form text shows four bytes of the secret in a row, or a word, or nothing
+// where it does not.
 func Find(text string, secret []byte) string {
 	flat := strings.Join(strings.Fields(strings.NewReplacer(",", "", "0x", "", "+", "").Replace(strings.ToLower(text))), " ")
 	for i := range len(secret) - 5 {

@@ -1,9 +1,11 @@
-// Command pauses measures how long processes make no IDs when a store loses data, with the limits that a space has by default.
+// Command pauses measures how long processes make no IDs when a store loses data, with the limits
+// that a space has by default.
 //
-// On each of seven stores, all side by side, real processes that are 20 s, 150 s and 5 min old when data is lost make IDs at
-// 100 a second, and a new one starts a second later. The table has the longest time without an ID of each, beyond the floor.
-// The run fails if the youngest is without IDs for more than 68 s, if an older one is refused, if the new one has its first
-// ID after more than 70 s, or if an ID was made twice. A promotion with promotion=kept must be no loss.
+// On each of seven stores, all side by side, real processes that are 20 s, 150 s and 5 min old when
+// data is lost make IDs at 100 a second, and a new one starts a second later. The table has the
+// longest time without an ID of each, beyond the floor. The run fails if the youngest is without
+// IDs for more than 68 s, if an older one is refused, if the new one has its first ID after more
+// than 70 s, or if an ID was made twice. A promotion with promotion=kept must be no loss.
 package main
 
 import (
@@ -77,7 +79,8 @@ const (
 	after              = 7*time.Minute + 30*time.Second
 )
 
-// A process may be without IDs for a tick of 8 s and MaxSkew, if it is young. One that starts needs two seconds for itself.
+// A process may be without IDs for a tick of 8 s and MaxSkew, if it is young. One that starts needs
+// two seconds for itself.
 const (
 	untilOpen = 68 * time.Second
 	untilID   = untilOpen + 2*time.Second

@@ -18,7 +18,8 @@ import (
 // rate is how many IDs a worker tries to make in a second.
 const rate = 100
 
-// work makes IDs until it is killed, as a program of a user would. It prints the time of each, and the ID, or 0 for a refusal.
+// work makes IDs until it is killed, as a program of a user would. It prints the time of each, and
+// the ID, or 0 for a refusal.
 func work() error {
 	keeper, err := url.Keep("pauses")
 	if err != nil {

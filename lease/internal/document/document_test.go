@@ -90,7 +90,8 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-// TestRequests counts what calls cost: a Swap reads only if what was seen last is not as expected, or was seen a minute ago.
+// TestRequests counts what calls cost: a Swap reads only if what was seen last is not as expected,
+// or was seen a minute ago.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := prepared(t)
@@ -152,7 +153,8 @@ func TestChangedEachTime(t *testing.T) {
 	}
 }
 
-// TestCopied: a document that was made more than CopyAge after its content is a copy, unless the content has no date.
+// TestCopied: a document that was made more than CopyAge after its content is a copy, unless the
+// content has no date.
 func TestCopied(t *testing.T) {
 	m, e := prepared(t)
 	_, original := leasetest.Get(t, e, "a")
@@ -292,7 +294,8 @@ type late struct {
 
 func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
 
-// TestDeadline: an error at the deadline also says that the context ended, even if the connection was the first to notice.
+// TestDeadline: an error at the deadline also says that the context ended, even if the connection
+// was the first to notice.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := prepared(t)

@@ -39,7 +39,8 @@ func CheckURL(url string) error {
 	return nil
 }
 
-// Unknown is the error for a parameter that an engine doesn't know. Spaces are not the engines', so it says where their names go.
+// Unknown is the error for a parameter that an engine doesn't know. Spaces are not the engines', so
+// it says where their names go.
 func Unknown(name, want string) error {
 	if name == "space" {
 		want += "; an engine's URL has no space: say lease.Config{Name: ...}, or open the URL by lease/url"

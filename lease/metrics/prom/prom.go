@@ -13,8 +13,9 @@ import (
 
 type collector []metrics.Reporter
 
-// NewCollector returns a collector that asks the reporters anew for each scrape. Two reporters of one kind need different
-// labels: see [metrics.With]. As reporters may report more later, the collector is unchecked, so it can't be unregistered.
+// NewCollector returns a collector that asks the reporters anew for each scrape. Two reporters of
+// one kind need different labels: see [metrics.With]. As reporters may report more later, the
+// collector is unchecked, so it can't be unregistered.
 func NewCollector(reporters ...metrics.Reporter) prometheus.Collector { return collector(reporters) }
 
 // Describe implements [prometheus.Collector].

@@ -1,5 +1,5 @@
-// Package telemetry passes metrics to OpenTelemetry, and makes spans of what is asked of a store. It does neither unless it
-// is given a provider.
+// Package telemetry passes metrics to OpenTelemetry, and makes spans of what is asked of a store.
+// It does neither unless it is given a provider.
 package telemetry
 
 import (
@@ -17,8 +17,8 @@ import (
 
 const scope = "github.com/randflake/randflake"
 
-// Observe makes an instrument of each metric that the reporters have at present. It asks them whenever the provider
-// collects, until it is unregistered.
+// Observe makes an instrument of each metric that the reporters have at present. It asks them
+// whenever the provider collects, until it is unregistered.
 func Observe(provider metric.MeterProvider, reporters ...metrics.Reporter) (metric.Registration, error) {
 	meter, instruments := provider.Meter(scope), map[string]metric.Float64Observable{}
 	var all []metric.Observable
@@ -56,8 +56,8 @@ func Observe(provider metric.MeterProvider, reporters ...metrics.Reporter) (metr
 	}, all...)
 }
 
-// Spans returns an engine that makes a span of each read and swap of another one, under the span of the caller's context
-// if that has one.
+// Spans returns an engine that makes a span of each read and swap of another one, under the span of
+// the caller's context if that has one.
 func Spans(engine lease.Engine, provider trace.TracerProvider) lease.Engine {
 	return traced{engine, provider.Tracer(scope)}
 }

@@ -138,7 +138,8 @@ func split(raw uint64) (second int64, node, sequence uint32) {
 	return f.Time.Unix(), f.Node, f.Sequence
 }
 
-// compareLeases looks for leases that have a second of a node in common. A copy of a process may share that of the original.
+// compareLeases looks for leases that have a second of a node in common. A copy of a process may
+// share that of the original.
 func (c *checker) compareLeases() {
 	for i, a := range c.leases {
 		for _, b := range c.leases[:i] {
@@ -156,8 +157,8 @@ func (c *checker) compareLeases() {
 	}
 }
 
-// twice sorts runs, and calls found with each stretch that one of them has in common with those before, and with the
-// processes of both.
+// twice sorts runs, and calls found with each stretch that one of them has in common with those
+// before, and with the processes of both.
 func twice(runs []run, found func(first, last uint64, a, b string)) {
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.first, b.first) })
 	longest := 0

@@ -12,7 +12,8 @@ import (
 // second is the first one of the leases in these tests.
 const second = 1_800_000_000
 
-// A step is what a process notes: an event, or n IDs of a second and node from a sequence on, or of that sequence alone.
+// A step is what a process notes: an event, or n IDs of a second and node from a sequence on, or of
+// that sequence alone.
 type step struct {
 	by string
 	Event
@@ -167,7 +168,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// write writes the journals of steps. A last frame that is not complete, as of a process that was killed, is left out.
+// write writes the journals of steps. A last frame that is not complete, as of a process that was
+// killed, is left out.
 func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string) {
 	dir := t.TempDir()
 	cipher := randflake.NewCipher(secret)

@@ -1,4 +1,5 @@
-// Package check keeps the journals of worker processes, and finds out from them whether anything was given twice.
+// Package check keeps the journals of worker processes, and finds out from them whether anything
+// was given twice.
 package check
 
 import (
@@ -46,8 +47,9 @@ const (
 	frameHeader          = 5
 )
 
-// A Journal is a file to which one process appends what it does, in order, before anything else is done with it. Each
-// write goes to the system's page cache, so it outlives a SIGKILL. It is safe for concurrent use.
+// A Journal is a file to which one process appends what it does, in order, before anything else is
+// done with it. Each write goes to the system's page cache, so it outlives a SIGKILL. It is safe
+// for concurrent use.
 type Journal struct {
 	mu     sync.Mutex
 	file   *os.File
@@ -92,7 +94,8 @@ func (j *Journal) write(frame byte, content []byte) error {
 	return nil
 }
 
-// Read calls event and ids with what is in the journal at path, in order. A frame that is not complete was never used.
+// Read calls event and ids with what is in the journal at path, in order. A frame that is not
+// complete was never used.
 func Read(path string, event func(Event), ids func([]randflake.ID)) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

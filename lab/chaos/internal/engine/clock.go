@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// A Clock is that of a server, which runs under libfaketime: all of its processes read their offset from a file each time
-// that they ask for the time of day.
+// A Clock is that of a server, which runs under libfaketime: all of its processes read their offset
+// from a file each time that they ask for the time of day.
 type Clock struct{ file string }
 
-// Where Debian keeps the library, in the form for programs with threads, and that of C. The latter comes before other
-// libraries that allocate memory: jemalloc asks for the time before libfaketime can answer.
+// Where Debian keeps the library, in the form for programs with threads, and that of C. The latter
+// comes before other libraries that allocate memory: jemalloc asks for the time before libfaketime
+// can answer.
 const (
 	faketime = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 	libc     = "/lib/*/libc.so.6"
 )
 
-// timed notes that the space goes by the server's clock, and returns what the server has in its environment for that to be
-// stepped, if it is to be.
+// timed notes that the space goes by the server's clock, and returns what the server has in its
+// environment for that to be stepped, if it is to be.
 func (e *Engine) timed() (environ []string, err error) {
 	e.ServerTime = true
 	if !e.setup.StepClock {

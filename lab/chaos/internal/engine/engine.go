@@ -1,5 +1,5 @@
-// Package engine runs what a space is stored in, a directory, a file or servers, or replicas of the service before those,
-// each as its operator would.
+// Package engine runs what a space is stored in, a directory, a file or servers, or replicas of the
+// service before those, each as its operator would.
 package engine
 
 import (
@@ -89,7 +89,8 @@ func Start(ctx context.Context, name string, s Setup) (*Engine, error) {
 	return e, nil
 }
 
-// Another starts an engine beside e, without a space. Whatever it returns, the other Engine must be stopped, which stops e too.
+// Another starts an engine beside e, without a space. Whatever it returns, the other Engine must be
+// stopped, which stops e too.
 func (e *Engine) Another(name string) (*Engine, error) {
 	other := &Engine{Name: name, setup: e.setup}
 	other.setup.Dir = e.fresh("another")

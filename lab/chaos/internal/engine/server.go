@@ -82,7 +82,8 @@ func startEtcd(e *Engine) error {
 	return nil
 }
 
-// startRedis is a primary that makes a change durable before it says so. What is copied is its append-only file.
+// startRedis is a primary that makes a change durable before it says so. What is copied is its
+// append-only file.
 func startRedis(e *Engine) error {
 	environ, err := e.timed()
 	if err != nil {
@@ -128,8 +129,8 @@ func startRedis(e *Engine) error {
 	return nil
 }
 
-// startPostgres is a server, with a pooler before it if one is asked for. A copy takes its place on the same timeline, a
-// standby that is promoted on a new one.
+// startPostgres is a server, with a pooler before it if one is asked for. A copy takes its place on
+// the same timeline, a standby that is promoted on a new one.
 func startPostgres(e *Engine) error {
 	environ, err := e.timed()
 	if err != nil {
@@ -186,7 +187,8 @@ func startPostgres(e *Engine) error {
 	return nil
 }
 
-// synchronous has a standby follow the primary, which waits for it at each commit, and once it is promoted another one follow it.
+// synchronous has a standby follow the primary, which waits for it at each commit, and once it is
+// promoted another one follow it.
 func (e *Engine) synchronous(primary *servers.Postgres) error {
 	e.URL += "&promotion=kept"
 	var standby *servers.Postgres

@@ -15,9 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shiftClock adds the seconds at offset to the time of day, for everything in this process: the generator, the runtime,
-// the store. Nothing is injected into the code under test. The kernel lets programs read the clock by a function in a page
-// that it maps into each of them (the vDSO, see vdso(7)), and the beginning of that is overwritten with a jump.
+// shiftClock adds the seconds at offset to the time of day, for everything in this process: the
+// generator, the runtime, the store. Nothing is injected into the code under test. The kernel lets
+// programs read the clock by a function in a page that it maps into each of them (the vDSO, see
+// vdso(7)), and the beginning of that is overwritten with a jump.
 func shiftClock(offset *atomic.Int64) error {
 	base, err := vdso()
 	if err != nil {
@@ -68,7 +69,8 @@ func find(image []byte, name string) (uintptr, error) {
 	return 0, fmt.Errorf("no function %s: %w", name, err)
 }
 
-// mapNear maps a page for code so near to an address that a jump leads there. What Go's runtime reserves may lie around it.
+// mapNear maps a page for code so near to an address that a jump leads there. What Go's runtime
+// reserves may lie around it.
 func mapNear(base uintptr) (uintptr, error) {
 	const noReplace = 0x100000 // MAP_FIXED_NOREPLACE
 	var errno unix.Errno

@@ -52,8 +52,8 @@ func (r relaxed) Fill(ctx context.Context, dst []int64) (int, error) {
 	return r.FillWait(ctx, dst)
 }
 
-// countBy takes numbers from one counter. They are in the journal before anything else is done with them. Now and then the
-// handle is closed, and opened anew.
+// countBy takes numbers from one counter. They are in the journal before anything else is done with
+// them. Now and then the handle is closed, and opened anew.
 func (w *worker) countBy(ctx context.Context, counters *counter.Counters, name string, random *rand.Rand) error {
 	held := int64(0)
 	for ctx.Err() == nil {

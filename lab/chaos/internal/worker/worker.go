@@ -1,5 +1,5 @@
-// Package worker is the process that the harness breaks: it holds a lease and makes IDs under it, as a service would, or
-// takes numbers from counters, and notes all of that in its journal.
+// Package worker is the process that the harness breaks: it holds a lease and makes IDs under it,
+// as a service would, or takes numbers from counters, and notes all of that in its journal.
 package worker
 
 import (
@@ -188,8 +188,9 @@ func (w *worker) make(ctx context.Context, g *randflake.Generator, way way, rand
 	return nil
 }
 
-// A Page is memory that the harness and one worker share. The harness reads it also when the worker hangs, is stopped or
-// is dead, and steps the worker's clock in the middle of whatever the worker does. Each field has one writer.
+// A Page is memory that the harness and one worker share. The harness reads it also when the worker
+// hangs, is stopped or is dead, and steps the worker's clock in the middle of whatever the worker
+// does. Each field has one writer.
 type Page struct {
 	Offset atomic.Int64 // how far the worker's clock is off, in seconds; the harness writes it
 
@@ -205,7 +206,8 @@ type Page struct {
 	End    atomic.Int64
 }
 
-// MapPage maps the page in the file at path, and makes the file first if it is missing. The mapping stays until the process ends.
+// MapPage maps the page in the file at path, and makes the file first if it is missing. The mapping
+// stays until the process ends.
 func MapPage(path string) (*Page, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
