@@ -23,9 +23,10 @@ type ID interface {
 	String() string
 }
 
-// IDs makes and opens IDs of one space by calls of the service, for programs that must not have the secret of the space.
-// It keeps some IDs ready, so most calls of Mint don't wait. An ID may have been made up to five minutes before Mint
-// returns it. It is safe for concurrent use, and has a goroutine only while a call of the service is under way.
+// IDs makes and opens IDs of one space by calls of the service, for programs that must not have the
+// secret of the space. It keeps some IDs ready, so most calls of Mint don't wait. An ID may have
+// been made up to five minutes before Mint returns it. IDs is safe for concurrent use, and has a
+// goroutine only while a call of the service is under way.
 type IDs[I ID] struct {
 	space string
 	replicas[idClient]
@@ -34,25 +35,29 @@ type IDs[I ID] struct {
 
 	mu    sync.Mutex
 	ready []batch[I] // in the order in which they were made
-	retry time.Time  // before that, no call is made after a failed one unless somebody waits
+	retry time.Time  // after a failed call: before it, only a caller that waits causes another
 }
 
 type idClient = randflakev1connect.IDServiceClient
 
 // A batch is what is left of the IDs of one call.
 type batch[I ID] struct {
-	asked time.Time
+	asked time.Time // when the call began
 	ids   []I
 }
 
 const (
 	defaultBatch = 512
-	maxBatch     = 1 << 16
-	maxAge       = 5 * time.Minute // of a batch; a copy of a running machine makes the same IDs as its original for so long
-	mintPause    = time.Second
+	maxBatch     = 1 << 16     // as the service has it
+	mintPause    = time.Second // after a failed call
+
+	// maxAge is for how long a batch is used. A copy of a running machine has the same batches as
+	// its original, and returns their IDs a second time.
+	maxAge = 5 * time.Minute
 )
 
-// NewIDs returns the IDs of a space, whose kind must be I. Calls go to addresses in the same way as those of [New].
+// NewIDs returns the IDs of a space, whose kind must be I. Calls go to addresses in the same way as
+// those of [New].
 func NewIDs[I ID](space string, addresses []string, options ...Option) (*IDs[I], error) {
 	s := &IDs[I]{space: space}
 	if err := s.dial(addresses, options, randflakev1connect.NewIDServiceClient); err != nil {
@@ -61,16 +66,16 @@ func NewIDs[I ID](space string, addresses []string, options ...Option) (*IDs[I],
 	return s, nil
 }
 
-// Mint returns a new ID. It waits for the service only if no ID is ready. Concurrent callers share one call of the
-// service, so its error is that of all who wait.
+// Mint returns a new ID. It waits for the service only if no ID is ready. Concurrent callers share
+// one call of the service, and its error if it fails.
 func (s *IDs[I]) Mint(ctx context.Context) (I, error) {
 	var one [1]I
 	_, err := s.Fill(ctx, one[:])
 	return one[0], err
 }
 
-// Fill is Mint for len(dst) IDs. If n < len(dst), err says why; the first n IDs are good all the same. For many IDs at a
-// time see [WithBatch].
+// Fill is Mint for len(dst) IDs. If n < len(dst), err says why; the first n IDs are good all the
+// same. For many IDs at a time see [WithBatch].
 func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 	for {
 		took, minted := s.take(dst[n:])
@@ -89,8 +94,9 @@ func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 	}
 }
 
-// take moves IDs that are ready to dst. If few are left, it makes a call for more, or joins the one that is under way, which it always
-// does if dst is not full.
+// take moves IDs that are ready to dst. If few are left, or too few for dst, it makes a call for
+// more, or joins the call that is under way: minted then says when that call has ended. Otherwise
+// minted is nil.
 func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +104,7 @@ func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	now := s.settings.now()
 	for i := range s.ready {
 		b := &s.ready[i]
-		byClock := now.Round(0).Sub(b.asked).Abs() // as the monotonic clock stands still in a machine that is stopped
-		if max(now.Sub(b.asked), byClock) > maxAge {
+		if b.age(now) > maxAge {
 			b.ids = nil
 		}
 		k := copy(dst[n:], b.ids)
@@ -115,6 +120,14 @@ func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	return n, minted
 }
 
+// age returns for how long a batch has been there, by the monotonic clock or the wall clock,
+// whichever says more: the monotonic clock stands still in a machine that is stopped, and the wall
+// clock may be set.
+func (b *batch[I]) age(now time.Time) time.Duration {
+	byWallClock := now.Round(0).Sub(b.asked).Abs()
+	return max(now.Sub(b.asked), byWallClock)
+}
+
 // fetch makes a call. It does not end with the context of a caller, as others wait for it, too.
 func (s *IDs[I]) fetch() (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), replicaTimeout)
@@ -123,18 +136,21 @@ func (s *IDs[I]) fetch() (any, error) {
 	ids, err := s.mint(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		s.ready = append(s.ready, batch[I]{asked, ids})
-	} else {
+	if err != nil {
 		s.retry = time.Now().Add(mintPause)
+		return nil, err
 	}
-	return nil, err
+	s.ready = append(s.ready, batch[I]{asked, ids})
+	return nil, nil
 }
 
-// mint asks for a batch. The IDs of an answer that is lost are never used, so the call may be repeated.
+// mint asks for a batch. If an answer is lost, its IDs are never used, so the call may be repeated.
 func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
 	n := s.settings.batch
-	answer, err := call(ctx, &s.replicas, "mint", idClient.Mint, &api.MintRequest{Space: s.space, Count: uint32(n)})
+	answer, err := call(ctx, &s.replicas, "mint", idClient.Mint, &api.MintRequest{
+		Space: s.space,
+		Count: uint32(n),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +159,10 @@ func (s *IDs[I]) mint(ctx context.Context) ([]I, error) {
 	}
 	ids := make([]I, n)
 	for i, text := range answer.Ids {
-		if err := any(&ids[i]).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("client: mint: space %s: want the type of its IDs for NewIDs, not %T: %w", s.space, ids[i], err)
+		id := any(&ids[i]).(encoding.TextUnmarshaler)
+		if err := id.UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("client: mint: space %s: want the type of its IDs for NewIDs, not %T: %w",
+				s.space, ids[i], err)
 		}
 	}
 	return ids, nil
@@ -158,12 +176,20 @@ type Fields struct {
 	Plausible bool // Time is at most a minute ahead of the service's clock
 }
 
-// Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not authenticated.
+// Inspect has the service open an ID. Invalid IDs may open as well, since IDs are not
+// authenticated.
 func (s *IDs[I]) Inspect(ctx context.Context, id I) (Fields, error) {
-	message := &api.InspectRequest{Space: s.space, Id: &api.InspectRequest_Text{Text: id.String()}}
-	answer, err := call(ctx, &s.replicas, "inspect", idClient.Inspect, message)
+	answer, err := call(ctx, &s.replicas, "inspect", idClient.Inspect, &api.InspectRequest{
+		Space: s.space,
+		Id:    &api.InspectRequest_Text{Text: id.String()},
+	})
 	if err != nil {
 		return Fields{}, err
 	}
-	return Fields{answer.Time.AsTime(), answer.Node, answer.Sequence, answer.Plausible}, nil
+	return Fields{
+		Time:      answer.Time.AsTime(),
+		Node:      answer.Node,
+		Sequence:  answer.Sequence,
+		Plausible: answer.Plausible,
+	}, nil
 }
