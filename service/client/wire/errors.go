@@ -1,4 +1,6 @@
-// Package wire has the code that the service and its Go client share: it converts errors and counters to messages and back.
+// Package wire has the code that the service and its Go client share. [Error] turns an error of the
+// library into one that can be sent, and [Received] turns that back. [Counter] and [ReadCounter] do
+// the same with counters.
 package wire
 
 import (
@@ -7,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,47 +29,59 @@ import (
 type coding struct {
 	err    error
 	code   connect.Code
-	reason string // in ErrorInfo, by which the client can distinguish it
-	inner  bool   // its text may have that of a driver or of the data, such as addresses, which clients must not see
+	reason string // in ErrorInfo, for programs, and by which the client finds err again; or ""
+	text   text
 }
 
-// codings are the errors that the service sends with a code of their own. The first one counts that an error wraps.
+// A text says whether clients see the text of an error. It may contain texts of drivers or of the
+// data, such as addresses: then it is hidden, and clients see only the text of coding.err.
+type text bool
+
+const (
+	shown  text = true
+	hidden text = false
+)
+
+// codings are the errors that the service sends with a code of their own. Of those that an error
+// wraps, the first counts.
 var codings = []coding{
-	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", false},
-	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", false},
-	{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", false},
-	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", false},
-	{lease.ErrSecret, connect.CodeFailedPrecondition, "SECRET", false},
-	{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", false},
-	{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER", false},
-	{lease.ErrEnd, connect.CodeOutOfRange, "END", false},
-	{lease.ErrExists, connect.CodeAlreadyExists, "EXISTS", false},
-	{lease.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", false},
-	{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", true},
-	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", true},
-	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", true},
-	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", true},
-	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", true}, // after what else is wrong because of a clock
-	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", true},
-	{context.Canceled, connect.CodeCanceled, "", true},
-	{lease.ErrStore, connect.CodeUnavailable, "STORE", true},
-	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", true},
-	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", false},
-	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", false}, // of any kind
-	{randflake.ErrExhausted, connect.CodeUnavailable, "", false},
-	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", false},
-	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", false},
-	{randflake.ErrClockBackward, connect.CodeUnavailable, "", false},
-	{randflake.ErrClosed, connect.CodeUnavailable, "", false},
-	{counter.ErrPending, connect.CodeUnavailable, "", true},
-	{counter.ErrClosed, connect.CodeUnavailable, "", false},
-	{fs.ErrClosed, connect.CodeUnavailable, "", true},
+	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", shown},
+	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", shown},
+	{lease.ErrAhead, connect.CodeUnavailable, "AHEAD", shown},
+	{lease.ErrInvalid, connect.CodeInvalidArgument, "INVALID", shown},
+	{lease.ErrSecret, connect.CodeFailedPrecondition, "SECRET", shown},
+	{lease.ErrNoCounter, connect.CodeNotFound, "NO_COUNTER", shown},
+	{lease.ErrCounter, connect.CodeFailedPrecondition, "COUNTER", shown},
+	{lease.ErrEnd, connect.CodeOutOfRange, "END", shown},
+	{lease.ErrExists, connect.CodeAlreadyExists, "EXISTS", shown},
+	{lease.ErrMismatch, connect.CodeFailedPrecondition, "MISMATCH", shown},
+	{lease.ErrCorrupt, connect.CodeDataLoss, "CORRUPT", hidden},
+	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", hidden},
+	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", hidden},
+	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", hidden},
+	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", hidden}, // after what else is wrong because of a clock
+	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", hidden},
+	{context.Canceled, connect.CodeCanceled, "", hidden},
+	{lease.ErrStore, connect.CodeUnavailable, "STORE", hidden},
+	{context.DeadlineExceeded, connect.CodeDeadlineExceeded, "", hidden},
+	{randflake.ErrEndOfLife, connect.CodeOutOfRange, "END_OF_LIFE", shown},
+	{randflake.ErrInvalidID, connect.CodeInvalidArgument, "", shown}, // of any kind
+	{randflake.ErrExhausted, connect.CodeUnavailable, "", shown},
+	{randflake.ErrLeaseNotStarted, connect.CodeUnavailable, "", shown},
+	{randflake.ErrLeaseEnded, connect.CodeUnavailable, "", shown},
+	{randflake.ErrClockBackward, connect.CodeUnavailable, "", shown},
+	{randflake.ErrClosed, connect.CodeUnavailable, "", shown},
+	{counter.ErrPending, connect.CodeUnavailable, "", hidden},
+	{counter.ErrClosed, connect.CodeUnavailable, "", shown},
+	{fs.ErrClosed, connect.CodeUnavailable, "", hidden},
 }
 
-// Error returns the error to send for err, of a procedure, with the details that tell programs why: google.rpc.ErrorInfo, and
-// google.rpc.RetryInfo where trying again helps. It reports whether the error contains the whole text. If not, the caller should log
-// err: for another error, which no change has, the message says only that the store does not answer. The text never contains place,
-// the store's location.
+// Error returns the error to send for err, which a procedure returned, with the details that tell
+// programs why: google.rpc.ErrorInfo, and google.rpc.RetryInfo where trying again helps.
+//
+// It reports whether the sent error contains the whole text. If it does not, the caller should log
+// err. An error without a coding is sent as lease.ErrStore, so clients learn only that the store
+// does not answer. The text never contains place, the store's location.
 func Error(err error, procedure, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		describe(sent, procedure)
@@ -76,19 +91,20 @@ func Error(err error, procedure, place string) (sent *connect.Error, whole bool)
 	if as.err == nil {
 		as = codingOf(lease.ErrStore)
 	}
-	known := &knownError{as.err.Error() + "; the service's log has more", []error{as.err}}
-	if !as.inner {
-		known.text = err.Error()
+	known := &knownError{text: err.Error(), all: []error{as.err}}
+	if as.text == hidden {
+		known.text = as.err.Error() + "; the service's log has more"
 	}
 	if place != "" {
 		known.text = strings.ReplaceAll(known.text, place, "its space")
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(err, &wait) {
+	var wait *lease.WaitError
+	if errors.As(err, &wait) {
 		known.all = append(known.all, wait)
 	}
 	sent = connect.NewError(as.code, known)
 	describe(sent, procedure)
-	return sent, !as.inner
+	return sent, as.text == shown
 }
 
 // codingOf returns how an error is sent, or the zero coding.
@@ -101,7 +117,8 @@ func codingOf(err error) coding {
 	return coding{}
 }
 
-// A knownError stands for errors of the library: on its way, with the text that clients may see, or as received.
+// A knownError stands for errors of the library. The service makes one to send, with the text that
+// clients may see, and the client makes one of what it received.
 type knownError struct {
 	text string
 	all  []error
@@ -120,42 +137,55 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s %d: the limit is %d", e.What, e.Asked, e.Limit)
 }
 
+// The domain of ErrorInfo, and the keys of its metadata.
 const (
-	domain     = "randflake"
-	limit      = "limit"         // the key of how much a call may ask for
-	until      = "until"         // the key of the Unix second from which on the reason is gone
-	noLease    = 5 * time.Second // between attempts of a service without a lease
-	retryAfter = time.Second     // where trying again helps, and nobody knows when
+	domain       = "randflake"
+	procedureKey = "procedure"
+	limitKey     = "limit" // how much a call may ask for
+	untilKey     = "until" // the Unix second from which on the reason is gone
 )
 
-// describe adds the details. The reason of an error that has no other is its code.
+// Pauses before a client should try again, where no WaitError says when.
+const (
+	usualPause   = time.Second
+	noLeasePause = 5 * time.Second // until a service without a lease has asked for one again
+)
+
+// describe adds the details to an error. If it has no reason of its own, its code is the reason.
 func describe(sent *connect.Error, procedure string) {
 	reason := cmp.Or(codingOf(sent).reason, strings.ToUpper(sent.Code().String()))
-	info := &errdetails.ErrorInfo{Reason: reason, Domain: domain, Metadata: map[string]string{"procedure": procedure}}
-	pause := retryAfter
-	if errors.Is(sent, randflake.ErrLeaseEnded) {
-		pause = noLease
+	info := &errdetails.ErrorInfo{
+		Reason:   reason,
+		Domain:   domain,
+		Metadata: map[string]string{procedureKey: procedure},
 	}
-	if wait := (*lease.WaitError)(nil); errors.As(sent, &wait) {
-		info.Metadata[until] = strconv.FormatInt(wait.Until.Unix(), 10)
+	pause := usualPause
+	if errors.Is(sent, randflake.ErrLeaseEnded) {
+		pause = noLeasePause
+	}
+	var wait *lease.WaitError
+	if errors.As(sent, &wait) {
+		info.Metadata[untilKey] = strconv.FormatInt(wait.Until.Unix(), 10)
 		pause = max(time.Until(wait.Until), 0)
 	}
-	if over := (*LimitError)(nil); errors.As(sent, &over) {
-		info.Metadata[limit] = strconv.FormatUint(over.Limit, 10)
+	var over *LimitError
+	if errors.As(sent, &over) {
+		info.Metadata[limitKey] = strconv.FormatUint(over.Limit, 10)
 	}
-	details := []proto.Message{info}
+	addDetail(sent, info)
 	if sent.Code() == connect.CodeUnavailable || sent.Code() == connect.CodeResourceExhausted {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
-	}
-	for _, message := range details {
-		if detail, err := connect.NewErrorDetail(message); err == nil {
-			sent.AddDetail(detail)
-		}
+		addDetail(sent, &errdetails.RetryInfo{RetryDelay: durationpb.New(pause)})
 	}
 }
 
-// Received returns err, the error of a call, such that errors.Is finds the library's errors that the service had, and errors.As
-// the lease.WaitError.
+func addDetail(sent *connect.Error, message proto.Message) {
+	if detail, err := connect.NewErrorDetail(message); err == nil {
+		sent.AddDetail(detail)
+	}
+}
+
+// Received returns an error for err, which a call returned. In it errors.Is finds the library's
+// error that the service had, and errors.As the lease.WaitError.
 func Received(err error) error {
 	var sent *connect.Error
 	if !errors.As(err, &sent) {
@@ -164,21 +194,26 @@ func Received(err error) error {
 	for _, detail := range sent.Details() {
 		value, _ := detail.Value()
 		info, ok := value.(*errdetails.ErrorInfo)
-		if !ok || info.Domain != domain {
+		if !ok || info.Domain != domain || info.Reason == "" {
 			continue
 		}
-		for _, c := range codings {
-			if c.reason == "" || c.reason != info.Reason {
-				continue
-			}
-			known := []error{c.err, sent}
-			if second, err := strconv.ParseInt(info.Metadata[until], 10, 64); err == nil {
-				known = append(known, &lease.WaitError{Err: c.err, Until: time.Unix(second, 0).UTC(), Why: sent.Message()})
-			}
-			return &knownError{sent.Message(), known}
+		at := slices.IndexFunc(codings, func(c coding) bool { return c.reason == info.Reason })
+		if at >= 0 {
+			return received(sent, codings[at].err, info)
 		}
 	}
 	return err
+}
+
+// received returns sent as the library's error that it stands for.
+func received(sent *connect.Error, as error, info *errdetails.ErrorInfo) error {
+	known := &knownError{text: sent.Message(), all: []error{as, sent}}
+	second, err := strconv.ParseInt(info.Metadata[untilKey], 10, 64)
+	if err == nil {
+		wait := &lease.WaitError{Err: as, Until: time.Unix(second, 0).UTC(), Why: sent.Message()}
+		known.all = append(known.all, wait)
+	}
+	return known
 }
 
 // Counter returns the message for a counter.
