@@ -19,58 +19,68 @@ import (
 	"github.com/randflake/randflake/service/internal/server"
 )
 
-// closeTime is, with leave and drain, of the ten seconds that an orchestrator waits as a rule.
+// closeTime is for how long the end waits for stores. With leave and drain it is less than the ten
+// seconds that most orchestrators wait before they kill a process.
 const closeTime = 3 * time.Second
 
 // A daemon is the running service, from its first listener to its end.
 type daemon struct {
 	read   func() (*config.Config, error)
 	logger *slog.Logger
-	level  slog.LevelVar // of logger, as the configuration says
+	level  slog.LevelVar // of logger, as the configuration in force says
 	stderr io.Writer
 	limits limits
 
 	config   *config.Config // in force
-	url      string         // by which the service can be called
+	url      string         // at which the service can be called
 	server   *server.Server
 	listener net.Listener
 	http     *http.Server
-	probes   *http.Server // nil without
-	failed   chan error   // what ended the HTTP server
+	probes   *http.Server // nil if probes have no listener of their own
+	failed   chan error   // gets what ended the HTTP server
 }
 
 // start listens, and begins to open the spaces. If it fails, the process has to end.
-func (d *daemon) start() (err error) {
-	if d.config, err = d.read(); err != nil {
+func (d *daemon) start() error {
+	first, err := d.read()
+	if err != nil {
 		return err
 	}
 	d.server = server.New(url.Open, d.stderr, d.logger)
-	if d.listener, err = net.Listen("tcp", d.config.Listen); err != nil {
+	d.listener, err = net.Listen("tcp", first.Listen)
+	if err != nil {
 		return err
 	}
-	if d.config.Probes != "" {
-		probes, err := net.Listen("tcp", d.config.Probes)
-		if err != nil {
+	if first.Probes != "" {
+		if err := d.startProbes(first.Probes); err != nil {
 			return err
 		}
-		d.probes = d.limits.probes(d.server)
-		d.probes.Addr = probes.Addr().String()
-		go d.probes.Serve(probes)
 	}
 	scheme := "http://"
-	if d.config.TLS != nil {
+	if first.TLS != nil {
 		scheme = "https://"
-		present := func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }
-		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: present})
+		inForce := func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.server.TLS(), nil }
+		d.listener = tls.NewListener(d.listener, &tls.Config{GetConfigForClient: inForce})
 	}
 	d.url = scheme + d.listener.Addr().String()
-	if err := d.apply(d.config); err != nil {
+	if err := d.apply(first); err != nil {
 		return err
 	}
 	d.http = d.limits.calls(d.server, d.logger)
 	d.failed = make(chan error, 1)
 	go func() { d.failed <- d.http.Serve(d.listener) }()
 	d.logger.Info("listening", "url", d.url)
+	return nil
+}
+
+func (d *daemon) startProbes(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	d.probes = d.limits.probes(d.server)
+	d.probes.Addr = listener.Addr().String()
+	go d.probes.Serve(listener)
 	return nil
 }
 
@@ -91,12 +101,14 @@ func (d *daemon) run(stop, reload <-chan os.Signal) error {
 		case <-renewal.C:
 			// In a pod, the program that renews the certificate can't send a signal.
 			if err := d.apply(d.config); err != nil {
-				d.logger.Error("certificates and other files were not read again; those from before stay in use", "error", err)
+				d.logger.Error("certificates and other files were not read again; "+
+					"those from before stay in use", "error", err)
 			}
 		case <-reload:
 			d.tell(systemd.SdNotifyReloading)
 			if err := d.reload(); err != nil {
-				d.logger.Error("configuration was not read again; the one from before stays in force", "error", err)
+				d.logger.Error("configuration was not read again; the one from before stays in force",
+					"error", err)
 			} else {
 				d.logger.Info("configuration was read again")
 			}
@@ -116,8 +128,12 @@ func (d *daemon) reload() error {
 	if err != nil {
 		return err
 	}
-	if next.Listen != d.config.Listen || next.Probes != d.config.Probes || (next.TLS == nil) != (d.config.TLS == nil) {
-		return errors.New("listen, probes, and whether there is TLS, can't change while the service runs: restart it")
+	now := d.config
+	sameAddresses := next.Listen == now.Listen && next.Probes == now.Probes
+	sameTLS := (next.TLS == nil) == (now.TLS == nil)
+	if !sameAddresses || !sameTLS {
+		return errors.New("listen, probes, and whether there is TLS, " +
+			"can't change while the service runs: restart it")
 	}
 	return d.apply(next)
 }
@@ -132,8 +148,9 @@ func (d *daemon) apply(next *config.Config) error {
 	return nil
 }
 
-// shutdown waits for calls to end, gives everything back, and returns within ten seconds. After SIGTERM, which
-// orchestrators send, it first serves for a while as one that is not ready.
+// shutdown waits for calls to end, gives everything back, and returns within ten seconds. After
+// SIGTERM, which orchestrators send, the service first goes on for a while and reports that it is
+// not ready.
 func (d *daemon) shutdown(signal os.Signal) error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
@@ -149,6 +166,7 @@ func (d *daemon) shutdown(signal os.Signal) error {
 	return d.close()
 }
 
+// close closes the spaces, and gives up on them after closeTime.
 func (d *daemon) close() error {
 	if d.probes != nil {
 		d.probes.Close()

@@ -12,20 +12,20 @@ import (
 	"github.com/randflake/randflake/service/internal/server"
 )
 
-// Limits keep slow or numerous clients from holding up others.
+// limits keep slow or numerous clients from holding up others.
 type limits struct {
 	connections int
 
-	// For how long a client is waited for:
-	header time.Duration
-	read   time.Duration
-	write  time.Duration
-	idle   time.Duration
+	// For how long the service waits for a client:
+	header time.Duration // to send a header
+	read   time.Duration // to send a request
+	write  time.Duration // to read the answer
+	idle   time.Duration // to send another request
 
-	age     time.Duration // after which a connection takes no more calls, or a tenth later
-	leave   time.Duration // in which clients learn of SIGTERM and connect elsewhere
-	drain   time.Duration // with calls that are under way at the end
-	renewal time.Duration // of files, which are read again after each
+	age     time.Duration // of a connection that takes no more calls; of some, up to a tenth more
+	leave   time.Duration // after SIGTERM, for clients to learn of it and connect elsewhere
+	drain   time.Duration // then, for calls that are under way
+	renewal time.Duration // between two readings of the configured files
 }
 
 var usual = limits{
@@ -41,11 +41,11 @@ var usual = limits{
 }
 
 const (
-	maxStreams  = 100 // calls at a time on one connection
-	maxHeader   = 16 << 10
-	maxReceived = 64 << 10 // bytes of bodies that a connection may send ahead
-	maxProbes   = 64       // connections
-	pingTime    = 15 * time.Second
+	maxStreams  = 100              // calls at a time on one connection
+	maxHeader   = 16 << 10         // bytes
+	maxReceived = 64 << 10         // bytes of bodies that a connection may send ahead
+	maxProbes   = 64               // connections to the listener for probes
+	pingTime    = 15 * time.Second // without a byte from an HTTP/2 client, before it is asked for one
 )
 
 // calls returns the server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
@@ -66,24 +66,28 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerConnection: maxReceived,
 			MaxReceiveBufferPerStream:     maxReceived,
-			SendPingTimeout:               pingTime, // of a peer that is gone
-			WriteByteTimeout:              l.write,  // of one that does not read
+			SendPingTimeout:               pingTime, // finds clients that are gone
+			WriteByteTimeout:              l.write,  // finds clients that don't read
 		},
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, oldKey{}, time.Now().Add(l.age+rand.N(l.age/10+1)))
+			spread := rand.N(l.age/10 + 1) // so that connections made together don't end together
+			return context.WithValue(ctx, oldKey{}, time.Now().Add(l.age+spread))
 		},
 		ConnState: newConnections(l.connections, s.Connections.Set).changed,
-		ErrorLog:  slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // TLS handshakes that failed, which strangers can cause at will
+		// Debug, as strangers can make TLS handshakes fail at will.
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 }
 
-type oldKey struct{} // of the time from which on a connection is old
+// oldKey is the key of the time from which on a connection is old.
+type oldKey struct{}
 
-// retiring has old connections end after the calls that are under way. The client connects to any of the replicas then, with the
-// certificate that it has by then.
+// retiring has old connections end after the calls that are under way. Their clients then connect
+// again: to any of the replicas, and with a new certificate if they have one.
 func retiring(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if old, ok := r.Context().Value(oldKey{}).(time.Time); ok && time.Now().After(old) {
+		old, ok := r.Context().Value(oldKey{}).(time.Time)
+		if ok && time.Now().After(old) {
 			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
 		}
 		next.ServeHTTP(w, r)
@@ -102,14 +106,14 @@ func (l limits) probes(s *server.Server) *http.Server {
 	}
 }
 
-// Connections limit how many are open at a time. When there are more, the one that has been idle longest is closed: the new one, if
-// all others are in use.
+// connections bound how many connections are open at a time. One more than most closes the one that
+// has been idle longest, which is the new one itself if all others are in use.
 type connections struct {
 	most  int
 	count func(float64) // is told how many are open
 
 	mu   sync.Mutex
-	open map[net.Conn]time.Time // since when each is idle; zero for those that are not
+	open map[net.Conn]time.Time // since when each is idle; zero for those in use
 }
 
 func newConnections(most int, count func(float64)) *connections {
@@ -120,24 +124,37 @@ func newConnections(most int, count func(float64)) *connections {
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, known := c.open[conn] // or it is being closed
-	switch {
-	case state == http.StateNew, known && state == http.StateIdle:
+	_, isOpen := c.open[conn] // neither new nor about to be closed by closeIdlest
+	switch state {
+	case http.StateNew:
 		c.open[conn] = time.Now()
-	case known && state == http.StateActive:
-		c.open[conn] = time.Time{}
-	case state == http.StateClosed || state == http.StateHijacked:
+	case http.StateIdle:
+		if isOpen {
+			c.open[conn] = time.Now()
+		}
+	case http.StateActive:
+		if isOpen {
+			c.open[conn] = time.Time{}
+		}
+	case http.StateClosed, http.StateHijacked:
 		delete(c.open, conn)
 	}
 	if len(c.open) > c.most {
-		var oldest net.Conn
-		for other, since := range c.open {
-			if !since.IsZero() && (oldest == nil || since.Before(c.open[oldest])) {
-				oldest = other
-			}
-		}
-		delete(c.open, oldest)
-		go oldest.Close() // which takes a while with TLS
+		c.closeIdlest()
 	}
 	c.count(float64(len(c.open)))
+}
+
+// closeIdlest closes the connection that has been idle longest. There is one: a new one counts as
+// idle.
+func (c *connections) closeIdlest() {
+	var idlest net.Conn
+	for conn, since := range c.open {
+		inUse := since.IsZero()
+		if !inUse && (idlest == nil || since.Before(c.open[idlest])) {
+			idlest = conn
+		}
+	}
+	delete(c.open, idlest)
+	go idlest.Close() // takes a while with TLS
 }

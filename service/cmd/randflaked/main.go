@@ -1,4 +1,5 @@
-// Command randflaked leases nodes, makes IDs and gives numbers of counters over the network, in every language.
+// Command randflaked leases nodes, makes IDs and gives numbers of counters over the network, in
+// every language.
 //
 //	randflaked --dev                 on this machine, with a space "demo" in a directory
 //	randflaked --config FILE         as the file says
@@ -6,6 +7,9 @@
 //	randflaked ready URL             asks whether a service is ready, or waits until it is
 //	randflaked token                 makes a bearer token and its hash
 //	randflaked version               which version this is
+//
+// This file has all commands but serving: serve.go reads its flags, daemon.go runs the service,
+// limits.go bounds connections.
 package main
 
 import (
@@ -44,10 +48,14 @@ func main() {
 	}
 }
 
-// run runs the subcommand that the arguments name.
+// run runs the command that the first argument names, or serves.
 func run(args []string, out, stderr io.Writer) error {
 	commands := map[string]func(args []string, out, stderr io.Writer) error{
-		"check": check, "ready": ready, "token": token, "version": version}
+		"check":   check,
+		"ready":   ready,
+		"token":   token,
+		"version": version,
+	}
 	if len(args) > 0 {
 		if command, ok := commands[args[0]]; ok {
 			return command(args[1:], out, stderr)
@@ -88,18 +96,23 @@ func check(args []string, out, stderr io.Writer) error {
 		return errors.New("check: which file? say --config FILE")
 	}
 	c, err := config.Read(*file)
-	if err == nil && !*offline {
-		err = probe(c)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		fmt.Fprintln(out, "ok")
+	if !*offline {
+		if err := probe(c); err != nil {
+			return err
+		}
 	}
-	return err
+	fmt.Fprintln(out, "ok")
+	return nil
 }
+
+const probeTime = 10 * time.Second // for all stores to answer
 
 // probe reads and opens what a configuration names. It changes nothing.
 func probe(c *config.Config) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	var problems []error
 	quiet := slog.New(slog.DiscardHandler)
@@ -115,12 +128,17 @@ func probe(c *config.Config) error {
 			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
 		}
 	}
-	if _, err := os.Stat(filepath.Dir(c.Audit)); c.Audit != "" && err != nil {
-		problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
+	if c.Audit != "" {
+		if _, err := os.Stat(filepath.Dir(c.Audit)); err != nil {
+			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
+		}
 	}
 	policy, err := access.New(c, &access.Policy{}, quiet)
-	if err == nil && c.TLS != nil && time.Now().After(policy.TLS.Certificates[0].Leaf.NotAfter) {
-		err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
+	if err == nil && c.TLS != nil {
+		end := policy.TLS.Certificates[0].Leaf.NotAfter
+		if time.Now().After(end) {
+			err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
+		}
 	}
 	return errors.Join(append(problems, err)...)
 }
@@ -140,20 +158,37 @@ func ready(args []string, out, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("ready: %w", err)
 	}
-	client.Timeout = 5 * time.Second
-	for end := time.Now().Add(*timeout); ; time.Sleep(time.Second) {
-		answer, err := client.Get(strings.TrimSuffix(set.Arg(0), "/") + "/readyz")
+	client.Timeout = askTime
+	service := set.Arg(0)
+	end := time.Now().Add(*timeout)
+	for {
+		err := ask(client, service)
 		if err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = errors.New(answer.Status)
+			return nil
 		}
-		if time.Until(end) < time.Second {
+		if time.Until(end) < askPause {
 			return fmt.Errorf("ready: %w", err)
 		}
+		time.Sleep(askPause)
 	}
+}
+
+const (
+	askTime  = 5 * time.Second // for an answer
+	askPause = time.Second
+)
+
+// ask returns why a service is not ready, or nil.
+func ask(client *http.Client, service string) error {
+	answer, err := client.Get(strings.TrimSuffix(service, "/") + "/readyz")
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	return nil
 }
 
 // version prints the version and the platform.
@@ -161,11 +196,13 @@ func version(args []string, out, stderr io.Writer) error {
 	if err := parse(flags("version", stderr), args); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n", server.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(out, "randflaked %s %s %s/%s\n",
+		server.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 
-// token makes a token of 256 random bits. The configuration gets the hash, and its bearer the token.
+// token makes a token of 256 random bits. The configuration gets the hash; the principal gets the
+// token.
 func token(args []string, out, stderr io.Writer) error {
 	if err := parse(flags("token", stderr), args); err != nil {
 		return err

@@ -32,7 +32,8 @@ func serve(args []string, stderr io.Writer) error {
 		stderr: stderr,
 		limits: usual,
 	}
-	d.logger = slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}))
+	options := &slog.HandlerOptions{Level: &d.level, ReplaceAttr: redacted}
+	d.logger = slog.New(slog.NewJSONHandler(stderr, options))
 	stop := make(chan os.Signal, 1)
 	reload := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
@@ -41,18 +42,25 @@ func serve(args []string, stderr io.Writer) error {
 		return err
 	}
 	if isDev {
-		fmt.Fprintf(stderr, "try: curl --json '{\"space\":\"demo\",\"count\":5}' %s/randflake.v1.IDService/Mint\nlook: %[1]s\n", d.url)
+		fmt.Fprintf(stderr, "try: curl --json '%s' %s/randflake.v1.IDService/Mint\nlook: %[2]s\n",
+			`{"space":"demo","count":5}`, d.url)
 	}
 	return d.run(stop, reload)
 }
 
-// parseServe returns what reads the configuration that the arguments name, and whether it is that of --dev.
-func parseServe(args []string, stderr io.Writer) (read func() (*config.Config, error), isDev bool, err error) {
+// parseServe returns a function that reads the configuration that the arguments name, and whether
+// that is the one of --dev.
+func parseServe(
+	args []string,
+	stderr io.Writer,
+) (read func() (*config.Config, error), isDev bool, err error) {
 	set := flags("--dev | --config FILE | check | ready | token | version", stderr)
-	dev := set.Bool("dev", false, "serve a space \"demo\" on this machine, kept in a directory of this user's")
+	dev := set.Bool("dev", false,
+		"serve a space \"demo\" on this machine, kept in a directory of this user's")
 	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
 	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
-	listen := set.String("listen", "", "`address` to listen at with --dev, of this machine (default localhost:8080)")
+	listen := set.String("listen", "",
+		"`address` to listen at with --dev, of this machine (default localhost:8080)")
 	if err := set.Parse(args); err != nil {
 		return nil, false, err
 	}
@@ -69,13 +77,16 @@ func parseServe(args []string, stderr io.Writer) (read func() (*config.Config, e
 		return func() (*config.Config, error) { return config.Read(*file) }, false, nil
 	}
 	set.Usage()
-	return nil, false, errors.New("want either --dev, alone or with --dir and --listen, or --config FILE alone")
+	return nil, false, errors.New("want either --dev, alone or with --dir and --listen, " +
+		"or --config FILE alone")
 }
 
 // tuneMemory sets how often the process collects garbage, unless the variables of Go's runtime do.
 func tuneMemory() error {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(350) // so little is in use that collections would take a quarter of the processor's time
+		// By default, collections would take a quarter of the processor's time, as little memory is
+		// in use.
+		debug.SetGCPercent(350)
 	}
 	text := os.Getenv("RANDFLAKED_MEMORY")
 	if text == "" {
@@ -91,7 +102,7 @@ func tuneMemory() error {
 	return nil
 }
 
-// redacted takes the passwords of URLs out of what is logged as an error.
+// redacted takes the passwords of URLs out of errors in the log.
 func redacted(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == "error" {
 		a.Value = slog.StringValue(url.Redact(a.Value.String()))
@@ -99,13 +110,15 @@ func redacted(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// demo is the configuration of --dev: its directory is made at first use, with a new secret.
+// demo returns the configuration of --dev. It makes the directory at its first use, with a new
+// secret.
 func demo(dir, listen string) (*config.Config, error) {
 	if dir == "" {
-		var err error
-		if dir, err = local.Dir("randflaked"); err != nil {
+		state, err := local.Dir("randflaked")
+		if err != nil {
 			return nil, err
 		}
+		dir = state
 	}
 	if _, err := local.Create(dir); err != nil {
 		return nil, err
