@@ -89,7 +89,8 @@ func resetting(t *testing.T) string {
 	return "http://" + listener.Addr().String()
 }
 
-// TestReplicas: a call goes to the next replica where that may help, and an answer that does not fit is refused.
+// TestReplicas: a call goes to the next replica where that may help, and an answer that does not
+// fit is refused.
 func TestReplicas(t *testing.T) {
 	sound, away := serve(t, &replica{}), "http://127.0.0.1:1"
 	full := sent(&lease.WaitError{Err: lease.ErrFull, Until: time.Now().Add(time.Minute)})
@@ -135,7 +136,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestCurrent: calls go to the replica that answered last, and say whose leases they are. A lease has a node at least.
+// TestCurrent: calls go to the replica that answered last, and say whose leases they are. A lease
+// has a node at least.
 func TestCurrent(t *testing.T) {
 	first, second := &replica{}, &replica{}
 	leases, err := client.New(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
@@ -158,7 +160,8 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-// TestMissing: a window that has no lease in an answer is asked for alone, and what comes for it is checked too.
+// TestMissing: a window that has no lease in an answer is asked for alone, and what comes for it is
+// checked too.
 func TestMissing(t *testing.T) {
 	for later, want := range map[int64]int{0: 2, 1: 1} {
 		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{later: later})})
@@ -172,7 +175,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestLimits: a service whose limits make no sense has no leases, and one without a check value is for any secret.
+// TestLimits: a service whose limits make no sense has no leases, and one without a check value is
+// for any secret.
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		limits *api.GetLimitsResponse
@@ -192,7 +196,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWaiting: replicas that do not answer share the time that a call has, or have ten seconds each.
+// TestWaiting: replicas that do not answer share the time that a call has, or have ten seconds
+// each.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -381,8 +386,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestPlaintext: no token is sent in the clear to another machine unless that is asked for, and a service with TLS that is
-// called without says so.
+// TestPlaintext: no token is sent in the clear to another machine unless that is asked for, and a
+// service with TLS that is called without says so.
 func TestPlaintext(t *testing.T) {
 	token := client.WithToken("pass-word")
 	for _, tt := range []struct {

@@ -94,8 +94,8 @@ func minting[I client.ID](t *testing.T, m *mint, options ...client.Option) *clie
 	return ids
 }
 
-// TestMintBuffer: a thousand callers share two calls, IDs follow each other, and the next call is made in the background
-// when a quarter is left. What is older than five minutes is not used.
+// TestMintBuffer: a thousand callers share two calls, IDs follow each other, and the next call is
+// made in the background when a quarter is left. What is older than five minutes is not used.
 func TestMintBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mint{}
@@ -149,8 +149,8 @@ func TestMintBuffer(t *testing.T) {
 	})
 }
 
-// TestMintAfterStop: a machine that was stopped, whose monotonic clock stood still, does not use the IDs that it had,
-// nor does one whose clock was set back.
+// TestMintAfterStop: a machine that was stopped, whose monotonic clock stood still, does not use
+// the IDs that it had, nor does one whose clock was set back.
 func TestMintAfterStop(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,8 +174,8 @@ func sent(err error) *connect.Error {
 	return sent
 }
 
-// TestMintFails: callers get the error of their call, and no more calls are made than one a second while some IDs are
-// ready. A caller who leaves does not end the call for the others.
+// TestMintFails: callers get the error of their call, and no more calls are made than one a second
+// while some IDs are ready. A caller who leaves does not end the call for the others.
 func TestMintFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mint{}
@@ -215,7 +215,8 @@ func TestMintFails(t *testing.T) {
 	})
 }
 
-// TestMintKinds: each kind of IDs is read as what it is; IDs of another kind, and too few of them, are refused.
+// TestMintKinds: each kind of IDs is read as what it is; IDs of another kind, and too few of them,
+// are refused.
 func TestMintKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if id, err := minting[ulid.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err != nil || id != (ulid.ID{15: 1}) {

@@ -13,7 +13,8 @@ import (
 	_ "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
 
-// TestProtocol: what the first release had, as its clients and services use it, is there and unchanged.
+// TestProtocol: what the first release had, as its clients and services use it, is there and
+// unchanged.
 func TestProtocol(t *testing.T) {
 	released, err := os.ReadFile("testdata/protocol.txt")
 	if err != nil {

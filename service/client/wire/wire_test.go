@@ -26,7 +26,8 @@ const place = `space "default" in db-7:5432`
 
 const more = "; the service's log has more"
 
-// TestError: errors arrive as what they were, with the code of their kind, and without where the data is or what a driver says.
+// TestError: errors arrive as what they were, with the code of their kind, and without where the
+// data is or what a driver says.
 func TestError(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
@@ -95,7 +96,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// TestOther: an error of no kind shows nothing, one that was made to be sent is sent, and without a place there is nothing to hide.
+// TestOther: an error of no kind shows nothing, one that was made to be sent is sent, and without a
+// place there is nothing to hide.
 func TestOther(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
@@ -149,7 +151,8 @@ func TestLimitError(t *testing.T) {
 	}
 }
 
-// TestWait: clients learn until when to wait, or else after what pause to try again, where that helps.
+// TestWait: clients learn until when to wait, or else after what pause to try again, where that
+// helps.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := time.Now().Add(3 * time.Minute).UTC()

@@ -24,7 +24,8 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// newDemo starts a service as --dev does, but with probes, and limits for which a test need not wait long. It returns a client for it.
+// newDemo starts a service as --dev does, but with probes, and limits for which a test need not
+// wait long. It returns a client for it.
 func newDemo(t *testing.T, connections int) (*process, *http.Client) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
@@ -55,7 +56,8 @@ func (p *process) wantNone(t *testing.T) {
 	}
 }
 
-// wantIDs waits until a client gets IDs. On a slow machine a call may be given up as one of a slow client.
+// wantIDs waits until a client gets IDs. On a slow machine a call may be given up as one of a slow
+// client.
 func wantIDs(t *testing.T, p *process, client *http.Client) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -71,7 +73,8 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 	}
 }
 
-// dial connects to a service, and has the other end's bytes end the test where there are none for a minute.
+// dial connects to a service, and has the other end's bytes end the test where there are none for a
+// minute.
 func dial(t *testing.T, p *process) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", p.listener.Addr().String())
@@ -83,7 +86,8 @@ func dial(t *testing.T, p *process) net.Conn {
 	return conn
 }
 
-// TestSlow: clients that send slowly, or part of what they promise, are given up, and others served meanwhile.
+// TestSlow: clients that send slowly, or part of what they promise, are given up, and others served
+// meanwhile.
 func TestSlow(t *testing.T) {
 	p, client := newDemo(t, 100)
 	silent, header, body, trickle := dial(t, p), dial(t, p), dial(t, p), dial(t, p)
@@ -104,7 +108,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestCrowd: where strangers have more connections than there may be, idle ones go, others are served, and probes answer.
+// TestCrowd: where strangers have more connections than there may be, idle ones go, others are
+// served, and probes answer.
 func TestCrowd(t *testing.T) {
 	p, client := newDemo(t, 20)
 	for range 3 {
@@ -206,8 +211,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestHalfCalls: while a principal has sent half of a thousand calls, more of its calls are refused, and those of others served, by the
-// same connection too.
+// TestHalfCalls: while a principal has sent half of a thousand calls, more of its calls are
+// refused, and those of others served, by the same connection too.
 func TestHalfCalls(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	client := &http.Client{Transport: &http.Transport{}}

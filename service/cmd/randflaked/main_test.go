@@ -52,7 +52,8 @@ type process struct {
 	gone         chan struct{}
 }
 
-// start starts a service, with the limits that are usual but for those given, and waits until it is ready.
+// start starts a service, with the limits that are usual but for those given, and waits until it is
+// ready.
 func start(t *testing.T, read func() (*config.Config, error), client *http.Client, changed ...func(*limits)) *process {
 	t.Helper()
 	b := usual
@@ -175,7 +176,8 @@ func (a *authority) client(name string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// TestMutualTLS: over TLS a certificate gets IDs, and so does a token; and no secret is written anywhere.
+// TestMutualTLS: over TLS a certificate gets IDs, and so does a token; and no secret is written
+// anywhere.
 func TestMutualTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.sign("server")

@@ -46,8 +46,8 @@ func (b *balancer) pick() string {
 	return ready[int(b.calls.Add(1))%len(ready)]
 }
 
-// TestRolling: while three replicas are replaced one by one, each call over HTTP/1.1, HTTP/2 and gRPC is answered, or
-// refused with a code.
+// TestRolling: while three replicas are replaced one by one, each call over HTTP/1.1, HTTP/2 and
+// gRPC is answered, or refused with a code.
 func TestRolling(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	replica := func() *process {

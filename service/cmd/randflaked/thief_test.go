@@ -27,7 +27,8 @@ type given struct {
 	seen map[string]bool // numbers by counter and period
 }
 
-// call calls a procedure, and notes the numbers of its answer. It returns the code of an error, or "".
+// call calls a procedure, and notes the numbers of its answer. It returns the code of an error, or
+// "".
 func (g *given) call(who, procedure, body string) (first int64, code string) {
 	g.Helper()
 	r, err := http.NewRequest(http.MethodPost, g.url+"/randflake.v1."+procedure, strings.NewReader(body))
@@ -69,7 +70,8 @@ func (g *given) call(who, procedure, body string) (first int64, code string) {
 	return first, answer.Code
 }
 
-// TestThief: a principal that has the right count alone tries all that the protocol has. Numbers of others go on, and none repeats.
+// TestThief: a principal that has the right count alone tries all that the protocol has. Numbers of
+// others go on, and none repeats.
 func TestThief(t *testing.T) {
 	if _, err := exec.LookPath("pg_config"); err != nil {
 		t.Skip("PostgreSQL is not installed")

@@ -39,8 +39,8 @@ func newPolicy(t *testing.T, c *config.Config, authorities *x509.CertPool) *Poli
 	return p
 }
 
-// TestTrusted: a certificate that was good when the connection was made is not any more once it has expired, or its authority was removed,
-// however often it was good before.
+// TestTrusted: a certificate that was good when the connection was made is not any more once it has
+// expired, or its authority was removed, however often it was good before.
 func TestTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, other := servers.NewAuthority(), servers.NewAuthority()
@@ -105,7 +105,8 @@ func TestTighter(t *testing.T) {
 	}
 }
 
-// TestRules: a call is allowed by the first rule with its principal, space and verb, under the limits of that rule.
+// TestRules: a call is allowed by the first rule with its principal, space and verb, under the
+// limits of that rule.
 func TestRules(t *testing.T) {
 	c := *two
 	c.Rules = []config.Rule{
@@ -140,8 +141,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestIdentify: a token is good with the scheme Bearer alone, and without principals so is everybody on this machine, by one of its own
-// names.
+// TestIdentify: a token is good with the scheme Bearer alone, and without principals so is
+// everybody on this machine, by one of its own names.
 func TestIdentify(t *testing.T) {
 	hash := sha256.Sum256([]byte("the-token"))
 	guarded := &config.Config{Principals: []config.Principal{{Name: "web", Tokens: []string{hex.EncodeToString(hash[:])}}}}

@@ -190,7 +190,8 @@ func (s *signer) claiming(text string) string {
 	return token
 }
 
-// identify returns who has sent a request with a header. Strangers may learn nothing, and the log not the token.
+// identify returns who has sent a request with a header. Strangers may learn nothing, and the log
+// not the token.
 func (s *signer) identify(ctx context.Context, header string) (string, error) {
 	r := httptest.NewRequest(http.MethodPost, "/", nil).WithContext(ctx)
 	r.Header.Set("Authorization", header)
@@ -228,7 +229,8 @@ func (s *signer) hangUp() {
 	s.call(ctx, "made-up")
 }
 
-// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are. The log says what is wrong.
+// TestServiceAccounts: a token is good when its signature, issuer, audience, subject and times are.
+// The log says what is wrong.
 func TestServiceAccounts(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		other := newSigner(t, keysURL)
@@ -272,7 +274,8 @@ func TestServiceAccounts(t *testing.T) {
 	})
 }
 
-// TestKeysForSome: an issuer may want a token of the service's own, and have a certificate of its own authority.
+// TestKeysForSome: an issuer may want a token of the service's own, and have a certificate of its
+// own authority.
 func TestKeysForSome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, file := newSigner(t, keysURL), filepath.Join(t.TempDir(), "file")
@@ -345,8 +348,8 @@ func TestAuthorities(t *testing.T) {
 
 const keysURL = "https://keys.example/set"
 
-// TestMadeUpKey: a call that names a made-up key and hangs up keeps no good token out, delays none, keeps no withdrawn key in use, and
-// causes one fetch a minute at most.
+// TestMadeUpKey: a call that names a made-up key and hangs up keeps no good token out, delays none,
+// keeps no withdrawn key in use, and causes one fetch a minute at most.
 func TestMadeUpKey(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		s.delay = 3 * time.Second
@@ -415,7 +418,8 @@ func TestSlowIssuer(t *testing.T) {
 	})
 }
 
-// TestKeysAge: known keys are used while the issuer is away, for an hour; and once it is there again, its tokens are good.
+// TestKeysAge: known keys are used while the issuer is away, for an hour; and once it is there
+// again, its tokens are good.
 func TestKeysAge(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		s.good()
@@ -465,7 +469,8 @@ func TestKeysNeverHad(t *testing.T) {
 	})
 }
 
-// TestUnusableKeys: an answer that has no keys replaces none, and the log says what is wrong with it.
+// TestUnusableKeys: an answer that has no keys replaces none, and the log says what is wrong with
+// it.
 func TestUnusableKeys(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		keys := s.text(s.served)
@@ -495,8 +500,8 @@ func TestUnusableKeys(t *testing.T) {
 	})
 }
 
-// TestKeysOfReload: a reload keeps the keys of an issuer that has not changed; only keys for signatures count; the first token with a new
-// key is good; and no redirect leads to other keys.
+// TestKeysOfReload: a reload keeps the keys of an issuer that has not changed; only keys for
+// signatures count; the first token with a new key is good; and no redirect leads to other keys.
 func TestKeysOfReload(t *testing.T) {
 	signing(t, func(t *testing.T, s *signer) {
 		s.serve("one sig", "three enc")
@@ -521,7 +526,8 @@ func TestKeysOfReload(t *testing.T) {
 	})
 }
 
-// TestDiscovery: without jwks an issuer says where its keys are, at an https URL, if it is that issuer. The log says what is wrong.
+// TestDiscovery: without jwks an issuer says where its keys are, at an https URL, if it is that
+// issuer. The log says what is wrong.
 func TestDiscovery(t *testing.T) {
 	for _, tt := range []struct {
 		found [2]string
@@ -567,8 +573,9 @@ func TestDiscovery(t *testing.T) {
 	})
 }
 
-// TestKeysInFile: keys in a file are read with the configuration, which is refused if that can't be done. What changes there is not
-// used before a reload, whatever tokens name, and the keys from before stay good as long as there is none.
+// TestKeysInFile: keys in a file are read with the configuration, which is refused if that can't be
+// done. What changes there is not used before a reload, whatever tokens name, and the keys from
+// before stay good as long as there is none.
 func TestKeysInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")

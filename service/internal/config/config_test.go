@@ -73,7 +73,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestLocation: a space says itself where its store is, or by a file, whose name is not shown as it may be what the file should have.
+// TestLocation: a space says itself where its store is, or by a file, whose name is not shown as it
+// may be what the file should have.
 func TestLocation(t *testing.T) {
 	file := t.TempDir() + "/pass-word"
 	for _, tt := range []struct {
@@ -144,7 +145,8 @@ func TestRight(t *testing.T) {
 	}
 }
 
-// TestWrong: what is wrong is told with its place, and what to do; all of it at once, and without anything that may be secret.
+// TestWrong: what is wrong is told with its place, and what to do; all of it at once, and without
+// anything that may be secret.
 func TestWrong(t *testing.T) {
 	place := t.TempDir() + "/place"
 	if err := os.WriteFile(place, []byte("nosuchstore://me:pass-word@host"), 0o600); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// TestFullDisk: lines that can't be written are counted, and told of once a minute. What follows half a line is a line.
+// TestFullDisk: lines that can't be written are counted, and told of once a minute. What follows
+// half a line is a line.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -45,7 +46,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not twice to one.
+// TestReplacedFile: a line is written to the file that has replaced another one meanwhile, and not
+// twice to one.
 func TestReplacedFile(t *testing.T) {
 	type result struct {
 		n   int
@@ -78,7 +80,8 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a character.
+// TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a
+// character.
 func TestLines(t *testing.T) {
 	var written bytes.Buffer
 	log := newAuditLog(written.Write, slog.New(slog.DiscardHandler))

@@ -126,8 +126,8 @@ type unread struct{ *testing.T }
 
 func (u unread) Read([]byte) (int, error) { u.Error("the body was read"); return 0, io.EOF }
 
-// TestStrangers: callers without credentials that are known are refused before a byte of their bodies is read, and learn nothing of what
-// is configured.
+// TestStrangers: callers without credentials that are known are refused before a byte of their
+// bodies is read, and learn nothing of what is configured.
 func TestStrangers(t *testing.T) {
 	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked, jwks: 'https://issuer.example/keys'}]\n")
 	for _, procedure := range append(procedures(), "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
@@ -152,8 +152,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more of theirs get a header alone, and
-// others answers.
+// TestPlaces: when a principal, or all strangers, have as many requests under way as they may, more
+// of theirs get a header alone, and others answers.
 func TestPlaces(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
 	paths := []string{"/healthz", "/randflake.v1.IDService/Mint", "//", "/nothing", "/metrics"}
@@ -215,8 +215,8 @@ func (w *waiting) SetWriteDeadline(end time.Time) error {
 	return nil
 }
 
-// TestSlowStrangers: an answer to a stranger waits for five seconds, whichever way they are slow, and an answer to a principal as long as the
-// connection allows.
+// TestSlowStrangers: an answer to a stranger waits for five seconds, whichever way they are slow,
+// and an answer to a principal as long as the connection allows.
 func TestSlowStrangers(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
 	for who, known := range map[string]bool{"nobody": false, "web": true} {

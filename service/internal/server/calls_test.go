@@ -19,7 +19,8 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// TestMint: IDs are all different, in each form, and open to when they were made. A line tells of that, and none of new IDs.
+// TestMint: IDs are all different, in each form, and open to when they were made. A line tells of
+// that, and none of new IDs.
 func TestMint(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, space := range []string{"mint", "sorted"} {
@@ -55,7 +56,8 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and as a number.
+// TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and
+// as a number.
 func TestInspect(t *testing.T) {
 	w := newTestbed(t, spaces)
 	cipher := randflake.NewCipher(w.secret)
@@ -137,7 +139,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it, and the audit log who began it.
+// TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it,
+// and the audit log who began it.
 func TestPeriods(t *testing.T) {
 	ours() // is of the time of all tests
 	synctest.Test(t, func(t *testing.T) {
@@ -282,7 +285,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site so is POST.
+// TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site
+// so is POST.
 func TestGetMakesNothing(t *testing.T) {
 	w := newTestbed(t, spaces)
 	plain := func(r *http.Request) { r.Header.Del("Content-Type") }
@@ -303,7 +307,8 @@ func TestGetMakesNothing(t *testing.T) {
 var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name: one, tokens: [" + hashOf("one") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
 	"rules: [{principals: [all], spaces: ['*'], verbs: [observe]}, {principals: [one], spaces: [none], verbs: [observe]}, {principals: [web], spaces: ['*'], verbs: [mint, count]}]\n"
 
-// TestConnections: a connection takes no more calls when the service shuts down, as far as no call is cut.
+// TestConnections: a connection takes no more calls when the service shuts down, as far as no call
+// is cut.
 func TestConnections(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, tt := range []struct {
@@ -324,7 +329,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestRequestID: the ID of a request is that of its trace, or else one of its own, in the answer and in the audit log.
+// TestRequestID: the ID of a request is that of its trace, or else one of its own, in the answer
+// and in the audit log.
 func TestRequestID(t *testing.T) {
 	w := newTestbed(t, spaces)
 	const trace = "0123456789abcdef0123456789abcdef"
@@ -375,8 +381,8 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers would write, nor is one that passes
-// before the call begins.
+// TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers
+// would write, nor is one that passes before the call begins.
 func TestShortDeadline(t *testing.T) {
 	w := newTestbed(t, spaces)
 	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))

@@ -25,8 +25,8 @@ func (w *testbed) reconfigure(change func(*config.Config)) error {
 	return w.Configure(&next)
 }
 
-// TestConfigure: a space that stays as it is stays open, with its lease; others come, though their stores are away, and go; and a
-// configuration that fails changes nothing.
+// TestConfigure: a space that stays as it is stays open, with its lease; others come, though their
+// stores are away, and go; and a configuration that fails changes nothing.
 func TestConfigure(t *testing.T) {
 	w := newTestbed(t, spaces)
 	kept, gone := w.setup.Load().spaces["mint"], w.setup.Load().spaces["sorted"]
@@ -70,7 +70,8 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestFiles: the file of the audit log is closed once another one has replaced it, and none is opened by a configuration that fails.
+// TestFiles: the file of the audit log is closed once another one has replaced it, and none is
+// opened by a configuration that fails.
 func TestFiles(t *testing.T) {
 	w := newTestbed(t, spaces)
 	readers := map[string]*os.File{}
@@ -149,7 +150,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestChangedFiles: another secret, or another place in a file, is another space; and a file that is missing changes nothing.
+// TestChangedFiles: another secret, or another place in a file, is another space; and a file that
+// is missing changes nothing.
 func TestChangedFiles(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	write := func(file, text string) {

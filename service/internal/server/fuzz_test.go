@@ -13,11 +13,12 @@ import (
 // forms are the ways in which a message is sent, by their types.
 var forms = []string{"application/json", "application/proto", "application/grpc+proto", "application/grpc-web+proto", "application/grpc-web+json"}
 
-// inner is what no answer may have: where data is, and how the program is made. The spaces of testbeds are in "memory".
+// inner is what no answer may have: where data is, and how the program is made. The spaces of
+// testbeds are in "memory".
 var inner = []string{"in memory", "db-7", "goroutine", "panic", "runtime error", ".go:", "nil pointer", "nobody asked", "reflect"}
 
-// FuzzBytes: whatever bytes a procedure gets, in whichever form, it answers with a success or with an error of clients, and shows nothing
-// of what is inside.
+// FuzzBytes: whatever bytes a procedure gets, in whichever form, it answers with a success or with
+// an error of clients, and shows nothing of what is inside.
 func FuzzBytes(f *testing.F) {
 	all := procedures()
 	for i := range all {

@@ -81,7 +81,8 @@ func (s stopped) Status() lease.Status {
 	return lease.Status{Stopped: s.since, End: s.since}
 }
 
-// TestPage: the page says how its spaces are, and how many windows are leased ahead; and no browser runs or keeps anything of it.
+// TestPage: the page says how its spaces are, and how many windows are leased ahead; and no browser
+// runs or keeps anything of it.
 func TestPage(t *testing.T) {
 	ours() // is of the time of all tests
 	synctest.Test(t, func(t *testing.T) {
@@ -133,7 +134,8 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// TestMetrics: calls are counted by procedure, space and code, with those of strangers, and so is what the service has.
+// TestMetrics: calls are counted by procedure, space and code, with those of strangers, and so is
+// what the service has.
 func TestMetrics(t *testing.T) {
 	w := newTestbed(t, spaces+watchers)
 	for range 2 {
@@ -188,7 +190,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes no more calls.
+// TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes
+// no more calls.
 func TestHealth(t *testing.T) {
 	w := newTestbed(t, spaces)
 	for _, status := range []string{"SERVING_STATUS_SERVING", "SERVING_STATUS_NOT_SERVING"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// TestRights: each procedure is for those who have its verb in its space, and for nobody else. A procedure that is not here
-// fails the test.
+// TestRights: each procedure is for those who have its verb in its space, and for nobody else. A
+// procedure that is not here fails the test.
 func TestRights(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		rules := "principals:\n"

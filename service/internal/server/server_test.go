@@ -67,7 +67,8 @@ spaces:
 - {name: ulid, kind: ulid}
 `
 
-// newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits for its spaces.
+// newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits
+// for its spaces.
 func newTestbed(t testing.TB, yaml string) *testbed {
 	t.Helper()
 	w := &testbed{TB: t, written: new(buffer), secret: randflake.NewSecret(), data: map[string]*leasetest.Memory{}}

@@ -43,8 +43,8 @@ const (
 	negligible = 16             // an answer with so few takes less than the call itself
 )
 
-// Limits of the lines in logs that each principal causes. The names are of what may counts; no
-// space can have them.
+// Limits of the lines in logs that each principal causes. They are counted under names that no
+// space can have.
 const (
 	failureLines      = "*failures" // of stores
 	failuresPerSecond = 10
@@ -55,23 +55,24 @@ const (
 
 // A usage is what principals use of this process at present. It is safe for concurrent use.
 type usage struct {
-	answers *semaphore.Weighted
-	refused *semaphore.Weighted
+	answers *semaphore.Weighted // IDs and numbers in answers of all principals
+	refused *semaphore.Weighted // requests of all principals that wait to be refused
 
 	mu    sync.Mutex
 	parts map[string]*part // by principal; all strangers together are ""
-	rates map[user]*rate.Limiter
+	rates map[use]*rate.Limiter
 }
 
 // A part is what one principal may use.
 type part struct {
 	places  *semaphore.Weighted // a request holds one from its header on
-	answers *semaphore.Weighted
-	refusal *semaphore.Weighted
+	answers *semaphore.Weighted // IDs and numbers in its answers
+	refusal *semaphore.Weighted // requests that are being refused
 }
 
-// A user is what a limiter is for. A limit that a new configuration changes makes another one.
-type user struct {
+// A use is what a limiter counts: what a principal does, and how often it may. If a new
+// configuration changes the limit, that is another use.
+type use struct {
 	principal, what string
 	perSecond       float64
 }
@@ -81,7 +82,7 @@ func newUsage() *usage {
 		answers: semaphore.NewWeighted(maxAnswers),
 		refused: semaphore.NewWeighted(maxRefused),
 		parts:   map[string]*part{},
-		rates:   map[user]*rate.Limiter{},
+		rates:   map[use]*rate.Limiter{},
 	}
 }
 
@@ -114,17 +115,17 @@ func (u *usage) refuse(ctx context.Context, principal string) bool {
 	return true
 }
 
-// may reports whether a principal may now do what the second name stands for: call in a space of
-// that name, or cause a line of a log. It may do so perSecond times a second on average, and burst
-// times at once. What may allows, it counts.
+// may reports whether a principal may do something now: call in the space what, or cause a line of
+// the log what. It may do that perSecond times a second on average, and burst times at once. What is
+// allowed counts.
 func (u *usage) may(principal, what string, perSecond float64, burst int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	who := user{principal, what, perSecond}
-	if u.rates[who] == nil {
-		u.rates[who] = rate.NewLimiter(rate.Limit(perSecond), burst)
+	key := use{principal, what, perSecond}
+	if u.rates[key] == nil {
+		u.rates[key] = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
-	return u.rates[who].Allow()
+	return u.rates[key].Allow()
 }
 
 // reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Once the

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestReserve: answers that are not read use up the room of their principal, and leave some for others and for short
-// answers.
+// TestReserve: answers that are not read use up the room of their principal, and leave some for
+// others and for short answers.
 func TestReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUsage()
@@ -54,7 +54,8 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// TestMay: calls are counted by who makes them, where, and under which limit, and come back with time.
+// TestMay: calls are counted by who makes them, where, and under which limit, and come back with
+// time.
 func TestMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUsage()
@@ -81,7 +82,8 @@ func TestMay(t *testing.T) {
 	})
 }
 
-// TestRefuse: calls of a principal are refused a few at a time, and those of another beside them. No more wait than may.
+// TestRefuse: calls of a principal are refused a few at a time, and those of another beside them.
+// No more wait than may.
 func TestRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUsage()

@@ -61,7 +61,8 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// newFake returns a space that begins to open. The store "old" may have leases that it does not know, and "checked" is for a secret.
+// newFake returns a space that begins to open. The store "old" may have leases that it does not
+// know, and "checked" is for a secret.
 func newFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
 	f := makeFake(t, c, counters...)
@@ -168,8 +169,8 @@ func (f *fake) leases() []randflake.Lease {
 	return f.taken
 }
 
-// TestBegun: a space whose store is away is not there yet, is tried again with growing pauses, opens once the store is back, and stays
-// begun when it goes away again.
+// TestBegun: a space whose store is away is not there yet, is tried again with growing pauses,
+// opens once the store is back, and stays begun when it goes away again.
 func TestBegun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := makeFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
@@ -210,7 +211,8 @@ func TestBegun(t *testing.T) {
 	})
 }
 
-// TestStopped: when its last lease has ended the space is not ready and says why, until the store is back.
+// TestStopped: when its last lease has ended the space is not ready and says why, until the store
+// is back.
 func TestStopped(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
@@ -255,8 +257,9 @@ func TestOld(t *testing.T) {
 	})
 }
 
-// TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of as many nodes as the space has. The
-// service makes no IDs of a space whose secret it does not have.
+// TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of
+// as many nodes as the space has. The service makes no IDs of a space whose secret it does not
+// have.
 func TestMinters(t *testing.T) {
 	secret := randflake.NewSecret()
 	file := filepath.Join(t.TempDir(), "secret")
@@ -418,7 +421,8 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestCounters: what the configuration leaves out of a counter is as it says, and a counter is made by whoever is first, once.
+// TestCounters: what the configuration leaves out of a counter is as it says, and a counter is made
+// by whoever is first, once.
 func TestCounters(t *testing.T) {
 	counting(t, []config.Counter{{Name: "plain"}, {Name: "dear", Start: 1000, Step: 5, End: 2000}, {Name: "orders/*"}}, func(t *testing.T, f *fake, all *Counters) {
 		for name, want := range map[string]lease.Counter{
@@ -458,7 +462,8 @@ func TestCounters(t *testing.T) {
 	})
 }
 
-// TestPeriods: a counter begins at its start with each period of the service's clock, by Take and by Next, and never goes back.
+// TestPeriods: a counter begins at its start with each period of the service's clock, by Take and
+// by Next, and never goes back.
 func TestPeriods(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tokyo := config.Counter{Name: "tokyo", Start: 100, Period: "day", Zone: "Asia/Tokyo"}
@@ -505,7 +510,8 @@ func TestPeriods(t *testing.T) {
 	})
 }
 
-// TestMismatch: a counter that is another one than the configuration says gives no number, by Take or by Next, and goes on.
+// TestMismatch: a counter that is another one than the configuration says gives no number, by Take
+// or by Next, and goes on.
 func TestMismatch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		is := config.Counter{Name: "orders", Start: 3, Period: "day"}
@@ -578,8 +584,8 @@ func TestStatuses(t *testing.T) {
 	})
 }
 
-// TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening for nobody else. All get the same
-// handle.
+// TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening
+// for nobody else. All get the same handle.
 func TestOpening(t *testing.T) {
 	counting(t, []config.Counter{{Name: "a"}, {Name: "b"}}, func(t *testing.T, f *fake, all *Counters) {
 		if _, err := all.Handle(t.Context(), "a"); err != nil {
@@ -630,7 +636,8 @@ func TestOpening(t *testing.T) {
 	})
 }
 
-// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was forgotten goes on.
+// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was
+// forgotten goes on.
 func TestManyCounters(t *testing.T) {
 	counting(t, []config.Counter{{Name: "*"}}, func(t *testing.T, _ *fake, all *Counters) {
 		use := func(name string) (next, taken int64) {
@@ -661,7 +668,8 @@ func TestManyCounters(t *testing.T) {
 	})
 }
 
-// TestTry: a store that is not there, for another secret, or of another kind is told of, and nothing is taken.
+// TestTry: a store that is not there, for another secret, or of another kind is told of, and
+// nothing is taken.
 func TestTry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})
@@ -721,7 +729,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestClose: nothing works after the space was closed, whether it was open or not, and the store's complaint is told.
+// TestClose: nothing works after the space was closed, whether it was open or not, and the store's
+// complaint is told.
 func TestClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"}, config.Counter{Name: "orders"}, config.Counter{Name: "other"})
