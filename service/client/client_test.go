@@ -150,7 +150,8 @@ func TestCurrent(t *testing.T) {
 		}
 	}
 	if first.calls != 2 || second.calls != 3 {
-		t.Errorf("%d and %d calls, want two until the first one failed, and three then", first.calls, second.calls)
+		t.Errorf("%d and %d calls, want two until the first one failed, and three then",
+			first.calls, second.calls)
 	}
 	if want := "/" + filepath.Base(os.Args[0]); !strings.HasSuffix(second.label, want) || second.label == want {
 		t.Errorf("label %q, want this machine and program", second.label)
@@ -343,7 +344,8 @@ func TestCounters(t *testing.T) {
 		service.err = nil
 		got, err := tt.call()
 		if err != nil || got != tt.want || !proto.Equal(service.asked, tt.asked) {
-			t.Errorf("%s: %v, error %v, asked %v; want %v, asked %v", tt.what, got, err, service.asked, tt.want, tt.asked)
+			t.Errorf("%s: %v, error %v, asked %v; want %v, asked %v",
+				tt.what, got, err, service.asked, tt.want, tt.asked)
 		}
 		service.err = sent(lease.ErrInvalid)
 		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {

@@ -195,7 +195,8 @@ func TestMintFails(t *testing.T) {
 		before := m.calls.Load()
 		n, err := ids.Fill(t.Context(), make([]randflake.ID, 12))
 		if n != 2 || !errors.Is(err, lease.ErrCorrupt) || m.calls.Load() != before+1 {
-			t.Errorf("%d IDs, error %v, %d calls, want the 2 that were left, and an error", n, err, m.calls.Load()-before)
+			t.Errorf("%d IDs, error %v, %d calls, want the 2 that were left, and an error",
+				n, err, m.calls.Load()-before)
 		}
 		m.fail.Store(nil)
 		if _, err := ids.Mint(t.Context()); err != nil {

@@ -127,7 +127,8 @@ rules:
 			}
 			first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"`+counter+`","count":3}`)
 			if _, next := g.call("owner", "CounterService/Next", `{"space":"orders","counter":"`+counter+`"}`); code != "" || next != "" || counter == "invoices" && first <= last[counter] {
-				t.Fatalf("after %s %s: the owner of %s has %d after %d, codes %q and %q", procedure, body, counter, first, last[counter], code, next)
+				t.Fatalf("after %s %s: the owner of %s has %d after %d, codes %q and %q",
+					procedure, body, counter, first, last[counter], code, next)
 			}
 			last[counter] = first
 		}

@@ -132,7 +132,8 @@ func TestRules(t *testing.T) {
 	} {
 		limits, err := p.Allow(tt.who, tt.verb, tt.space)
 		if limits.Batch != tt.batch || errors.Is(err, ErrDenied) != (tt.batch == 0) || err != nil && tt.batch != 0 {
-			t.Errorf("%s, %s in %s: %+v, error %v; want the rule with %d", tt.who, tt.verb, tt.space, limits, err, tt.batch)
+			t.Errorf("%s, %s in %s: %+v, error %v; want the rule with %d",
+				tt.who, tt.verb, tt.space, limits, err, tt.batch)
 		}
 	}
 	open := newPolicy(t, &config.Config{}, nil)

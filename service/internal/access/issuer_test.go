@@ -552,7 +552,8 @@ func TestDiscovery(t *testing.T) {
 			}
 			s.bad("keys that were not found", "one")
 			if !strings.Contains(s.log.String(), tt.why) || s.fetches() != 1 {
-				t.Errorf("discovery says %q: asked %q, and the log has %s, want %s", tt.found, s.asked, &s.log, tt.why)
+				t.Errorf("discovery says %q: asked %q, and the log has %s, want %s",
+					tt.found, s.asked, &s.log, tt.why)
 			}
 		})
 	}

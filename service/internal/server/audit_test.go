@@ -75,7 +75,8 @@ func TestReplacedFile(t *testing.T) {
 		}, slog.New(slog.DiscardHandler))
 		log.add("take", caller{principal: "a", space: "orders"})
 		if log.lost.Load() != tt.lost || len(left) > 0 {
-			t.Errorf("%s: %d lines lost, want %d; %d writes are not done", tt.what, log.lost.Load(), tt.lost, len(left))
+			t.Errorf("%s: %d lines lost, want %d; %d writes are not done",
+				tt.what, log.lost.Load(), tt.lost, len(left))
 		}
 	}
 }

@@ -40,12 +40,14 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
 		}
 		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
-			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v", i, tt.procedure, tt.body, a.text, allowed)
+			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v",
+				i, tt.procedure, tt.body, a.text, allowed)
 		}
 		line := `"msg":"denial","principal":"` + tt.who + `"`
 		denied := a.body.Code == "permission_denied" || tt.who == "slow" && a.body.Code != ""
 		if strings.Contains(w.written.String()[before:], line) != denied {
-			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s", i, tt.procedure, tt.body, denied, w.written.String()[before:])
+			t.Errorf("%d: %s %s: a line on a denial: want %v, in\n%s",
+				i, tt.procedure, tt.body, denied, w.written.String()[before:])
 		}
 		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
 			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
@@ -188,7 +190,8 @@ func TestPlaces(t *testing.T) {
 				}
 				a = w.send(http.MethodPost, path, "", from(tt.who), func(r *http.Request) { r.ProtoMajor = 2 })
 				if refused && a.header.Get("Connection") == "close" && tt.who != "" {
-					t.Errorf("%q: %s with %d under way by HTTP/2: the connection ends, which others may use", tt.who, path, held)
+					t.Errorf("%q: %s with %d under way by HTTP/2: the connection ends, which others may use",
+						tt.who, path, held)
 				}
 			}
 			if a := w.send(http.MethodPost, "/nothing", "", from(tt.other)); a.status != http.StatusNotFound {

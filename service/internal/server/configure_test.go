@@ -166,7 +166,8 @@ func TestChangedFiles(t *testing.T) {
 		before := w.setup.Load().spaces
 		write(tt.file, tt.text)
 		if err := w.Configure(c); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
-			t.Errorf("%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
+			t.Errorf("%s with another file: it, or another space, is as before or not; error %v",
+				tt.space, err)
 		}
 		os.Remove(tt.file)
 		if err := w.Configure(c); err == nil {

@@ -42,7 +42,8 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
 		}
 		if asks := strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic "); asks != (a.status == http.StatusUnauthorized) {
-			t.Errorf("%s for %s: %d, and the browser asks for a password: %v", tt.path, tt.who, a.status, asks)
+			t.Errorf("%s for %s: %d, and the browser asks for a password: %v",
+				tt.path, tt.who, a.status, asks)
 		}
 		if tt.path == "/metrics" && w.asked.Load() > before {
 			t.Error("a scrape asks stores")

@@ -51,7 +51,8 @@ func TestRights(t *testing.T) {
 				t.Errorf("%s by nobody: %s, want unauthenticated", procedure, a.text)
 			}
 			if a := w.call(procedure, mine, as("nobody")); a.body.Code != "unauthenticated" || strings.Contains(a.text+w.written.String(), "token-of") {
-				t.Errorf("%s with an unknown token: %s, want unauthenticated, and no token shown", procedure, a.text)
+				t.Errorf("%s with an unknown token: %s, want unauthenticated, and no token shown",
+					procedure, a.text)
 			}
 			for _, other := range config.Verbs {
 				may := verb == other

@@ -72,7 +72,8 @@ func TestMay(t *testing.T) {
 			{"web", "orders", 0.25, true},
 		} {
 			if got := u.may(tt.who, tt.what, tt.perSecond, 2); got != tt.want {
-				t.Errorf("%d: a call of %s in %s under %v a second: %v", i, tt.who, tt.what, tt.perSecond, got)
+				t.Errorf("%d: a call of %s in %s under %v a second: %v",
+					i, tt.who, tt.what, tt.perSecond, got)
 			}
 		}
 		time.Sleep(2 * time.Second)
