@@ -128,8 +128,15 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	leases, err := client.New(t.Context(), "demo", []string{away, sound})
-	if want := (lease.Limits{Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}); err != nil || leases.Limits() != want || leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}) != nil || !errors.Is(leases.CheckSecret([8]byte{}), lease.ErrSecret) {
-		t.Errorf("%+v, %v", leases, err)
+	want := lease.Limits{Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
+	if err != nil || leases.Limits() != want {
+		t.Fatalf("%+v, %v", leases, err)
+	}
+	if err := leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}); err != nil {
+		t.Error(err)
+	}
+	if err := leases.CheckSecret([8]byte{}); !errors.Is(err, lease.ErrSecret) {
+		t.Errorf("another secret: error %v", err)
 	}
 	if _, err := client.New(t.Context(), "demo", []string{away, away}); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("all are away: error %v", err)
@@ -406,7 +413,9 @@ func TestPlaintext(t *testing.T) {
 		{"https://ids:8080", []client.Option{token}, false},
 	} {
 		_, err := client.NewCounters("demo", []string{tt.address}, tt.options...)
-		if (err != nil) != tt.refused || err != nil && (!strings.Contains(err.Error(), "want https, or WithPlaintext") || strings.Contains(err.Error(), "pass-word")) {
+		text := fmt.Sprint(err)
+		refused := strings.Contains(text, "want https, or WithPlaintext")
+		if (err != nil) != tt.refused || refused != tt.refused || strings.Contains(text, "pass-word") {
 			t.Errorf("%s: error %v, refused: want %v", tt.address, err, tt.refused)
 		}
 	}
@@ -414,7 +423,9 @@ func TestPlaintext(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	defer secure.Close()
-	if _, err := client.New(t.Context(), "demo", []string{strings.Replace(secure.URL, "https", "http", 1)}, token); err == nil || !strings.Contains(err.Error(), "its address begins with https") {
+	insecure := strings.Replace(secure.URL, "https", "http", 1)
+	_, err := client.New(t.Context(), "demo", []string{insecure}, token)
+	if err == nil || !strings.Contains(err.Error(), "its address begins with https") {
 		t.Errorf("http for a service with TLS: error %v", err)
 	}
 }

@@ -226,7 +226,9 @@ func TestMintKinds(t *testing.T) {
 		if id, err := minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()); err != nil || id != 1 {
 			t.Errorf("%v, error %v", id, err)
 		}
-		if _, err := minting[randflake.ID](t, &mint{kind: "ulid"}).Mint(t.Context()); err == nil || !strings.Contains(err.Error(), "space demo: want the type of its IDs for NewIDs, not randflake.ID") {
+		_, err := minting[randflake.ID](t, &mint{kind: "ulid"}).Mint(t.Context())
+		wantText := "space demo: want the type of its IDs for NewIDs, not randflake.ID"
+		if err == nil || !strings.Contains(err.Error(), wantText) {
 			t.Errorf("ULIDs for randflake.ID: error %v", err)
 		}
 		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {

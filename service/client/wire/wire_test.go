@@ -85,7 +85,9 @@ func TestError(t *testing.T) {
 		if reason == "" {
 			reason = strings.ToUpper(tt.code.String())
 		}
-		if info := detail[*errdetails.ErrorInfo](sent); info.GetReason() != reason || info.GetDomain() != "randflake" || info.GetMetadata()["procedure"] != "procedure" {
+		info := detail[*errdetails.ErrorInfo](sent)
+		procedure := info.GetMetadata()["procedure"]
+		if info.GetReason() != reason || info.GetDomain() != "randflake" || procedure != "procedure" {
 			t.Errorf("%v: described as %v, want reason %s", had, info, reason)
 		}
 		for _, k := range codings {
@@ -111,7 +113,9 @@ func TestOther(t *testing.T) {
 		{fmt.Errorf("%w: read tcp db-7:5432: %w", lease.ErrUnknown, context.Canceled), connect.CodeUnavailable, "UNKNOWN"},
 	} {
 		sent, whole := Error(tt.err, "procedure", place)
-		if reason := detail[*errdetails.ErrorInfo](sent).GetReason(); sent.Code() != tt.code || reason != tt.reason || whole || strings.Contains(sent.Message(), "db-7") {
+		reason := detail[*errdetails.ErrorInfo](sent).GetReason()
+		shows := whole || strings.Contains(sent.Message(), "db-7")
+		if sent.Code() != tt.code || reason != tt.reason || shows {
 			t.Errorf("%v: sent as %v, reason %s, whole %v", tt.err, sent, reason, whole)
 		}
 	}

@@ -61,8 +61,19 @@ func start(t *testing.T, read func() (*config.Config, error), client *http.Clien
 	for _, change := range changed {
 		change(&b)
 	}
-	p := &process{written: new(buffer), stop: make(chan os.Signal, 1), reload: make(chan os.Signal), ended: make(chan error, 1), gone: make(chan struct{})}
-	p.daemon = &daemon{read: read, logger: slog.New(slog.NewJSONHandler(p.written, nil)), stderr: p.written, limits: b}
+	p := &process{
+		written: new(buffer),
+		stop:    make(chan os.Signal, 1),
+		reload:  make(chan os.Signal),
+		ended:   make(chan error, 1),
+		gone:    make(chan struct{}),
+	}
+	p.daemon = &daemon{
+		read:   read,
+		logger: slog.New(slog.NewJSONHandler(p.written, nil)),
+		stderr: p.written,
+		limits: b,
+	}
 	must(t, p.start())
 	go func() {
 		p.ended <- p.run(p.stop, p.reload)

@@ -116,17 +116,21 @@ rules:
 			`,"period":` + one(`""`, `"2026"`, `"zz"`, `"9999-12-31"`, `"fy9999"`) +
 			`,"periodBegin":` + one(`0`, `"-9223372036854775808"`, `"9223372036854775807"`, `"1800000000"`) +
 			`,"period_begin":"1","start":1,"step":-1,"next":` + one(`0`, `1`, `"9223372036854775807"`) + one(`}`, `}`, `}`, `}`, ``)
-		if _, code := g.call("thief", procedure, body); code == "" && !strings.HasPrefix(procedure, "CounterService/") || code == "" && strings.HasSuffix(procedure, "/Set") {
-			t.Fatalf("%s %s is not denied", procedure, body)
-		} else if code == "" {
+		mayCall := strings.HasPrefix(procedure, "CounterService/") && !strings.HasSuffix(procedure, "/Set")
+		if _, code := g.call("thief", procedure, body); code == "" {
 			given++
+			if !mayCall {
+				t.Fatalf("%s %s is not denied", procedure, body)
+			}
 		}
 		for _, counter := range []string{"invoices", "daily"} {
 			if i%10 > 0 {
 				continue
 			}
 			first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"`+counter+`","count":3}`)
-			if _, next := g.call("owner", "CounterService/Next", `{"space":"orders","counter":"`+counter+`"}`); code != "" || next != "" || counter == "invoices" && first <= last[counter] {
+			_, next := g.call("owner", "CounterService/Next", `{"space":"orders","counter":"`+counter+`"}`)
+			isBack := counter == "invoices" && first <= last[counter] // daily begins again each day
+			if code != "" || next != "" || isBack {
 				t.Fatalf("after %s %s: the owner of %s has %d after %d, codes %q and %q",
 					procedure, body, counter, first, last[counter], code, next)
 			}

@@ -17,9 +17,14 @@ import (
 
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
-	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+"principals: [{name: web, tokens: ["+hashOf("web")+"]}, {name: slow, tokens: ["+hashOf("slow")+"]}]\n"+
-		"rules:\n- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
+	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+
+		"principals:\n"+
+		"- {name: web, tokens: ["+hashOf("web")+"]}\n"+
+		"- {name: slow, tokens: ["+hashOf("slow")+"]}\n"+
+		"rules:\n"+
+		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
 		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
 		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},

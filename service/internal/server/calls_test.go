@@ -167,7 +167,9 @@ func TestPeriods(t *testing.T) {
 				t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.more, a.text, tt.want)
 			}
 			line := `"msg":"begin period","principal":"anyone","space":"none","counter":"daily","period":"` + tt.begins + `"`
-			if written := w.written.String()[before:]; strings.Contains(written, "begin period") != (tt.begins != "") || tt.begins != "" && !strings.Contains(written, line) {
+			written := w.written.String()[before:]
+			begins := tt.begins != ""
+			if strings.Contains(written, "begin period") != begins || begins && !strings.Contains(written, line) {
 				t.Errorf("%d: want a line on %q in %s", i, tt.begins, written)
 			}
 		}
@@ -203,10 +205,13 @@ func TestLeases(t *testing.T) {
 		!strings.Contains(w.written.String(), `"msg":"take","principal":"randflaked","space":"mint"`) {
 		t.Errorf("no line %s in\n%s", line, w.written)
 	}
-	if a := w.take("none", ""); a.body.FirstNode != 9 || !strings.Contains(w.written.String(), `"first_node":9,"last_node":9,`) || !strings.Contains(w.written.String(), `"label":"anyone"`) {
-		t.Errorf("without a number of nodes and a label: %s, and the log has\n%s", a.text, w.written)
+	a := w.take("none", "")
+	log := w.written.String()
+	logged := strings.Contains(log, `"first_node":9,"last_node":9,`) && strings.Contains(log, `"label":"anyone"`)
+	if a.body.FirstNode != 9 || !logged {
+		t.Errorf("without a number of nodes and a label: %s, and the log has\n%s", a.text, log)
 	}
-	a := w.take("none", `,"nodes":65536`)
+	a = w.take("none", `,"nodes":65536`)
 	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
 		if !strings.Contains(a.text, want) {
 			t.Errorf("more than there are: %s, want %s", a.text, want)
@@ -304,8 +309,14 @@ func TestGetMakesNothing(t *testing.T) {
 }
 
 // watchers are principals who may observe everything, one space, or nothing.
-var watchers = "principals: [{name: all, tokens: [" + hashOf("all") + "]}, {name: one, tokens: [" + hashOf("one") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
-	"rules: [{principals: [all], spaces: ['*'], verbs: [observe]}, {principals: [one], spaces: [none], verbs: [observe]}, {principals: [web], spaces: ['*'], verbs: [mint, count]}]\n"
+var watchers = "principals:\n" +
+	"- {name: all, tokens: [" + hashOf("all") + "]}\n" +
+	"- {name: one, tokens: [" + hashOf("one") + "]}\n" +
+	"- {name: web, tokens: [" + hashOf("web") + "]}\n" +
+	"rules:\n" +
+	"- {principals: [all], spaces: ['*'], verbs: [observe]}\n" +
+	"- {principals: [one], spaces: [none], verbs: [observe]}\n" +
+	"- {principals: [web], spaces: ['*'], verbs: [mint, count]}\n"
 
 // TestConnections: a connection takes no more calls when the service shuts down, as far as no call
 // is cut.
@@ -358,16 +369,19 @@ func TestRequestID(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	w := newTestbed(t, spaces)
 	w.broken.Store(true)
-	a := w.take("none", "")
-	if a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"STORE"`) || !strings.Contains(a.text, `"retryDelay"`) || strings.Contains(a.text, "db-7") || !strings.Contains(w.written.String(), "db-7") {
-		t.Errorf("the store failed: %s, log %s", a.text, w.written)
+	wantFailure := func(a answer) {
+		t.Helper()
+		explained := strings.Contains(a.text, `"reason":"STORE"`) && strings.Contains(a.text, `"retryDelay"`)
+		if a.body.Code != "unavailable" || !explained || strings.Contains(a.text, "db-7") {
+			t.Errorf("the store failed: %s", a.text)
+		}
 	}
-	if a := w.call("CounterService/List", `{"space":"none"}`); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"STORE"`) || strings.Contains(a.text, "db-7") {
-		t.Errorf("a store failed, and a list: %s", a.text)
+	wantFailure(w.take("none", ""))
+	if !strings.Contains(w.written.String(), "db-7") {
+		t.Errorf("the store failed, and the log has %s", w.written)
 	}
-	if a := w.call("CounterService/Get", `{"space":"none","counter":"orders"}`); a.body.Code != "unavailable" {
-		t.Errorf("a store failed, and a counter: %s", a.text)
-	}
+	wantFailure(w.call("CounterService/List", `{"space":"none"}`))
+	wantFailure(w.call("CounterService/Get", `{"space":"none","counter":"orders"}`))
 	for w.usage.may(config.Anyone, failureLines, failuresPerSecond, lineBurst) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")

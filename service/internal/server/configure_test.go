@@ -162,10 +162,15 @@ func TestChangedFiles(t *testing.T) {
 	write(place, "sorted")
 	w := newTestbed(t, spaces+"- {name: filed, kind: twitter, storeFile: "+place+"}\n")
 	c := w.setup.Load().config
-	for _, tt := range []struct{ space, file, text string }{{"filed", place, "none"}, {"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()}} {
+	for _, tt := range []struct{ space, file, text string }{
+		{"filed", place, "none"},
+		{"mint", c.Spaces[0].SecretFile, randflake.NewSecret().Hex()},
+	} {
 		before := w.setup.Load().spaces
 		write(tt.file, tt.text)
-		if err := w.Configure(c); err != nil || w.setup.Load().spaces[tt.space] == before[tt.space] || w.setup.Load().spaces["none"] != before["none"] {
+		err := w.Configure(c)
+		after := w.setup.Load().spaces
+		if err != nil || after[tt.space] == before[tt.space] || after["none"] != before["none"] {
 			t.Errorf("%s with another file: it, or another space, is as before or not; error %v",
 				tt.space, err)
 		}

@@ -43,7 +43,7 @@ const strangerTime = 5 * time.Second // for strangers to send a body and read th
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
-		places := s.usage.of(c.principal).places
+		places := s.usage.of(c.principal).places // strangers share those of ""
 		if !places.TryAcquire(1) {
 			s.turnAway(w, r, c)
 			return

@@ -50,8 +50,11 @@ func TestPages(t *testing.T) {
 		}
 	}
 	w.broken.Store(true)
-	if a := w.send(http.MethodGet, "/", "", as("all")); !strings.Contains(a.text, "The store does not answer as it should") || !strings.Contains(a.text, "IDs last until") {
-		t.Errorf("the stores are away: %s", a.text)
+	away := w.send(http.MethodGet, "/", "", as("all")).text
+	for _, want := range []string{"The store does not answer as it should", "IDs last until"} {
+		if !strings.Contains(away, want) {
+			t.Errorf("the stores are away: %s, want %s", away, want)
+		}
 	}
 	for path, who := range map[string]string{"/": "one", "/metrics": "web"} {
 		var a answer

@@ -88,7 +88,11 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if c.Kind == "twitter" {
 		limits.Nodes = 1024
 	}
-	made, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: limits, New: c.Store != "old", Check: map[string][8]byte{"checked": {1}}[c.Store]})
+	made, err := lease.Create(t.Context(), data.Connect(), lease.Config{
+		Limits: limits,
+		New:    c.Store != "old",
+		Check:  map[string][8]byte{"checked": {1}}[c.Store],
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
