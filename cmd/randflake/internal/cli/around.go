@@ -7,8 +7,8 @@ import (
 
 // What people and programs write around an ID and between its digits, and how to take it away.
 var (
-	// <@80351110224678912>, <@!80351110224678912>, <@&...>, <#...> and <:name:...> of Discord, where
-	// users, roles, channels and emojis have IDs.
+	// <@80351110224678912>, <@!80351110224678912>, <@&...>, <#...> and <:name:...> of Discord,
+	// where users, roles, channels and emojis have IDs.
 	mention = regexp.MustCompile(`^<(?:@[!&]?|#|a?:\w+:)([0-9]+)>$`)
 
 	// {01982f22-b037-4488-81a2-0a5a8d1cb3a0} and urn:uuid:01982f22-b037-4488-81a2-0a5a8d1cb3a0.
@@ -37,7 +37,8 @@ func withoutAround(text string) (bare, layout string) {
 }
 
 // plainNumber returns a written number as digits alone, perhaps after a minus sign. It returns
-// other texts as they are, and also digits and an n, such as 1849n, if they can be the text of an ID.
+// other texts as they are, and also digits and an n, such as 1849n, if they can be the text of an
+// ID.
 func plainNumber(text string) string {
 	canBeText := len(text) <= 13 && !strings.ContainsAny(text, "_,'L-")
 	if canBeText || isDecimal(text) || !writtenNumber.MatchString(text) {

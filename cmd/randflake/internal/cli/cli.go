@@ -4,7 +4,7 @@
 //     manual, which help.go gives to the commands. What commands have in common is in flags.go,
 //     kinds.go, output.go and signal.go.
 //   - A store and a secret: home.go finds those that flags and environment name, with
-//     secretsource.go. The commands of secret.go make secrets, and those of store.go, store_init.go,
+//     secretsource.go. The commands of secret.go make secrets. Those of store.go, store_init.go,
 //     store_info.go, move.go and retire.go make, show, move and end spaces. counter.go and next.go
 //     are about the counters of a space.
 //   - Making IDs: new.go is the command, leased.go takes the leases, and mint.go writes the IDs in
@@ -75,17 +75,26 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// withNegatives turns negative numbers, which are IDs, into operands, by adding a space before the minus sign: flags
-// begin with a minus sign, and white space around an operand is ignored. A number after a flag is the value of the flag.
+// withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space
+// before the minus sign, as white space around an operand is ignored. A number after a flag stays as
+// it is: it is the value of the flag.
 func withNegatives(args []string) []string {
 	marked := make([]string, len(args))
 	before := ""
 	for i, arg := range args {
-		isValue := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && before != "--json" && before != "--"
-		if len(arg) > 1 && arg[0] == '-' && isDecimal(arg[1:]) && !isValue {
+		isNegative := strings.HasPrefix(arg, "-") && isDecimal(arg[1:])
+		if isNegative && !takesValue(before) {
 			arg = " " + arg
 		}
-		marked[i], before = arg, arg
+		marked[i] = arg
+		before = arg
 	}
 	return marked
+}
+
+// takesValue reports whether arg can be a flag whose value is the next argument.
+func takesValue(arg string) bool {
+	hasValue := strings.Contains(arg, "=")
+	hasNone := arg == "--json" || arg == "--"
+	return strings.HasPrefix(arg, "-") && !hasValue && !hasNone
 }

@@ -14,7 +14,8 @@ type decoding struct {
 	read   func(entry) reading
 }
 
-// choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
+// choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with
+// the newest times.
 func (a *audit) choose() {
 	a.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
@@ -44,7 +45,8 @@ func (a *audit) tryLayout(l *snowflake.Layout) {
 
 const samples = 9 // how many IDs are read to choose the layout of all
 
-// try chooses a way to read IDs if it dates all samples in the past, and the newest of them later than the ways before.
+// try chooses a way to read IDs if it dates all samples in the past, and the newest of them later
+// than the ways before.
 func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok bool) {
 	first := epoch.AddDate(0, 1, 0) // small numbers are times soon after the epoch
 	d := decoding{name: name, read: read}

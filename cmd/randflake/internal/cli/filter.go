@@ -12,10 +12,12 @@ import (
 type filter struct {
 	*tool
 
-	// prepare gets a batch of texts before their answers are wanted. It returns false if those need later texts. It may be nil.
+	// prepare gets a batch of texts before their answers are wanted. It returns false if those need
+	// later texts. It may be nil.
 	prepare func(texts []string) bool
 
-	// answer appends the answer to text i, in whole lines. The error says why there is no answer, or why it is bad.
+	// answer appends the answer to text i, in whole lines. The error says why there is no answer,
+	// or why it is bad.
 	answer func(b []byte, i int, text string) ([]byte, error)
 
 	out    *bufio.Writer
@@ -86,7 +88,8 @@ func (f *filter) lines(input io.Reader) error {
 	}
 }
 
-// readLine returns the next line. If the line is too long, readLine skips it and returns bufio.ErrBufferFull.
+// readLine returns the next line. If the line is too long, readLine skips it and returns
+// bufio.ErrBufferFull.
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -98,7 +101,8 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// batch answers the texts that there are, unless later ones are needed and can come. It returns only errors of the output.
+// batch answers the texts that there are, unless later ones are needed and can come. It returns
+// only errors of the output.
 func (f *filter) batch(last bool) error {
 	if f.prepare != nil && !f.prepare(f.texts) && !last {
 		return nil
@@ -117,7 +121,8 @@ func (f *filter) batch(last bool) error {
 	return outputError(f.out.Flush())
 }
 
-// refuse prints what is wrong with a text, or nil. It flushes earlier answers first, so that a terminal shows them in order.
+// refuse prints what is wrong with a text, or nil. It flushes earlier answers first, so that a
+// terminal shows them in order.
 func (f *filter) refuse(place int, wrong error) error {
 	if wrong == nil {
 		return nil

@@ -20,8 +20,9 @@ func (v value) Set(text string) error { return v.set(text) }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.name }
 
-// pathFlag defines a flag that names a file or a directory. It refuses an empty name, which often comes from an unset
-// variable in a script and must not mean the default, and white space around a name.
+// pathFlag defines a flag that names a file or a directory. It refuses an empty name, which often
+// comes from an unset variable in a script and must not mean the default, and white space around a
+// name.
 func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
 		if text == "" || strings.TrimSpace(text) != text {

@@ -28,7 +28,8 @@ var layouts = []string{
 // randomSequence is the layout whose sequence is random, so that its size tells nothing.
 const randomSequence = "mastodon"
 
-// snowflakeReadings reads an ID in every preset, or in one that is known, and returns the readings whose time is after the epoch.
+// snowflakeReadings reads an ID in every preset, or in one that is known, and returns the readings
+// whose time is after the epoch.
 func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
 	for _, layout := range snowflake.Presets() {
 		if known != "" && known != layout.Name() {
@@ -42,8 +43,9 @@ func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
 	return all
 }
 
-// likelier orders readings: first those of the last hour, as people inspect new IDs. Of the others those whose fields have small
-// numbers for their widths, in eighths, as the wrong layout fills them with anything; then those of a common layout.
+// likelier orders readings: first those of the last hour, as people inspect new IDs. Of the others
+// those whose fields have small numbers for their widths, in eighths, as the wrong layout fills
+// them with anything; then those of a common layout.
 func likelier(now time.Time) func(a, b reading) int {
 	old := func(r reading) int {
 		if now.Sub(r.time) > time.Hour {

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// manual has the page of each command, and of topics that are none. A page is a heading, a text and, for most, examples.
+// manual has the page of each command, and of topics that are none. A page is a heading, a text
+// and, for most, examples.
 //
 //go:embed help.txt
 var manual string

@@ -53,7 +53,8 @@ func (h *home) locate() (err error) {
 			return fmt.Errorf("store %s is a file: want a directory, or sqlite:%s", h.at, h.at)
 		}
 	}
-	// A secret belongs to its store: ignore the variables if --store names a directory, which has its own secret.
+	// A secret belongs to its store: ignore the variables if --store names a directory, which has
+	// its own secret.
 	if h.nodes == 0 && (named == "" || h.at.Dir == "") {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
@@ -63,7 +64,8 @@ func (h *home) locate() (err error) {
 	if h.store == "" {
 		name := "default"
 		if h.nodes > 0 {
-			// Layouts that make the same IDs have as many workers, so they share this space. Others may share it.
+			// Layouts that make the same IDs have as many workers, so they share this space. Others
+			// may share it.
 			name = fmt.Sprintf("snowflake-%d", h.nodes)
 		}
 		if h.at.Dir, err = local.Dir(name); err != nil {
@@ -76,7 +78,8 @@ func (h *home) locate() (err error) {
 	return nil
 }
 
-// String returns the store for a command line, with the space that the user named and without passwords.
+// String returns the store for a command line, with the space that the user named and without
+// passwords.
 func (h *home) String() string {
 	if h.at.URL == "" {
 		return h.at.Dir
@@ -90,7 +93,8 @@ func (h *home) String() string {
 // readSecret reads the secret. It does not make one.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
-		return randflake.Secret{}, fmt.Errorf("no secret: %s is not a directory that could contain one: name its file with --secret-file, or set %s", h.at, secretVariable)
+		return randflake.Secret{}, fmt.Errorf("no secret: %s is not a directory that could contain one: "+
+			"name its file with --secret-file, or set %s", h.at, secretVariable)
 	}
 	return h.secret.read()
 }
@@ -107,13 +111,15 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 		return space, err
 	}
 	if _, missing := os.Stat(h.at.Dir); h.implied && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
-		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
+		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; "+
+			"for another store use --store", h.at)
 	}
 	// Don't make one: it can't know what a lost one granted for the secret.
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
-// run returns what a command runs: work on the space that its flags name. What work calls invalid is a usage error.
+// run returns what a command runs: work on the space that its flags name. What work calls invalid
+// is a usage error.
 func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := h.locate(); err != nil {
@@ -134,12 +140,14 @@ func (h *home) run(work func(ctx context.Context, space *lease.Space, args []str
 	}
 }
 
-// firstUse makes the state directory, unless it already has contents or the user named a store or secret.
+// firstUse makes the state directory, unless it already has contents or the user named a store or
+// secret.
 func (h *home) firstUse(t *tool) error {
 	if !h.implied {
 		return nil
 	}
-	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
+	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs "+
+		"can't be decrypted"
 	if h.nodes > 0 {
 		create = func(dir string) (bool, error) { return local.CreateSpace(dir, lease.Limits{Nodes: h.nodes}) }
 		what = "a store for Snowflake IDs in %s: keep it, it prevents repeated IDs"

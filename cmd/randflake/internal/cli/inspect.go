@@ -85,8 +85,8 @@ func (in *inspector) settle() error {
 	return nil
 }
 
-// findSecret reads the secret, unless the kind has none. If the user named no secret and there is none, that is an error only for IDs
-// that need one.
+// findSecret reads the secret, unless the kind has none. If the user named no secret and there is
+// none, that is an error only for IDs that need one.
 func (in *inspector) findSecret() error {
 	if !in.mayBeRandflake() {
 		return nil
@@ -137,11 +137,13 @@ func (in *inspector) kindOf(p parsed) string {
 	return kindAny
 }
 
-// readingsOf returns the possible readings of an ID. Only the single reading of one whose kind is known can be implausible.
+// readingsOf returns the possible readings of an ID. Only the single reading of one whose kind is
+// known can be implausible.
 func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	if p.err != nil {
 		if p.form == formText && in.kind == "" && in.from == formAuto {
-			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
+			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, "+
+				"0x and hexadecimal digits, a ULID or a UUID", p.err)
 		}
 		return nil, p.err
 	}
@@ -185,7 +187,8 @@ var suspicions = map[string]string{
 	kindUUID:      "it was made by a clock that was ahead, or forged",
 }
 
-// single returns the one reading of an ID whose kind is known, and an error with it if it is implausible.
+// single returns the one reading of an ID whose kind is known, and an error with it if it is
+// implausible.
 func (in *inspector) single(r reading, err error) ([]reading, error) {
 	if err != nil {
 		return nil, err
@@ -196,7 +199,8 @@ func (in *inspector) single(r reading, err error) ([]reading, error) {
 	return []reading{r}, err
 }
 
-// plausible drops readings with a time in the future and sorts the others, the likeliest first. It fails if no reading is left.
+// plausible drops readings with a time in the future and sorts the others, the likeliest first. It
+// fails if no reading is left.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
 	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(in.now()) })
 	slices.SortStableFunc(readings, likelier(in.now()))

@@ -81,8 +81,8 @@ func keepSome[G lease.Generator](ctx context.Context, space lease.Source, nodes 
 	}
 }
 
-// filling returns a function that fills IDs, and waits where waiting helps: also for a lease, after the store failed for long or
-// the process was asleep.
+// filling returns a function that fills IDs, and waits where waiting helps: also for a lease, after
+// the store failed for long or the process was asleep.
 func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) func(ctx context.Context, ids []ID) (n int, err error) {
 	return func(ctx context.Context, ids []ID) (n int, err error) {
 		for end := time.Now().Add(storeTimeout); ; {

@@ -31,7 +31,8 @@ type pair struct {
 	masked randflake.ID
 }
 
-// masking completes a command that encrypts or decrypts: find makes a pair of a text, and show returns its other member.
+// masking completes a command that encrypts or decrypts: find makes a pair of a text, and show
+// returns its other member.
 func (t *tool) masking(cmd *cobra.Command, find func(*randflake.Cipher, string) (pair, error), show func(pair) string) *cobra.Command {
 	var from secretSource
 	secretFlag(cmd, &from)
@@ -73,7 +74,8 @@ func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	}
 	inner := int64(c.Decrypt(masked))
 	if inner < 0 {
-		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: it was masked with another secret: name the secret of its ID space with --secret-file", randflake.ErrInvalidID, text)
+		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: "+
+			"it was masked with another secret: name the secret of its ID space with --secret-file", randflake.ErrInvalidID, text)
 	}
 	return pair{inner, masked}, nil
 }

@@ -18,8 +18,9 @@ const (
 	progressPause = 250 * time.Millisecond // the minimum time between two updates of the line
 )
 
-// A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own chunks, and one worker
-// writes at a time. With a single worker, the IDs are written in the order in which they are made.
+// A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own
+// chunks, and one worker writes at a time. With a single worker, the IDs are written in the order
+// in which they are made.
 type minter[ID any] struct {
 	fill    func(ctx context.Context, ids []ID) (n int, err error) // n are good in any case; err says why not all are
 	format  format[ID]
@@ -42,8 +43,9 @@ func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Con
 	return m
 }
 
-// mint writes all IDs to the tool's standard output, and the progress to its standard error, if only that is a terminal. If
-// ctx ends, mint returns how many were written, and abandons a write that still hangs after writerGrace.
+// mint writes all IDs to the tool's standard output, and the progress to its standard error, if
+// only that is a terminal. If ctx ends, mint returns how many were written, and abandons a write
+// that still hangs after writerGrace.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	m.out, m.started, m.shown = t.stdout, time.Now(), time.Now()
 	if isTerminal(t.stderr) && !isTerminal(t.stdout) {

@@ -62,7 +62,8 @@ type order struct {
 	format string
 }
 
-// prepare returns the function that executes an order, or an error that names flags which can't be combined.
+// prepare returns the function that executes an order, or an error that names flags which can't be
+// combined.
 func (o *order) prepare() (mint func(context.Context) error, err error) {
 	if err := o.settle(); err != nil {
 		return nil, err
@@ -96,7 +97,8 @@ func (o *order) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
 	return newMinter(o.n, 1, f, fill).mint(ctx, o.tool)
 }
 
-// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five
+// years.
 func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	end := layout.Expires()
 	switch {

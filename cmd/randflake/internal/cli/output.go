@@ -36,8 +36,9 @@ func outputError(err error) error {
 	return fmt.Errorf("standard output: %w", err)
 }
 
-// errUnread means that the reader of the output closed the pipe, which is no failure. It is an error of its own because
-// a broken connection to a server returns the same error as a closed pipe, and is a failure.
+// errUnread means that the reader of the output closed the pipe, which is no failure. It is an
+// error of its own because a broken connection to a server returns the same error as a closed pipe,
+// and is a failure.
 var errUnread = errors.New("nobody reads any more")
 
 func isTerminal(stream any) bool {
@@ -45,7 +46,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// wasClosed reports whether a stream was closed when the program began. Go then has the null device in its place, which can be read, too.
+// wasClosed reports whether a stream was closed when the program began. Go then has the null device
+// in its place, which can be read, too.
 func wasClosed(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -77,12 +79,13 @@ var errReported = errors.New("reported")
 // note writes err to standard error, in one line.
 func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(err.Error())) }
 
-// inLine returns the text of an error, in one line and without the passwords of URLs, which can be anywhere in a wrong
-// command line.
+// inLine returns the text of an error, in one line and without the passwords of URLs, which can be
+// anywhere in a wrong command line.
 func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()
 	for _, arg := range append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable)) {
-		// In a word of the command line a password can have white space and quotes, which end one in a text.
+		// In a word of the command line a password can have white space and quotes, which end one
+		// in a text.
 		if safe := (url.Location{URL: arg}).String(); arg != "" && safe != arg {
 			quoted := strconv.Quote(arg)
 			text = strings.NewReplacer(quoted[1:len(quoted)-1], safe, arg, safe).Replace(text)

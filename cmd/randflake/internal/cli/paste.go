@@ -60,7 +60,8 @@ func (p *parser) read(text string) parsed {
 		r.form = formInt // a mention is never ambiguous: its digits are a decimal number
 	}
 	if r.form == "" {
-		r.err = fmt.Errorf("%.40q can be text or a decimal number: say which with --from text or --from int", text)
+		r.err = fmt.Errorf("%.40q can be text or a decimal number: "+
+			"say which with --from text or --from int", text)
 		return r
 	}
 	r.err = p.readForm(&r)

@@ -40,7 +40,8 @@ func (t *tool) rangeCommand() *cobra.Command {
 			case c.kind == kindULID:
 				first, last, err := ulidRange(from, to)
 				if err == nil && first.Compare(last) > 0 {
-					err = fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
+					err = fmt.Errorf("no ULID can lie from %s to before %s: "+
+						"want a whole millisecond among them", args[0], args[1])
 				}
 				if err != nil {
 					return err
@@ -59,7 +60,8 @@ func (t *tool) rangeCommand() *cobra.Command {
 	return cmd
 }
 
-// ulidRange returns the lowest and the highest ULID of the milliseconds that begin between two times, or a higher and a lower one.
+// ulidRange returns the lowest and the highest ULID of the milliseconds that begin between two
+// times, or a higher and a lower one.
 func ulidRange(from, to time.Time) (first, last ulid.ID, err error) {
 	if epoch := time.UnixMilli(0); from.Before(epoch) && to.After(epoch) {
 		from = epoch // as for layouts

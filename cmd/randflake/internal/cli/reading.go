@@ -107,8 +107,8 @@ const clockSkew = time.Minute
 // isFuture reports whether the time of r is so far in the future that no ID can have it yet.
 func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
 
-// appendLine appends the reading in one line, with the kind and the layout or without. There can be many millions of them, so it does
-// without fmt.
+// appendLine appends the reading in one line, with the kind and the layout or without. There can be
+// many millions of them, so it does without fmt.
 func (r reading) appendLine(b []byte, labelled bool) []byte {
 	if labelled {
 		b = appendColumn(b, r.id, 19)
@@ -136,7 +136,8 @@ func appendColumn(b []byte, text string, width int) []byte {
 	return append(b, strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
-// appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.
+// appendJSON appends the reading as a JSON object in one line, with the kind and the layout or
+// without.
 func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
 	all := append([]field{
 		{"id", r.prefix + r.id, true},

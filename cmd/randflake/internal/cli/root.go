@@ -70,7 +70,8 @@ func (t *tool) versionCommand() *cobra.Command {
 		Short: "print the version and the platform",
 		Args:  noOperands,
 		RunE: func(*cobra.Command, []string) error {
-			return t.print("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
+			return t.print("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo    "+
+				"    %s\nplatform  %s/%s\n",
 				version(), strings.Join(url.Schemes(), " "), strings.Join(kindNames, " "), randflake.Backend(),
 				cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},

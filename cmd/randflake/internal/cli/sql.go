@@ -30,7 +30,8 @@ func (t *tool) sqlCommand() *cobra.Command {
 			case !byDefault:
 				return t.print("%s", dialect.Text(name))
 			case node < 0:
-				return wrong(cmd, "--node is missing: want one that no space leases and no other database has, such as %d", randflake.MaxNode)
+				return wrong(cmd, "--node is missing: want one that no space leases and no other "+
+					"database has, such as %d", randflake.MaxNode)
 			}
 			write := func() error { return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node))) }
 			if h.store == "" {
@@ -45,7 +46,8 @@ func (t *tool) sqlCommand() *cobra.Command {
 		},
 	}
 	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)
-	cmd.Flags().BoolVar(&byDefault, "default", false, "print randflake_next() too, for the default of columns")
+	cmd.Flags().BoolVar(&byDefault, "default", false, "print randflake_next() too, for the default of "+
+		"columns")
 	cmd.Flags().Var(value{"NODE", func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 32)
 		if err != nil || n > randflake.MaxNode {
@@ -65,7 +67,8 @@ func spares(ctx context.Context, space *lease.Space, node int64) error {
 	case err != nil:
 		return err
 	case info.Nodes > randflake.MaxNode:
-		return fmt.Errorf("%s leases all nodes, and can't give one up: in a space that was made with --nodes %d, node %d is free", space, randflake.MaxNode, randflake.MaxNode)
+		return fmt.Errorf("%s leases all nodes, and can't give one up: "+
+			"in a space that was made with --nodes %d, node %d is free", space, randflake.MaxNode, randflake.MaxNode)
 	case node < int64(info.Nodes):
 		return fmt.Errorf("%s leases node %d: want one from %d to %d", space, node, info.Nodes, randflake.MaxNode)
 	}

@@ -59,7 +59,8 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	return cmd
 }
 
-// beginning says from when on leases are granted again, in a space whose data was lost or that was moved.
+// beginning says from when on leases are granted again, in a space whose data was lost or that was
+// moved.
 func beginning(info lease.Info) string {
 	if info.Opens.IsZero() {
 		return "leases begin at " + clockTime(info.Low)

@@ -67,7 +67,8 @@ func (f *findings) addLimits() {
 	info := f.info
 	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
-		f.ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
+		f.ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes "+
+			"after a loss", info.Main, info.Reserve)
 	}
 	f.ok("nodes of the present window that are leased: %d", info.Taken)
 	if !info.Time.IsZero() {
@@ -84,7 +85,8 @@ func (f *findings) addLimits() {
 func (f *findings) addBeginning() {
 	info := f.info
 	if info.Lost != "" {
-		f.wrong("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, f.home)
+		f.wrong("data was lost, which is not noted yet: %s: the next program that takes a lease notes "+
+			"it: or run randflake store report-loss %s", info.Lost, f.home)
 	}
 	most := info.Main
 	now := time.Now()
@@ -97,13 +99,15 @@ func (f *findings) addBeginning() {
 	case info.Opens.IsZero():
 		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Low), info.Why)
 	case now.Before(info.Opens):
-		f.wrong("no lease is granted before %s: %s: wait until then: programs go on under the leases that they have", clockTime(info.Opens), info.Why)
+		f.wrong("no lease is granted before %s: %s: wait until then: "+
+			"programs go on under the leases that they have", clockTime(info.Opens), info.Why)
 	default:
 		most = info.Reserve
 		f.ok("until %s leases are of the reserve: %s", clockTime(info.Low), info.Why)
 	}
 	if 10*uint64(info.Taken) > 9*uint64(most) {
-		f.wrong("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, most)
+		f.wrong("%d of %d nodes are leased: in this window few programs can start: "+
+			"take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
 		f.ok("losses of data and moves: %d, the last one: %s", info.Losses, info.Why)
@@ -142,6 +146,7 @@ func (f *findings) addCounters(ctx context.Context) {
 		}
 	}
 	if n := len(waiting); n > 0 {
-		f.wrong("%d counters give no number until they are set, as data was lost: %s: run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
+		f.wrong("%d counters give no number until they are set, as data was lost: %s: "+
+			"run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
 	}
 }

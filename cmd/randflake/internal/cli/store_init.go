@@ -34,7 +34,8 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	f.DurationVar(&limits.Window, "window", 0, "how long leases last (default 1m0s)")
 	f.Int64Var(&limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
 	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
-	f.Uint32Var(&limits.Reserve, "reserve", 0, "nodes that are kept 64 times for the minutes after a loss\nof data, 0 for none (default 1024 from 65537 nodes on)")
+	f.Uint32Var(&limits.Reserve, "reserve", 0, "nodes that are kept 64 times for the minutes after a "+
+		"loss\nof data, 0 for none (default 1024 from 65537 nodes on)")
 	return cmd
 }
 
@@ -59,7 +60,8 @@ func (m *making) run(cmd *cobra.Command) error {
 		}
 	}
 	if m.implied && m.config.Limits.Nodes > 0 {
-		return wrong(cmd, "STORE is missing: in the state directory randflake new makes the spaces of sortable IDs by itself")
+		return wrong(cmd, "STORE is missing: in the state directory randflake new makes the spaces of "+
+			"sortable IDs by itself")
 	}
 	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
 	if err := makeDir(m.at); err != nil {
@@ -109,8 +111,8 @@ func (m *making) makeSpace(ctx context.Context) error {
 	return m.print("%smade %s: %s\n", said, space, beginningOfNew(info))
 }
 
-// ensureSecret puts the check value of the secret into the configuration. If no IDs were made before, it makes a secret that is missing,
-// and says so.
+// ensureSecret puts the check value of the secret into the configuration. If no IDs were made
+// before, it makes a secret that is missing, and says so.
 func (m *making) ensureSecret() (said string, err error) {
 	if !m.secret.known() {
 		return "", nil
@@ -135,7 +137,8 @@ func (m *making) ensureSecret() (said string, err error) {
 	return said, nil
 }
 
-// printExisting says that the space is there, which is an error unless it is to be made only if it is missing.
+// printExisting says that the space is there, which is an error unless it is to be made only if it
+// is missing.
 func (m *making) printExisting(space *lease.Space) error {
 	defer space.Close()
 	if !m.ifMissing {
@@ -153,11 +156,14 @@ func (m *making) printExisting(space *lease.Space) error {
 func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Low.After(time.Now()) {
-		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, make this one with those, under another name",
+		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
+			"if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, "+
+			"make this one with those, under another name",
 			clockTime(info.Low), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
-		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
+		begin += "; for IDs of any secret: make another one with --secret-file to have all other " +
+			"secrets refused"
 	}
 	return begin
 }

@@ -82,7 +82,8 @@ func (t tally) writeWorkers(w io.Writer) {
 	fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
 	for _, worker := range workers {
 		if n := t.doubled[worker]; n > 1 {
-			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: %d IDs have one time and sequence number\n", worker, n)
+			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: "+
+				"%d IDs have one time and sequence number\n", worker, n)
 		}
 	}
 }

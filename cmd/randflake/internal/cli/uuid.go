@@ -8,7 +8,8 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// readUUID reads a UUID by its variant and version (RFC 9562). A ULID in this form can look like any.
+// readUUID reads a UUID by its variant and version (RFC 9562). A ULID in this form can look like
+// any.
 func readUUID(p parsed, now time.Time) []reading {
 	id := p.wide
 	r := reading{kind: kindUUID, id: ulid.FormatUUID(id), typeID: strings.TrimSuffix(p.prefix, "_")}

@@ -1,4 +1,5 @@
-// Package dialect has functions that open, make, mask and unmask IDs, in the languages of databases.
+// Package dialect has functions that open, make, mask and unmask IDs, in the languages of
+// databases.
 package dialect
 
 import (
@@ -22,7 +23,8 @@ func Text(name string) string {
 	return string(text)
 }
 
-// Default returns what makes IDs of a node, which nobody else may have, as the default of columns. It needs the functions of Text.
+// Default returns what makes IDs of a node, which nobody else may have, as the default of columns.
+// It needs the functions of Text.
 func Default(name string, node uint32) string {
 	return strings.ReplaceAll(Text(name+"-default"), "{{node}}", fmt.Sprint(node))
 }
