@@ -83,8 +83,7 @@ func stepsAfterMove(info lease.Info, left string, old url.Location) string {
 	return steps
 }
 
-// usualOutage is how long the leases that a program holds outlast an outage of the store, unless it
-// has lease.WithOutage.
+// usualOutage is the outage for which a program leases ahead: the default of lease.WithOutage.
 const usualOutage = 3 * time.Minute
 
 // leftBehind says until when programs have leases of the old space, which the move has retired now
