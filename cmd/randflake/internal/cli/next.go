@@ -51,7 +51,7 @@ var numberFormat = format[int64]{"int", line(func(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 })}
 
-// printNext takes n numbers, a few at a time, each just before it is printed.
+// printNext takes n numbers in chunks, each just before it is printed.
 func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
 	var options []counter.Option
 	if create {

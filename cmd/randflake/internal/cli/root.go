@@ -35,8 +35,20 @@ func (t *tool) root() *cobra.Command {
 		}
 		root.AddCommand(commands...)
 	}
-	add("ids", "IDs and numbers:", t.newCommand(), t.inspectCommand(), t.auditCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand())
-	add("keys", "Secrets, stores and counters:", t.secretCommand(), t.storeCommand(), t.counterCommand())
+	add("ids", "IDs and numbers:",
+		t.newCommand(),
+		t.inspectCommand(),
+		t.auditCommand(),
+		t.convertCommand(),
+		t.maskCommand(),
+		t.unmaskCommand(),
+		t.rangeCommand(),
+		t.sqlCommand(),
+		t.nextCommand())
+	add("keys", "Secrets, stores and counters:",
+		t.secretCommand(),
+		t.storeCommand(),
+		t.counterCommand())
 	explain(root)
 	refuseUnknownTopics(root)
 	return root
@@ -55,7 +67,7 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// guess returns which subcommands may be meant by a name that none has, for an error, or "".
+// guess returns, for an error, which subcommands may be meant by a name that none has, or "".
 func guess(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
