@@ -39,16 +39,27 @@ const (
 var (
 	unknown = func(p *process) uint64 { return p.Unknown.Load() + p.Refused[Unreachable].Load() }
 	lost    = func(p *process) uint64 { return p.Lost.Load() }
-	waited  = func(p *process) uint64 { return p.refused(Full, NotStarted) } // for the next window that has nodes left
+
+	// For the next window that has nodes left.
+	waited = func(p *process) uint64 { return p.refused(Full, NotStarted) }
 )
 
 // Refusals of a worker.
 var (
-	ended      = []Refusal{Ended, NotStarted}                                                 // who stood still
-	cutOff     = []Refusal{Ended, NotStarted, Unreachable}                                    // who can't reach the store
-	forgiven   = []Refusal{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
-	wrongClock = []Refusal{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
-	forgotten  = []Refusal{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
+	// Who stood still.
+	ended = []Refusal{Ended, NotStarted}
+
+	// Who can't reach the store.
+	cutOff = []Refusal{Ended, NotStarted, Unreachable}
+
+	// Whose store lost data, and grants nothing before the lost leases have ended.
+	forgiven = []Refusal{Ended, NotStarted, Unreachable, Full, Loss}
+
+	// Whose clock is wrong, or differs from the store's.
+	wrongClock = []Refusal{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable}
+
+	// Whose counter may have given more than it shows.
+	forgotten = []Refusal{Forgotten, Unreachable, NoSpace, Loss}
 )
 
 // longer leases outlast the replacement of a server.
@@ -215,5 +226,7 @@ var faults = []fault{
 // on returns the engines that the fault can happen to.
 func (f fault) on() []string {
 	names := strings.Fields(f.engines)
-	return slices.DeleteFunc(slices.Clone(engine.Names), func(name string) bool { return !slices.Contains(names, name) })
+	return slices.DeleteFunc(slices.Clone(engine.Names), func(name string) bool {
+		return !slices.Contains(names, name)
+	})
 }

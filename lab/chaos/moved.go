@@ -133,7 +133,8 @@ func (m mortal) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.An
 	return a, err
 }
 
-func (m mortal) List(ctx context.Context, prefix, after string, limit int) (entries []lease.Entry, err error) {
+func (m mortal) List(ctx context.Context, prefix, after string, limit int) (
+	entries []lease.Entry, err error) {
 	err = m.call(func() error {
 		entries, err = m.Engine.List(ctx, prefix, after, limit)
 		return err

@@ -178,7 +178,8 @@ func (w *world) startOnReserve() []*process {
 	w.worker.Nodes = few
 	started := w.start(2)
 	for _, p := range started {
-		w.ensure(p.onReserve(), "%s began with main nodes: all lost leases had ended, which shows nothing", p.name)
+		w.ensure(p.onReserve(),
+			"%s began with main nodes: all lost leases had ended, which shows nothing", p.name)
 	}
 	return started
 }

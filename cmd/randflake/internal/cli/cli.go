@@ -76,8 +76,8 @@ func (t *tool) run(ctx context.Context, args []string) int {
 }
 
 // withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space
-// before the minus sign, as white space around an operand is ignored. A number after a flag stays as
-// it is: it is the value of the flag.
+// before the minus sign, as white space around an operand is ignored. A number after a flag stays
+// as it is: it is the value of the flag.
 func withNegatives(args []string) []string {
 	marked := make([]string, len(args))
 	before := ""

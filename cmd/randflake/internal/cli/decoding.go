@@ -34,8 +34,8 @@ func (a *audit) choose() {
 	}
 }
 
-// tryPresets tries the layouts that have not ended. In one that has, all positive numbers are of the
-// past, random ones too.
+// tryPresets tries the layouts that have not ended. In one that has, all positive numbers are of
+// the past, random ones too.
 func (a *audit) tryPresets() {
 	for _, l := range snowflake.Presets() {
 		if !l.Expires().Before(a.now()) {

@@ -24,8 +24,8 @@ type filter struct {
 // prepare the answers before it gets later texts, too.
 type preparer func(texts []string) bool
 
-// An answerer appends the answer to text i of the batch, in whole lines. The error says why there is
-// no answer, or why it is bad.
+// An answerer appends the answer to text i of the batch, in whole lines. The error says why there
+// is no answer, or why it is bad.
 type answerer func(b []byte, i int, text string) ([]byte, error)
 
 // sayWhatIsRead prints a note if a person has to type the input.

@@ -27,8 +27,8 @@ const (
 // storeTimeout is how long a command waits for a store.
 const storeTimeout = 10 * time.Second
 
-// A home is the place of a space and, for Randflake IDs, of its secret. Flags name them, or else the
-// environment, or else they are in the state directory.
+// A home is the place of a space and, for Randflake IDs, of its secret. Flags name them, or else
+// the environment, or else they are in the state directory.
 type home struct {
 	nodes     uint32       // of the space, if it is for Snowflake IDs, which have no secret; otherwise 0
 	store     string       // as flag or environment name it, or ""
@@ -144,8 +144,8 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 // A runner is what a command of cobra runs.
 type runner = func(cmd *cobra.Command, args []string) error
 
-// run returns a runner that opens the space and does some work on it, within storeTimeout. What work
-// calls invalid is a usage error.
+// run returns a runner that opens the space and does some work on it, within storeTimeout. What
+// work calls invalid is a usage error.
 func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := h.locate(); err != nil {

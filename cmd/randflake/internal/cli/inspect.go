@@ -30,8 +30,8 @@ func (t *tool) inspectCommand() *cobra.Command {
 			stdin := bufio.NewReader(t.stdin)
 			t.stdin = stdin
 			if len(ids) == 0 {
-				// Wait for the first ID: the new of "new | inspect" may make the secret. The next read
-				// returns the error, too.
+				// Wait for the first ID: the new of "new | inspect" may make the secret. The next
+				// read returns the error, too.
 				stdin.Peek(1)
 			}
 			if err := in.findSecret(); err != nil {
@@ -142,8 +142,8 @@ func (in *inspector) kindOf(p parsed) string {
 	return kindAny
 }
 
-// readingsOf returns the possible readings of an ID. An ID of a known kind has one reading, which may
-// be implausible: an error comes with it. Other IDs have only plausible readings.
+// readingsOf returns the possible readings of an ID. An ID of a known kind has one reading, which
+// may be implausible: an error comes with it. Other IDs have only plausible readings.
 func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	if p.err != nil {
 		canBeAnything := p.form == formText && in.kind == "" && in.from == formAuto

@@ -59,8 +59,8 @@ type generator[ID any] interface {
 type keeping[G lease.Generator] func(
 	ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[G], error)
 
-// mintLeased writes the IDs of a generator that has leases of so many nodes, by as many goroutines as
-// workers at most.
+// mintLeased writes the IDs of a generator that has leases of so many nodes, by as many goroutines
+// as workers at most.
 func mintLeased[ID any, G generator[ID]](
 	ctx context.Context, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
 	space, err := o.openSpace(ctx)
@@ -76,8 +76,8 @@ func mintLeased[ID any, G generator[ID]](
 	return newMinter(o.n, workers, f, filling(keeper)).mint(ctx, o.tool)
 }
 
-// keepSome keeps a generator in leases of that many nodes, or else of half as many, and so on, if the
-// window has fewer left or the space has fewer.
+// keepSome keeps a generator in leases of that many nodes, or else of half as many, and so on, if
+// the window has fewer left or the space has fewer.
 func keepSome[G lease.Generator](
 	ctx context.Context, space lease.Source, nodes int, keep keeping[G]) (*lease.Keeper[G], error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)

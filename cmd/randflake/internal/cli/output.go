@@ -23,7 +23,7 @@ func (t *tool) print(format string, args ...any) error {
 	return outputError(err)
 }
 
-// outputError wraps an error of standard output, or nil. Each write to it returns through here.
+// outputError wraps an error of standard output. It returns nil for nil.
 func outputError(err error) error {
 	if err == nil {
 		return nil
@@ -36,11 +36,14 @@ func outputError(err error) error {
 
 // isBrokenPipe reports whether err says that the other end of a pipe was closed.
 func isBrokenPipe(err error) bool {
-	if runtime.GOOS != "windows" {
-		return errors.Is(err, syscall.EPIPE)
+	const brokenPipe, noData = syscall.Errno(109), syscall.Errno(232) // of Windows
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return true
+	case runtime.GOOS == "windows":
+		return errors.Is(err, brokenPipe) || errors.Is(err, noData)
 	}
-	const brokenPipe, noData = syscall.Errno(109), syscall.Errno(232)
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, brokenPipe) || errors.Is(err, noData)
+	return false
 }
 
 // errUnread means that the reader of the output closed the pipe, which is no failure. It is an
@@ -48,7 +51,7 @@ func isBrokenPipe(err error) bool {
 // and is a failure.
 var errUnread = errors.New("nobody reads any more")
 
-// isTerminal reports whether a person is at the other end of a stream.
+// isTerminal reports whether a stream is a terminal, where a person types or reads.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -94,8 +97,8 @@ func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()
 	words := append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable))
 	for _, word := range words {
-		// A password in a word can have white space and quotes, at which Redact would end it. So the
-		// word is replaced as a whole, as it is or as %q writes it.
+		// A password in a word can have white space and quotes, at which Redact would end it. So
+		// the word is replaced as a whole, as it is or as %q writes it.
 		safe := url.Location{URL: word}.String()
 		if word != "" && safe != word {
 			quoted := strconv.Quote(word)

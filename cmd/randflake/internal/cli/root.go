@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -76,16 +77,22 @@ func guess(cmd *cobra.Command, name string) string {
 	return ""
 }
 
+// versionCommand makes the command that says what this program is, for reports of faults.
 func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version and the platform",
 		Args:  noOperands,
 		RunE: func(*cobra.Command, []string) error {
-			return t.print("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo    "+
-				"    %s\nplatform  %s/%s\n",
-				version(), strings.Join(url.Schemes(), " "), strings.Join(kindNames, " "), randflake.Backend(),
-				cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			var b strings.Builder
+			fmt.Fprintf(&b, "randflake %s\n", version())
+			fmt.Fprintf(&b, "stores    %s\n", strings.Join(url.Schemes(), " "))
+			fmt.Fprintf(&b, "kinds     %s\n", strings.Join(kindNames, " "))
+			fmt.Fprintf(&b, "backend   %s\n", randflake.Backend())
+			fmt.Fprintf(&b, "cpu       %s\n", cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH))
+			fmt.Fprintf(&b, "go        %s\n", runtime.Version())
+			fmt.Fprintf(&b, "platform  %s/%s\n", runtime.GOOS, runtime.GOARCH)
+			return t.print("%s", b.String())
 		},
 	}
 }

@@ -14,8 +14,8 @@ type stopped struct{ os.Signal }
 
 func (s stopped) Error() string { return s.String() + " signal received" }
 
-// unlessStopped runs work, ends its context at the first signal to stop, and notes the signal, so
-// that the process ends by that signal. The second one ends the process at once.
+// unlessStopped runs work. The first signal to stop ends the context of work, and is noted, so that
+// the process ends by that signal afterwards. A second signal ends the process at once.
 func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
