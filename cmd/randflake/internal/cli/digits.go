@@ -55,14 +55,21 @@ func parseHex(text string) (randflake.ID, error) {
 	return randflake.ID(value), nil
 }
 
+// isHex reports whether text is hexadecimal digits after 0x.
+func isHex(text string) bool {
+	_, err := parseHex(text)
+	return hasHexPrefix(text) && err == nil
+}
+
 func hasHexPrefix(text string) bool {
 	return strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
 }
 
 // tsidOf reads a TSID: 13 digits of Crockford's base32, as 0AXS751X00W7C. It returns 0 for any
-// other text, for decimal digits alone and for the text of a Randflake ID.
+// other text, and for 13 such digits that mean something else: a decimal number, a hexadecimal
+// number after 0x, and the text of a Randflake ID.
 func tsidOf(text string) randflake.ID {
-	if len(text) != 13 || isDecimal(text) || isText(text) {
+	if len(text) != 13 || isDecimal(text) || isHex(text) || isText(text) {
 		return 0
 	}
 	id, err := ulid.Parse(strings.Repeat("0", 13) + text) // ULIDs have the same digits

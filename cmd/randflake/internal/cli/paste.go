@@ -84,23 +84,23 @@ func (p *parser) formOf(text string) string {
 	return p.from
 }
 
-// shownForm returns the form that text shows by itself, or "" if it is ambiguous. Many texts have
-// several of these forms: they are tried from the narrowest, which the fewest texts have, to the
-// widest. So each case relies on those above it.
+// shownForm returns the form that text shows by itself, or "" if it is ambiguous. The forms are tried
+// from the narrowest, which the fewest texts have, to the widest, which also takes what is wrong: a
+// later case would read most texts of an earlier one as something else, or refuse them.
 func (p *parser) shownForm(text string) string {
 	wide := wideForm(text)
 	switch {
 	case wide != "" && p.kind == "": // 01K0XJ5C1Q8F4S3V7M2N6P9R0T, or a UUID
 		return wide
-	case p.isTSID(text): // 0AXS751X00W7C, which could be a wrong text
+	case p.isTSID(text): // 0AXS751X00W7C, and 0XG2R8Z4Q3M7K, which is no hexadecimal number
 		return formTSID
 	case hasHexPrefix(text): // 0x0271000000000000
 		return formHex
-	case p.kind == kindSnowflake: // 175928847299117063 and 12, as --kind says
+	case p.kind == kindSnowflake: // 12, which is not ambiguous if the user says what it is
 		return formInt
-	case isAmbiguous(text): // 12, which all cases above have left
+	case isAmbiguous(text): // 12
 		return p.formOfDigits()
-	case isDecimal(text) && len(text) > 13: // 175928847299117063, too long for text
+	case isDecimal(text) && len(text) > 13: // 175928847299117063, too long for the text of an ID
 		return formInt
 	case strings.HasPrefix(text, "-"): // -5
 		return formInt
