@@ -62,7 +62,8 @@ func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok 
 	first := epoch.AddDate(0, 1, 0) // small numbers are times soon after the epoch
 	d := decoding{name: name, read: read}
 	for i := range samples {
-		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples) // of the i-th part of all
+		// Of as many equal parts of the entries as there are samples, the middle of part i.
+		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples)
 		r := read(a.entries[middle])
 		if r.time.Before(first) || r.isFuture(a.now()) {
 			return false

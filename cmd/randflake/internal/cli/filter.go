@@ -75,11 +75,11 @@ func (f *filter) lines(input io.Reader) error {
 		if text != "" && (readErr == nil || readErr == io.EOF) {
 			f.add(text, number)
 		}
-		isLast := readErr != nil || len(f.texts) == longestBatch // of the batch, whatever comes
-		nextBlocks := r.Buffered() == 0
+		isComplete := readErr != nil || len(f.texts) == longestBatch // no later text joins the batch
+		mayWait := r.Buffered() == 0                                 // for the next line
 		var err error
-		if isLast || nextBlocks {
-			err = f.answerBatch(isLast)
+		if isComplete || mayWait {
+			err = f.answerBatch(isComplete)
 		}
 		switch {
 		case err != nil || readErr == io.EOF:
@@ -108,11 +108,11 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// answerBatch answers the texts of the batch and empties it. Unless the last text is there, it does
-// nothing if the answers need later texts. It returns only errors of the output.
-func (f *filter) answerBatch(isLast bool) error {
+// answerBatch answers the texts of the batch and empties it. If the answers need later texts, it
+// does nothing, unless the batch is complete. It returns only errors of the output.
+func (f *filter) answerBatch(isComplete bool) error {
 	isPrepared := f.prepare == nil || f.prepare(f.texts)
-	if !isPrepared && !isLast {
+	if !isPrepared && !isComplete {
 		return nil
 	}
 	for i, text := range f.texts {

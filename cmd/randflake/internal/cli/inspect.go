@@ -100,10 +100,11 @@ func (in *inspector) findSecret() error {
 	if err == nil || in.secret.known() {
 		secret, err = in.readSecret()
 	}
+	isMissing := in.at.Dir == "" || errors.Is(err, fs.ErrNotExist) // the directory or its secret
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case in.implied && (in.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
+	case in.implied && isMissing:
 		in.noSecret = err
 	default:
 		return err
@@ -136,7 +137,9 @@ func (in *inspector) kindOf(p parsed) string {
 		return kindULID
 	case p.form == formUUID:
 		return kindUUID
-	case p.form == formText && p.tsid == 0, p.form == "":
+	case p.form == formText && p.tsid == 0:
+		return kindRandflake
+	case p.form == "": // an error, which kind and layout don't matter for
 		return kindRandflake
 	}
 	return kindAny
@@ -173,7 +176,8 @@ func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	return in.readingsOfNumber(p, kind)
 }
 
-// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds.
+// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds. A text
+// that is also a TSID is a Snowflake ID in that one layout.
 func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) {
 	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
 	if p.tsid != 0 {

@@ -56,8 +56,9 @@ func (p *parser) read(text string) parsed {
 		r.text, r.layout = withoutAround(r.text)
 	}
 	r.form = p.formOf(r.text)
-	if r.layout != "" && p.kind != kindULID {
-		r.form = formInt // a mention is never ambiguous: its digits are a decimal number
+	isMention := r.layout != ""
+	if isMention && p.kind != kindULID {
+		r.form = formInt // however few its digits are
 	}
 	if r.form == "" {
 		r.err = fmt.Errorf("%.40q can be text or a decimal number: "+
@@ -84,9 +85,9 @@ func (p *parser) formOf(text string) string {
 	return p.from
 }
 
-// shownForm returns the form that text shows by itself, or "" if it is ambiguous. The forms are tried
-// from the narrowest, which the fewest texts have, to the widest, which also takes what is wrong: a
-// later case would read most texts of an earlier one as something else, or refuse them.
+// shownForm returns the form that text shows by itself, or "" if it is ambiguous. The forms are
+// tried from the narrowest, which the fewest texts have, to the widest, which also takes what is
+// wrong: a later case would read most texts of an earlier one as something else, or refuse them.
 func (p *parser) shownForm(text string) string {
 	wide := wideForm(text)
 	switch {

@@ -58,7 +58,9 @@ func (m *making) run(cmd *cobra.Command) error {
 		return err
 	}
 	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
-		if f := cmd.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "0s") == "" {
+		f := cmd.Flags().Lookup(name)
+		isZero := strings.Trim(f.Value.String(), "0s") == "" // 0, or 0s of a duration
+		if f.Changed && isZero {
 			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
 		}
 	}

@@ -20,7 +20,7 @@ func readUUID(p parsed, now time.Time) []reading {
 	asULID := readULID(id)
 	version := uint32(id[6] >> 4)
 	if id[8]>>6 != 0b10 || version > 8 {
-		version = 0 // of an older variant
+		version = 0 // of another variant, which has no versions
 	}
 	if version > 0 {
 		r.fields = []field{number("version", version)}
