@@ -25,6 +25,7 @@ func (t *tool) counterCommand() *cobra.Command {
 	}, t.counterListCommand(), t.counterCreateCommand(), t.counterSetCommand())
 }
 
+// counterListCommand makes the command that shows counters, all or those with a prefix.
 func (t *tool) counterListCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
@@ -86,7 +87,7 @@ func countersInTable(all []lease.Counter) string {
 		next := fmt.Sprint(c.Next)
 		end := fmt.Sprint(c.End)
 		state := stateOf(c)
-		if state == "ended" {
+		if state == stateEnded {
 			next = "-"
 		}
 		if c.End == math.MaxInt64 {
@@ -99,17 +100,25 @@ func countersInTable(all []lease.Counter) string {
 	return b.String()
 }
 
-// stateOf returns the state of a counter, as the help of list explains it.
+// States of a counter, as the help of list explains them.
+const (
+	stateReady = "ready"
+	stateEnded = "ended" // it has no number left
+	stateWaits = "waits" // data was lost, and the operator has to set it
+)
+
+// stateOf returns the state of a counter.
 func stateOf(c lease.Counter) string {
 	switch {
 	case c.Lost:
-		return "waits"
+		return stateWaits
 	case c.Next < 0 || c.Next > c.End:
-		return "ended"
+		return stateEnded
 	}
-	return "ready"
+	return stateReady
 }
 
+// counterCreateCommand makes the command that makes a counter, and says how it goes on.
 func (t *tool) counterCreateCommand() *cobra.Command {
 	var h home
 	var config counter.Config
@@ -134,9 +143,9 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 				return err
 			}
 			goesOn := map[string]string{
-				"ready": fmt.Sprintf("its next number is %d", c.Next),
-				"ended": "it has no number left",
-				"waits": "it waits until it is set, beyond all numbers that it may have given: " +
+				stateReady: fmt.Sprintf("its next number is %d", c.Next),
+				stateEnded: "it has no number left",
+				stateWaits: "it waits until it is set, beyond all numbers that it may have given: " +
 					"see randflake help counter set",
 			}
 			return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
@@ -151,6 +160,7 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 	return cmd
 }
 
+// counterSetCommand makes the command that sets the next number of a counter, as after a loss.
 func (t *tool) counterSetCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{

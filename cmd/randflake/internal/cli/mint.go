@@ -65,22 +65,8 @@ func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	if isTerminal(t.stderr) && !isTerminal(t.stdout) {
 		m.screen = t.stderr
 	}
-	group, working := errgroup.WithContext(ctx)
-	for range m.workers {
-		group.Go(func() error { return m.work(working) })
-	}
-	done := make(chan error, 1)
-	go func() { done <- group.Wait() }()
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		select {
-		case err = <-done:
-		case <-time.After(writerGrace):
-		}
-	}
-	if m.width > 0 {
+	err := m.runWorkers(ctx)
+	if m.width > 0 { // the line about the progress goes away
 		m.show("")
 		io.WriteString(m.screen, "\r")
 	}
@@ -89,6 +75,28 @@ func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 			m.written.Load(), m.total, m.unit, context.Cause(ctx))
 	}
 	return err
+}
+
+// runWorkers runs all workers, and returns the first error of one, which stops the others. If ctx
+// ends, it waits for a write that goes on, but no longer than writerGrace.
+func (m *minter[ID]) runWorkers(ctx context.Context) error {
+	group, working := errgroup.WithContext(ctx)
+	for range m.workers {
+		group.Go(func() error { return m.work(working) })
+	}
+	done := make(chan error, 1)
+	go func() { done <- group.Wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(writerGrace):
+		return nil // mint says how many were written
+	}
 }
 
 // work makes chunks and writes them until all IDs are taken on or ctx ends.
