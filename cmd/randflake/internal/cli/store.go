@@ -72,10 +72,10 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 // moved.
 func beginning(info lease.Info) string {
 	if info.Opens.IsZero() {
-		return "leases begin at " + clockTime(info.Low)
+		return "leases begin at " + clockTime(info.Floor)
 	}
 	return fmt.Sprintf("leases are granted from %s on, until %s of the reserve of %d nodes",
-		clockTime(info.Opens), clockTime(info.Low), info.Reserve)
+		clockTime(info.Opens), clockTime(info.Floor), info.Reserve)
 }
 
 // clockTime writes a time as programs log theirs.

@@ -103,15 +103,15 @@ func (f *findings) addBeginning() {
 			"move it with randflake store move %s NEW", f.home)
 	case info.Retired:
 		f.wrong("it is retired, and grants nothing any more: use %s", info.Successor)
-	case !now.Before(info.Low): // as always, but after a loss
+	case !now.Before(info.Floor): // as always, but after a loss
 	case info.Opens.IsZero():
-		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Low), info.Why)
+		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Floor), info.Why)
 	case now.Before(info.Opens):
 		f.wrong("no lease is granted before %s: %s: wait until then: "+
 			"programs go on under the leases that they have", clockTime(info.Opens), info.Why)
 	default:
 		most = info.Reserve
-		f.ok("until %s leases are of the reserve: %s", clockTime(info.Low), info.Why)
+		f.ok("until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
 	}
 	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
 	if isNearlyFull {

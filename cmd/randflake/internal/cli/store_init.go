@@ -160,11 +160,11 @@ func (m *making) printExisting(space *lease.Space) error {
 // beginningOfNew says from when on leases are granted in a space that was just made.
 func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
-	if info.Low.After(time.Now()) {
+	if info.Floor.After(time.Now()) {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
 			"if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, "+
 			"make this one with those, under another name",
-			clockTime(info.Low), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			clockTime(info.Floor), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
