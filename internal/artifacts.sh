@@ -5,6 +5,7 @@ set -euo pipefail
 version=$1
 own=github.com/randflake/randflake
 mkdir -p "$2"
+[ -z "$(ls -A "$2")" ] || { echo "artifacts.sh: $2 has files, which are not of $version: want an empty folder" >&2; exit 1; }
 dir=$(cd "$2" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
@@ -26,5 +27,5 @@ for language in python typescript java; do
 	rm -r "$work"
 done
 cd "$dir"
-sha256sum -- * >../checksums.txt
-mv ../checksums.txt .
+sums=$(sha256sum -- *)
+echo "$sums" >checksums.txt

@@ -4,11 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 own=github.com/randflake/randflake
-patch=0
-while grep -q "^## v0.1.$patch," CHANGELOG.md; do
-	patch=$((patch + 1))
-done
-version=v0.1.$patch
+version=v0.1.0
+if newest=$(grep -m 1 -oE '^## v[0-9]+\.[0-9]+\.[0-9]+' CHANGELOG.md); then
+	version=${newest#* }
+	version=${version%.*}.$((${version##*.} + 1))
+fi
 
 work=$(mktemp -d)
 chmod 755 "$work" # PostgreSQL's user passes through
@@ -57,9 +57,17 @@ mkdir "$clone"
 git archive HEAD | tar -x -C "$clone"
 cd "$clone"
 git init -q
+git config user.name rehearsal
+git config user.email rehearsal@example.com
+sed -i 's/^## Unreleased$/&\n\nA rehearsal./' CHANGELOG.md # right after a release it has nothing there
 git add -A
-internal/release.sh "$version" >"$work/tags"
-git -c user.name=rehearsal -c user.email=rehearsal@example.com commit -qam "Release $version"
+git commit -qm "What is released"
+internal/release.sh "$version" >"$work/todo"
+git commit -qam "Release $version"
+git init -q --bare "$work/origin"
+git remote add origin "$work/origin"
+sh -ec "$(grep '^git ' "$work/todo")" >"$work/pushed" 2>&1 || fail "$(cat "$work/pushed")"
+[ "$(grep '^git push' "$work/todo" | tail -n 1)" = "git push origin $version" ] || fail "the tag that starts the workflow is not pushed alone, at the end"
 while read -r tag; do
 	dir=$(dirname "$tag") # of the module; . is the root
 	module=$own${dir#.}
@@ -71,7 +79,7 @@ while read -r tag; do
 	cp "$dir/go.mod" "$at/$version.mod"
 	echo "{\"Version\": \"$version\"}" >"$at/$version.info"
 	echo "$version" >"$at/list"
-done < <(sed -n 's/^git tag //p' "$work/tags")
+done < <(git -C "$work/origin" tag)
 
 step "README's program"
 empty first
@@ -144,6 +152,14 @@ env -u GOWORK -u GOFLAGS GOFLAGS=-modcacherw VERSION="$version" sh -ec "$(cat "$
 [ -s "$work/image/root-fs/etc/ssl/certs/ca-certificates.crt" ] || fail "the image has no certificates"
 for program in randflaked randflake; do
 	"$work/image/root-fs/$program" version | lines 1 "${version#v}"
+done
+
+step "the files"
+env -u GOWORK -u GOFLAGS GOFLAGS="-modcacherw -buildvcs=false" internal/artifacts.sh "$version" "$work/files" "$(go env GOOS)/$(go env GOARCH)" 2>/dev/null
+cd "$work/files"
+sha256sum --quiet --check checksums.txt
+for program in randflaked randflake; do
+	"./$program-$(go env GOOS)-$(go env GOARCH)" version | lines 1 "${version#v}"
 done
 
 step "the chart"

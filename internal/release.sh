@@ -1,20 +1,27 @@
 #!/usr/bin/env bash
 # Prepares a release in this checkout, and publishes nothing: internal/release.sh v0.1.0. All modules, clients and the chart get the same
 # version: every go.mod requires it of the others, the pages say how to get it, and the changelog's unreleased part gets a heading. It
-# prints the tags that are left to make. Before it changes anything it refuses a version that there is.
+# prints the commands that are left. Before it changes anything it refuses a checkout with other changes, and a version that is not new.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-}
 own=github.com/randflake/randflake
 fail() { echo "release.sh: $*" >&2; exit 1; }
 
-[[ $version =~ ^v[01]\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || fail "version \"$version\": want one as v0.1.0, of major version 0 or 1"
-[ "$(grep -cx '## Unreleased' CHANGELOG.md)" = 1 ] || fail "CHANGELOG.md: want one line \"## Unreleased\", with what is new below it"
-! grep -qF "## $version," CHANGELOG.md || fail "CHANGELOG.md has a heading for $version"
+# What Go, Python, npm, Maven and Helm all read as a version.
+n='(0|[1-9][0-9]*)'
+[[ $version =~ ^v[01]\.$n\.$n(-(alpha|beta|rc)\.$n)?$ ]] || fail "version \"$version\": want one as v0.1.0 or v0.1.0-rc.1, of major version 0 or 1"
+git symbolic-ref --quiet HEAD >/dev/null || fail "no branch is checked out, so that nobody would find the commit: git switch main"
+[ -z "$(git status --porcelain)" ] || fail "the checkout has changes, which the release would have too: commit or stash them"
 [ -z "$(git tag --list "$version" "*/$version")" ] || fail "there are tags of $version: $(git tag --list "$version" "*/$version" | tr '\n' ' ')"
+[ "$(grep -cx '## Unreleased' CHANGELOG.md)" = 1 ] || fail "CHANGELOG.md: want one line \"## Unreleased\", with what is new below it"
+[ -n "$(sed '1,/^## Unreleased$/d; /^## /,$d' CHANGELOG.md)" ] || fail "CHANGELOG.md says nothing below \"## Unreleased\": want what is new"
+newest=$(sed -n '/^## v/ { s/^## \(.*\),.*/\1/p; q }' CHANGELOG.md)
+# sort puts ~ before the end of a line: v0.1.0~rc.1 comes before v0.1.0.
+printf '%s\n' "$newest" "$version" | tr - '~' | sort --version-sort --check=quiet --unique || fail "CHANGELOG.md has $newest: want a later version than that"
 ! grep -l '^replace' cmd/*/go.mod service/go.mod || fail "nobody can install a program whose go.mod replaces modules: go.work is enough for a clone"
 
-files=$(git ls-files --cached --others --exclude-standard go.mod '*/go.mod')
+files=$(git ls-files go.mod '*/go.mod')
 # What libraries replace stays: it counts in a clone alone.
 sed -i -E "s#^((require)?[[:space:]]+$own(/[^ ]+)?) v[^ ]+#\1 $version#" $files
 sed -i -E "s#^([[:space:]]+$own[^ ]*) v[^ ]+ =>#\1 $version =>#" go.work
@@ -42,13 +49,23 @@ sed -i -zE "s#Until there is a release, [^:]*:\n\n$block#Most engines are module
 sed -i -zE "s#In a clone \(after a release[^)]*\), with#With#
 	s#\ngo install ./service/cmd/randflaked\n#\ngo install $own/service/cmd/randflaked@$version\n#" docs/service.md
 sed -i -E "s#($own[^ @]*@|State:\*\* \[)v[0-9][^] \`]*#\1$version#" $pages
+# What stays true until there is a second release.
+if [ "$version" != v0.1.0 ] && grep -q '^## v0\.1\.0,' CHANGELOG.md; then
+	sed -i 's/So far tests run two builds, not releases\./Tests run v0.1.0 and the newest release on one space./' docs/versions.md
+	! grep -niE 'so far|two builds' docs/versions.md || fail "this sentence is not what it replaces: git checkout ."
+fi
 ! grep -niE 'not released yet|(until|before|after) (there is )?a release' $pages || fail "these sentences are not what it replaces: git checkout ."
 
-echo "Look at the difference, run make test, make check and make lint, commit, tag that commit, and push it with its tags:"
+tags=()
 for file in $files; do
 	case $file in
-	bench/*|lab/*|examples/*) ;; # nobody installs these
-	go.mod) echo "git tag $version" ;;
-	*) echo "git tag ${file%/go.mod}/$version" ;;
+	go.mod|bench/*|lab/*|examples/*) ;; # the root is last, and nobody installs the others
+	*) tags+=("${file%/go.mod}/$version") ;;
 	esac
 done
+echo "Look at the difference, run make test, make check and make lint, and commit. Then, on that commit:"
+printf 'git tag %s\n' "${tags[@]}" "$version"
+echo "git push --atomic origin HEAD ${tags[*]}"
+echo "git push origin $version"
+echo "The last tag starts the workflow. It goes alone, as GitHub starts none when more than three come at once."
+! grep -q 'No release has tried' SECURITY.md || echo "Then try the steps of SECURITY.md, and take away its sentence that no release has."

@@ -15,12 +15,14 @@ type Limits struct {
 	Window time.Duration // whole seconds, 60 by default
 	Ahead  int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 
-	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1 minute.
+	// MaxSkew is how far two clocks may be apart, those of processes or servers. By default it is 1
+	// minute.
 	MaxSkew time.Duration
 
-	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a loss of data:
-	// at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536 nodes, and otherwise 0.
-	// In these minutes all processes together have as many nodes in each window.
+	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a
+	// loss of data: at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536
+	// nodes, and otherwise 0. In these minutes all processes together have as many nodes in each
+	// window.
 	Reserve uint32
 }
 
@@ -79,23 +81,23 @@ func (l Limits) start(window int64) time.Time {
 	return time.Unix(window*int64(l.Window/time.Second), 0).UTC()
 }
 
-// A Config says which space it is, and for Create what it is like. The zero value is the space "default", for
-// any IDs.
+// A Config says which space it is, and for Create what it is like. The zero value is the space
+// "default", for any IDs.
 type Config struct {
 	Name   string           // 1 to 40 bytes of a-z, 0-9, "-", "_" and "."; "default" if empty
 	Clock  func() time.Time // the process's; nil for the system's
 	Limits Limits           // for Create: a zero value stands for the default
 
-	// Check is for Create: the check value of the secret of the IDs. Other secrets are refused. Zero for
-	// none.
+	// Check is for Create: the check value of the secret of the IDs. Other secrets are refused.
+	// Zero for none.
 	Check [8]byte
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
 
-	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise no lease
-	// begins until all leases of an earlier space have ended. Create needs the limits of that space to know
-	// when.
+	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise
+	// no lease begins until all leases of an earlier space have ended. Create needs the limits of
+	// that space to know when.
 	New bool
 }
 

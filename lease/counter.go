@@ -7,40 +7,50 @@ import (
 	"time"
 )
 
-// A Counter is one number that only grows, taken in the same way as nodes. Where it has periods, each later
-// one begins at Start. Periods is what the Of of each [Period] must be, such as "day in UTC"; Period is the
-// Key of the present one.
+// A Counter is one number that only grows, taken in the same way as nodes. A counter may have
+// periods: then each later period begins at Start. Periods says which, such as "day in UTC", and is
+// the Of of each [Period]; the field Period is the Key of the present one.
 //
-// The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May 2027:
+// The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May
+// 2027:
 //
 //	{"format":2,"counter":{
 //		"next":42,                                                    the number that is taken next
 //		"start":1, "step":1, "end":9999, "periods":"month in UTC",    what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
-//		"id":"QZ5TW..."}}                                             the space's ID when it was made or set
+//		"id":"QZ5TW..."}}                                             the space's ID: see below
 //
-// Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June the period.
-// Numbers carry no time, so no floor helps after a loss of data: then the space has another ID than the
-// counter, which grants nothing until a person sets it, unless it goes on to a period that is later than all
-// that was lost. A period that may have begun before the loss goes on where the counter was set.
+// Three more numbers are 42 to 44, and make Next 45. The first one of June makes Next 2, and June
+// the period.
+//
+// Numbers carry no time, so no floor helps after a loss of data. A counter has the ID that the
+// space had when the counter was made or set, or began a period that no loss can have touched.
+// After a loss the space has another ID, and the counter grants nothing until a person sets it, or
+// such a period begins. A period that may have begun before the loss goes on where the counter was
+// set.
 type Counter struct {
 	Name string `json:"-"`
-	Next int64  `json:"next"` // that nobody has taken; beyond End, or -1, if there is none
+	Next int64  `json:"next"` // the next free number; if none is left, beyond End, or -1 where that is no int64
 
 	Start   int64  `json:"start"`             // the first number, of each period if there are any
 	Step    int64  `json:"step"`              // from one number to the next
 	End     int64  `json:"end"`               // no number is larger
 	Periods string `json:"periods,omitempty"` // what they are, such as "day in UTC"; empty for none
-	Check   string `json:"check,omitempty"`   // of what else must stay, such as the secret of printed numbers
+	Check   string `json:"check,omitempty"`   // check value of what else must stay, such as a secret
 
 	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
-	Begin  int64  `json:"begin,omitempty"`  // of that period, in Unix seconds
+	Begin  int64  `json:"begin,omitempty"`  // when that period begins, in Unix seconds
 
-	ID   string `json:"id"` // of the space when the counter was made or set: see meta
+	ID   string `json:"id"` // a former or the present ID of the space, see above; "" before it was ever set
 	Lost bool   `json:"-"`  // the space has another ID: data were lost since then
 }
 
-// Match returns ErrMismatch, with both, unless c is what want is.
+// exists reports whether there is such a counter: all have a step. The zero Counter stands for
+// none.
+func (c *Counter) exists() bool { return c.Step > 0 }
+
+// Match returns ErrMismatch, which says what both are, unless c has the shape of want: the same
+// start, step, end, periods and check value.
 func (c Counter) Match(want Counter) error {
 	is, wanted := c.shape(), want.shape()
 	if is == wanted {
@@ -61,15 +71,15 @@ func (c Counter) shape() string {
 	return text
 }
 
-// A Run is a run of numbers that a process has taken: First, First+Step and so on, N of them.
+// A Run is what a process has taken of a counter: N numbers, First, First+Step and so on.
 type Run struct{ First, N, Step int64 }
 
-// A Period is a part of time in which the numbers of a counter begin at its start. The zero Period is all of
-// time, for a counter without periods.
+// A Period is a part of time in which the numbers of a counter begin at its start. The zero Period
+// is all of time, for a counter without periods.
 type Period struct {
 	Of    string    // what the counter's periods are, such as "day in UTC"
 	Key   string    // the name of this one, such as 2026-11-22
-	Begin time.Time // in true time, which orders periods; no number of it is taken more than MaxSkew earlier
+	Begin time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
 }
 
 // isUsedUp reports whether no number is left.
@@ -82,16 +92,19 @@ func (c *Counter) has(n int64) bool {
 
 // take returns up to n numbers from Next on, fewer where fewer are left.
 func (c *Counter) take(n int64) Run {
-	run := Run{c.Next, min(n-1, (c.End-c.Next)/c.Step) + 1, c.Step}
-	if c.Next > math.MaxInt64-run.N*c.Step { // the last number of all
+	more := min(n-1, (c.End-c.Next)/c.Step) // numbers after the first one
+	run := Run{First: c.Next, N: 1 + more, Step: c.Step}
+	last := c.Next + more*c.Step
+	if last > math.MaxInt64-c.Step {
 		c.Next = -1
 	} else {
-		c.Next += run.N * c.Step
+		c.Next = last + c.Step
 	}
 	return run
 }
 
-// begin is when the counter's period began, in Unix seconds. Without a period yet, it is before all others.
+// begin returns when the counter's period begins, in Unix seconds, or before all if it has none
+// yet.
 func (c *Counter) begin() int64 {
 	if c.Period == "" {
 		return math.MinInt64
@@ -99,8 +112,8 @@ func (c *Counter) begin() int64 {
 	return c.Begin
 }
 
-// A counterEntry is how a counter is kept. A program that knows another format refuses it: it would drop what
-// it does not know.
+// A counterEntry is how a counter is kept. A program that knows only another format refuses the
+// entry, as it would drop fields that it does not know.
 type counterEntry struct {
 	Format  int     `json:"format"`
 	Counter Counter `json:"counter"`
@@ -110,6 +123,8 @@ const counterFormat = 2
 
 func (c Counter) encode() ([]byte, error) { return json.Marshal(counterEntry{counterFormat, c}) }
 
+// decodeCounter returns the zero Counter, with a name, if value is nil. id is the present ID of the
+// space.
 func decodeCounter(name string, value []byte, id string) (c Counter, err error) {
 	if value != nil {
 		var entry counterEntry
@@ -129,8 +144,8 @@ func decodeCounter(name string, value []byte, id string) (c Counter, err error) 
 
 func counterRecord(name string) record { return record{counterPrefix + name, counterWentBack} }
 
-// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it was. A
-// Next of -1 is beyond all.
+// counterWentBack reports whether a counter is in an earlier period, or at a lower number, than it
+// was. A Next of -1 is beyond all.
 func counterWentBack(was, is []byte) bool {
 	before, err := decodeCounter("", was, "")
 	after, wrong := decodeCounter("", is, "")
@@ -140,5 +155,5 @@ func counterWentBack(was, is []byte) bool {
 	if after.Period != before.Period {
 		return after.begin() < before.begin()
 	}
-	return uint64(after.Next) < uint64(before.Next)
+	return uint64(after.Next) < uint64(before.Next) // -1 is the largest uint64
 }

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// A space has many counters. Each call below reads or changes the record of one of them, as update does with
-// any record.
+// A space has many counters. Each call below reads or changes the record of one of them, as update
+// does with any record.
 
-// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by default,
-// its Periods and its Check. It returns ErrExists if there is one. In a space that has lost data, or was
-// created for IDs that were in use, the counter waits until it is set.
+// CreateCounter makes a counter: its Start, its Step, 1 by default, its End, the largest int64 by
+// default, its Periods and its Check. It returns ErrExists if there is one. In a space that has
+// lost data, or was created for IDs that were in use, the counter waits until it is set.
 func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	c.Step = cmp.Or(c.Step, 1)
 	c.End = cmp.Or(c.End, math.MaxInt64)
@@ -29,7 +29,7 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 			ErrInvalid, c.Name, c.Periods, c.Check, longestShape)
 	}
 	return s.updateCounter(ctx, c.Name, func(seen *snapshot, found *Counter) error {
-		if found.Step > 0 {
+		if found.exists() {
 			return fmt.Errorf("%w: counter %s of %s", ErrExists, c.Name, s)
 		}
 		*found = Counter{
@@ -48,10 +48,11 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 	})
 }
 
-// TakeNumbers takes up to n numbers of a counter, for ever: fewer where fewer are left, and at least one. It
-// returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where no number is left,
-// ErrCounter where data were lost since it was set, and ErrClock where the period has not begun, or is over
-// because another clock has begun a later one. After ErrUnknown the numbers may have been taken.
+// TakeNumbers takes up to n numbers of a counter, for ever: fewer where fewer are left, and at
+// least one. It returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where
+// no number is left, ErrCounter where data were lost since it was set, and ErrClock where the
+// period has not begun, or is over because another clock has begun a later one. After ErrUnknown
+// the numbers may have been taken.
 func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
@@ -61,10 +62,13 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 			ErrInvalid, period.Key, period.Of)
 	}
 	err = s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
-		if c.Step == 0 {
+		if !c.exists() {
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		}
 		if err := s.enter(seen, c, period); err != nil {
+			return err
+		}
+		if err := s.mayTakeNumbers(c); err != nil {
 			return err
 		}
 		run = c.take(n)
@@ -76,25 +80,33 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 	return run, nil
 }
 
-// enter puts a counter into a period. It returns why no number of that period can be taken, or nil.
+// enter puts a counter into a period, or returns why the counter can't be in it.
 func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 	if period.Of != c.Periods {
 		want := *c
 		want.Periods = period.Of
-		return c.Match(want)
+		return c.Match(want) // ErrMismatch, with both
 	}
-	if period.Key != c.Period {
-		if err := s.mayBegin(seen, c, period); err != nil {
-			return err
-		}
-		if seen.meta.isNew(period) {
-			c.Next = c.Start
-			c.ID = seen.meta.ID
-			c.Lost = false
-		} // otherwise it goes on, as Next is beyond the numbers of this period too
-		c.Period = period.Key
-		c.Begin = period.Begin.Unix()
+	if period.Key == c.Period {
+		return nil
 	}
+	if err := s.mayBegin(seen, c, period); err != nil {
+		return err
+	}
+	// A period that is not new goes on: a person who sets the counter after the loss sets it beyond
+	// the numbers of that period too.
+	if seen.meta.isNew(period) {
+		c.Next = c.Start
+		c.ID = seen.meta.ID
+		c.Lost = false
+	}
+	c.Period = period.Key
+	c.Begin = period.Begin.Unix()
+	return nil
+}
+
+// mayTakeNumbers returns why no number of a counter can be taken, or nil.
+func (s *Space) mayTakeNumbers(c *Counter) error {
 	switch {
 	case c.isUsedUp():
 		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.End)
@@ -119,37 +131,38 @@ func (s *Space) mayBegin(seen *snapshot, c *Counter, period Period) error {
 	if err := seen.clockError(seen.meta); err != nil {
 		return err
 	}
-	if period.Begin.Sub(seen.answered) > seen.meta.MaxSkew {
+	if period.Begin.Sub(seen.answered) > seen.meta.MaxSkew { // the numbers are taken after the answer
 		return fmt.Errorf("%w: counter %s of %s: %s begins at %s",
 			ErrClock, c.Name, s, period.Key, period.Begin.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// isNew reports whether no number of a period can have been taken before the last loss. Numbers may be taken
-// MaxSkew before the period begins.
+// isNew reports whether no number of a period can have been taken before the last loss. No clock
+// had reached the floor by then, and a number may be taken MaxSkew before its period begins.
 func (m *meta) isNew(period Period) bool {
 	return m.Floor == 0 || !period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))
 }
 
-// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers that were
-// taken. If the counter has periods, one that may have begun before the loss goes on at next too; all others
-// begin at the start, so without a loss there is nothing to set before the first one. SetCounter never lowers
-// a counter. If data are found to be lost just then, it is not set: look at it again.
+// SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers
+// that were taken. If the counter has periods, one that may have begun before the loss goes on at
+// next too; all others begin at the start, so without a loss there is nothing to set before the
+// first one. SetCounter never lowers a counter. If data are found to be lost just then, it is not
+// set: look at it again.
 func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
-	before, err := s.read(ctx, counterRecord(name))
+	before, err := s.read(ctx, counterRecord(name)) // the space that the person knows
 	if err != nil {
 		return err
 	}
 	return s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		switch {
-		case c.Step == 0:
+		case !c.exists():
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
 		case seen.id() != before.id():
 			return fmt.Errorf("%w: %s of %s: data were found to be lost just now: "+
 				"set it once more, beyond all numbers that were taken",
 				ErrCounter, name, s)
-		case c.isUsedUp():
+		case c.isUsedUp(): // there is nothing to set, even after a loss
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case c.Periods != "" && c.Period == "" && seen.meta.Floor == 0:
 			return fmt.Errorf("%w: set counter %s: its first period begins at %d all the same: take a number before",
@@ -179,20 +192,20 @@ func (s *Space) Counter(ctx context.Context, name string) (c Counter, err error)
 	return decodeCounter(name, seen.value, seen.id())
 }
 
-// Counters returns the first limit counters, 1 to 1,000, whose names come after the name after, ordered by
-// name.
+// Counters returns the first limit counters, 1 to 1,000, whose names come after the name after,
+// ordered by name.
 func (s *Space) Counters(ctx context.Context, after string, limit int) (counters []Counter, err error) {
 	if len(after) > longestCounter || notInName.MatchString(after) {
 		return nil, fmt.Errorf("%w: counters after %.100q: want a name, or nothing for all", ErrInvalid, after)
 	}
-	seen, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leasesRecord) // for the ID alone; List may be of another moment
 	if err != nil {
 		return nil, err
 	}
 	prefix := s.entry(counterPrefix)
 	entries, err := s.engine.List(ctx, prefix, prefix+after, min(max(limit, 1), 1000))
 	if err != nil {
-		return nil, s.failed("list", err)
+		return nil, s.unchanged("list", err)
 	}
 	for _, entry := range entries {
 		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, seen.id())
@@ -225,7 +238,8 @@ func checkCounterName(name string) error {
 	return nil
 }
 
-// updateCounter changes a counter, which has no step if there is none.
+// updateCounter changes a counter, or makes one where there is none: then change gets one that does
+// not exist.
 func (s *Space) updateCounter(ctx context.Context, name string, change func(seen *snapshot, c *Counter) error) error {
 	if err := checkCounterName(name); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package lease leases node numbers for seconds of time, so that no two generators ever have the same: [Keep]
-// makes a generator that has leases as long as it lives.
+// Package lease leases node numbers for seconds of time, so that no two generators ever have the
+// same: [Keep] makes a generator that has leases as long as it lives.
 //
 //	engine, err := postgres.Connect(ctx, os.Getenv("RANDFLAKE_STORE"))
 //	if err != nil {
@@ -16,33 +16,38 @@
 //	defer keeper.Close()
 //	id, err := keeper.Generator().Generate()
 //
-// An [Engine] stores entries in a database, a bucket or a directory, and decides nothing. A [Space] decides:
-// it takes nodes, and numbers of counters, by one compare-and-swap. A [Keeper] takes leases ahead. Package
-// lease/url opens a space by its URL.
+// An [Engine] stores entries in a database, a bucket or a directory, and decides nothing. A [Space]
+// decides: it takes nodes, and numbers of counters, by one compare-and-swap. A [Keeper] takes
+// leases ahead. Package lease/url opens a space by its URL.
 //
 // # Why no second of a node has two users
 //
-//  1. Time is cut into windows of W seconds. For each window the space counts the nodes that were taken.
-//  2. A lease is the run of nodes by which one compare-and-swap raised the count of a window, for the seconds
-//     of that window and no others.
-//  3. The count of a window only grows, so two leases of one window share no node, whatever clocks do. Leases
-//     of two windows share no second.
-//  4. Counts of old windows are not removed. Neighbours are merged into the highest of them, so they also
-//     only grow, in bounded space.
-//  5. A lease is used only after the engine has acknowledged it as durable. When the outcome is unknown it is
-//     never used.
-//  6. One entry of the space, meta, changes when a loss of data is noted, and every swap expects it
-//     unchanged. So no take that was decided before a loss was noted can take effect afterwards.
-//  7. A loss shows by another lineage, by a position or a count below what this handle's last swap made
-//     durable, or by an older meta. Where the lineage stays, a process that took nothing of what was lost
-//     can't tell, and a person must report it.
-//  8. The last nodes of a space may be its reserve; the others are its main nodes. No main node is leased for
-//     a window before the floor, which never falls. A process takes at most Ahead windows beyond its clock,
-//     and two clocks differ by MaxSkew at most. So whoever notes a loss can put the floor after the windows
-//     of all leases that the space may have forgotten: these leases stay the property of those who have them.
-//  9. The reserve is cut into 64 slices, and time into ticks, which have the slices in turn. Before the floor
-//     all leases come from one slice, that of the tick in which the loss was noted, and only once this tick
-//     is over by every clock. So a later loss has another slice, or other windows.
-//  10. Outside of this are the six cases of "When IDs can repeat" in docs/leases.md, such as a loss that
-//     nobody notices or reports, and a copy of a process that the machine does not announce.
+//  1. Time is cut into windows of W seconds. For each window the space has the next free node: all
+//     nodes before it are taken, or given up.
+//  2. A lease is the run of nodes by which one compare-and-swap raised the next free node of a
+//     window, for the seconds of that window and no others.
+//  3. Until a loss of data is noted, the next free node of a window only grows. So two leases of
+//     one window share no node, whatever clocks do. Leases of two windows share no second.
+//  4. Old windows are not removed. Neighbours are merged, and the higher of their next free nodes
+//     stays. So merging only raises them too, and the space stays small.
+//  5. A lease is used only after the engine has acknowledged it as durable. When the outcome is
+//     unknown it is never used.
+//  6. One entry of the space, meta, changes when a loss of data is noted or the space is retired,
+//     and every swap expects it unchanged. So no take that was decided before can take effect
+//     afterwards.
+//  7. A loss shows by another lineage, by an older meta or none, or by a position or a next free
+//     node that is lower than what an earlier swap of the same [Space] value made durable. Where
+//     the lineage stays, a process that took nothing of what was lost can't tell, and a person must
+//     report the loss.
+//  8. The last nodes of a space may be its reserve; the others are its main nodes. Meta has the
+//     floor, a window that never falls. No main node is leased for a window before the floor. A
+//     process takes at most Ahead windows beyond its clock, and two clocks differ by MaxSkew at
+//     most: see [Limits]. So whoever notes a loss can put the floor after the windows of all leases
+//     that the space may have forgotten. Those leases stay with the processes that have them.
+//  9. The reserve is cut into 64 slices, and time into ticks, which have the slices in turn. Before
+//     the floor all leases come from one slice, that of the tick in which the loss was noted, and
+//     only once this tick is over by every clock. So a later loss has another slice, or other
+//     windows: reserve.go says why.
+//  10. Outside of this are the six cases of "When IDs can repeat" in docs/leases.md, such as a loss
+//     that nobody notices or reports, and a copy of a process that the machine does not announce.
 package lease

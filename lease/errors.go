@@ -63,7 +63,8 @@ var (
 	errBusy = errors.New("lease: others changed it each time")
 )
 
-// A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and from Until on it is over.
+// A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and its reason is over
+// from Until on.
 type WaitError struct {
 	Err   error
 	Until time.Time

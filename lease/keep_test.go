@@ -680,7 +680,7 @@ func TestUnfitLease(t *testing.T) {
 }
 
 // TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are
-// about to end. A try lasts 30 s at most, and 3 s then.
+// about to end. A try lasts 25 s at most, so that a pause of 2 s and a try of 3 s fit after it, and 3 s then.
 func TestRetries(t *testing.T) {
 	for _, hangs := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -709,7 +709,7 @@ func TestRetries(t *testing.T) {
 				began := time.Now()
 				if hangs {
 					<-ctx.Done()
-					took, most := time.Since(began), 30*time.Second
+					took, most := time.Since(began), 25*time.Second
 					if left < 30*time.Second {
 						most = 3 * time.Second
 					}

@@ -16,18 +16,18 @@ import (
 
 // A Source grants leases: a [Space], or a service in front of one. It is safe for concurrent use.
 type Source interface {
-	// Take leases nodes for the seconds of the windows from to to, as [Space.Take] does.
-	Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error)
+	// Take leases nodes for each window from first to last, as [Space.Take] does.
+	Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error)
 
 	// Limits returns the limits of the space, which never change.
 	Limits() Limits
 
-	// String says what it is, without passwords.
+	// String says what the source is, without passwords.
 	String() string
 }
 
-// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. KeepFor panics for
-// another type, as it has no queue of leases that a keeper can fill.
+// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. Other
+// types have no queue of leases that a keeper can fill: KeepFor panics.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
@@ -38,47 +38,49 @@ type Generator interface {
 
 var _ Generator = (*randflake.Generator)(nil)
 
-// A Keeper keeps a generator in leases. It takes those of the present window and the next one at once, and
-// once it has lived a window, some ahead, at a random moment of each window. It never renews one and never
-// gives one back. It is safe for concurrent use.
+// A Keeper keeps a generator in leases. It takes leases of the present window and the next one at
+// once. Once it has lived a window, it takes leases further ahead, at random moments: plan.go says
+// when. It never renews a lease, and never gives one back. It is safe for concurrent use.
 type Keeper[G Generator] struct {
 	generator G
 	loop      *loop
-	unlisten  func() // of copies of the machine
+	unlisten  func() // ends the notices of copies of the machine
 	closed    atomic.Bool
 
 	refusals, exhausted atomic.Uint64
 }
 
-// Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All generators
-// with one secret must have their leases from one space.
+// Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All
+// generators with one secret must have their leases from one space.
 //
-// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait says
-// otherwise: ErrFull if all nodes of this window and the next one are taken, ErrLoss after a loss of data. If
-// only the next window could be leased, the generator returns randflake.ErrLeaseNotStarted until it begins.
-// The keeper has a goroutine until Close. It does not close the source.
+// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait
+// says otherwise: ErrFull if all nodes of this window and the next one are taken, ErrLoss after a
+// loss of data. If only the next window could be leased, the generator returns
+// randflake.ErrLeaseNotStarted until that window begins. The keeper has a goroutine until Close,
+// which leaves the source open.
 func Keep(
 	ctx context.Context, source Source, secret randflake.Secret, options ...Option,
 ) (*Keeper[*randflake.Generator], error) {
 	if secret.IsZero() {
 		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
+	// A Space knows which secret it is for. A service checks it by itself.
 	if c, ok := source.(interface{ CheckSecret(check [8]byte) error }); ok {
 		if err := c.CheckSecret(secret.CheckValue()); err != nil {
 			return nil, fmt.Errorf("lease: keep: %w", err)
 		}
 	}
 	return keep(ctx, source, options, func(lease randflake.Lease, s settings) (*randflake.Generator, error) {
-		generating := s.generating
+		generating := slices.Clone(s.generating) // the caller's slice stays as it is
 		if s.clock != nil {
-			generating = append(slices.Clone(generating), randflake.WithClock(s.clock))
+			generating = append(generating, randflake.WithClock(s.clock)) // last, so that it wins
 		}
 		return randflake.New(secret, lease, generating...)
 	})
 }
 
-// KeepFor is Keep for other kinds of generators: begin makes one with the first lease. If WithClock is given,
-// the generator must use that clock too.
+// KeepFor is Keep for other kinds of generators: begin makes one with the first lease. If WithClock
+// is given, the generator must use that clock too.
 func KeepFor[G Generator](
 	ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option,
 ) (*Keeper[G], error) {
@@ -94,7 +96,7 @@ func keep[G Generator](
 	}
 	k := &Keeper[G]{
 		loop:     newLoop(source, s),
-		unlisten: vmgen.Listen(), // before there is a lease
+		unlisten: vmgen.Listen(), // before the first take: a copy that is made during it must show
 	}
 	leases, err := k.loop.first(ctx)
 	if err == nil {
@@ -104,17 +106,17 @@ func keep[G Generator](
 		k.unlisten()
 		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	queue := door.Open[handover.Queue[randflake.Lease]](k.generator) // of its leases, which is not exported
+	queue := door.Open[handover.Queue[randflake.Lease]](k.generator) // which is not exported: see door
 	queue.OnRefusal(k.refused)
 	k.loop.start(ctx, queue, leases)
 	return k, nil
 }
 
-// Generator returns the generator, which stays the same. It makes IDs without the keeper.
+// Generator returns the generator, which stays the same. It makes IDs without a call of the keeper.
 func (k *Keeper[G]) Generator() G { return k.generator }
 
-// Close closes the generator and ends the keeper. Its leases stay its own until they end. Close always
-// returns nil.
+// Close closes the generator and ends the keeper. Nobody else gets its leases, even before they
+// end. Close always returns nil.
 func (k *Keeper[G]) Close() error {
 	if !k.closed.Swap(true) {
 		k.generator.Close()
@@ -124,8 +126,9 @@ func (k *Keeper[G]) Close() error {
 	return nil
 }
 
-// refused counts a refusal of the generator, and wakes the keeper if more leases would help. If the caller
-// waits for an ID, it is not refused, and not counted.
+// refused counts a refusal of the generator, and wakes the loop if another lease would help.
+// Against ErrExhausted it would not: leases that follow are for other seconds. A caller who waits
+// for an ID is not refused, and not counted.
 func (k *Keeper[G]) refused(err error, waiting bool) {
 	exhausted := errors.Is(err, randflake.ErrExhausted)
 	if !waiting {

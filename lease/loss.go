@@ -7,22 +7,23 @@ import (
 	"fmt"
 )
 
-// How a handle notices a loss of data is in known.go. What it does then is here.
-//
-// After a loss processes may have leases that the space has forgotten. So the floor is set after the windows
-// of all leases that may be forgotten. Before the floor no main node is leased any more, and leases come from
-// the reserve.
+// How a handle notices a loss of data is in known.go. Here is what it does then: it sets the floor
+// after the windows of all leases that the space may have forgotten, and opens the reserve.
+// reserve.go says what is leased before the floor.
 
-// ReportLoss says that data was lost where the engine can't show it: an older backup is back under the same
-// lineage. From then on nothing is granted before the floor but leases of the reserve.
+// ReportLoss says that data was lost where the engine can't show it: an older backup is back under
+// the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
-	for {
-		seen, err := s.read(ctx, leases)
+	for try := 0; ; try++ {
+		seen, err := s.read(ctx, leasesRecord)
 		if err != nil {
 			return err
 		}
 		done, err := s.setFloor(ctx, seen, why)
 		if done || err != nil {
+			return err
+		}
+		if err := s.backOff(ctx, try, 0); err != nil {
 			return err
 		}
 	}
@@ -36,35 +37,50 @@ func (s *snapshot) reach(m *meta) int64 {
 	return m.WindowOf(s.later().Add(m.MaxSkew)) + m.Ahead
 }
 
-// noteLoss sets the floor for a loss that an answer shows, unless another process has just done it. Until the
-// floor is set, this handle remembers the loss: later answers may not show it, as swaps raise the position.
+// noteLoss sets the floor for a loss that an answer shows, unless another process has done so
+// since. It returns nil also if another process changed the space meanwhile: the next answer says
+// whether the floor is still to be set.
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
-	s.mu.Lock()
-	if s.known.meta.ID == seen.known.meta.ID {
-		s.known.lost = why
-	}
-	s.mu.Unlock()
+	s.rememberLoss(seen, why)
 
-	latest, err := s.read(ctx, leases)
-	if err != nil || latest.id() != seen.id() {
+	// Read the leases: seen may have a counter, and the reserve needs the taken nodes.
+	latest, err := s.read(ctx, leasesRecord)
+	if err != nil {
 		return err
 	}
-	_, err = s.setFloor(ctx, latest, why) // if it is not done, the next answer says whether it has to be
+	if latest.id() != seen.id() {
+		return nil // another process has noted a loss
+	}
+	_, err = s.setFloor(ctx, latest, why)
 	return err
 }
 
-// setFloor sets the floor, and opens a slice of the reserve, if the space is still that of seen.
+// rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
+// raise the position.
+func (s *Space) rememberLoss(seen *snapshot, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	noted := s.known.meta.ID != seen.known.meta.ID // by another call of this handle, since seen was asked for
+	if !noted {
+		s.known.lost = why
+	}
+}
+
+// setFloor sets the floor, and opens a slice of the reserve, if meta and leases are still those of
+// seen. It is not done if another process was faster: see putMeta.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before) // a space that is gone is made again, as this handle knew it
 	m.Why = why
 	m.Lineage = seen.Lineage
+	// The mark of a retired space may be among what was lost.
 	if m.Retired == "" {
 		m.Retired = before.Retired
 		m.Successor = before.Successor
 	}
+	// By wrong clocks the floor could be too low.
 	if err := seen.clockError(&m); err != nil {
-		s.leavePending(ctx, seen, m)
+		s.markPending(ctx, seen, m)
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
@@ -72,7 +88,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Begin = max(m.Begin, before.Begin)
 	m.Floor = max(m.Floor, before.Floor, seen.newFloor(&m))
 
-	var nodes []byte
+	var nodes []byte // nil: the leases stay as they are, since without a reserve only the floor counts
 	if m.Reserve > 0 {
 		taken, err := decodeTakenNodes(seen.value)
 		if err != nil {
@@ -84,25 +100,27 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	return s.putMeta(ctx, seen, &m, nodes)
 }
 
-// openReserve sets the tick of a loss, and makes the leases of windows before the floor go on in the slice of
-// that tick.
+// openReserve sets the tick of a loss. From then on all windows before the floor are leased from
+// the slice of that tick. A second loss of the tick begins its slice once more: nothing is granted
+// from a slice before its tick is over.
 func (s *snapshot) openReserve(m *meta, taken *takenNodes) {
 	m.Tick = m.tickOf(s.later())
-	taken.restart(m.Floor, m.slice(m.Tick))
+	taken.restart(m.Floor, m.sliceStart(m.Tick))
 }
 
-// leavePending marks the space, where it is still there, so that a process that saw nothing of the loss sets
-// the floor too. It may fail: the call that saw the loss fails in any case, and the next one tries again.
-func (s *Space) leavePending(ctx context.Context, seen *snapshot, m meta) {
+// markPending marks the space, if it is still there, so that a process that saw nothing of the loss
+// sets the floor too. m is what meta is to be, but for the floor. The mark may fail: the call that
+// saw the loss returns an error in any case, and the next call tries again.
+func (s *Space) markPending(ctx context.Context, seen *snapshot, m meta) {
 	if seen.meta != nil && seen.meta.Lineage != pending {
 		m.Lineage = pending
 		s.putMeta(ctx, seen, &m, nil)
 	}
 }
 
-// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen. It is not
-// done if another process was faster, or if the swap took effect on another copy of the data: the lineage in m
-// is wrong there, so the next answer shows a loss.
+// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen.
+// It is not done if another process was faster, or if the swap took effect on another copy of the
+// data: the lineage in m is wrong there, so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
@@ -112,7 +130,7 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []by
 	if err != nil {
 		return false, err
 	}
-	if !after.Swapped || after.Lineage != m.Lineage {
+	if !after.Swapped || after.Lineage != m.Lineage { // on another copy, or it is the mark of markPending
 		return false, nil
 	}
 	s.learn(after)

@@ -252,7 +252,7 @@ func (w *trial) wantFloor(losses int) {
 			w.Errorf("before the floor: %v, %v, want a refusal until %v", l, err, floor)
 		}
 	}
-	if info, err := w.a.Info(w.Context()); err != nil || info.Losses != losses || !info.Low.Equal(floor) || info.Why == "" {
+	if info, err := w.a.Info(w.Context()); err != nil || info.Losses != losses || !info.Floor.Equal(floor) || info.Why == "" {
 		w.Errorf("%+v, %v, want %d losses and the floor %v", info, err, losses, floor)
 	}
 	w.now = floor
@@ -599,8 +599,8 @@ func TestFloor(t *testing.T) {
 		w.arrives = once(isRead, func() { w.now = w.now.Add(c.slow) })
 		w.report(w.a)
 		w.now = noon
-		if info, err := w.b.Info(t.Context()); err != nil || !info.Low.Equal(noon.Add(c.windows*time.Minute)) {
-			t.Errorf("%s: floor %v, %v, want %v", name, info.Low, err, noon.Add(c.windows*time.Minute))
+		if info, err := w.b.Info(t.Context()); err != nil || !info.Floor.Equal(noon.Add(c.windows*time.Minute)) {
+			t.Errorf("%s: floor %v, %v, want %v", name, info.Floor, err, noon.Add(c.windows*time.Minute))
 		}
 	}
 }

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// meta is the entry that every swap expects. It changes only when data was lost, or the space is retired.
+// meta is the entry that every swap expects. It changes only when a process sees a loss of data, or
+// the space is retired.
 type meta struct {
 	Format int `json:"format"`
 	Limits
 	Check string `json:"check,omitempty"` // of the secret
 
-	ID      string `json:"id"`              // random, new with each loss: within one ID all else only grows
-	Losses  int    `json:"losses"`          // how often the floor was set
-	Begin   int64  `json:"begin,omitempty"` // no window before it is ever granted: an earlier space may have
-	Floor   int64  `json:"low"`             // no window before it is granted, but from the reserve
-	Tick    int64  `json:"tick,omitempty"`  // of the slice that serves the windows before the floor; 0 for none
+	ID      string `json:"id"`              // random, new with each loss: within one ID the records only grow
+	Losses  int    `json:"losses"`          // how often a loss was noted, or the space moved
+	Begin   int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
+	Floor   int64  `json:"low"`             // a window: those before it are leased from the reserve alone
+	Tick    int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
 	Lineage string `json:"lineage"`         // of the data
 	Why     string `json:"why,omitempty"`   // why there is a floor
 
@@ -26,13 +27,14 @@ type meta struct {
 	From      string `json:"from,omitempty"`      // Retired of the space whose place this one took
 }
 
-// A program that knows plainFormat alone would drop the fields of the other, or grant what they forbid.
+// A program that knows plainFormat alone would drop the fields of the other, or grant what they
+// forbid.
 const (
 	plainFormat   = 1
 	reserveFormat = 2
 )
 
-// encode sets the format, too.
+// encode also sets the format.
 func (m *meta) encode() ([]byte, error) {
 	m.Format = plainFormat
 	if m.Reserve > 0 || m.Retired != "" || m.From != "" {
@@ -61,6 +63,6 @@ func decodeMeta(value []byte) (*meta, error) {
 	return m, nil
 }
 
-// pending is the lineage of a space where a process has seen a loss but could not set the floor, as the
-// clocks differ.
+// pending is the lineage that marks a space where a process has seen a loss, but could not set the
+// floor, as clocks differ. It is no engine's lineage, so that every process sees a loss too.
 const pending = "lost"

@@ -4,16 +4,15 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
-	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease/metrics"
 )
 
 // A Status is a snapshot of a keeper.
 type Status struct {
-	// Healthy says that an ID can be made now, and that the last attempt to take what is wanted succeeded or
-	// leases are left for longer than a window. It turns false while there is still time to act.
+	// Healthy says that an ID can be made now, and also that the last attempt to take what is
+	// wanted succeeded, or else that leases are left for longer than a window. So it turns false
+	// while there is still time to act.
 	Healthy bool
 
 	Lease   randflake.Lease // in force
@@ -37,16 +36,16 @@ type Status struct {
 
 // Status returns a snapshot. It never waits for the store.
 func (k *Keeper[G]) Status() Status {
-	s := k.loop.snapshot()
+	s := k.loop.readStatus()
 	s.Lease = k.generator.Lease()
 	s.Closed = k.closed.Load()
 	s.DetectsCopies = vmgen.Now().Detects()
 
-	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
+	queue := k.loop.queue
 	lasts := s.End.Sub(k.loop.clock()) > k.loop.plan.limits.Window
 	s.Healthy = !s.Closed && queue.Ready() == nil && (s.Err == nil || lasts)
 
-	s.Exhausted = k.exhausted.Load() // first, as refused adds to it last: it is a part of the refusals
+	s.Exhausted = k.exhausted.Load() // before Refusals, as refused adds to it last: so it is never the larger
 	s.Refusals = k.refusals.Load()
 	s.Claimed, s.Waits = queue.Counts()
 	return s
@@ -54,8 +53,8 @@ func (k *Keeper[G]) Status() Status {
 
 var _ metrics.Reporter = (*Keeper[*randflake.Generator])(nil)
 
-// Metrics implements [metrics.Reporter]: always the same ones in the same order. Those of the space are among
-// them, unless it is one of a service.
+// Metrics implements [metrics.Reporter]: always the same ones in the same order. Those of the space
+// are among them, unless it is one of a service.
 func (k *Keeper[G]) Metrics() []metrics.Metric {
 	s := k.Status()
 	window := k.loop.plan.limits.Window
@@ -94,8 +93,8 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 
 var _ metrics.Reporter = (*Space)(nil)
 
-// Metrics implements [metrics.Reporter]. It never asks the store: a handle learns of a loss of data when it
-// takes leases or numbers.
+// Metrics implements [metrics.Reporter]. It never asks the store: a handle learns of a loss of data
+// when it takes leases or numbers.
 func (s *Space) Metrics() []metrics.Metric {
 	return []metrics.Metric{
 		metrics.Gauge("randflake_space_losses",

@@ -8,30 +8,35 @@ import (
 	"strings"
 )
 
-// moving is the entry of a space that is about to take the place of another one: the word that ties the two,
-// the lineage of the data, and the other's name.
+// moving is the entry of a space that is about to take the place of an old one: a random word, the
+// lineage of the new space's data, and the name of the old space. The old space is retired after
+// that, and its mark is the word. So only one space can take its place. If the data of the new
+// space are lost, it can't do so once more: the entry is gone too, or has another lineage than the
+// data.
 //
-// It is there before the old space is retired, for that word alone. So no other place can take that of the
-// old space as well, nor can this one once more if its data are lost: then the entry is gone too, or its
-// lineage is another.
+// The entry is never updated, so it needs no wentBack.
 var moving = record{name: "move"}
 
-// announced returns what the entry of a move has after the word.
-func announced(seen *snapshot, old *Space) string { return " " + seen.Lineage + " " + old.String() }
+// tieOf returns the value of the entry, which ties the two spaces.
+func tieOf(word string, seen *snapshot, old *Space) string {
+	return word + " " + seen.Lineage + " " + old.String()
+}
 
-// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases that were
-// granted stay in force. Only an older copy of the data would undo it.
+// Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
+// that were granted stay in force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
 	_, err := s.retire(ctx, "", "")
 	return err
 }
 
-// Move retires a space, and makes the one that takes its place in engine, with the limits, the check value
-// and the counters of the old one. Of config it takes the name and the clock. With a reserve, leases begin as
-// soon as after a loss of data. Move can be called again with the same arguments, wherever it stopped.
+// Move retires a space, and makes the one that takes its place in engine, with the limits, the
+// check value and the counters of the old one. Of config it takes the name and the clock. With a
+// reserve, leases begin as soon as after a loss of data. Move can be called again with the same
+// arguments, wherever it stopped.
 //
-// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for another
-// space. Processes go on under the leases that they have: start them with the new space before those end.
+// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for
+// another space. Processes go on under the leases that they have: start them with the new space
+// before those end.
 func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space, error) {
 	s, err := newSpace(engine, config)
 	if err != nil {
@@ -52,14 +57,14 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	return s, nil
 }
 
-// announce returns what ties the old space to this one: the entry of the move, which begins with the word. It
-// fails before anything is retired if the name is taken, even by the old space itself. It takes ten seconds at
-// most.
+// announce returns what ties the old space to this one: the entry of the move, which begins with
+// the word, and which the first call puts. If the name is taken, even by the old space itself, it
+// fails before anything is retired. It takes ten seconds at most.
 func (s *Space) announce(ctx context.Context, old *Space) (tie string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
-		return "", s.failed("prepare", err)
+		return "", s.unchanged("prepare", err)
 	}
 
 	seen, err := s.read(ctx, moving)
@@ -68,15 +73,16 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie string, err error
 	}
 	word, _, _ := strings.Cut(string(seen.value), " ")
 	switch {
-	case seen.meta == nil && seen.value == nil:
-		return s.newTie(ctx, seen, old)
-	case seen.meta == nil && string(seen.value) == word+announced(seen, old):
-		return string(seen.value), nil // an earlier call was stopped
-	case seen.meta != nil:
+	case seen.meta != nil: // a space was made here, perhaps by this move
 		word = seen.meta.From
+	case seen.value == nil: // a new move
+		return s.newTie(ctx, seen, old)
+	case string(seen.value) == tieOf(word, seen, old): // this move, which was stopped
+		return string(seen.value), nil
 	}
 
-	before, err := old.read(ctx, leases)
+	// It is this move if the old space, perhaps by another address, was retired for the word.
+	before, err := old.read(ctx, leasesRecord)
 	if err != nil {
 		return "", err
 	}
@@ -90,15 +96,15 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie string, err error
 	if seen.meta == nil && !sameData {
 		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
 	}
-	return word + announced(seen, old), nil
+	return tieOf(word, seen, old), nil
 }
 
-// newTie puts the entry of a move.
+// newTie puts the entry of a move, with a new word.
 func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie string, err error) {
 	if err := seen.clockError(old.meta()); err != nil {
 		return "", err
 	}
-	tie = cryptorand.Text() + announced(seen, old)
+	tie = tieOf(cryptorand.Text(), seen, old)
 	after, err := s.swap(ctx, seen, nil, []byte(tie))
 	if err != nil {
 		return "", err
@@ -109,11 +115,11 @@ func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie str
 	return tie, nil
 }
 
-// retire puts the mark of a retired space, and returns what is there since. word and successor are those of
-// the space that takes its place, or empty.
+// retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
+// ties the space to successor, which takes its place; both are empty if none does.
 func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
-	for {
-		seen, err := s.read(ctx, leases)
+	for try := 0; ; try++ {
+		seen, err := s.read(ctx, leasesRecord)
 		if err != nil {
 			return nil, err
 		}
@@ -138,17 +144,24 @@ func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, 
 		}
 		m.Retired = cmp.Or(word, cryptorand.Text())
 		m.Successor = successor
-		if _, err := s.putMeta(ctx, seen, &m, nil); err != nil {
+		done, err := s.putMeta(ctx, seen, &m, nil)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			continue // and read what is there with the mark
+		}
+		if err := s.backOff(ctx, try, 0); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// follow makes the space that takes the place of a retired one. Its meta entry comes last, because nobody can
-// use the space until then. It is not made if the data were lost after tie was found: perhaps it was there
-// already, and used.
+// follow makes the space that takes the place of a retired one. Its meta entry comes last, because
+// nobody can use the space until then. It is not made if the data were lost after tie was found:
+// perhaps it was there already, and used.
 func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie string) error {
-	seen, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
@@ -156,37 +169,28 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie stri
 		if seen.meta.From != last.meta.Retired {
 			return fmt.Errorf("%w: %s: another process has just made it", ErrExists, s)
 		}
-		s.known.meta = seen.meta
+		s.known.meta = seen.meta // without the lock, as nobody else has s yet
 		return nil
 	}
-	if tie != last.meta.Retired+announced(seen, old) {
+	if tie != tieOf(last.meta.Retired, seen, old) {
 		return fmt.Errorf("%w: %s: data was lost meanwhile: try again", ErrUnknown, s)
 	}
 
-	m := *last.meta
-	m.ID = m.Retired // the same in each attempt, for the counters
-	m.Losses++       // for a program whose name of the old store leads here now, it is a loss that was noted
-	m.From = m.Retired
-	m.Retired = ""
-	m.Successor = ""
-	m.Lineage = seen.Lineage
-	m.Why = "moved from " + old.String()
-	if err := seen.clockError(&m); err != nil {
+	m := seen.successor(last.meta, old)
+	if err := seen.clockError(m); err != nil {
 		return err
 	}
-	m.Floor = max(m.Floor, seen.newFloor(&m))
 	taken, err := decodeTakenNodes(last.value)
 	if err != nil {
 		return err
 	}
 	if m.Reserve > 0 {
-		seen.openReserve(&m, taken)
+		seen.openReserve(m, taken)
 	}
-
 	if err := s.copyCounters(ctx, old, m.ID); err != nil {
 		return err
 	}
-	done, err := s.putMeta(ctx, seen, &m, taken.encode())
+	done, err := s.putMeta(ctx, seen, m, taken.encode())
 	if err != nil {
 		return err
 	}
@@ -194,6 +198,21 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie stri
 		return fmt.Errorf("%w: %s: another process was faster, or its data was lost meanwhile: try again", ErrExists, s)
 	}
 	return nil
+}
+
+// successor returns the meta of the space that takes the place of a retired one. What is not set
+// here stays, such as the limits, the check value and Begin.
+func (s *snapshot) successor(retired *meta, old *Space) *meta {
+	m := *retired
+	m.ID = retired.Retired // the same in each attempt, for the counters
+	m.From = retired.Retired
+	m.Losses++ // for a program whose name of the old store leads here now, it is a loss that was noted
+	m.Retired = ""
+	m.Successor = ""
+	m.Lineage = s.Lineage
+	m.Why = "moved from " + old.String()
+	m.Floor = max(m.Floor, s.newFloor(&m))
+	return &m
 }
 
 // copyCounters puts the counters of a retired space into this one, which is to have that ID.
@@ -214,10 +233,11 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 	}
 }
 
-// copyCounter replaces what an earlier attempt has put, since which the old space may have lost its mark, and
-// given numbers. In a space that has just been made it changes nothing, and follow finds that out.
+// copyCounter puts a counter of a retired space into this one, in place of what an earlier attempt
+// has put: since then the old space may have lost its mark, and given numbers. If another process
+// has just made this space, copyCounter changes nothing, and follow finds that out.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
-	there := &snapshot{record: counterRecord(name)} // nothing
+	there := &snapshot{record: counterRecord(name)} // at first: neither meta nor this counter
 	for {
 		value, err := old.retiredCounter(ctx, name, id)
 		if err != nil {
@@ -233,8 +253,9 @@ func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) er
 	}
 }
 
-// retiredCounter reads a counter together with the mark, after which it does not grow, and returns it for the
-// space of that ID. If it waits for a person after a loss, it waits there too.
+// retiredCounter returns the value of a counter for the space that has that ID. It reads the
+// counter together with the mark, as a counter of a retired space does not grow. If the counter
+// waits for a person after a loss of data, it waits in the other space too.
 func (s *Space) retiredCounter(ctx context.Context, name, id string) ([]byte, error) {
 	seen, err := s.read(ctx, counterRecord(name))
 	if err != nil {

@@ -131,7 +131,7 @@ func TestMoveKilled(t *testing.T) {
 				}
 			}
 			info, err := s.Info(t.Context())
-			if err != nil || info.Limits != w.old.Limits() || !info.Low.Equal(noon.Add(7*time.Minute)) || info.Opens.IsZero() {
+			if err != nil || info.Limits != w.old.Limits() || !info.Floor.Equal(noon.Add(7*time.Minute)) || info.Opens.IsZero() {
 				t.Errorf("killed at call %d: %+v, %v", killed+1, info, err)
 			}
 			if info.Why != "moved from "+w.old.String() || info.Retired || info.Successor != "" {
@@ -504,15 +504,15 @@ func TestMoveOpens(t *testing.T) {
 		info, err := s.Info(t.Context())
 		w.must(err)
 		m := s.meta()
-		wait := info.Low
+		wait := info.Floor
 		if m.Reserve > 0 {
 			wait = info.Opens
 		}
 		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && (info.Opens.Before(late.Add(m.MaxSkew)) || info.Opens.After(late.Add(68*time.Second))) {
 			t.Errorf("the reserve opens at %v", info.Opens)
 		}
-		if !info.Low.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
-			t.Errorf("floor at %v", info.Low)
+		if !info.Floor.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
+			t.Errorf("floor at %v", info.Floor)
 		}
 
 		w.now = wait.Add(-time.Nanosecond)
@@ -520,11 +520,11 @@ func TestMoveOpens(t *testing.T) {
 		if wanted := (*WaitError)(nil); !errors.As(err, &wanted) || !wanted.Until.Equal(wait) {
 			t.Errorf("%v, want until %v", err, wait)
 		}
-		for _, now := range []time.Time{wait, info.Low} {
+		for _, now := range []time.Time{wait, info.Floor} {
 			w.now = now
 			first, err := takeWindow(t.Context(), s, m.WindowOf(w.now), 1)
 			fromReserve := err == nil && first.FirstNode >= m.mainNodes()
-			if err != nil || fromReserve != now.Before(info.Low) {
+			if err != nil || fromReserve != now.Before(info.Floor) {
 				t.Errorf("%+v, %v at %v", first, err, now)
 			}
 		}

@@ -17,16 +17,17 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	nodes      uint32
 	outage     time.Duration
-	waits      time.Duration
+	waits      time.Duration // how long Keep may wait
 	logger     *slog.Logger
-	label      string
+	label      string           // whose leases they are, for the log
 	clock      func() time.Time // nil for the system's
 	generating []randflake.Option
 
-	stale func() bool // whether this process became a copy since the last call
+	becameCopy func() bool // reports whether this process became a copy since the last call
 }
 
-// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs a second.
+// WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs
+// a second.
 func WithNodes(n int) Option {
 	return Option{func(s *settings) error {
 		if n < 1 || n > randflake.MaxNode+1 {
@@ -37,9 +38,9 @@ func WithNodes(n int) Option {
 	}}
 }
 
-// WithOutage leases enough windows ahead to survive a store outage of d, as far as the space's limits allow.
-// It starts after the first window. The default is 3 minutes. Where the space has a reserve, the leases
-// always last until it opens after a loss of data.
+// WithOutage leases enough windows ahead to outlive a store outage of d, as far as the space's
+// limits allow. It starts after the first window. The default is 3 minutes. Where the space has a
+// reserve, the windows are also enough to outlive a loss of data, again as far as the limits allow.
 func WithOutage(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.outage = max(d, 0)
@@ -47,9 +48,9 @@ func WithOutage(d time.Duration) Option {
 	}}
 }
 
-// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the window
-// ends if all of its nodes are taken, or until leases are granted again after a loss of data. The log says
-// until when. By default Keep doesn't wait.
+// WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the
+// window ends if all of its nodes are taken, or until leases are granted again after a loss of
+// data. The log says until when. By default Keep doesn't wait.
 func WithWait(d time.Duration) Option {
 	return Option{func(s *settings) error {
 		s.waits = d
@@ -57,8 +58,9 @@ func WithWait(d time.Duration) Option {
 	}}
 }
 
-// WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its nodes,
-// seconds and label, and one when no more IDs can be made, or they go on. For no log use slog.DiscardHandler.
+// WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its
+// nodes, seconds and label, and one when no more IDs can be made, or they go on. For no log use
+// slog.DiscardHandler.
 func WithLogger(l *slog.Logger) Option {
 	return Option{func(s *settings) error {
 		if l == nil {
@@ -77,8 +79,9 @@ func WithLabel(label string) Option {
 	}}
 }
 
-// WithClock makes the generator and the keeper take the time from now instead of the system clock, for tests
-// and simulations. The keeper's timers are not affected. now must be safe for concurrent use.
+// WithClock makes the generator and the keeper take the time from now instead of the system clock,
+// for tests and simulations. The keeper's timers are not affected. now must be safe for concurrent
+// use.
 func WithClock(now func() time.Time) Option {
 	return Option{func(s *settings) error {
 		if now == nil {
@@ -106,7 +109,7 @@ func newSettings(options []Option) (settings, error) {
 		label:  host + "/" + filepath.Base(os.Args[0]),
 	}
 	machine := vmgen.Now()
-	s.stale = func() bool {
+	s.becameCopy = func() bool {
 		before := machine
 		machine = vmgen.Now()
 		return before.Stale()

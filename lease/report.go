@@ -55,8 +55,8 @@ func (l *loop) change(change func(*Status)) {
 	change(&l.status)
 }
 
-// snapshot returns what the loop knows of the status.
-func (l *loop) snapshot() Status {
+// readStatus returns what the loop knows of the status. It is safe for concurrent use.
+func (l *loop) readStatus() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.status

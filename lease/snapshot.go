@@ -9,51 +9,56 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// A snapshot is what an answer of the engine shows of the space and one of its records, with the evidence and
-// the clocks.
+// A snapshot is what an answer of the engine shows of the space and one of its records, with the
+// evidence and the clocks.
+//
+// The call took from asked to answered. What a take may have goes by asked, the earliest time that
+// it can be; the floor, and what people are told, by answered, the latest.
 type snapshot struct {
 	Answer
 	record
 	meta     *meta     // nil if there is no space
-	raw      []byte    // of meta
+	rawMeta  []byte    // its entry
 	value    []byte    // of the record
-	replaced []byte    // value of the record before, if it was swapped
+	replaced []byte    // what the record was before, if this is the answer to a swap that took effect
 	asked    time.Time // by the process's clock, before the call
 	answered time.Time // by the same clock, after the call
-	known    known     // before the call, with the values of this record and of the leases alone
+	known    known     // before the call; of values, those of this record and of the leases
 }
 
-// A record is an entry of a space beside meta.
+// A record is an entry of a space beside meta. wentBack reports whether a value of it is of an
+// earlier time than another one that was stored before.
 type record struct {
 	name     string
-	wentBack wentBack
+	wentBack func(was, is []byte) bool
 }
 
 const metaEntry = "meta"
 
-var leases = record{"leases", takenNodesWentBack}
+var leasesRecord = record{"leases", takenNodesWentBack}
 
+// read reads a record, and meta, which comes along with every record.
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	seen := s.newSnapshot(r)
 	var err error
 	seen.Answer, err = s.engine.Read(ctx, s.entry(metaEntry), s.entry(r.name))
 	if err != nil {
-		return nil, s.failed("read", err)
+		return nil, s.unchanged("read", err)
 	}
-	return seen, seen.decode(s)
+	return seen, seen.complete(s)
 }
 
-// swap puts meta and the value of the record, each unless it is nil, if both are as in before, and returns
-// what is there then.
-func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) (*snapshot, error) {
+// swap puts a new meta and a new value of the record, each unless it is nil, if both entries are
+// still as in before. It returns what is there after that.
+func (s *Space) swap(ctx context.Context, before *snapshot, newMeta, newValue []byte) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
-		{s.entry(metaEntry), before.raw},
+		{s.entry(metaEntry), before.rawMeta},
 		{s.entry(before.name), before.value},
 	}
-	changed := slices.Clone(expect)
 	var put []Entry
-	for i, value := range [][]byte{meta, value} {
+	changed := slices.Clone(expect) // what is there if the swap takes effect
+	for i, value := range [][]byte{newMeta, newValue} {
 		if value != nil {
 			changed[i].Value = value
 			put = append(put, changed[i])
@@ -62,36 +67,36 @@ func (s *Space) swap(ctx context.Context, before *snapshot, meta, value []byte) 
 	var err error
 	after.Answer, err = s.engine.Swap(ctx, expect, put)
 	if err != nil {
-		return nil, s.notSwapped(err)
+		return nil, s.maybeChanged(err)
 	}
 	if after.Swapped {
 		after.replaced = before.value
 		after.Entries = changed
 	}
-	return after, after.decode(s)
+	return after, after.complete(s)
 }
 
-// newSnapshot begins one, with the time before the call, and what is known by then.
+// newSnapshot begins a snapshot before the call: with the time, and with what is known by then.
 func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := &snapshot{record: r, asked: s.now(), known: s.known}
 	seen.known.values = map[string][]byte{}
-	for _, name := range []string{r.name, leases.name} {
+	for _, name := range []string{r.name, leasesRecord.name} {
 		seen.known.values[name] = s.known.values[name]
 	}
 	return seen
 }
 
-// decode decodes the answer.
-func (s *snapshot) decode(space *Space) error {
+// complete ends a snapshot after the call: with the time, and with what the answer has.
+func (s *snapshot) complete(space *Space) error {
 	s.answered = space.now()
-	s.raw = s.Entries[0].Value
+	s.rawMeta = s.Entries[0].Value
 	s.value = s.Entries[1].Value
-	if s.raw == nil {
+	if s.rawMeta == nil {
 		return nil
 	}
-	m, err := decodeMeta(s.raw)
+	m, err := decodeMeta(s.rawMeta)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, space, err)
 	}
@@ -105,7 +110,8 @@ func (s *snapshot) decode(space *Space) error {
 	return nil
 }
 
-// clockError returns an error that wraps ErrClock unless the clocks of process and server can both be right.
+// clockError returns an error that wraps ErrClock unless the clocks of process and server can both
+// be right.
 func (s *snapshot) clockError(m *meta) error {
 	if s.asked.Unix() < randflake.Epoch {
 		return fmt.Errorf("%w: this machine's says %s", ErrClock, s.asked.UTC().Format(time.RFC3339))
@@ -113,6 +119,8 @@ func (s *snapshot) clockError(m *meta) error {
 	if s.Time.IsZero() {
 		return nil
 	}
+	// The server told its time between the two readings of this machine's clock. So it is behind or
+	// ahead of that by at least:
 	behind := s.asked.Sub(s.Time)
 	ahead := s.Time.Sub(s.answered)
 	if behind > m.MaxSkew || ahead > m.MaxSkew {
@@ -123,7 +131,7 @@ func (s *snapshot) clockError(m *meta) error {
 	return nil
 }
 
-// later returns the later of the process's time after the answer and the server's.
+// later returns the later one of two times: the process's after the answer, and the server's.
 func (s *snapshot) later() time.Time {
 	if s.Time.After(s.answered) {
 		return s.Time

@@ -17,18 +17,18 @@ type Space struct {
 	engine   Engine
 	name     string
 	now      func() time.Time
-	pause    func(context.Context, time.Duration) error
-	maxSteps int // of takenNodes; fewer in the explorer
+	pause    func(context.Context, time.Duration) error // sleep; returns at once in the explorer's test
+	maxSteps int                                        // of takenNodes: the constant; fewer in that test
 
 	mu    sync.Mutex
 	known known
 }
 
-// openTimeout bounds Open and Create, as some engines wait for their server for as long as they may.
+// openTimeout bounds Open, Create and announce, as some engines wait for their server for ever.
 const openTimeout = 10 * time.Second
 
-// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes ten seconds
-// at most.
+// Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes
+// ten seconds at most.
 func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -36,19 +36,21 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return nil, err
 	}
 	if seen.meta == nil {
 		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
-	s.known.meta = seen.meta // for its limits; nothing else of it is known to be durable
+	// The limits are needed at once. The rest is known from the first swap of this handle on: see
+	// learn.
+	s.known.meta = seen.meta
 	return s, nil
 }
 
-// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes ten seconds
-// at most.
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes
+// ten seconds at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -61,26 +63,18 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	if err := engine.Prepare(ctx); err != nil {
-		return nil, s.failed("prepare", err)
+		return nil, s.unchanged("prepare", err)
 	}
-	seen, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return nil, err
 	}
 	if seen.meta != nil {
 		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
-	m := &meta{Limits: limits, ID: cryptorand.Text(), Lineage: seen.Lineage}
-	if config.Check != [8]byte{} {
-		m.Check = hex.EncodeToString(config.Check[:])
-	}
+	m := seen.newMeta(limits, config)
 	if err := seen.clockError(m); err != nil {
 		return nil, err
-	}
-	if !config.New { // an earlier space may have leased windows up to the floor
-		m.Floor = seen.newFloor(m)
-		m.Begin = m.Floor
-		m.Why = "created for IDs that were in use"
 	}
 	done, err := s.putMeta(ctx, seen, m, nil)
 	if err != nil {
@@ -90,6 +84,26 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, fmt.Errorf("%w: %s: another process was faster: open it", ErrExists, s)
 	}
 	return s, nil
+}
+
+// newMeta returns the meta of a new space.
+func (s *snapshot) newMeta(limits Limits, config Config) *meta {
+	m := &meta{
+		Limits:  limits,
+		ID:      cryptorand.Text(),
+		Lineage: s.Lineage,
+	}
+	if config.Check != [8]byte{} {
+		m.Check = hex.EncodeToString(config.Check[:])
+	}
+	if !config.New {
+		// As after a loss: leases of an earlier space may be in use in all windows before the
+		// floor. Nor does anyone know what it leased from a reserve.
+		m.Floor = s.newFloor(m)
+		m.Begin = m.Floor
+		m.Why = "created for IDs that were in use"
+	}
+	return m
 }
 
 func newSpace(engine Engine, config Config) (*Space, error) {
@@ -111,7 +125,8 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// CheckSecret returns ErrSecret if the space is for IDs of another secret than that of the check value.
+// CheckSecret returns ErrSecret if the space is for IDs of another secret than that of the check
+// value.
 func (s *Space) CheckSecret(check [8]byte) error {
 	m := s.meta()
 	own := hex.EncodeToString(check[:])
@@ -128,22 +143,22 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Main      uint32    // how many of the nodes are leased while no data was lost
-	Check     string    // value of the secret, in hexadecimal, or ""
+	Main      uint32    // how many nodes are not of the reserve
+	Check     string    // check value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted, or the space was moved
-	Low       time.Time // the floor, before which no lease begins but those of the reserve
+	Floor     time.Time // leases that begin before it are of the reserve
 	Why       string    // why there is a floor, or ""
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
-	Lost      string    // how the answer shows a loss of data that is not noted yet, or ""
+	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
 	Successor string    // the space that takes the place of the retired one, or ""
 	Taken     uint32    // how many nodes of the present window are taken
 	Time      time.Time // by the server's clock, or zero if it has none
 }
 
-// Info reads the space. Its clock error is that of Take.
+// Info reads the space. With ErrClock, which a take would return too, the Info is complete.
 func (s *Space) Info(ctx context.Context) (Info, error) {
-	seen, err := s.read(ctx, leases)
+	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return Info{}, err
 	}
@@ -156,7 +171,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Main:      m.mainNodes(),
 		Check:     m.Check,
 		Losses:    m.Losses,
-		Low:       m.start(m.Floor),
+		Floor:     m.start(m.Floor),
 		Why:       m.Why,
 		Time:      seen.Time,
 		Lost:      seen.loss(),
@@ -170,7 +185,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return info, err
 	}
-	info.Taken = m.taken(taken, m.WindowOf(seen.answered))
+	info.Taken = m.countTaken(taken, m.WindowOf(seen.answered))
 	return info, seen.clockError(m)
 }
 
@@ -180,31 +195,32 @@ func (s *Space) Limits() Limits { return s.meta().Limits }
 // String says where the space is.
 func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.name, s.engine) }
 
-// meta returns the newest that is known.
+// meta returns the newest meta that this handle knows.
 func (s *Space) meta() *meta {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known.meta
 }
 
+// entry returns the name of an entry in the engine.
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
-// failed says where a call failed that changes nothing, and that the store does not answer, unless there is
-// another reason.
-func (s *Space) failed(what string, err error) error {
+// unchanged wraps the error of a call that changed nothing: with ErrStore, unless err has a reason
+// of its own.
+func (s *Space) unchanged(call string, err error) error {
 	for _, why := range []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled} {
 		if errors.Is(err, why) {
-			return fmt.Errorf("lease: %s: %s: %w", what, s, err)
+			return fmt.Errorf("lease: %s: %s: %w", call, s, err)
 		}
 	}
-	return fmt.Errorf("%w: %s: %s: %w", ErrStore, what, s, err)
+	return fmt.Errorf("%w: %s: %s: %w", ErrStore, call, s, err)
 }
 
-// notSwapped says where a swap failed, and that its outcome is unknown, unless the engine knows that nothing
-// was changed.
-func (s *Space) notSwapped(err error) error {
+// maybeChanged wraps the error of a swap: with ErrUnknown, unless the engine says by ErrStore that
+// nothing was changed.
+func (s *Space) maybeChanged(err error) error {
 	if errors.Is(err, ErrStore) {
-		return s.failed("swap", err)
+		return s.unchanged("swap", err)
 	}
 	return fmt.Errorf("%w: swap: %s: %w", ErrUnknown, s, err)
 }

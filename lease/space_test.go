@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -252,10 +250,10 @@ func TestCreateInUse(t *testing.T) {
 		}
 	}
 	info, err := s.Info(t.Context())
-	if err != nil || !info.Low.Equal(noon.Add(7*time.Minute)) || info.Why == "" || info.Losses != 0 {
+	if err != nil || !info.Floor.Equal(noon.Add(7*time.Minute)) || info.Why == "" || info.Losses != 0 {
 		t.Errorf("%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
 	}
-	now = info.Low
+	now = info.Floor
 	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err != nil {
 		t.Error(err)
 	}
@@ -406,7 +404,7 @@ func TestInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Info{Limits: s.Limits(), Main: 1024, Check: "0102000000000000", Low: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: s.Limits(), Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
@@ -431,7 +429,7 @@ func TestInfo(t *testing.T) {
 	if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
 		t.Fatal(err)
 	}
-	want.Taken, want.Losses, want.Why, want.Low = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
+	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
 	data.restore(state{map[string]string{}, "first", 0})
 	want = Info{}
@@ -440,199 +438,70 @@ func TestInfo(t *testing.T) {
 	check("without a connection", errAway)
 }
 
-// TestNumbers: they only grow, whatever is taken, and stay small.
-func TestNumbers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	n, err := decodeTakenNodes(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[int64]uint32{}
-	for i := range 20000 {
-		window := random.Int64N(100) + int64(i)/100 + random.Int64N(2)*random.Int64N(2)*1e6
-		next := n.at(window) + 1 + random.Uint32N(3)
-		if next < want[window] {
-			t.Fatalf("window %d went back from %d to %d", window, want[window], next)
-		}
-		want[window] = next
-		n.put(window, next, maxSteps, 0)
-		if n, err = decodeTakenNodes(n.encode()); err != nil || len(n.encode()) > 2000 {
-			t.Fatalf("%d bytes, %v", len(n.encode()), err)
-		}
-	}
-	for window, next := range want {
-		if n.at(window) < next {
-			t.Errorf("window %d went back from %d to %d", window, next, n.at(window))
-		}
-	}
-}
-
-// TestNumbersAtFloor: however many steps are merged, the windows from the floor on never get a number of the
-// reserve, as they would be full.
-func TestNumbersAtFloor(t *testing.T) {
-	const floor, main, most = 100, 5, 9 // the reserve has nodes 5 to 8
-	random := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		n, err := decodeTakenNodes(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.restart(floor, main)
-		n.put(floor, main, 4, floor) // as many as are taken in the windows before
-		for range 200 {
-			window := floor - 4 + random.Int64N(8)
-			end := uint32(main)
-			if window < floor {
-				end = most
-			}
-			if next := n.at(window) + 1; next <= end {
-				n.put(window, next, 4, floor)
-			}
-			if last, first := n.at(floor-1), n.at(floor); last < main || first > main {
-				t.Fatalf("%d before the floor and %d at it: %v", last, first, n.Steps)
-			}
-		}
-	}
-}
-
-// TestMerge: an entry is full of steps, and a take needs two more. Those two pairs are merged that waste the
-// fewest nodes, into the higher number, but neither the newest half of the steps nor the last one.
-func TestMerge(t *testing.T) {
-	present := noon.Unix() / 60
-	start := present - 1000
-	rising := func(i int) uint32 { return uint32(1000 + 100*i) }
-	falling := func(i int) uint32 { return uint32(9000 - 100*i) }
-	for _, c := range []struct {
-		name    string
-		next    func(i int) uint32
-		change  func(steps []step) // of 64 steps, each of ten windows
-		window  int64              // that is taken
-		mergers []int              // first steps of pairs
-	}{
-		{"small differences, rising", rising, func(steps []step) {
-			steps[10].Next = steps[11].Next - 1
-			steps[20].Next = steps[21].Next - 2
-		}, present, []int{10, 20}},
-		{"small differences, falling", falling, func(steps []step) {
-			steps[11].Next = steps[10].Next - 1
-			steps[21].Next = steps[20].Next - 2
-		}, present, []int{10, 20}},
-		{"short steps, rising", rising, func(steps []step) {
-			steps[10].From += 8
-			steps[20].From += 7
-		}, present, []int{10, 20}},
-		{"short steps, falling", falling, func(steps []step) {
-			steps[11].From += 8
-			steps[21].From += 7
-		}, present, []int{10, 20}},
-		{"the first of a pair is new", rising, func(steps []step) {
-			steps[10].Next = steps[11].Next - 1
-			steps[10].Take = 100
-			steps[20].Next = steps[21].Next - 2
-			steps[30].Next = steps[31].Next - 3
-		}, present, []int{20, 30}},
-		{"the second of a pair is new", rising, func(steps []step) {
-			steps[10].Next = steps[11].Next - 1
-			steps[11].Take = 100
-			steps[20].Next = steps[21].Next - 2
-			steps[30].Next = steps[31].Next - 3
-		}, present, []int{20, 30}},
-		{"each pair is new", rising, func(steps []step) {
-			for i := range steps {
-				steps[i].Take = int64(100 * (i % 2))
-			}
-			steps[10].Next = steps[11].Next - 1
-			steps[20].Next = steps[21].Next - 2
-		}, present, []int{10, 20}},
-		{"the newest are in the middle", rising, func(steps []step) {
-			for i := 30; i < 36; i++ {
-				steps[i].Take = 999
-			}
-			steps[50].Next = steps[51].Next - 1
-			steps[10].Next = steps[11].Next - 2
-			steps[20].Next = steps[21].Next - 3
-		}, present, []int{10, 20}},
-		{"the oldest of the newer half", rising, func(steps []step) {
-			steps[32].Next = steps[33].Next - 1
-			steps[10].Next = steps[11].Next - 2
-			steps[20].Next = steps[21].Next - 3
-		}, present, []int{10, 20}},
-		{"the last but one", rising, func(steps []step) {
-			steps[20].Next = steps[21].Next - 2
-			steps[61].Next = steps[62].Next - 1
-			steps[61].Take, steps[62].Take = 0, 0
-		}, start + 405, []int{20, 61}},
-		{"none, as the number becomes that of the windows after", rising, func(steps []step) {
-			steps[30].Next = steps[31].Next - 1
-		}, start + 309, nil},
-		{"none, as the number becomes that of the windows before", falling, func(steps []step) {
-			steps[0].Next = steps[1].Next + 1
-		}, start + 10, nil},
-	} {
-		steps := make([]step, 64)
-		for i := range steps {
-			steps[i] = step{start + 10*int64(i), c.next(i), int64(i)}
-		}
-		c.change(steps)
-		steps[0].From, steps[63].Next = 0, 0
-		data := newMemory()
-		s := create(t, conn{memory: data}, Limits{}, atNoon)
-		data.data["s/leases"] = string((&takenNodes{1000, steps}).encode())
-		if _, err := takeWindow(t.Context(), s, c.window, 1); err != nil {
-			t.Fatal(err)
-		}
-		got, err := decodeTakenNodes([]byte(data.data["s/leases"]))
-		if err != nil || len(got.Steps) != 64 {
-			t.Fatalf("%s: %d steps, %v", c.name, len(got.Steps), err)
-		}
-		if newest := got.Steps[got.index(c.window)].Take; newest != 1001 {
-			t.Errorf("%s: take %d, after 1000", c.name, newest)
-		}
-		before := &takenNodes{1000, slices.Clone(steps)}
-		for _, i := range c.mergers {
-			higher := max(steps[i].Next, steps[i+1].Next)
-			before.Steps[i].Next, before.Steps[i+1].Next = higher, higher
-		}
-		for window := start - 10; window < present+10; window++ {
-			want := before.at(window)
-			if window == c.window {
-				want++
-			}
-			if got.at(window) != want {
-				t.Errorf("%s: number %d of window %d, want %d", c.name, got.at(window), window-start, want)
-			}
-		}
-	}
-}
-
-// TestContended: while others change the entry all the time, a take tries again after pauses of at most eight
-// seconds, until its context ends or the others leave.
+// TestContended: while others change the entries all the time, a call tries again after pauses of at most
+// eight seconds, until its context ends or the others leave.
 func TestContended(t *testing.T) {
-	for name, lasts := range map[string]time.Duration{"for ever": time.Hour, "for a minute": time.Minute} {
-		bubble(t, func(t *testing.T) {
-			data, began, swaps, last := newMemory(), time.Now(), 0, time.Now()
-			create(t, conn{memory: data}, Limits{}, nil)
-			s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
-				if isSwap(c) && time.Since(began) < lasts {
-					swaps++
-					if pause := time.Since(last); pause > 8*time.Second {
-						t.Errorf("a pause of %v", pause)
-					}
-					last = time.Now()
-					return data.do(call{expect: c.expect}), nil
+	take := func(ctx context.Context, s *Space) error {
+		_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
+		return err
+	}
+	report := func(ctx context.Context, s *Space) error { return s.ReportLoss(ctx, "by hand") }
+	retire := func(ctx context.Context, s *Space) error { return s.Retire(ctx) }
+	for name, c := range map[string]struct {
+		lineage string // by then
+		do      func(ctx context.Context, s *Space) error
+		err     error // once the others have left
+	}{
+		"a take":                   {"first", take, nil},
+		"a take that notes a loss": {"second", take, ErrLoss},
+		"a report of a loss":       {"first", report, nil},
+		"a retirement":             {"first", retire, nil},
+	} {
+		t.Run(name+", for a minute", func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				took, _, err := contend(t, time.Minute, c.lineage, c.do)
+				if !errors.Is(err, c.err) || took > time.Minute+8*time.Second {
+					t.Errorf("%v after %v, want %v once the others have left", err, took, c.err)
 				}
-				return data.do(c), nil
-			}}, nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-			defer cancel()
-			_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
-			took := time.Since(began)
-			if name == "for ever" && (!errors.Is(err, context.DeadlineExceeded) || took != 10*time.Minute || swaps < 75 || swaps > 400) {
-				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
-			}
-			if name == "for a minute" && (err != nil || took > lasts+8*time.Second) {
-				t.Errorf("%s: %v after %v and %d swaps", name, err, took, swaps)
-			}
+			})
+		})
+		t.Run(name+", for ever", func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				took, swaps, err := contend(t, time.Hour, c.lineage, c.do)
+				if !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Minute || swaps < 75 {
+					t.Errorf("%v after %v and %d swaps, want the end of its context", err, took, swaps)
+				}
+			})
 		})
 	}
+}
+
+// contend does something in ten minutes at most, while others change the entries before each swap.
+func contend(
+	t *testing.T, lasts time.Duration, lineage string, do func(context.Context, *Space) error,
+) (took time.Duration, swaps int, err error) {
+	const most = 400 // of ten minutes
+	data := newMemory()
+	create(t, conn{memory: data}, Limits{}, nil)
+	began := time.Now()
+	last := began
+	s := open(t, conn{data, func(_ context.Context, c call) (Answer, error) {
+		if !isSwap(c) || time.Since(began) >= lasts || swaps > most {
+			return data.do(c), nil
+		}
+		swaps++
+		if pause := time.Since(last); pause > 8*time.Second {
+			t.Errorf("a pause of %v", pause)
+		}
+		last = time.Now()
+		return data.do(call{expect: c.expect}), nil
+	}}, nil)
+	data.lineage = lineage
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	err = do(ctx, s)
+	if swaps > most {
+		t.Errorf("%d swaps and more, want pauses between them", most)
+	}
+	return time.Since(began), swaps, err
 }

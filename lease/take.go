@@ -10,35 +10,26 @@ import (
 	"github.com/randflake/randflake"
 )
 
-// maxWindows is how many windows one Take may name: the present one, and as many as any limit allows ahead.
+// maxWindows is how many windows one Take may name: the present one, and as many as any limit
+// allows ahead.
 const maxWindows = maxAhead + 1
 
-// Take leases n nodes for the seconds of each of the windows from to to, for ever, by one change of the
-// space. It returns the leases in the order of their windows, and if some are missing, why the first of these
-// is: a WaitError of ErrFull, ErrLoss or ErrAhead where waiting helps. After ErrUnknown the nodes may have
-// been taken, and are lost, by an engine that did not answer: take again.
-func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake.Lease, error) {
+// Take leases n nodes for each window from first to last, for ever, by one change of the space. It
+// returns the leases in the order of their windows. Windows that can't be leased are left out, and
+// the error is then that of the first of them: a WaitError of ErrFull, ErrLoss or ErrAhead where
+// waiting helps. After ErrUnknown the nodes may have been taken, and are lost: take again.
+func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error
-	err := s.update(ctx, leases, func(seen *snapshot) ([]byte, error) {
+	err := s.update(ctx, leasesRecord, func(seen *snapshot) ([]byte, error) {
 		taken, err := decodeTakenNodes(seen.value)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.checkTake(seen, from, to, n); err != nil {
+		if err := s.checkTake(seen, first, last, n); err != nil {
 			return nil, err
 		}
-		granted, missing = nil, nil    // of an earlier try
-		for i := range to - from + 1 { // window <= to would be true for ever if to is the largest int64
-			window := from + i
-			first, err := s.mayTake(seen, taken, window, n)
-			if err != nil {
-				missing = cmp.Or(missing, err)
-				continue
-			}
-			granted = append(granted, seen.meta.lease(window, first, n))
-			taken.put(window, first+n, s.maxSteps, seen.meta.Floor)
-		}
+		granted, missing = s.grant(seen, taken, first, last, n)
 		if len(granted) == 0 {
 			return nil, missing
 		}
@@ -51,86 +42,119 @@ func (s *Space) Take(ctx context.Context, from, to int64, n uint32) ([]randflake
 }
 
 // checkTake returns what is wrong with all windows alike, or nil.
-func (s *Space) checkTake(seen *snapshot, from, to int64, n uint32) error {
+func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 	m := seen.meta
 	if err := seen.clockError(m); err != nil {
 		return err
 	}
 	switch {
-	case from < 0 || to < from || to-from >= maxWindows:
+	case first < 0 || last < first || last-first >= maxWindows:
 		return fmt.Errorf("%w: lease for windows %d to %d: want 0 or later, in order, and at most %d",
-			ErrInvalid, from, to, maxWindows)
+			ErrInvalid, first, last, maxWindows)
 	case n == 0 || n > m.mainNodes():
 		return fmt.Errorf("%w: lease of %d nodes: want 1 to %d, which %s has", ErrInvalid, n, m.mainNodes(), s)
 	}
 	return nil
 }
 
-// mayTake returns the first of n nodes for a window, or why there is no lease.
-func (s *Space) mayTake(seen *snapshot, taken *takenNodes, window int64, n uint32) (first uint32, err error) {
+// grant takes n nodes of each window that has as many. missing says why the first of the other
+// windows has no lease.
+func (s *Space) grant(
+	seen *snapshot, taken *takenNodes, first, last int64, n uint32,
+) (granted []randflake.Lease, missing error) {
+	for i := range last - first + 1 { // not window <= last, which is always true for the largest int64
+		window := first + i
+		node, err := s.firstFree(seen, taken, window, n)
+		if err != nil {
+			missing = cmp.Or(missing, err)
+			continue
+		}
+		granted = append(granted, seen.meta.lease(window, node, n))
+		taken.put(window, node+n, s.maxSteps, seen.meta.Floor)
+	}
+	return granted, missing
+}
+
+// firstFree returns the first of the n nodes that a take of a window gets, or why it gets none.
+func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uint32) (uint32, error) {
 	m := seen.meta
 	if window < m.Floor {
-		if err := s.mayTakeReserve(seen, window, n); err != nil {
+		if err := s.mayTakeBeforeFloor(seen, window, n); err != nil {
 			return 0, err
 		}
 	}
-	if ahead := window - m.WindowOf(seen.asked); ahead > m.Ahead {
-		beyond := min(ahead-m.Ahead, math.MaxInt64/int64(m.Window))
-		until := seen.answered.Add(m.Window * time.Duration(beyond))
-		why := fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)
-		return 0, &WaitError{ErrAhead, until, why}
+	if err := s.mayTakeAhead(seen, window); err != nil {
+		return 0, err
 	}
+
 	begin, end := m.nodesOf(window)
-	first = taken.at(window)
-	if first < begin {
+	next := taken.at(window)
+	if next < begin { // openReserve made all windows before the floor begin there
 		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss",
-			ErrCorrupt, s, first, window, begin)
+			ErrCorrupt, s, next, window, begin)
 	}
-	if first > end || n > end-first {
-		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, min(first, end)-begin, end-begin, n)
+	if int64(next)+int64(n) > int64(end) {
+		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, min(next, end)-begin, end-begin, n)
 		return 0, &WaitError{ErrFull, m.start(window + 1), why}
 	}
-	return first, nil
+	return next, nil
 }
 
-// mayTakeReserve returns why a window below the floor can't be leased yet, or at all, or nil.
-func (s *Space) mayTakeReserve(seen *snapshot, window int64, n uint32) error {
+// mayTakeBeforeFloor returns why the reserve can't serve a window before the floor yet, or at all,
+// or nil.
+func (s *Space) mayTakeBeforeFloor(seen *snapshot, window int64, n uint32) error {
 	m := seen.meta
-	until := m.start(m.Floor)
-	first, end := m.served(m.Tick)
+	refusal := func(until time.Time, why string) error {
+		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
+	}
+	mainOpens := m.start(m.Floor)
+	if m.Tick == 0 || window < m.Begin { // there is no reserve, or an earlier space may have leased from it
+		return refusal(mainOpens, "forgotten leases may be in use")
+	}
 	reserveOpens := m.opens(m.Tick)
-	var why string
+	first, end := m.servedWindows(m.Tick)
 	switch {
-	case m.Tick == 0 || window < m.Begin:
-		why = "forgotten leases may be in use"
 	case window < first || window >= end:
-		why = fmt.Sprintf("the reserve is for windows %d to %d", first, end-1)
+		return refusal(mainOpens, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
 	case n > m.Reserve:
-		why = fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n)
+		return refusal(mainOpens,
+			fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n))
 	case seen.asked.Before(reserveOpens):
-		until = reserveOpens
-		why = "until the reserve opens"
-	default:
+		return refusal(reserveOpens, "until the reserve opens")
+	}
+	return nil
+}
+
+// mayTakeAhead returns why a window is too far ahead, or nil.
+func (s *Space) mayTakeAhead(seen *snapshot, window int64) error {
+	m := seen.meta
+	ahead := window - m.WindowOf(seen.asked)
+	if ahead <= m.Ahead {
 		return nil
 	}
-	return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
+	longest := math.MaxInt64 / int64(m.Window) // windows in the longest Duration
+	wait := m.Window * time.Duration(min(ahead-m.Ahead, longest))
+	why := fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)
+	return &WaitError{ErrAhead, seen.answered.Add(wait), why}
 }
 
-// nodesOf returns the nodes that may be leased for a window: from begin on, and before end.
+// nodesOf returns the nodes from which leases of a window come, if any may be granted at all: from
+// begin on, and before end.
 func (m *meta) nodesOf(window int64) (begin, end uint32) {
-	if window >= m.Floor || m.Tick == 0 {
+	if window >= m.Floor || m.Tick == 0 { // with tick 0, none is granted before the floor: only Info asks
 		return 0, m.mainNodes()
 	}
-	begin = m.slice(m.Tick)
+	begin = m.sliceStart(m.Tick)
 	return begin, begin + m.Reserve
 }
 
-// taken returns how many nodes of a window are taken.
-func (m *meta) taken(all *takenNodes, window int64) uint32 {
+// countTaken returns how many nodes of a window are taken.
+func (m *meta) countTaken(taken *takenNodes, window int64) uint32 {
 	begin, end := m.nodesOf(window)
-	return min(max(all.at(window), begin), end) - begin
+	return min(max(taken.at(window), begin), end) - begin
 }
 
+// lease returns the lease of n nodes for a window.
 func (m *meta) lease(window int64, first, n uint32) randflake.Lease {
 	return randflake.Lease{
 		FirstNode: first,

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// takenNodes has the next free node of each window, in at most maxSteps steps: all nodes before it are taken,
-// or given up. A step holds until the next one begins. The first one begins at window 0, and the last one has
-// the windows that nobody took.
+// takenNodes has the next free node of each window, in at most maxSteps steps: all nodes before it
+// are taken, or given up. A step holds until the next one begins. The first one begins at window 0,
+// and the last one has the windows that nobody took.
 //
 // Five nodes of window 7 are taken, then two of window 8, then one more of window 7:
 //
@@ -20,31 +20,31 @@ import (
 //	put(8, 2)    0:0  7:5  8:2  9:0
 //	put(7, 6)    0:0  7:6  8:2  9:0
 //
-// If that is one step too many, two neighbours are merged, and the higher node counts. This gives up four
-// nodes of window 8, and never grants one twice:
+// If that is one step too many, two neighbours are merged, and the higher node counts. This gives
+// up four nodes of window 8, and never grants one twice:
 //
 //	merged       0:0  7:6  9:0
 //
-// So old windows, and those of a clock that was wrong for a month, cost no space, and no window is ever
-// closed.
+// So old windows, and those of a clock that was wrong for a month, cost no space, and no window is
+// ever closed.
 type takenNodes struct {
-	Takes int64 // how many takes there were, by all processes
+	Count int64 // how often nodes of a window were taken, by all processes
 	Steps []step
 }
 
 type step struct {
 	From int64  // the first window
 	Next uint32 // the next free node of each of its windows
-	Take int64  // number of the newest take in the step: Takes as it was then
+	Take int64  // Count as the newest take in this step left it
 }
 
-// maxSteps bounds the entry to two kilobytes. It leaves room for a step for each window ahead, and for as
-// many before.
+// maxSteps bounds the entry to two kilobytes. It leaves room for a step for each window ahead, and
+// for as many before.
 const maxSteps = 64
 
 // encode returns the fields in order, with blanks between.
 func (n *takenNodes) encode() []byte {
-	b := fmt.Append(nil, n.Takes)
+	b := fmt.Append(nil, n.Count)
 	for _, step := range n.Steps {
 		b = fmt.Appendf(b, " %d %d %d", step.From, step.Next, step.Take)
 	}
@@ -63,14 +63,14 @@ func decodeTakenNodes(value []byte) (*takenNodes, error) {
 		}
 		fields = append(fields, field)
 	}
-	n := &takenNodes{Takes: fields[0], Steps: make([]step, 0, maxSteps+2)}
+	n := &takenNodes{Count: fields[0], Steps: make([]step, 0, maxSteps+2)} // put splits off two at most
 	last := int64(-1)
-	for fields := range slices.Chunk(fields[1:], 3) {
-		if len(fields) < 3 || fields[1] > math.MaxUint32 || fields[0] <= last {
+	for triple := range slices.Chunk(fields[1:], 3) {
+		if len(triple) < 3 || triple[1] > math.MaxUint32 || triple[0] <= last {
 			return nil, fmt.Errorf("%w: leases: %.100q: want windows in ascending order", ErrCorrupt, value)
 		}
-		last = fields[0]
-		n.Steps = append(n.Steps, step{fields[0], uint32(fields[1]), fields[2]})
+		last = triple[0]
+		n.Steps = append(n.Steps, step{From: triple[0], Next: uint32(triple[1]), Take: triple[2]})
 	}
 	if len(n.Steps) == 0 || n.Steps[0].From != 0 {
 		return nil, fmt.Errorf("%w: leases: %.100q: want a step from window 0 on", ErrCorrupt, value)
@@ -90,13 +90,14 @@ func (n *takenNodes) index(window int64) int {
 	return i
 }
 
-// put sets the next free node of one window, and merges steps while there are more than most. It never merges
-// across the floor: before it are nodes of the reserve.
+// put sets the next free node of one window, and then merges steps while there are more than most.
+// Steps before the floor are not merged with those from it on: where there is a reserve, they have
+// its nodes, and restart has made a step begin at the floor.
 func (n *takenNodes) put(window int64, next uint32, most int, floor int64) {
-	n.Takes++
+	n.Count++
 	n.split(window + 1)
 	n.split(window)
-	n.Steps[n.index(window)] = step{window, next, n.Takes}
+	n.Steps[n.index(window)] = step{window, next, n.Count}
 
 	for i := len(n.Steps) - 2; i >= 0; i-- {
 		if n.Steps[i].Next == n.Steps[i+1].Next && n.Steps[i+1].From != floor {
@@ -126,9 +127,9 @@ func (n *takenNodes) merge(i int) {
 	n.Steps = slices.Delete(n.Steps, i+1, i+2)
 }
 
-// cheapest returns the step to merge with the next one, so that the fewest nodes are wasted. The half of the
-// steps that was used last is spared, wherever in time it is: nobody knows whose clock is right. The last
-// step is never merged.
+// cheapest returns the step to merge with the next one, so that the fewest nodes are wasted. The
+// half of the steps that was used last is spared, wherever in time it is: nobody knows whose clock
+// is right. The last step is never merged.
 func (n *takenNodes) cheapest(floor int64) (best int) {
 	var takes []int64
 	for _, step := range n.Steps {
@@ -137,15 +138,16 @@ func (n *takenNodes) cheapest(floor int64) (best int) {
 	slices.Sort(takes)
 	recent := takes[len(takes)/2]
 
+	const spared = math.MaxInt64 / 2 // more than any waste: only if no other pair is left
 	least := int64(math.MaxInt64)
-	for i := range len(n.Steps) - 2 {
+	for i := range len(n.Steps) - 2 { // pairs that are followed by another step, where the waste ends
 		a, b := n.Steps[i], n.Steps[i+1]
 		if b.From == floor {
 			continue
 		}
 		waste := n.waste(i)
 		if max(a.Take, b.Take) >= recent {
-			waste += math.MaxInt64 / 2
+			waste += spared
 		}
 		if waste < least {
 			best, least = i, waste
@@ -154,7 +156,8 @@ func (n *takenNodes) cheapest(floor int64) (best int) {
 	return best
 }
 
-// waste returns how many nodes are wasted, in all windows together, if a step is merged with the next one.
+// waste returns how many nodes are wasted, in all windows together, if a step is merged with the
+// next one.
 func (n *takenNodes) waste(i int) int64 {
 	a, b, end := n.Steps[i], n.Steps[i+1], n.Steps[i+2].From
 	if a.Next < b.Next {
@@ -163,15 +166,16 @@ func (n *takenNodes) waste(i int) int64 {
 	return int64(a.Next-b.Next) * (end - b.From)
 }
 
-// restart makes next the next free node of all windows before the floor, and leaves the others as they are.
+// restart makes next the next free node of all windows before the floor, and leaves the others as
+// they are.
 func (n *takenNodes) restart(floor int64, next uint32) {
 	n.split(floor)
 	above := n.Steps[n.index(floor):]
-	below := step{From: 0, Next: next, Take: n.Takes}
+	below := step{From: 0, Next: next, Take: n.Count}
 	n.Steps = append([]step{below}, above...)
 }
 
-// newest returns the last window before limit of which nodes were taken, or -1.
+// newest returns the last window before limit of which nodes are taken or given up, or -1.
 func (n *takenNodes) newest(limit int64) int64 {
 	for _, step := range slices.Backward(n.Steps) {
 		if step.Next > 0 && step.From < limit {
@@ -189,6 +193,7 @@ func takenNodesWentBack(was, is []byte) bool {
 	if err != nil || wrong != nil {
 		return false // the next take returns ErrCorrupt
 	}
+	// Between the windows where a step begins, before or after, both are constant.
 	for _, step := range slices.Concat(before.Steps, after.Steps) {
 		if after.at(step.From) < before.at(step.From) {
 			return true

@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// update changes one record of a space by compare-and-swap, and tries again when others were faster. Leases
-// and counters change in no other way. decide returns the new value of the record that it is shown.
+// update changes one record of a space by compare-and-swap, and tries again when others were
+// faster. decide returns the new value of the record in the snapshot that it is shown, and runs
+// again in each try.
+//
+// Takes and counters change their records in no other way. Only who notes a loss (loss.go) or moves
+// the space (move.go) puts these records too.
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
 	seen, err := s.read(ctx, r)
 	if err != nil {
@@ -41,8 +45,8 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if try == 0 {
 			continue // at once: the swap that failed has shown what is there now
 		}
-		if err := s.pause(ctx, backoff(try, time.Since(begun))); err != nil {
-			return markBusy(try, fmt.Errorf("%s: %w", s, err))
+		if err := s.backOff(ctx, try, time.Since(begun)); err != nil {
+			return err
 		}
 		seen, err = s.read(ctx, r) // as the record has probably changed again
 		if err != nil {
@@ -51,13 +55,18 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 	}
 }
 
-// noteLosses notes the loss of data that seen shows, if any, and reads again until an answer shows no loss.
-// It returns that answer.
+// noteLosses notes the loss of data that seen shows, if any, and reads again until an answer shows
+// no loss. It returns that answer.
 func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, error) {
-	for {
+	for try := 0; ; try++ {
 		loss := seen.loss()
 		if loss == "" {
 			return seen, nil
+		}
+		if try > 0 {
+			if err := s.backOff(ctx, try, 0); err != nil {
+				return nil, err
+			}
 		}
 		err := s.noteLoss(ctx, seen, loss)
 		if err != nil {
@@ -70,7 +79,8 @@ func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, erro
 	}
 }
 
-// markBusy marks an error of an update that was not the fastest: the store works, so another try is worth it.
+// markBusy marks an error of an update that was not the fastest: the store works, so another try is
+// worth it.
 func markBusy(try int, err error) error {
 	if try == 0 {
 		return err
@@ -78,7 +88,8 @@ func markBusy(try int, err error) error {
 	return fmt.Errorf("%w: %w", errBusy, err)
 }
 
-// swapped ends an update. The swap doesn't count if it was made on what is left of the data.
+// swapped ends an update whose swap took effect. It returns ErrUnknown if that was on another or an
+// older copy of the data.
 func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 	loss := after.loss()
 	if loss == "" {
@@ -91,13 +102,19 @@ func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrUnknown, loss)
 }
 
-// backoff returns a random pause. Many want the same record: the longer a call took, the more they are.
-func backoff(try int, call time.Duration) time.Duration {
+// backOff pauses after a try in which others were faster. The pause is random, and grows with the
+// number of tries and with how long the last call took: the longer that is, the more processes want
+// the same record.
+func (s *Space) backOff(ctx context.Context, try int, call time.Duration) error {
 	const shortest, longest = 5 * time.Millisecond, 4 * time.Second
 	grown := max(call, shortest) << min(2*try, 12)
-	return rand.N(min(grown, longest))
+	if err := s.pause(ctx, rand.N(min(grown, longest))); err != nil {
+		return fmt.Errorf("%w: %s: %w", errBusy, s, err)
+	}
+	return nil
 }
 
+// sleep returns the error of ctx if that ends before d is over.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

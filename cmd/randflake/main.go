@@ -1,5 +1,5 @@
-// Command randflake makes unique IDs, 64 bits that look random or others that sort by time, opens them again, and looks after
-// the secrets, spaces and counters behind them.
+// Command randflake makes unique IDs, 64 bits that look random or others that sort by time, opens
+// them again, and looks after the secrets, spaces and counters behind them.
 //
 //	randflake --help
 package main

@@ -39,16 +39,27 @@ const (
 var (
 	unknown = func(p *process) uint64 { return p.Unknown.Load() + p.Refused[Unreachable].Load() }
 	lost    = func(p *process) uint64 { return p.Lost.Load() }
-	waited  = func(p *process) uint64 { return p.refused(Full, NotStarted) } // for the next window that has nodes left
+
+	// For the next window that has nodes left.
+	waited = func(p *process) uint64 { return p.refused(Full, NotStarted) }
 )
 
 // Refusals of a worker.
 var (
-	ended      = []Refusal{Ended, NotStarted}                                                 // who stood still
-	cutOff     = []Refusal{Ended, NotStarted, Unreachable}                                    // who can't reach the store
-	forgiven   = []Refusal{Ended, NotStarted, Unreachable, Full, Loss}                        // whose store lost data, and grants nothing before the lost leases have ended
-	wrongClock = []Refusal{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable} // whose clock is wrong, or differs from the store's
-	forgotten  = []Refusal{Forgotten, Unreachable, NoSpace, Loss}                             // whose counter may have given more than it shows
+	// Who stood still.
+	ended = []Refusal{Ended, NotStarted}
+
+	// Who can't reach the store.
+	cutOff = []Refusal{Ended, NotStarted, Unreachable}
+
+	// Whose store lost data, and grants nothing before the lost leases have ended.
+	forgiven = []Refusal{Ended, NotStarted, Unreachable, Full, Loss}
+
+	// Whose clock is wrong, or differs from the store's.
+	wrongClock = []Refusal{NotStarted, Ended, Backward, Full, Ahead, WrongClock, Unreachable}
+
+	// Whose counter may have given more than it shows.
+	forgotten = []Refusal{Forgotten, Unreachable, NoSpace, Loss}
 )
 
 // longer leases outlast the replacement of a server.
@@ -58,22 +69,26 @@ var faults = []fault{
 	// Processes.
 	{
 		name: "killed", engines: all,
-		does:   "workers with all nodes: one is killed and starts again at once. It waits for the end of its own old leases; the others notice nothing",
+		does: "workers with all nodes: one is killed and starts again at once. It waits for the end " +
+			"of its own old leases; the others notice nothing",
 		script: killed, may: []Refusal{Full, NotStarted}, shows: waited,
 	},
 	{
 		name: "stopped", engines: all,
-		does:   "a worker stands still past the end of its leases, then it goes on. It takes others; nobody else notices anything",
+		does: "a worker stands still past the end of its leases, then it goes on. It takes others; " +
+			"nobody else notices anything",
 		script: stopped, may: ended,
 	},
 	{
 		name: "disk-full", engines: local,
-		does:   "the disk is full for longer than a lease. IDs go on to the end of the leases, and when there is space again",
+		does: "the disk is full for longer than a lease. IDs go on to the end of the leases, " +
+			"and when there is space again",
 		script: diskFull, may: cutOff, shows: unknown, setup: engine.Setup{SmallDisk: true},
 	},
 	{
 		name: "clock-back", engines: all,
-		does:   "a clock is set back by an hour, under a worker that runs and under one that starts, then under the server. IDs go on when clocks agree again",
+		does: "a clock is set back by an hour, under a worker that runs and under one that starts, " +
+			"then under the server. IDs go on when clocks agree again",
 		script: stepped(-time.Hour), may: wrongClock, setup: engine.Setup{StepClock: true},
 	},
 	{
@@ -83,59 +98,73 @@ var faults = []fault{
 	},
 	{
 		name: "cloned", engines: all,
-		does:   "a second process goes on with a copy of a worker's leases. Both repeat IDs until these end, and not longer",
+		does: "a second process goes on with a copy of a worker's leases. Both repeat IDs until these " +
+			"end, and not longer",
 		script: cloned, may: ended, repeats: true,
 	},
 
 	// Stores.
 	{
 		name: "restarted", engines: "etcd postgres mariadb s3",
-		does:   "the server is killed and starts again, at once and after longer than a lease. Nothing that it granted is forgotten",
+		does: "the server is killed and starts again, at once and after longer than a lease. Nothing " +
+			"that it granted is forgotten",
 		script: restarted, may: cutOff, shows: unknown,
 	},
 	{
 		name: "restarted-redis", engines: "redis",
-		does:   "likewise on Redis, which can't prove that it lost nothing: leases come from the reserve until all older ones have ended",
+		does: "likewise on Redis, which can't prove that it lost nothing: " +
+			"leases come from the reserve until all older ones have ended",
 		script: restartedRedis, may: forgiven, shows: lost,
 	},
 	{
 		name: "stalled", engines: network,
-		does:   "the server stands still for longer than a lease. IDs go on to the end of the leases, and with the server",
+		does: "the server stands still for longer than a lease. IDs go on to the end of the leases, " +
+			"and with the server",
 		script: stalled, may: cutOff, shows: unknown,
 	},
 	{
 		name: "cut-off", engines: network,
-		does:   "connections to the store are cut and refused, for longer than a lease. IDs go on to the end of the leases, and when it is back",
+		does: "connections to the store are cut and refused, for longer than a lease. IDs go on to " +
+			"the end of the leases, and when it is back",
 		script: cutOffStore, may: cutOff, shows: unknown,
 	},
 	{
 		name: "replies-lost", engines: network,
-		does:   "again and again the store does what it is asked to, and its replies are lost; once it is killed meanwhile, where a restart forgets nothing",
+		does: "again and again the store does what it is asked to, and its replies are lost; " +
+			"once it is killed meanwhile, where a restart forgets nothing",
 		script: repliesLost, may: cutOff, shows: unknown,
 	},
 	{
 		name: "rolled-back", engines: "etcd postgres s3",
-		does:   "the data are replaced by an older copy, which only a process that saw the newer data can tell, and later by a second one. Until all lost leases have ended there are leases of the reserve alone",
+		does: "the data are replaced by an older copy, which only a process that saw the newer data " +
+			"can tell, and later by a second one. Until all lost leases have ended there are leases of " +
+			"the reserve alone",
 		script: loses(false, witness), may: forgiven, shows: lost, window: longer,
 	},
 	{
 		name: "restored", engines: "file sqlite redis mariadb",
-		does:   "a backup is restored: of a directory, a file, an append-only file, a dump. New processes find it first. Then a second one is restored. Until all lost leases have ended there are leases of the reserve alone",
+		does: "a backup is restored: of a directory, a file, an append-only file, " +
+			"a dump. New processes find it first. Then a second one is restored. Until all lost leases " +
+			"have ended there are leases of the reserve alone",
 		script: loses(false, anybody), may: forgiven, shows: lost,
 	},
 	{
 		name: "failed-over", engines: "redis postgres",
-		does:   "a replica that lacks acknowledged changes is promoted. Until all lost leases have ended there are leases of the reserve alone",
+		does: "a replica that lacks acknowledged changes is promoted. Until all lost leases have " +
+			"ended there are leases of the reserve alone",
 		script: loses(true, anybody), may: forgiven, shows: lost, window: longer,
 	},
 	{
 		name: "wiped", engines: "file redis s3",
-		does:   "all data are removed, and the operator makes the space again at once. Nothing starts before all lost leases have ended",
+		does: "all data are removed, and the operator makes the space again at once. Nothing starts " +
+			"before all lost leases have ended",
 		script: wiped, may: append(forgiven, NoSpace), window: longer,
 	},
 	{
 		name: "moved", engines: "file sqlite postgres redis",
-		does:   "the space is moved to another store, by a process that is killed at each of its calls and run again. Workers notice nothing, and those on the new store begin before the leases of the others end",
+		does: "the space is moved to another store, by a process that is killed at each of its calls " +
+			"and run again. Workers notice nothing, and those on the new store begin before the leases " +
+			"of the others end",
 		script: moved, may: forgiven, window: longer,
 	},
 	{
@@ -152,24 +181,28 @@ var faults = []fault{
 	// The service.
 	{
 		name: "replica-killed", engines: services,
-		does:   "one of two replicas of the service is killed and starts again, then both, for longer than a lease. With one of them workers notice nothing",
+		does: "one of two replicas of the service is killed and starts again, then both, " +
+			"for longer than a lease. With one of them workers notice nothing",
 		script: replicaKilled, may: cutOff, shows: unknown, window: longer,
 	},
 	{
 		name: "answers-lost", engines: services,
-		does:   "replicas do what they are asked to, and their answers are lost: those of one, and then of both",
+		does: "replicas do what they are asked to, and their answers are lost: " +
+			"those of one, and then of both",
 		script: answersLost, may: cutOff, shows: unknown,
 	},
 
 	// Counters.
 	{
 		name: "count-killed", engines: all,
-		does:   "processes that take numbers are killed and start again; one stands still meanwhile, and goes on with its numbers",
+		does: "processes that take numbers are killed and start again; one stands still meanwhile, " +
+			"and goes on with its numbers",
 		script: countKilled, may: []Refusal{Unreachable},
 	},
 	{
 		name: "count-cut-off", engines: network,
-		does:   "connections to the store are refused, and then its replies are lost. Numbers go on afterwards",
+		does: "connections to the store are refused, and then its replies are lost. Numbers go on " +
+			"afterwards",
 		script: countCutOff, may: []Refusal{Unreachable}, shows: unknown,
 	},
 	{
@@ -179,7 +212,8 @@ var faults = []fault{
 	},
 	{
 		name: "count-rolled-back", engines: all,
-		does:   "the data are replaced by an older copy. Counters refuse until the operator says where to go on",
+		does: "the data are replaced by an older copy. Counters refuse until the operator says where " +
+			"to go on",
 		script: countRolledBack, may: forgotten,
 	},
 	{
@@ -192,5 +226,7 @@ var faults = []fault{
 // on returns the engines that the fault can happen to.
 func (f fault) on() []string {
 	names := strings.Fields(f.engines)
-	return slices.DeleteFunc(slices.Clone(engine.Names), func(name string) bool { return !slices.Contains(names, name) })
+	return slices.DeleteFunc(slices.Clone(engine.Names), func(name string) bool {
+		return !slices.Contains(names, name)
+	})
 }

@@ -13,8 +13,9 @@ import (
 // movable are the stores that a space is moved between.
 var movable = []string{"file", "sqlite", "postgres", "redis"}
 
-// moved has the space moved from store to store, while workers make IDs and take numbers. After each move others take their place,
-// on the new store. Runs that begin on each of the stores move between any two of them, in both directions.
+// moved has the space moved from store to store, while workers make IDs and take numbers. After
+// each move others take their place, on the new store. Runs that begin on each of the stores move
+// between any two of them, in both directions.
 func moved(w *world) {
 	w.worker.Nodes = few
 	at := slices.Index(movable, w.Name)
@@ -49,8 +50,9 @@ func (w *world) startBoth() (makers, counting []*process) {
 	return makers, counting
 }
 
-// move moves the space to another store, where the next workers find it. The process that does so is killed at its first step, run
-// again and killed at its second one, and so on, until it comes to its end.
+// move moves the space to another store, where the next workers find it. The process that does so
+// is killed at its first step, run again and killed at its second one, and so on, until it comes to
+// its end.
 func (w *world) move(name string) {
 	from := w.Engine
 	to, err := from.Another(name)
@@ -83,8 +85,8 @@ func tryMove(ctx context.Context, from, to string, l *life) error {
 	return err
 }
 
-// A life is how many steps a process has left: each call of a store is two, as it can be killed before the call, and after it had
-// effect.
+// A life is how many steps a process has left: each call of a store is two, as it can be killed
+// before the call, and after it had effect.
 type life struct{ steps int }
 
 var errKilled = errors.New("killed")
@@ -131,7 +133,8 @@ func (m mortal) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.An
 	return a, err
 }
 
-func (m mortal) List(ctx context.Context, prefix, after string, limit int) (entries []lease.Entry, err error) {
+func (m mortal) List(ctx context.Context, prefix, after string, limit int) (
+	entries []lease.Entry, err error) {
 	err = m.call(func() error {
 		entries, err = m.Engine.List(ctx, prefix, after, limit)
 		return err

@@ -71,7 +71,8 @@ func (w *world) recover(workers ...*process) {
 	w.goOn(workers...)
 }
 
-// refuse waits until each worker is refused with one of the refusals and has made nothing for a while.
+// refuse waits until each worker is refused with one of the refusals and has made nothing for a
+// while.
 func (w *world) refuse(workers []*process, refusals ...worker.Refusal) {
 	refused := counts(workers, func(p *process) uint64 { return p.refused(refusals...) })
 	for i, p := range workers {
@@ -144,7 +145,8 @@ func (w *world) choose(workers []*process) (one *process, others []*process) {
 	return workers[i], slices.Delete(slices.Clone(workers), i, i+1)
 }
 
-// rounds returns how often something is to be done: n times in the short form, and twice that otherwise.
+// rounds returns how often something is to be done: n times in the short form, and twice that
+// otherwise.
 func (w *world) rounds(n int) int {
 	if w.short {
 		return n
@@ -176,12 +178,14 @@ func (w *world) startOnReserve() []*process {
 	w.worker.Nodes = few
 	started := w.start(2)
 	for _, p := range started {
-		w.ensure(p.onReserve(), "%s began with main nodes: all lost leases had ended, which shows nothing", p.name)
+		w.ensure(p.onReserve(),
+			"%s began with main nodes: all lost leases had ended, which shows nothing", p.name)
 	}
 	return started
 }
 
-// standStill pauses workers at a moment at which they ask for no lease, so that they hold no lock of the store.
+// standStill pauses workers at a moment at which they ask for no lease, so that they hold no lock
+// of the store.
 func (w *world) standStill(workers ...*process) {
 	for _, p := range workers {
 		w.await(p.name+" asks for no lease", func() bool {

@@ -59,21 +59,21 @@ var bugs = []bug{
 	{
 		name:  "a position that went back ignored",
 		file:  "lease/known.go",
-		right: "case s.Position != 0 && s.Position < least:",
+		right: "case s.Position != 0 && s.Position < leastPosition:",
 		wrong: "case false:",
 		test:  counters, schedules: 1000,
 	},
 	{
 		name:  "the swap itself not counted in the position",
 		file:  "lease/known.go",
-		right: "		least++\n",
+		right: "		leastPosition++\n",
 		wrong: "",
 		test:  "^TestLossFound$",
 	},
 	{
 		name:  "a value that went back ignored",
 		file:  "lease/known.go",
-		right: "case s.older(s.known.values[s.record.name], found):",
+		right: "case s.wentBackFrom(s.known.values[s.record.name], found):",
 		wrong: "case found == nil:",
 		test:  lossesBlind, schedules: 1000,
 	},
@@ -115,8 +115,8 @@ var bugs = []bug{
 	{
 		name:  "a floor below windows that were seen",
 		file:  "lease/known.go",
-		right: "return err == nil && s.meta.Floor > taken.newest(s.reach(s.meta)+1)",
-		wrong: "return err == nil && taken != nil",
+		right: "return s.meta.Floor > taken.newest(end)",
+		wrong: "return end > 0 && taken != nil",
 		test:  "^TestFloorOfAnother$",
 	},
 	{
@@ -146,8 +146,8 @@ var bugs = []bug{
 	{
 		name:  "values learned whatever was known",
 		file:  "lease/known.go",
-		right: "unchanged || !after.older(last, after.value)",
-		wrong: "unchanged || last != nil || true",
+		right: "unchanged || !after.wentBackFrom(latest, after.value)",
+		wrong: "unchanged || latest != nil || true",
 		test:  lossesBlind, schedules: 8000,
 	},
 	{
@@ -223,8 +223,8 @@ var bugs = []bug{
 	{
 		name:  "beyond the limit ahead",
 		file:  "lease/take.go",
-		right: "ahead > m.Ahead {",
-		wrong: "ahead > m.Ahead+2 {",
+		right: "ahead <= m.Ahead {",
+		wrong: "ahead <= m.Ahead+2 {",
 		test:  losses, schedules: 2000,
 	},
 	{
@@ -261,7 +261,7 @@ var bugs = []bug{
 		name:  "a slice open in the middle of its tick",
 		file:  "lease/reserve.go",
 		right: "return l.tickStart(tick + 1).Add(l.MaxSkew)",
-		wrong: "return l.tickStart(tick).Add(time.Duration(l.tick()) * time.Second / 2).Add(l.MaxSkew)",
+		wrong: "return l.tickStart(tick).Add(time.Duration(l.tickSeconds()) * time.Second / 2).Add(l.MaxSkew)",
 		test:  losses, schedules: 20000,
 	},
 	{
@@ -295,15 +295,15 @@ var bugs = []bug{
 	{
 		name:  "a lease beyond the end of the slice",
 		file:  "lease/take.go",
-		right: "if first > end || n > end-first {",
-		wrong: "if first > end || first == end {",
+		right: "if int64(next)+int64(n) > int64(end) {",
+		wrong: "if next >= end {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "the reserve of a space made again by hand",
 		file:  "lease/take.go",
-		right: "case m.Tick == 0 || window < m.Begin:",
-		wrong: "case m.Tick == 0:",
+		right: "if m.Tick == 0 || window < m.Begin {",
+		wrong: "if m.Tick == 0 {",
 		test:  "^TestSliceInUse$",
 	},
 	{
@@ -323,7 +323,7 @@ var bugs = []bug{
 	{
 		name:  "a space made once more by a move that stood still",
 		file:  "lease/move.go",
-		right: "if tie != last.meta.Retired+announced(seen, old) {",
+		right: "if tie != tieOf(last.meta.Retired, seen, old) {",
 		wrong: "if false {",
 		test:  "^TestMove",
 	},
@@ -376,17 +376,17 @@ var bugs = []bug{
 	{
 		name:  "a copied machine ignored",
 		file:  "lease/loop.go",
-		right: "	if l.stale() {\n		l.drop()\n	}\n",
-		wrong: "	l.stale()\n",
+		right: "	if l.becameCopy() {\n		l.drop()\n	}\n",
+		wrong: "	l.becameCopy()\n",
 		test:  copies, schedules: 1000,
 	},
 	{
 		name: "a copy looked for before the take",
 		file: "lease/loop.go",
-		right: `		leases, err := l.take(ctx, from, to)
-		if l.stale() { //`,
-		wrong: `		copied := l.stale()
-		leases, err := l.take(ctx, from, to)
+		right: `		leases, err := l.take(ctx, first, last)
+		if l.becameCopy() { //`,
+		wrong: `		copied := l.becameCopy()
+		leases, err := l.take(ctx, first, last)
 		if copied { //`,
 		test: copies, schedules: 2000,
 	},

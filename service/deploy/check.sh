@@ -36,6 +36,13 @@ for values in tls cert-manager; do
 done
 [ "$(template cert-manager | grep -cE '^ +(- alert:|(library|service)\.json:)')" = $(($(grep -c -- '- alert:' chart/alerts.yaml) + 2)) ] || fail "the chart lacks alerts or dashboards"
 
+# Names that YAML reads as numbers or as an alias stay texts, and that of the Service has at most 63 bytes.
+"$HELM" template 123 chart --kube-version 1.30 --namespace 2026 --values chart/ci/tls-values.yaml --set-string 'ingress.host=*.example.com,secrets={orders,shop,1}' \
+	--set-string serviceAccount.name=1,ingress.className=1,ingress.secretName=1,image.pullSecrets[0]=1,tls.secretName=1,tls.clientCA.secretName=1,priorityClassName=1 >"$work/numbers.yaml"
+! grep -nE '(name|Name|namespace|instance|host): ([0-9]+$|\*)' "$work/numbers.yaml" || fail "the chart does not quote these"
+long=$(printf '%053d' 0 | tr 0 a)
+"$HELM" template "$long" chart --kube-version 1.30 --values chart/ci/tls-values.yaml --show-only templates/service.yaml | grep -qE '^  name: .{1,63}$' || fail "a Service's name is too long"
+
 go build -o "$work/randflaked" ../cmd/randflaked
 for values in tls cert-manager plaintext; do
 	"$HELM" lint --quiet --strict --kube-version 1.30 chart --values "chart/ci/$values-values.yaml"

@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
+// auditCommand makes the command that reads the IDs of a table, and says what they tell together.
 func (t *tool) auditCommand() *cobra.Command {
 	a := audit{inspector: newInspector(t)}
 	cmd := &cobra.Command{
@@ -41,19 +42,20 @@ func (t *tool) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// An audit reads the IDs of a table, decides what they are, and reports what they tell together.
+// An audit is what is known of the IDs of a table: readLines reads them, choose decides what they
+// are, and report says what they tell.
 type audit struct {
 	*inspector
 	entries  []entry  // sorted by ID, then by line
-	odd      int      // lines that are no IDs
-	wide     bool     // IDs of 128 bits
-	decoding          // the best
-	runnerUp decoding // the newest of those with other times
+	odd      int      // how many lines are no IDs
+	wide     bool     // the IDs have 128 bits
+	decoding          // the chosen way to read the IDs
+	runnerUp decoding // the next best, which gives other times
 }
 
-// An entry is an ID, of 64 bits in the last 8 bytes.
+// An entry is an ID and the line that it is from.
 type entry struct {
-	id   ulid.ID
+	id   ulid.ID // one of 64 bits is in the last 8 bytes
 	text string
 	line int
 }
@@ -64,7 +66,8 @@ func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
 
-// readLines reads all lines. Those that later ones explain are parsed again at the end.
+// readLines reads the ID at the beginning of each line. A text that is ambiguous, or wrong, is
+// parsed again at the end, when it is known what the others are.
 func (a *audit) readLines() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
@@ -72,7 +75,8 @@ func (a *audit) readLines() error {
 	for n := 1; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
 		text = trimmed(text)
-		if text == "" || n == 1 && isTitle(text) || strings.EqualFold(text, "null") {
+		isEmpty := text == "" || strings.EqualFold(text, "null")
+		if isEmpty || n == 1 && isTitle(text) {
 			continue
 		}
 		e := entry{text: text, line: n}
@@ -88,20 +92,23 @@ func (a *audit) readLines() error {
 			a.odd++
 		}
 	}
-	slices.SortFunc(a.entries, func(x, y entry) int { return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line) })
+	slices.SortFunc(a.entries, func(x, y entry) int {
+		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
+	})
 	if len(a.entries) == 0 && lines.Err() == nil {
 		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
 	}
 	return lines.Err()
 }
 
-// isTitle reports whether text is the title of a column. IDs without digits are longer than words, and rare.
+// isTitle reports whether text is the title of a column. IDs without digits are longer than words,
+// and rare.
 func isTitle(text string) bool {
 	word := text[len(prefixOf(text)):]
 	return !strings.ContainsAny(text, "0123456789") && (!isText(word) || len(word) < 12)
 }
 
-// add adds an ID, if its text is one.
+// add adds an ID, and returns false if its text is none, or ambiguous.
 func (a *audit) add(e entry) bool {
 	p := a.parse(e.text)
 	if p.err != nil {

@@ -78,7 +78,8 @@ func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []stri
 	return texts
 }
 
-// plant puts texts into a table behind those of other lines, and returns what the command says of them: n of line i is in line j too.
+// plant puts texts into a table behind those of other lines, and returns what the command says of
+// them: n of line i is in line j too.
 func plant(texts []string, doubles ...int) (file string, says []string) {
 	texts = slices.Clone(texts)
 	for _, i := range doubles {

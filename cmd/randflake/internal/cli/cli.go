@@ -1,13 +1,22 @@
 // Package cli is the command-line program. Its parts:
 //
-//   - cli.go runs the command of the tree in root.go that the arguments name. help.txt is the manual. What commands have
-//     in common is in flags.go, output.go and signal.go.
-//   - home.go finds the space, and secretsource.go the secret, that flags and environment name. The commands store,
-//     counter and next work on a space.
-//   - IDs are made as new.go says, under leases that leased.go takes, and written by mint.go in one of formats.go.
-//   - IDs that there are come from operands or lines (filter.go) in the forms in which people paste them (parser.go,
-//     paste.go). Then convert.go writes them in another form, inspect.go shows what they can be (reading.go, guess.go),
-//     and audit.go what all of a table are (decoding.go, tally.go). mask.go hides sortable ones.
+//   - cli.go runs the command of the tree in root.go that the arguments name. help.txt is the
+//     manual, which help.go gives to the commands. What commands have in common is in flags.go,
+//     kinds.go, output.go and signal.go.
+//   - A store and a secret: home.go finds those that flags and environment name, with
+//     secretsource.go. The commands of secret.go make secrets. Those of store.go, store_init.go,
+//     store_info.go, move.go and retire.go make, show, move and end spaces. counter.go and next.go
+//     are about the counters of a space.
+//   - Making IDs: new.go is the command, leased.go takes the leases, and mint.go writes the IDs in
+//     one of the formats of formats.go and bases.go.
+//   - Reading IDs: filter.go takes them from operands or lines. around.go drops what people write
+//     around them, paste.go finds the form of each and reads it, with wide.go and digits.go, and
+//     parser.go remembers what the IDs of a batch are.
+//   - Using what was read: convert.go writes IDs in another form. inspect.go shows the fields of
+//     each (reading.go, uuid.go), as all kinds that it can be (guess.go). audit.go shows what all
+//     IDs of a table tell (decoding.go, tally.go).
+//   - mask.go encrypts sortable IDs, range.go prints the first and last ID of a time, and sql.go
+//     the functions of package dialect.
 package cli
 
 import (
@@ -66,20 +75,26 @@ func (t *tool) run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// withNegatives turns negative numbers, which are IDs, into operands, by adding a space before the minus sign: flags
-// begin with a minus sign, and white space around an operand is ignored. A number after a flag is the value of the flag.
+// withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space
+// before the minus sign, as white space around an operand is ignored. A number after a flag stays
+// as it is: it is the value of the flag.
 func withNegatives(args []string) []string {
 	marked := make([]string, len(args))
 	before := ""
 	for i, arg := range args {
-		isValue := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && before != "--json" && before != "--"
-		if len(arg) > 1 && arg[0] == '-' && isDecimal(arg[1:]) && !isValue {
+		isNegative := strings.HasPrefix(arg, "-") && isDecimal(arg[1:])
+		if isNegative && !takesValue(before) {
 			arg = " " + arg
 		}
-		marked[i], before = arg, arg
+		marked[i] = arg
+		before = arg
 	}
 	return marked
 }
 
-// isDecimal reports whether text is decimal digits and nothing else.
-func isDecimal(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+// takesValue reports whether arg can be a flag whose value is the next argument.
+func takesValue(arg string) bool {
+	hasValue := strings.Contains(arg, "=")
+	hasNone := arg == "--json" || arg == "--"
+	return strings.HasPrefix(arg, "-") && !hasValue && !hasNone
+}

@@ -10,8 +10,10 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
+// writtenForms are the words of --to.
 var writtenForms = []string{formText, formInt, "unsigned", formHex}
 
+// convertCommand makes the command that writes IDs in another form, or in all forms.
 func (t *tool) convertCommand() *cobra.Command {
 	var to string
 	p := parser{from: formAuto}
@@ -30,10 +32,12 @@ func (t *tool) convertCommand() *cobra.Command {
 		},
 	}
 	fromFlag(cmd, &p.from)
-	choiceFlag(cmd, &to, "to", "", "FORM", "text, int, which is signed, unsigned, hex (default all)", writtenForms...)
+	choiceFlag(cmd, &to, "to", "", "FORM", "text, int, which is signed, unsigned, hex (default all)",
+		writtenForms...)
 	return cmd
 }
 
+// convertRow has a column for each of writtenForms.
 const convertRow = "%-13v  %-20v  %-20v  %v\n"
 
 // appendConverted appends an ID in another form, or in all. Its text has the prefix that it had.
@@ -44,14 +48,19 @@ func (r parsed) appendConverted(b []byte, to string) ([]byte, error) {
 	case r.isWide():
 		return r.appendWide(b, to)
 	}
-	all := []any{r.prefix + r.id.String(), int64(r.id), uint64(r.id), fmt.Sprintf("0x%016x", uint64(r.id))}
+	all := []any{
+		r.prefix + r.id.String(),
+		int64(r.id),
+		uint64(r.id),
+		fmt.Sprintf("0x%016x", uint64(r.id)),
+	}
 	if to == "" {
 		return fmt.Appendf(b, convertRow, all...), nil
 	}
 	return fmt.Appendln(b, all[slices.Index(writtenForms, to)]), nil
 }
 
-// appendWide is appendConverted for 128 bits.
+// appendWide is appendConverted for an ID of 128 bits, which is never a number.
 func (r parsed) appendWide(b []byte, to string) ([]byte, error) {
 	switch to {
 	case "":

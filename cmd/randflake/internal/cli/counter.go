@@ -17,22 +17,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// counterError adds to an error which command to run.
-func (h *home) counterError(name string, err error) error {
-	store := ""
-	if h.store != "" {
-		store = " --store " + h.String()
-	}
-	switch {
-	case errors.Is(err, lease.ErrInvalid): // which is the command line's
-	case errors.Is(err, lease.ErrNoCounter):
-		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
-	case errors.Is(err, lease.ErrCounter):
-		return fmt.Errorf("%w: randflake counter set %s NUMBER%s", err, name, store)
-	}
-	return err
-}
-
+// counterCommand makes the commands that list, create and set counters. next.go takes numbers.
 func (t *tool) counterCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "counter",
@@ -40,13 +25,16 @@ func (t *tool) counterCommand() *cobra.Command {
 	}, t.counterListCommand(), t.counterCreateCommand(), t.counterSetCommand())
 }
 
+// counterListCommand makes the command that shows counters, all or those with a prefix.
 func (t *tool) counterListCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
 		Use:               "list [PREFIX]",
 		Short:             "show counters",
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Args:              func(cmd *cobra.Command, args []string) error { return noOperands(cmd, args[min(1, len(args)):]) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			return noOperands(cmd, args[min(1, len(args)):])
+		},
 	}
 	storeFlag(cmd, &h)
 	asJSON := jsonFlag(cmd)
@@ -96,30 +84,41 @@ func countersInTable(all []lease.Counter) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tNEXT\tSTART\tSTEP\tEND\tPERIOD\tSTATE")
 	for _, c := range all {
-		next, end, state := fmt.Sprint(c.Next), fmt.Sprint(c.End), stateOf(c)
-		if state == "ended" {
+		next := fmt.Sprint(c.Next)
+		end := fmt.Sprint(c.End)
+		state := stateOf(c)
+		if state == stateEnded {
 			next = "-"
 		}
 		if c.End == math.MaxInt64 {
 			end = "-"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, next, c.Start, c.Step, end, cmp.Or(c.Period, "-"), state)
+		period := cmp.Or(c.Period, "-")
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, next, c.Start, c.Step, end, period, state)
 	}
 	w.Flush()
 	return b.String()
 }
 
-// stateOf returns the state of a counter, as the help of list explains it.
+// States of a counter, as the help of list explains them.
+const (
+	stateReady = "ready"
+	stateEnded = "ended" // it has no number left
+	stateWaits = "waits" // data was lost, and the operator has to set it
+)
+
+// stateOf returns the state of a counter.
 func stateOf(c lease.Counter) string {
 	switch {
 	case c.Lost:
-		return "waits"
+		return stateWaits
 	case c.Next < 0 || c.Next > c.End:
-		return "ended"
+		return stateEnded
 	}
-	return "ready"
+	return stateReady
 }
 
+// counterCreateCommand makes the command that makes a counter, and says how it goes on.
 func (t *tool) counterCreateCommand() *cobra.Command {
 	var h home
 	var config counter.Config
@@ -144,9 +143,10 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 				return err
 			}
 			goesOn := map[string]string{
-				"ready": fmt.Sprintf("its next number is %d", c.Next),
-				"ended": "it has no number left",
-				"waits": "it waits until it is set, beyond all numbers that it may have given: see randflake help counter set",
+				stateReady: fmt.Sprintf("its next number is %d", c.Next),
+				stateEnded: "it has no number left",
+				stateWaits: "it waits until it is set, beyond all numbers that it may have given: " +
+					"see randflake help counter set",
 			}
 			return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
 		}),
@@ -160,6 +160,7 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 	return cmd
 }
 
+// counterSetCommand makes the command that sets the next number of a counter, as after a loss.
 func (t *tool) counterSetCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
@@ -181,4 +182,20 @@ func (t *tool) counterSetCommand() *cobra.Command {
 	operands(cmd, "NAME", "NEXT")
 	storeFlag(cmd, &h)
 	return cmd
+}
+
+// counterError adds to an error of a counter which command makes the counter or sets it.
+func (h *home) counterError(name string, err error) error {
+	store := ""
+	if h.store != "" {
+		store = " --store " + h.String()
+	}
+	switch {
+	case errors.Is(err, lease.ErrInvalid): // a wrong command line: no other command helps
+	case errors.Is(err, lease.ErrNoCounter):
+		return fmt.Errorf("%w: randflake counter create %s%s", err, name, store)
+	case errors.Is(err, lease.ErrCounter):
+		return fmt.Errorf("%w: randflake counter set %s NUMBER%s", err, name, store)
+	}
+	return err
 }

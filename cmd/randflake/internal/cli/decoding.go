@@ -7,14 +7,15 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// A decoding is a way to read all IDs of an audit.
+// A decoding is a way to read all IDs of an audit: as one kind, or in one layout.
 type decoding struct {
-	name   string    // what they are; empty if they tell no time
-	newest time.Time // of the samples
+	name   string    // what the IDs are, or "" if they tell no time
+	newest time.Time // the latest time of the samples
 	read   func(entry) reading
 }
 
-// choose sets how IDs are read: as Randflakes where their secret is known, or in the layout with the newest times.
+// choose sets how the IDs are read. What the IDs show or the user says comes first, then Randflake
+// IDs if the secret fits. Of the layouts it chooses the one in which the newest ID is youngest.
 func (a *audit) choose() {
 	a.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
@@ -24,17 +25,26 @@ func (a *audit) choose() {
 		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), asULID)
 	case a.layout != nil:
 		a.tryLayout(a.layout)
-	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake), a.kind == kindRandflake:
+	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake):
+		// The secret fits.
+	case a.kind == kindRandflake:
+		// The secret doesn't fit, and no layout is wanted.
 	default:
-		for _, l := range snowflake.Presets() {
-			if l.Expires().Before(a.now()) {
-				continue // all positive numbers are of its past, random ones too
-			}
+		a.tryPresets()
+	}
+}
+
+// tryPresets tries the layouts that have not ended. In one that has, all positive numbers are of
+// the past, random ones too.
+func (a *audit) tryPresets() {
+	for _, l := range snowflake.Presets() {
+		if !l.Expires().Before(a.now()) {
 			a.tryLayout(l)
 		}
 	}
 }
 
+// tryLayout tries a layout of Snowflake IDs.
 func (a *audit) tryLayout(l *snowflake.Layout) {
 	a.try(kindSnowflake+" "+l.Name(), l.Epoch(), func(e entry) reading {
 		r, _ := readSnowflake(l, snowflake.ID(e.bits64())) // without a time if the ID is too long
@@ -42,14 +52,18 @@ func (a *audit) tryLayout(l *snowflake.Layout) {
 	})
 }
 
-const samples = 9 // how many IDs are read to choose the layout of all
+// samples is how many IDs are read to choose the decoding of all.
+const samples = 9
 
-// try chooses a way to read IDs if it dates all samples in the past, and the newest of them later than the ways before.
+// try tries a decoding, and returns false if it gives a sample a time in the future or close to the
+// epoch. It chooses the decoding if its newest sample is later than that of the one chosen before,
+// and otherwise keeps it as the runner-up if it is later than the runner-up so far.
 func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok bool) {
 	first := epoch.AddDate(0, 1, 0) // small numbers are times soon after the epoch
 	d := decoding{name: name, read: read}
 	for i := range samples {
-		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples) // of one of as many parts
+		// Of as many equal parts of the entries as there are samples, the middle of part i.
+		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples)
 		r := read(a.entries[middle])
 		if r.time.Before(first) || r.isFuture(a.now()) {
 			return false

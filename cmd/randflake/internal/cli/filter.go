@@ -11,19 +11,22 @@ import (
 // A filter answers each operand or, without any, each line of standard input.
 type filter struct {
 	*tool
-
-	// prepare gets a batch of texts before their answers are wanted. It returns false if those need later texts. It may be nil.
-	prepare func(texts []string) bool
-
-	// answer appends the answer to text i, in whole lines. The error says why there is no answer, or why it is bad.
-	answer func(b []byte, i int, text string) ([]byte, error)
-
-	out    *bufio.Writer
-	buf    []byte
-	texts  []string // not answered yet
-	places []int    // the numbers of their lines, or 0
-	bad    bool     // there was an error
+	prepare preparer // or nil
+	answer  answerer
+	out     *bufio.Writer
+	buf     []byte
+	texts   []string // the batch: texts that were not answered yet
+	places  []int    // for each text the number of its line, or 0 for an operand
+	bad     bool     // a text had an error
 }
+
+// A preparer gets a batch of texts before their answers are wanted. It returns false if it can't
+// prepare the answers before it gets later texts, too.
+type preparer func(texts []string) bool
+
+// An answerer appends the answer to text i of the batch, in whole lines. The error says why there
+// is no answer, or why it is bad.
+type answerer func(b []byte, i int, text string) ([]byte, error)
 
 // sayWhatIsRead prints a note if a person has to type the input.
 func (t *tool) sayWhatIsRead(operands []string) {
@@ -32,15 +35,15 @@ func (t *tool) sayWhatIsRead(operands []string) {
 	}
 }
 
-// answerAll runs a filter.
-func (t *tool) answerAll(operands []string, prepare func([]string) bool, answer func([]byte, int, string) ([]byte, error)) (err error) {
+// answerAll answers all operands, or else all lines of standard input.
+func (t *tool) answerAll(operands []string, prepare preparer, answer answerer) (err error) {
 	t.sayWhatIsRead(operands)
 	f := &filter{tool: t, prepare: prepare, answer: answer, out: bufio.NewWriterSize(t.stdout, 64<<10)}
 	for _, text := range operands {
 		f.add(trimmed(text), 0)
 	}
 	if len(operands) > 0 {
-		err = f.batch(true)
+		err = f.answerBatch(true)
 	} else {
 		err = f.lines(t.stdin)
 	}
@@ -50,12 +53,16 @@ func (t *tool) answerAll(operands []string, prepare func([]string) bool, answer 
 	return err
 }
 
+// add adds a text to the batch.
 func (f *filter) add(text string, place int) {
 	f.texts = append(f.texts, text)
 	f.places = append(f.places, place)
 }
 
-const longestLine, longestBatch = 4096, 1024 // in bytes, far more than any ID has, and in lines
+const (
+	longestLine  = 4096 // bytes, far more than any ID has
+	longestBatch = 1024 // lines
+)
 
 // lines answers each line of input. It prints what it has before it waits for more.
 func (f *filter) lines(input io.Reader) error {
@@ -63,14 +70,16 @@ func (f *filter) lines(input io.Reader) error {
 	for number := 1; ; number++ {
 		text, readErr := readLine(r)
 		if number == 1 {
-			text = trimmed(strings.TrimPrefix(text, "\ufeff")) // with which files from Windows begin
+			text = trimmed(strings.TrimPrefix(text, "\ufeff")) // files from Windows begin with this
 		}
 		if text != "" && (readErr == nil || readErr == io.EOF) {
 			f.add(text, number)
 		}
+		isComplete := readErr != nil || len(f.texts) == longestBatch // no later text joins the batch
+		mayWait := r.Buffered() == 0                                 // for the next line
 		var err error
-		if last := readErr != nil || len(f.texts) == longestBatch; last || r.Buffered() == 0 {
-			err = f.batch(last)
+		if isComplete || mayWait {
+			err = f.answerBatch(isComplete)
 		}
 		switch {
 		case err != nil || readErr == io.EOF:
@@ -86,7 +95,8 @@ func (f *filter) lines(input io.Reader) error {
 	}
 }
 
-// readLine returns the next line. If the line is too long, readLine skips it and returns bufio.ErrBufferFull.
+// readLine returns the next line. If the line is too long, readLine skips it and returns
+// bufio.ErrBufferFull.
 func readLine(r *bufio.Reader) (string, error) {
 	line, err := r.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {
@@ -98,9 +108,11 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// batch answers the texts that there are, unless later ones are needed and can come. It returns only errors of the output.
-func (f *filter) batch(last bool) error {
-	if f.prepare != nil && !f.prepare(f.texts) && !last {
+// answerBatch answers the texts of the batch and empties it. If the answers need later texts, it
+// does nothing, unless the batch is complete. It returns only errors of the output.
+func (f *filter) answerBatch(isComplete bool) error {
+	isPrepared := f.prepare == nil || f.prepare(f.texts)
+	if !isPrepared && !isComplete {
 		return nil
 	}
 	for i, text := range f.texts {
@@ -117,7 +129,8 @@ func (f *filter) batch(last bool) error {
 	return outputError(f.out.Flush())
 }
 
-// refuse prints what is wrong with a text, or nil. It flushes earlier answers first, so that a terminal shows them in order.
+// refuse prints what is wrong with the text of a line, or nothing if wrong is nil. It flushes
+// earlier answers first, so that a terminal shows all in order.
 func (f *filter) refuse(place int, wrong error) error {
 	if wrong == nil {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A value is the value of a flag: set parses it, and help shows its name.
+// A value makes a flag, as the interface of cobra wants it: set parses its text, and help shows its
+// name.
 type value struct {
 	name string
 	set  func(text string) error
@@ -20,8 +21,9 @@ func (v value) Set(text string) error { return v.set(text) }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.name }
 
-// pathFlag defines a flag that names a file or a directory. It refuses an empty name, which often comes from an unset
-// variable in a script and must not mean the default, and white space around a name.
+// pathFlag defines a flag that names a file or a directory. White space around a name is refused,
+// and so is an empty name: it often comes from an unset variable in a script, and must not mean the
+// default.
 func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
 		if text == "" || strings.TrimSpace(text) != text {
@@ -32,10 +34,12 @@ func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage strin
 	}}, name, short, usage)
 }
 
+// storeFlag defines --store.
 func storeFlag(cmd *cobra.Command, h *home) {
 	pathFlag(cmd, &h.store, "store", "", "STORE", "the store: see randflake help stores")
 }
 
+// secretFlag defines --secret-file.
 func secretFlag(cmd *cobra.Command, from *secretSource) {
 	pathFlag(cmd, &from.file, "secret-file", "", "FILE", "the secret: see randflake help stores")
 }
@@ -54,8 +58,9 @@ func choiceFlag(cmd *cobra.Command, target *string, name, short, kind, usage str
 
 // complete sets the words with which shells complete the value of a flag.
 func complete(cmd *cobra.Command, name string, words []string) {
+	completions := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	// Fails only if the flag does not exist, or already has completions.
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(name, completions)
 }
 
 // oneOf lists at least two words.
@@ -81,6 +86,7 @@ func parseNumber(text string) (int64, error) {
 	return n, nil
 }
 
+// jsonFlag defines --json.
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print one JSON object per line")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A format writes IDs of one type one way.
+// A format is a way to write IDs of one type. Its name is a word of --format.
 type format[ID any] struct {
 	name   string
 	append func(b []byte, id ID) []byte
@@ -21,7 +21,9 @@ type format[ID any] struct {
 var randflakeFormats = []format[randflake.ID]{
 	{"text", line(inText[randflake.ID])},
 	{"json", line(inJSON[randflake.ID])},
-	{"binary", func(b []byte, id randflake.ID) []byte { return binary.LittleEndian.AppendUint64(b, uint64(id)) }},
+	{"binary", func(b []byte, id randflake.ID) []byte {
+		return binary.LittleEndian.AppendUint64(b, uint64(id))
+	}},
 	{"int", line(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })},
 	{"hex", line(inHex[randflake.ID])},
 }
@@ -29,12 +31,14 @@ var randflakeFormats = []format[randflake.ID]{
 var snowflakeFormats = []format[snowflake.ID]{
 	{"text", line(inText[snowflake.ID])},
 	{"json", line(inJSON[snowflake.ID])},
-	{"binary", func(b []byte, id snowflake.ID) []byte { return binary.BigEndian.AppendUint64(b, uint64(id)) }},
+	{"binary", func(b []byte, id snowflake.ID) []byte {
+		return binary.BigEndian.AppendUint64(b, uint64(id))
+	}},
 	{"int", line(inText[snowflake.ID])},
 	{"hex", line(inHex[snowflake.ID])},
-	{"base32", line(base32.append)},
-	{"base58", line(base58.append)},
-	{"base62", line(base62.append)},
+	{formBase32, line(base32.append)},
+	{formBase58, line(base58.append)},
+	{formBase62, line(base62.append)},
 }
 
 var ulidFormats = []format[ulid.ID]{
@@ -56,7 +60,7 @@ func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
 	return format[ID]{}, fmt.Errorf("--format %q: want %s", name, oneOf(names))
 }
 
-// line returns a function that ends the line, too.
+// line returns a function that writes an ID as write does, and then ends the line.
 func line[ID any](write func(b []byte, id ID) []byte) func(b []byte, id ID) []byte {
 	return func(b []byte, id ID) []byte { return append(write(b, id), '\n') }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// layouts are those as which a number is read, the most common first.
+// layouts are the presets in which a number that can be anything is read, the most common first.
 var layouts = []string{
 	"discord",
 	"twitter",
@@ -25,10 +25,11 @@ var layouts = []string{
 	"javascript53",
 }
 
-// randomSequence is the layout whose sequence is random, so that its size tells nothing.
+// randomSequence is the layout whose sequences are random, so that their size tells nothing.
 const randomSequence = "mastodon"
 
-// snowflakeReadings reads an ID in every preset, or in one that is known, and returns the readings whose time is after the epoch.
+// snowflakeReadings reads an ID in every preset, or only in the one that is known, and returns the
+// readings whose time is after the epoch of their layout.
 func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
 	for _, layout := range snowflake.Presets() {
 		if known != "" && known != layout.Name() {
@@ -42,8 +43,13 @@ func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
 	return all
 }
 
-// likelier orders readings: first those of the last hour, as people inspect new IDs. Of the others those whose fields have small
-// numbers for their widths, in eighths, as the wrong layout fills them with anything; then those of a common layout.
+// likelier returns the order of the readings of one number, the likeliest first:
+//
+//  1. those of the last hour, as people inspect new IDs;
+//  2. those whose fields use fewer of their bits, as the wrong layout cuts out random bits;
+//  3. those of a common layout.
+//
+// Shares of bits are compared in eighths: less difference tells nothing.
 func likelier(now time.Time) func(a, b reading) int {
 	old := func(r reading) int {
 		if now.Sub(r.time) > time.Hour {

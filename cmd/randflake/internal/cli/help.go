@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// manual has the page of each command, and of topics that are none. A page is a heading, a text and, for most, examples.
+// manual is what help shows: a page for each command, and for topics such as stores. A page is a
+// heading with the command, a text and, for most, examples.
 //
 //go:embed help.txt
 var manual string
@@ -26,7 +27,8 @@ func explain(root *cobra.Command) {
 	}
 }
 
-// refuseUnknownTopics makes "help" fail for what there is no help about.
+// refuseUnknownTopics makes "randflake help NAME" fail if there is no page with that name, where
+// cobra shows some other page.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -36,7 +38,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	show := help.Run
 	help.Run = nil
 	help.RunE = func(cmd *cobra.Command, args []string) error {
-		found, rest, _ := root.Find(args) // the longest part that is there
+		found, rest, _ := root.Find(args) // found is as much of args as is there
 		if len(rest) > 0 {
 			return wrong(found, "there is no help about %q%s", rest[0], guess(found, rest[0]))
 		}

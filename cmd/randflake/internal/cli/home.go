@@ -27,56 +27,81 @@ const (
 // storeTimeout is how long a command waits for a store.
 const storeTimeout = 10 * time.Second
 
-// A home says where the secret and the space are.
+// A home is the place of a space and, for Randflake IDs, of its secret. Flags name them, or else
+// the environment, or else they are in the state directory.
 type home struct {
-	nodes     uint32 // of the space of Snowflake IDs, which have no secret; 0 for Randflake IDs
-	store     string // as the user named it
-	at        url.Location
+	nodes     uint32       // of the space, if it is for Snowflake IDs, which have no secret; otherwise 0
+	store     string       // as flag or environment name it, or ""
+	at        url.Location // of the store
 	secret    secretSource
-	ownSecret bool // the user named no secret: it is in the store's directory
-	implied   bool // the user named neither a store nor a secret
+	ownSecret bool // no secret was named: it is in the directory of the store
+	implied   bool // neither a store nor a secret was named
 }
 
-// locate fills in what the user did not name.
-func (h *home) locate() (err error) {
-	named := h.store
-	if h.store == "" {
-		if h.store, err = url.FromEnvironment(); err != nil {
-			return err
-		}
+// locate finds the store and the secret, where the flags don't name them. The secret comes second,
+// as it depends on the store.
+func (h *home) locate() error {
+	byFlag := h.store != ""
+	if err := h.locateNamed(); err != nil {
+		return err
 	}
-	if h.store != "" {
-		if h.at, _, err = url.Parse(h.store); err != nil {
-			return err
-		}
-		if info, err := os.Stat(h.at.Dir); err == nil && !info.IsDir() {
-			return fmt.Errorf("store %s is a file: want a directory, or sqlite:%s", h.at, h.at)
-		}
-	}
-	// A secret belongs to its store: ignore the variables if --store names a directory, which has its own secret.
-	if h.nodes == 0 && (named == "" || h.at.Dir == "") {
+	// A secret belongs to its store: a directory that --store names has its own, and those of the
+	// environment are of another store.
+	hasOwn := byFlag && h.at.Dir != ""
+	if h.nodes == 0 && !hasOwn {
 		if err := h.secret.askEnvironment(); err != nil {
 			return err
 		}
 	}
 	h.implied = h.store == "" && !h.secret.known()
 	if h.store == "" {
-		name := "default"
-		if h.nodes > 0 {
-			// Layouts that make the same IDs have as many workers, so they share this space. Others may share it.
-			name = fmt.Sprintf("snowflake-%d", h.nodes)
-		}
-		if h.at.Dir, err = local.Dir(name); err != nil {
-			return fmt.Errorf("%w: name a store with --store", err)
+		if err := h.locateState(); err != nil {
+			return err
 		}
 	}
-	if !h.secret.known() && h.at.Dir != "" && h.nodes == 0 {
-		h.secret.file, h.ownSecret = filepath.Join(h.at.Dir, "secret"), true
+	if h.nodes == 0 && h.at.Dir != "" && !h.secret.known() {
+		h.secret.file = filepath.Join(h.at.Dir, "secret")
+		h.ownSecret = true
 	}
 	return nil
 }
 
-// String returns the store for a command line, with the space that the user named and without passwords.
+// locateNamed finds the store that the flag or else the environment names, if one does.
+func (h *home) locateNamed() (err error) {
+	if h.store == "" {
+		h.store, err = url.FromEnvironment()
+	}
+	if err != nil || h.store == "" {
+		return err
+	}
+	h.at, _, err = url.Parse(h.store)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(h.at.Dir)
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("store %s is a file: want a directory, or sqlite:%s", h.at, h.at)
+	}
+	return nil
+}
+
+// locateState finds the store in the state directory.
+func (h *home) locateState() (err error) {
+	name := "default"
+	if h.nodes > 0 {
+		// Layouts that can make the same ID have equally many workers: they share this space, with
+		// others, which does no harm.
+		name = fmt.Sprintf("snowflake-%d", h.nodes)
+	}
+	h.at.Dir, err = local.Dir(name)
+	if err != nil {
+		return fmt.Errorf("%w: name a store with --store", err)
+	}
+	return nil
+}
+
+// String returns the store for a command line that an error proposes: with the space that its URL
+// names, and without passwords.
 func (h *home) String() string {
 	if h.at.URL == "" {
 		return h.at.Dir
@@ -90,12 +115,13 @@ func (h *home) String() string {
 // readSecret reads the secret. It does not make one.
 func (h *home) readSecret() (randflake.Secret, error) {
 	if !h.secret.known() {
-		return randflake.Secret{}, fmt.Errorf("no secret: %s is not a directory that could contain one: name its file with --secret-file, or set %s", h.at, secretVariable)
+		return randflake.Secret{}, fmt.Errorf("no secret: %s is not a directory that could contain one: "+
+			"name its file with --secret-file, or set %s", h.at, secretVariable)
 	}
 	return h.secret.read()
 }
 
-// name returns the store, for package url.
+// name returns the name by which package url opens the store.
 func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir) }
 
 // openSpace opens the space. It does not make one.
@@ -106,15 +132,21 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return space, err
 	}
-	if _, missing := os.Stat(h.at.Dir); h.implied && errors.Is(missing, fs.ErrNotExist) { // otherwise what new would find there is damaged
-		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; for another store use --store", h.at)
+	_, missing := os.Stat(h.at.Dir)
+	if h.implied && errors.Is(missing, fs.ErrNotExist) { // a directory without a space is damaged
+		return nil, fmt.Errorf("no store in %s: the first randflake new makes it, with a secret; "+
+			"for another store use --store", h.at)
 	}
-	// Don't make one: it can't know what a lost one granted for the secret.
+	// A space made now can't know what a lost one granted for the secret: init asks the user.
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
-// run returns what a command runs: work on the space that its flags name. What work calls invalid is a usage error.
-func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) func(*cobra.Command, []string) error {
+// A runner is what a command of cobra runs.
+type runner = func(cmd *cobra.Command, args []string) error
+
+// run returns a runner that opens the space and does some work on it, within storeTimeout. What
+// work calls invalid is a usage error.
+func (h *home) run(work func(ctx context.Context, space *lease.Space, args []string) error) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := h.locate(); err != nil {
 			return err
@@ -134,14 +166,18 @@ func (h *home) run(work func(ctx context.Context, space *lease.Space, args []str
 	}
 }
 
-// firstUse makes the state directory, unless it already has contents or the user named a store or secret.
+// firstUse makes the state directory, unless it already has contents or the user named a store or
+// secret.
 func (h *home) firstUse(t *tool) error {
 	if !h.implied {
 		return nil
 	}
-	create, what := local.Create, "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
+	create := local.Create
+	what := "a new secret and a store in %s: keep the secret, without it the IDs can't be decrypted"
 	if h.nodes > 0 {
-		create = func(dir string) (bool, error) { return local.CreateSpace(dir, lease.Limits{Nodes: h.nodes}) }
+		create = func(dir string) (bool, error) {
+			return local.CreateSpace(dir, lease.Limits{Nodes: h.nodes})
+		}
 		what = "a store for Snowflake IDs in %s: keep it, it prevents repeated IDs"
 	}
 	made, err := create(h.at.Dir)

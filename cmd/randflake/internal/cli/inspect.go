@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
+// inspectCommand makes the command that shows the fields of each ID, as all kinds that it can be.
 func (t *tool) inspectCommand() *cobra.Command {
 	in := newInspector(t)
 	cmd := &cobra.Command{
@@ -29,7 +30,9 @@ func (t *tool) inspectCommand() *cobra.Command {
 			stdin := bufio.NewReader(t.stdin)
 			t.stdin = stdin
 			if len(ids) == 0 {
-				stdin.Peek(1) // wait until "new | inspect" has made the secret; the next read returns the error too
+				// Wait for the first ID: the new of "new | inspect" may make the secret. The next
+				// read returns the error, too.
+				stdin.Peek(1)
 			}
 			if err := in.findSecret(); err != nil {
 				return err
@@ -51,14 +54,14 @@ type inspector struct {
 	json     *bool
 	cipher   *randflake.Cipher // or nil
 	noSecret error             // why there is no cipher
-	now      func() time.Time
+	now      func() time.Time  // IDs of later times are implausible
 }
 
 func newInspector(t *tool) *inspector {
 	return &inspector{tool: t, parser: parser{from: formAuto}, now: time.Now}
 }
 
-// flags defines those that say what IDs are, and where their secret is.
+// flags defines the flags that say what the IDs are, and where their secret is.
 func (in *inspector) flags(cmd *cobra.Command) {
 	kindFlags(cmd, &in.choiceOfKind)
 	storeFlag(cmd, &in.home)
@@ -80,13 +83,14 @@ func (in *inspector) settle() error {
 	case in.kind == kindULID && in.from != formAuto && in.from != formText:
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
 	case !in.mayBeRandflake() && (in.store != "" || in.secret.file != ""):
-		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret", kindRandflake, in.kind)
+		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret",
+			kindRandflake, in.kind)
 	}
 	return nil
 }
 
-// findSecret reads the secret, unless the kind has none. If the user named no secret and there is none, that is an error only for IDs
-// that need one.
+// findSecret reads the secret, unless the user chose a kind without one. Where the user named no
+// secret and there is none, in.noSecret is the error, for IDs that can't be read without one.
 func (in *inspector) findSecret() error {
 	if !in.mayBeRandflake() {
 		return nil
@@ -96,10 +100,11 @@ func (in *inspector) findSecret() error {
 	if err == nil || in.secret.known() {
 		secret, err = in.readSecret()
 	}
+	isMissing := in.at.Dir == "" || errors.Is(err, fs.ErrNotExist) // the directory or its secret
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case in.implied && (in.at.Dir == "" || errors.Is(err, fs.ErrNotExist)):
+	case in.implied && isMissing:
 		in.noSecret = err
 	default:
 		return err
@@ -107,7 +112,8 @@ func (in *inspector) findSecret() error {
 	return nil
 }
 
-// answer appends the possible readings of ID i. An implausible ID has an answer and an error.
+// answer appends the possible readings of ID i, each in a line. An implausible ID has an answer and
+// an error.
 func (in *inspector) answer(b []byte, i int, _ string) ([]byte, error) {
 	p := in.all[i]
 	labelled := in.kindOf(p) != kindRandflake
@@ -131,17 +137,22 @@ func (in *inspector) kindOf(p parsed) string {
 		return kindULID
 	case p.form == formUUID:
 		return kindUUID
-	case p.form == formText && p.tsid == 0, p.form == "":
+	case p.form == formText && p.tsid == 0:
+		return kindRandflake
+	case p.form == "": // an error, which kind and layout don't matter for
 		return kindRandflake
 	}
 	return kindAny
 }
 
-// readingsOf returns the possible readings of an ID. Only the single reading of one whose kind is known can be implausible.
+// readingsOf returns the possible readings of an ID. An ID of a known kind has one reading, which
+// may be implausible: an error comes with it. Other IDs have only plausible readings.
 func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	if p.err != nil {
-		if p.form == formText && in.kind == "" && in.from == formAuto {
-			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, 0x and hexadecimal digits, a ULID or a UUID", p.err)
+		canBeAnything := p.form == formText && in.kind == "" && in.from == formAuto
+		if canBeAnything {
+			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, "+
+				"0x and hexadecimal digits, a ULID or a UUID", p.err)
 		}
 		return nil, p.err
 	}
@@ -165,7 +176,8 @@ func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	return in.readingsOfNumber(p, kind)
 }
 
-// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds.
+// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds. A text
+// that is also a TSID is a Snowflake ID in that one layout.
 func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) {
 	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
 	if p.tsid != 0 {
@@ -185,18 +197,21 @@ var suspicions = map[string]string{
 	kindUUID:      "it was made by a clock that was ahead, or forged",
 }
 
-// single returns the one reading of an ID whose kind is known, and an error with it if it is implausible.
+// single returns the one reading of an ID whose kind is known, and an error with it if it is
+// implausible.
 func (in *inspector) single(r reading, err error) ([]reading, error) {
 	if err != nil {
 		return nil, err
 	}
 	if r.isFuture(in.now()) {
-		err = fmt.Errorf("%s%s contains a time in the future, %s: %s", r.prefix, r.id, r.time.Format(r.timeForm), suspicions[r.kind])
+		err = fmt.Errorf("%s%s contains a time in the future, %s: %s",
+			r.prefix, r.id, r.time.Format(r.timeForm), suspicions[r.kind])
 	}
 	return []reading{r}, err
 }
 
-// plausible drops readings with a time in the future and sorts the others, the likeliest first. It fails if no reading is left.
+// plausible drops readings with a time in the future, and sorts the others, the likeliest first. It
+// returns an error if no reading is left.
 func (in *inspector) plausible(text string, readings []reading) ([]reading, error) {
 	readings = slices.DeleteFunc(readings, func(r reading) bool { return r.isFuture(in.now()) })
 	slices.SortStableFunc(readings, likelier(in.now()))
@@ -207,5 +222,6 @@ func (in *inspector) plausible(text string, readings []reading) ([]reading, erro
 	if in.noSecret != nil {
 		advice += ", or name a secret with --secret-file"
 	}
-	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s", randflake.ErrInvalidID, text, advice)
+	return nil, fmt.Errorf("%w: %.40q: no kind or layout gives a time between its epoch and now: %s",
+		randflake.ErrInvalidID, text, advice)
 }

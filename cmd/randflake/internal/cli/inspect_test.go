@@ -104,7 +104,8 @@ func TestInspectRefuses(t *testing.T) {
 	}
 }
 
-// TestDigitsAlone: what can be text or decimal is what the others are, before it or else after it, in any kind of batch.
+// TestDigitsAlone: what can be text or decimal is what the others are, before it or else after it,
+// in any kind of batch.
 func TestDigitsAlone(t *testing.T) {
 	for input, want := range map[string]string{
 		"v 12":       "31 34",
@@ -238,7 +239,8 @@ func (l *late) Read(b []byte) (int, error) {
 	return l.r.Read(b)
 }
 
-// TestNewPipedIntoInspect: the first new makes the secret while inspect already waits for its output.
+// TestNewPipedIntoInspect: the first new makes the secret while inspect already waits for its
+// output.
 func TestNewPipedIntoInspect(t *testing.T) {
 	isolate(t)
 	var id string
@@ -285,7 +287,8 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestNull: databases and jq write null where there is no ID. It is refused, though it is also the text of an ID.
+// TestNull: databases and jq write null where there is no ID. It is refused, though it is also the
+// text of an ID.
 func TestNull(t *testing.T) {
 	isolate(t)
 	for _, text := range []string{"null", "NULL"} {
@@ -454,7 +457,8 @@ func TestInspectSnowflake(t *testing.T) {
 	}
 }
 
-// TestInspectULID has the example of the specification's first implementation, and the ends of the range.
+// TestInspectULID has the example of the specification's first implementation, and the ends of the
+// range.
 func TestInspectULID(t *testing.T) {
 	isolate(t)
 	for text, want := range map[string]string{
@@ -601,7 +605,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2022-02-22T19:22:22.000Z"},
 		{"1541815603606036480,5", "invalid ID"},
 
-		// What has a version: the times are those of Python's uuid module, and of RFC 9562's appendix.
+		// What has a version: the times are those of Python's uuid module, and of RFC 9562's
+		// appendix.
 		{"C232AB00-9414-11EC-B3C8-9F6BDECED846", "c232ab00-9414-11ec-b3c8-9f6bdeced846  uuid                    2022-02-22T19:22:22.000Z  version      1\n"},
 		{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1998-02-04T22:13:53.151Z  version      1\n"},
 		{"f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "1997-02-03T17:43:12.216Z  version      1\n"},
@@ -628,7 +633,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"00020813-0000-0000-C000-000000000046", "  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  if a ULID\n\n"},
 		{"--json user_01h2xcejqtf2nbrexx3vqjhp41", `{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","version":7,"plausible":true}`},
 
-		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are Python's.
+		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are
+		// Python's.
 		{"prefix_01h455vb4pex5vsknk084sn02q", "01890a5d-ac96-774b-bcce-b302099a8057  uuid                    2023-06-30T03:34:18.518Z  version      7\n"},
 		{"user_01h2xcejqtf2nbrexx3vqjhp41", "0188bac7-4afa-78aa-bc3b-bd1eef28d881  uuid                    2023-06-14T16:40:03.066Z"},
 		{"a_b_01h2e8kqvbfwea724h75qc655w", "01889c89-df6b-7f1c-a388-91396ec314bc  uuid                    2023-06-08T19:44:21.355Z"},
@@ -645,6 +651,9 @@ func TestPublishedIDs(t *testing.T) {
 		{"--kind randflake 0AWG1PRQQFZ8D", "not a base32hex digit"},
 		{"0aryzvzxw377r", "388400145978465528   snowflake tsid"},
 		{"0ARYZ9RBXV2ZQ", "388399519384833015   snowflake tsid          2022-12-07T18:41:01.535Z  worker    472  sequence   3063\n"},
+		{"--layout tsid 0XG2R8Z4Q3M7K", "1062946577405038835  snowflake tsid "},
+		{"0x62916c418e8", "\n6773545375976        snowflake discord "},
+		{"--kind snowflake 0X62916C418E8", "\n6773545375976        snowflake discord "},
 		{"0HG2R8Z4Q3M7K", "630601013177471219   snowflake tsid          2024-10-06T03:03:17.541Z  worker    797  sequence    243\n"},
 		{"0APN7SXWT0001", "385805227634196481   snowflake tsid          2022-11-30T14:52:14.182Z  worker    512  sequence      1\n"},
 		{"--layout tsid 0E7Q9W3R5T2YX", "513104559881391069   snowflake tsid          2023-11-16T21:34:20.097Z  worker    464  sequence   3037\n"},
@@ -670,8 +679,8 @@ func TestPublishedIDs(t *testing.T) {
 	}
 }
 
-// TestLikeliest: of the layouts that a number can be of, the first has small numbers in its fields, and is common. Discord's
-// documentation has these.
+// TestLikeliest: of the layouts that a number can be of, the first has small numbers in its fields,
+// and is common. Discord's documentation has these.
 func TestLikeliest(t *testing.T) {
 	now := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{
@@ -691,7 +700,8 @@ func TestLikeliest(t *testing.T) {
 	}
 }
 
-// TestLayouts: each preset has a place in the table of the common ones, in the help, and on the page of layouts.
+// TestLayouts: each preset has a place in the table of the common ones, in the help, and on the
+// page of layouts.
 func TestLayouts(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/layouts.md")
 	if err != nil {

@@ -8,24 +8,25 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// Kinds of IDs, which --kind names.
+// Kinds of IDs, as --kind names them.
 const (
 	kindRandflake = "randflake"
 	kindSnowflake = "snowflake"
 	kindULID      = "ulid"
 )
 
-// What a UUID is to inspect, and a number that can be of several kinds.
+// Kinds of pasted IDs that --kind does not name.
 const (
 	kindUUID = "uuid"
-	kindAny  = ""
+	kindAny  = "" // a number that can be of several kinds
 )
 
+// kindNames are the words of --kind.
 var kindNames = []string{kindRandflake, kindSnowflake, kindULID}
 
 // A choiceOfKind is the kind and layout of IDs that the user chose.
 type choiceOfKind struct {
-	kind   string            // or nothing
+	kind   string            // or "" if the user chose none
 	layout *snowflake.Layout // of Snowflake IDs, or nil
 }
 
@@ -46,7 +47,8 @@ func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	complete(cmd, "layout", names)
 }
 
-// settle completes the choice: layouts are those of Snowflake IDs.
+// settle completes the choice: a layout is one of Snowflake IDs. It returns an error if the user
+// chose another kind.
 func (c *choiceOfKind) settle() error {
 	if c.layout == nil {
 		return nil

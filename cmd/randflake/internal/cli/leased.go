@@ -16,6 +16,7 @@ import (
 // mostNodes is how many nodes the command leases at most: they make 537 million IDs a second.
 const mostNodes = 4096
 
+// mintRandflakes writes IDs of as many nodes as make them within a second, if the space has them.
 func (o *order) mintRandflakes(ctx context.Context, f format[randflake.ID]) error {
 	if err := o.firstUse(o.tool); err != nil {
 		return err
@@ -24,14 +25,16 @@ func (o *order) mintRandflakes(ctx context.Context, f format[randflake.ID]) erro
 	if err != nil {
 		return err
 	}
-	nodes := min((o.n-1)/(randflake.MaxSequence+1)+1, mostNodes) // make them within a second
-	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+	const perNode = randflake.MaxSequence + 1 // IDs in a second
+	nodes := min((o.n-1)/perNode+1, mostNodes)
+	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (
+		*lease.Keeper[*randflake.Generator], error) {
 		return lease.Keep(ctx, space, secret, options...)
 	}
 	return mintLeased(ctx, o, f, int(nodes), runtime.GOMAXPROCS(0), keep)
 }
 
-// mintSnowflakes writes IDs of one worker, as they are to be in order.
+// mintSnowflakes writes IDs of one worker number, so that they are in order.
 func (o *order) mintSnowflakes(ctx context.Context, f format[snowflake.ID]) error {
 	if err := o.checkLifetime(o.layout, time.Now()); err != nil {
 		return err
@@ -39,7 +42,8 @@ func (o *order) mintSnowflakes(ctx context.Context, f format[snowflake.ID]) erro
 	if err := o.firstUse(o.tool); err != nil {
 		return err
 	}
-	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*snowflake.Generator], error) {
+	keep := func(ctx context.Context, space lease.Source, options ...lease.Option) (
+		*lease.Keeper[*snowflake.Generator], error) {
 		return snowflake.Keep(ctx, space, o.layout, snowflake.Leasing(options...))
 	}
 	return mintLeased(ctx, o, f, 1, 1, keep)
@@ -52,10 +56,13 @@ type generator[ID any] interface {
 }
 
 // A keeping makes a generator and keeps it in leases of a space.
-type keeping[G lease.Generator] func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[G], error)
+type keeping[G lease.Generator] func(
+	ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[G], error)
 
-// mintLeased writes the IDs of a generator in leases of nodes, by at most that many of our workers.
-func mintLeased[ID any, G generator[ID]](ctx context.Context, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
+// mintLeased writes the IDs of a generator that has leases of so many nodes, by as many goroutines
+// as workers at most.
+func mintLeased[ID any, G generator[ID]](
+	ctx context.Context, o *order, f format[ID], nodes, workers int, keep keeping[G]) error {
 	space, err := o.openSpace(ctx)
 	if err != nil {
 		return err
@@ -69,21 +76,25 @@ func mintLeased[ID any, G generator[ID]](ctx context.Context, o *order, f format
 	return newMinter(o.n, workers, f, filling(keeper)).mint(ctx, o.tool)
 }
 
-// keepSome keeps a generator in leases of nodes, or of fewer if the window has not so many left.
-func keepSome[G lease.Generator](ctx context.Context, space lease.Source, nodes int, keep keeping[G]) (*lease.Keeper[G], error) {
+// keepSome keeps a generator in leases of that many nodes, or else of half as many, and so on, if
+// the window has fewer left or the space has fewer.
+func keepSome[G lease.Generator](
+	ctx context.Context, space lease.Source, nodes int, keep keeping[G]) (*lease.Keeper[G], error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
+	silent := lease.WithLogger(slog.New(slog.DiscardHandler))
 	for ; ; nodes /= 2 {
-		keeper, err := keep(ctx, space, lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithNodes(nodes))
-		if nodes == 1 || !errors.Is(err, lease.ErrFull) && !errors.Is(err, lease.ErrInvalid) {
+		keeper, err := keep(ctx, space, silent, lease.WithNodes(nodes))
+		tooMany := errors.Is(err, lease.ErrFull) || errors.Is(err, lease.ErrInvalid)
+		if nodes == 1 || !tooMany {
 			return keeper, err
 		}
 	}
 }
 
-// filling returns a function that fills IDs, and waits where waiting helps: also for a lease, after the store failed for long or
-// the process was asleep.
-func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) func(ctx context.Context, ids []ID) (n int, err error) {
+// filling returns a filler that waits where waiting helps. It also waits for a lease, up to
+// storeTimeout, as all may have ended after a long failure of the store or a sleep of the process.
+func filling[ID any, G generator[ID]](keeper *lease.Keeper[G]) filler[ID] {
 	return func(ctx context.Context, ids []ID) (n int, err error) {
 		for end := time.Now().Add(storeTimeout); ; {
 			more, err := keeper.Generator().FillWait(ctx, ids[n:])

@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
+// maskCommand makes the command that encrypts sortable IDs, so that others may see them.
 func (t *tool) maskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "mask [INNER]...",
@@ -18,6 +19,7 @@ func (t *tool) maskCommand() *cobra.Command {
 	}, maskText, func(p pair) string { return p.masked.String() })
 }
 
+// unmaskCommand makes the command that decrypts what mask has encrypted.
 func (t *tool) unmaskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "unmask [MASKED]...",
@@ -25,14 +27,17 @@ func (t *tool) unmaskCommand() *cobra.Command {
 	}, unmaskText, func(p pair) string { return strconv.FormatInt(p.inner, 10) })
 }
 
-// A pair is an ID inside and outside.
+// A pair is an ID in both forms.
 type pair struct {
-	inner  int64
-	masked randflake.ID
+	inner  int64        // sortable, for inside
+	masked randflake.ID // encrypted, for others
 }
 
-// masking completes a command that encrypts or decrypts: find makes a pair of a text, and show returns its other member.
-func (t *tool) masking(cmd *cobra.Command, find func(*randflake.Cipher, string) (pair, error), show func(pair) string) *cobra.Command {
+// A finder finds the pair of a text, which is one of both forms.
+type finder func(c *randflake.Cipher, text string) (pair, error)
+
+// masking completes a command that finds the pair of each text and shows the other form of it.
+func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) *cobra.Command {
 	var from secretSource
 	secretFlag(cmd, &from)
 	asJSON := jsonFlag(cmd)
@@ -50,7 +55,8 @@ func (t *tool) masking(cmd *cobra.Command, find func(*randflake.Cipher, string) 
 			case *asJSON:
 				return fmt.Appendf(b, `{"inner":"%d","masked":"%s"}`+"\n", p.inner, p.masked), nil
 			}
-			return append(append(b, show(p)...), '\n'), nil
+			b = append(b, show(p)...)
+			return append(b, '\n'), nil
 		})
 	}
 	return cmd
@@ -65,7 +71,7 @@ func maskText(c *randflake.Cipher, text string) (pair, error) {
 	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
 }
 
-// unmaskText decrypts a masked ID, which has exactly one text form.
+// unmaskText decrypts the text of a masked ID, with a prefix or without.
 func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	masked, err := randflake.Parse(text[len(prefixOf(text)):])
 	if err != nil {
@@ -73,7 +79,9 @@ func unmaskText(c *randflake.Cipher, text string) (pair, error) {
 	}
 	inner := int64(c.Decrypt(masked))
 	if inner < 0 {
-		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: it was masked with another secret: name the secret of its ID space with --secret-file", randflake.ErrInvalidID, text)
+		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: "+
+			"it was masked with another secret: name the secret of its ID space with --secret-file",
+			randflake.ErrInvalidID, text)
 	}
 	return pair{inner, masked}, nil
 }

@@ -13,70 +13,96 @@ import (
 )
 
 const (
-	chunkSize     = 16384                  // IDs that a worker makes and writes at a time
-	writerGrace   = time.Second            // for a write to finish once the work is stopped
-	progressPause = 250 * time.Millisecond // the minimum time between two updates of the line
+	chunkSize     = 16384                  // how many IDs a worker makes and writes at a time
+	writerGrace   = time.Second            // how long a write may go on once the work is stopped
+	progressPause = 250 * time.Millisecond // the least time between two updates of the progress
 )
 
-// A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own chunks, and one worker
-// writes at a time. With a single worker, the IDs are written in the order in which they are made.
+// A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own
+// chunks, and one worker writes at a time. With a single worker, the IDs are written in the order
+// in which they are made.
 type minter[ID any] struct {
-	fill    func(ctx context.Context, ids []ID) (n int, err error) // n are good in any case; err says why not all are
+	fill    filler[ID]
 	format  format[ID]
-	unit    string // what they are called
+	unit    string // what the IDs are called
 	total   int64
 	workers int
 	left    atomic.Int64 // IDs that no worker has taken on yet
 	written atomic.Int64
 
-	writing        sync.Mutex // guards what follows
-	out, screen    io.Writer  // screen has a line about the progress of a long run; it is nil to be silent
-	started, shown time.Time
-	width          int // of the line that is there
+	writing sync.Mutex // guards what follows
+	out     io.Writer
+	screen  io.Writer // a terminal with a line about the progress of a long run, or nil
+	started time.Time
+	shown   time.Time // when the line was updated last
+	width   int       // of the line
 }
 
+// A filler makes IDs. The first n are good in any case. err says why the others are not.
+type filler[ID any] func(ctx context.Context, ids []ID) (n int, err error)
+
 // newMinter returns a minter of n IDs, at least one, with at most that many workers.
-func newMinter[ID any](n int64, workers int, f format[ID], fill func(context.Context, []ID) (int, error)) *minter[ID] {
-	m := &minter[ID]{fill: fill, format: f, unit: "IDs", total: n, workers: int(min((n-1)/chunkSize+1, int64(workers)))}
+func newMinter[ID any](n int64, workers int, f format[ID], fill filler[ID]) *minter[ID] {
+	chunks := (n-1)/chunkSize + 1
+	m := &minter[ID]{
+		fill:    fill,
+		format:  f,
+		unit:    "IDs",
+		total:   n,
+		workers: int(min(chunks, int64(workers))),
+	}
 	m.left.Store(n)
 	return m
 }
 
-// mint writes all IDs to the tool's standard output, and the progress to its standard error, if only that is a terminal. If
-// ctx ends, mint returns how many were written, and abandons a write that still hangs after writerGrace.
+// mint writes all IDs to the tool's standard output, and the progress to its standard error, if
+// only that is a terminal. If ctx ends, mint returns how many were written, and abandons a write
+// that still hangs after writerGrace.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
-	m.out, m.started, m.shown = t.stdout, time.Now(), time.Now()
+	m.out = t.stdout
+	m.started = time.Now()
+	m.shown = m.started
 	if isTerminal(t.stderr) && !isTerminal(t.stdout) {
 		m.screen = t.stderr
 	}
+	err := m.runWorkers(ctx)
+	if m.width > 0 { // the line about the progress goes away
+		m.show("")
+		io.WriteString(m.screen, "\r")
+	}
+	if ctx.Err() != nil && m.written.Load() < m.total {
+		return fmt.Errorf("stopped after %d of %d %s: %w",
+			m.written.Load(), m.total, m.unit, context.Cause(ctx))
+	}
+	return err
+}
+
+// runWorkers runs all workers, and returns the first error of one, which stops the others. If ctx
+// ends, it waits for a write that goes on, but no longer than writerGrace.
+func (m *minter[ID]) runWorkers(ctx context.Context) error {
 	group, working := errgroup.WithContext(ctx)
 	for range m.workers {
 		group.Go(func() error { return m.work(working) })
 	}
 	done := make(chan error, 1)
 	go func() { done <- group.Wait() }()
-	var err error
 	select {
-	case err = <-done:
+	case err := <-done:
+		return err
 	case <-ctx.Done():
-		select {
-		case err = <-done:
-		case <-time.After(writerGrace):
-		}
 	}
-	if m.width > 0 {
-		m.show("")
-		io.WriteString(m.screen, "\r")
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(writerGrace):
+		return nil // mint says how many were written
 	}
-	if ctx.Err() != nil && m.written.Load() < m.total {
-		return fmt.Errorf("stopped after %d of %d %s: %w", m.written.Load(), m.total, m.unit, context.Cause(ctx))
-	}
-	return err
 }
 
 // work makes chunks and writes them until all IDs are taken on or ctx ends.
 func (m *minter[ID]) work(ctx context.Context) error {
-	ids, text := make([]ID, min(m.total, chunkSize)), []byte(nil)
+	ids := make([]ID, min(m.total, chunkSize))
+	var text []byte
 	for ctx.Err() == nil {
 		// The IDs taken on are the total minus left, and never more than the total.
 		left := m.left.Add(-chunkSize) + chunkSize
@@ -114,11 +140,13 @@ func (m *minter[ID]) write(ctx context.Context, text []byte, n int64) error {
 	return nil
 }
 
-// progress says how much is done after that time, and how long the rest takes.
+// progress says how much is done, when the IDs written took that time, and how long the rest takes.
 func (m *minter[ID]) progress(written int64, took time.Duration) string {
 	rate := float64(written) / took.Seconds()
 	left := time.Duration(float64(m.total-written) / rate * float64(time.Second))
-	return fmt.Sprintf("%3.0f%%  %d of %d %s, %.0f a second, %v left", 100*float64(written)/float64(m.total), written, m.total, m.unit, rate, left.Round(time.Second))
+	percent := 100 * float64(written) / float64(m.total)
+	return fmt.Sprintf("%3.0f%%  %d of %d %s, %.0f a second, %v left",
+		percent, written, m.total, m.unit, rate, left.Round(time.Second))
 }
 
 // show replaces the line on the terminal.

@@ -81,8 +81,8 @@ func (f *fleet) count(p *program, want int64) {
 	}
 }
 
-// TestMove runs the procedure of docs/operations.md while programs make IDs. No ID repeats, and only a program that had just started
-// has to wait.
+// TestMove runs the procedure of docs/operations.md while programs make IDs. No ID repeats, and
+// only a program that had just started has to wait.
 func TestMove(t *testing.T) {
 	for _, stores := range [][2]string{{"ids", "sqlite:ids.db"}, {"sqlite:ids.db", "ids"}} {
 		for _, second := range []int{5, 55} {

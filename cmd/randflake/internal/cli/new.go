@@ -16,13 +16,15 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
+// newCommand makes the command that makes IDs of a kind and writes them in a format.
 func (t *tool) newCommand() *cobra.Command {
 	o := &order{tool: t, n: 1, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "make IDs",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && isDecimal(args[0]) && strings.Trim(args[0], "0") != "" {
+			isCount := len(args) == 1 && isDecimal(args[0]) && strings.Trim(args[0], "0") != ""
+			if isCount {
 				return wrong(cmd, "unexpected argument %q: for %s IDs say -n %s", args[0], args[0], args[0])
 			}
 			return noOperands(cmd, args)
@@ -58,11 +60,12 @@ type order struct {
 	*tool
 	home
 	choiceOfKind
-	n      int64
-	format string
+	n      int64  // how many
+	format string // the word of --format
 }
 
-// prepare returns the function that executes an order, or an error that names flags which can't be combined.
+// prepare returns the function that executes an order, or an error that names flags which can't be
+// combined.
 func (o *order) prepare() (mint func(context.Context) error, err error) {
 	if err := o.settle(); err != nil {
 		return nil, err
@@ -96,14 +99,17 @@ func (o *order) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
 	return newMinter(o.n, 1, f, fill).mint(ctx, o.tool)
 }
 
-// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five years.
+// checkLifetime returns an error if a layout has ended, and prints a note if it ends within five
+// years.
 func (t *tool) checkLifetime(layout *snowflake.Layout, now time.Time) error {
 	end := layout.Expires()
 	switch {
 	case !now.Before(end):
-		return fmt.Errorf("layout %s ended at %s: want another layout", layout.Name(), end.Format(time.RFC3339))
+		return fmt.Errorf("layout %s ended at %s: want another layout",
+			layout.Name(), end.Format(time.RFC3339))
 	case !now.AddDate(5, 0, 0).Before(end):
-		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new", layout.Name(), end.Format(time.RFC3339)))
+		t.note(fmt.Errorf("layout %s ends at %s: want another layout for something new",
+			layout.Name(), end.Format(time.RFC3339)))
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestClosedOutput: IDs that nobody can have got are a failure, and IDs for the null device are not.
+// TestClosedOutput: IDs that nobody can have got are a failure, and IDs for the null device are
+// not.
 func TestClosedOutput(t *testing.T) {
 	isolate(t)
 	for to, want := range map[string]int{">&-": exitFailed, ">/dev/null": exitOK} {
@@ -141,7 +142,8 @@ func TestNewULIDs(t *testing.T) {
 	}
 }
 
-// TestProgress: on a terminal one line says how far a long run is, at most each quarter of a second.
+// TestProgress: on a terminal one line says how far a long run is, at most each quarter of a
+// second.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen bytes.Buffer
@@ -253,7 +255,8 @@ func keepHere(t *testing.T) *lease.Keeper[*randflake.Generator] {
 	return keeper
 }
 
-// TestFillingWithoutALease: after the lease has ended, IDs wait ten seconds for the next one, or until the context ends.
+// TestFillingWithoutALease: after the lease has ended, IDs wait ten seconds for the next one, or
+// until the context ends.
 func TestFillingWithoutALease(t *testing.T) {
 	failed, enough := errors.New("no connection"), errors.New("enough")
 	for name, c := range map[string]struct {
@@ -406,7 +409,8 @@ func snowflakesIn(text string) (ids []snowflake.ID, err error) {
 	return ids, nil
 }
 
-// checkSnowflakes returns an error unless the IDs ascend, which makes them distinct, and are of now.
+// checkSnowflakes returns an error unless the IDs ascend, which makes them distinct, and are of
+// now.
 func checkSnowflakes(layout *snowflake.Layout, ids []snowflake.ID) error {
 	for i, id := range ids {
 		if i > 0 && ids[i-1] >= id {

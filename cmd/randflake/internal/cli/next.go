@@ -11,6 +11,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
+// nextCommand makes the command that takes numbers from a counter.
 func (t *tool) nextCommand() *cobra.Command {
 	var h home
 	n := int64(1)
@@ -46,13 +47,18 @@ func (t *tool) nextCommand() *cobra.Command {
 	return cmd
 }
 
-var numberFormat = format[int64]{"int", func(b []byte, n int64) []byte { return append(strconv.AppendInt(b, n, 10), '\n') }}
+var numberFormat = format[int64]{"int", line(func(b []byte, n int64) []byte {
+	return strconv.AppendInt(b, n, 10)
+})}
 
-// printNext takes numbers just before it prints them.
+// printNext takes n numbers in chunks, each just before it is printed.
 func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {
 	var options []counter.Option
 	if create {
-		if _, err := space.Counter(ctx, name); errors.Is(err, lease.ErrNoCounter) { // whatever it was made with, if it is there
+		// OrCreate refuses a counter that is there with another configuration: don't ask for one
+		// then.
+		_, err := space.Counter(ctx, name)
+		if errors.Is(err, lease.ErrNoCounter) {
 			options = append(options, counter.OrCreate(counter.Config{}))
 		}
 	}

@@ -23,29 +23,42 @@ func (t *tool) print(format string, args ...any) error {
 	return outputError(err)
 }
 
-// outputError wraps an error of standard output.
+// outputError wraps an error of standard output. It returns nil for nil.
 func outputError(err error) error {
 	if err == nil {
 		return nil
 	}
-	// What Windows returns are ERROR_BROKEN_PIPE and ERROR_NO_DATA.
-	windows := runtime.GOOS == "windows" && (errors.Is(err, syscall.Errno(109)) || errors.Is(err, syscall.Errno(232)))
-	if errors.Is(err, syscall.EPIPE) || windows {
+	if isBrokenPipe(err) {
 		err = errUnread
 	}
 	return fmt.Errorf("standard output: %w", err)
 }
 
-// errUnread means that the reader of the output closed the pipe, which is no failure. It is an error of its own because
-// a broken connection to a server returns the same error as a closed pipe, and is a failure.
+// isBrokenPipe reports whether err says that the other end of a pipe was closed.
+func isBrokenPipe(err error) bool {
+	const brokenPipe, noData = syscall.Errno(109), syscall.Errno(232) // of Windows
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return true
+	case runtime.GOOS == "windows":
+		return errors.Is(err, brokenPipe) || errors.Is(err, noData)
+	}
+	return false
+}
+
+// errUnread means that the reader of the output closed the pipe, which is no failure. It is an
+// error of its own because a broken connection to a server returns the same error as a closed pipe,
+// and is a failure.
 var errUnread = errors.New("nobody reads any more")
 
+// isTerminal reports whether a stream is a terminal, where a person types or reads.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// wasClosed reports whether a stream was closed when the program began. Go then has the null device in its place, which can be read, too.
+// wasClosed reports whether a stream was closed when the program began. Go then has the null device
+// in its place, which can be read, too.
 func wasClosed(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -68,7 +81,8 @@ func (e usageError) Error() string { return string(e) }
 // wrong returns a usage error of a command.
 func wrong(cmd *cobra.Command, format string, args ...any) error {
 	_, name, _ := strings.Cut(cmd.CommandPath()+": ", " ")
-	return usageError(fmt.Sprintf("%s%s: see %s --help", name, fmt.Sprintf(format, args...), cmd.CommandPath()))
+	text := fmt.Sprintf(format, args...)
+	return usageError(fmt.Sprintf("%s%s: see %s --help", name, text, cmd.CommandPath()))
 }
 
 // errReported means that something failed, and that the error is already on standard error.
@@ -77,15 +91,18 @@ var errReported = errors.New("reported")
 // note writes err to standard error, in one line.
 func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLine(err.Error())) }
 
-// inLine returns the text of an error, in one line and without the passwords of URLs, which can be anywhere in a wrong
-// command line.
+// inLine returns the text of an error, in one line and without the passwords of URLs, which can be
+// anywhere in a wrong command line.
 func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()
-	for _, arg := range append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable)) {
-		// In a word of the command line a password can have white space and quotes, which end one in a text.
-		if safe := (url.Location{URL: arg}).String(); arg != "" && safe != arg {
-			quoted := strconv.Quote(arg)
-			text = strings.NewReplacer(quoted[1:len(quoted)-1], safe, arg, safe).Replace(text)
+	words := append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable))
+	for _, word := range words {
+		// A password in a word can have white space and quotes, at which Redact would end it. So
+		// the word is replaced as a whole, as it is or as %q writes it.
+		safe := url.Location{URL: word}.String()
+		if word != "" && safe != word {
+			quoted := strconv.Quote(word)
+			text = strings.NewReplacer(quoted[1:len(quoted)-1], safe, word, safe).Replace(text)
 		}
 	}
 	text = strings.TrimPrefix(url.Redact(text), "randflake: ")

@@ -1,120 +1,166 @@
 package cli
 
 import (
-	"encoding/binary"
-	"regexp"
+	"cmp"
+	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
 
-// What texts show by themselves, and what people write around the IDs in them.
+// Forms in which people paste IDs. This file finds the form of a text, and reads the text in it.
+const (
+	formAuto   = "auto" // the form that the text shows
+	formText   = "text" // of a Randflake ID
+	formInt    = "int"
+	formHex    = "hex"
+	formBase32 = "base32" // of a Snowflake ID, as are the next two
+	formBase58 = "base58"
+	formBase62 = "base62"
+	formULID   = "ULID"
+	formUUID   = "UUID" // with hyphens or without, or a TypeID
+	formTSID   = "TSID"
+)
 
-// wideForm returns the form of text if it can only be an ID of 128 bits, or a wrong one, and otherwise "".
-func wideForm(text string) string {
-	_, _, ok := wideOf(text)
-	switch {
-	case ok && len(text) == 26:
-		return formULID
-	case ok, len(text) == 36 && prefixOf(text) == "":
-		return formUUID
-	}
-	return ""
+// fromFlag defines --from.
+func fromFlag(cmd *cobra.Command, from *string) {
+	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, int, hex, base32 ...",
+		formAuto, formText, formInt, formHex, formBase32, formBase58, formBase62)
 }
 
-// wideOf reads a ULID in either case, a UUID with hyphens or without, or a TypeID: a prefix and the digits of a ULID.
-func wideOf(text string) (id ulid.ID, prefix string, ok bool) {
-	if strings.Contains(text, "_") {
-		text = lowered(text)
-		prefix = prefixOf(text)
-	}
-	digits := text[len(prefix):]
-	var err error
-	switch {
-	case len(digits) == 26:
-		id, err = ulid.Parse(digits)
-	case len(digits) == 32 && prefix == "":
-		id, err = ulid.ParseUUID(strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-"))
-	case len(digits) == 36 && prefix == "":
-		id, err = ulid.ParseUUID(digits)
-	default:
-		return id, "", false
-	}
-	return id, prefix, err == nil
+// A parsed text is an ID, or an error.
+type parsed struct {
+	form   string       // or "", if it is ambiguous
+	text   string       // without what was around the ID
+	prefix string       // of a typed ID or a TypeID, with its underscore
+	layout string       // the preset whose IDs have the form, or ""
+	id     randflake.ID // of 64 bits, of any kind
+	wide   ulid.ID      // of 128 bits, where isWide
+	tsid   randflake.ID // the TSID that the text of a Randflake ID can be too, or 0
+	err    error
 }
 
-// tsidOf reads a TSID: 13 digits of Crockford's base32. It returns 0 for the text of a Randflake ID, a decimal number and what is no TSID.
-func tsidOf(text string) randflake.ID {
-	if len(text) != 13 || isDecimal(text) || isText(text) {
-		return 0
+func (r parsed) isWide() bool { return r.form == formULID || r.form == formUUID }
+
+// read reads a text: it drops what is around the ID, finds the form, and reads the ID in that form.
+func (p *parser) read(text string) parsed {
+	r := parsed{text: text}
+	if p.from == formAuto || p.from == formInt {
+		r.text = plainNumber(r.text)
 	}
-	id, err := ulid.Parse(strings.Repeat("0", 13) + text)
-	if err != nil || id[7] != 0 {
-		return 0
+	if p.from == formAuto {
+		r.text, r.layout = withoutAround(r.text)
 	}
-	return randflake.ID(binary.BigEndian.Uint64(id[8:]))
+	r.form = p.formOf(r.text)
+	isMention := r.layout != ""
+	if isMention && p.kind != kindULID {
+		r.form = formInt // however few its digits are
+	}
+	if r.form == "" {
+		r.err = fmt.Errorf("%.40q can be text or a decimal number: "+
+			"say which with --from text or --from int", text)
+		return r
+	}
+	r.err = p.readForm(&r)
+	return r
+}
+
+// formOf returns the form of text, or "" if it is ambiguous. The flags decide first, and --kind
+// before --from, as words of --from mean other things for other kinds.
+func (p *parser) formOf(text string) string {
+	switch {
+	case p.kind == kindULID:
+		return cmp.Or(wideForm(text), formULID) // as a ULID, other texts are refused
+	case p.kind == kindSnowflake && p.from == formText:
+		return formInt // the text of a Snowflake ID is its decimal number
+	case p.kind == "" && p.from == formText:
+		return cmp.Or(wideForm(text), formText) // 128 bits have a text, too
+	case p.from == formAuto:
+		return p.shownForm(text)
+	}
+	return p.from
+}
+
+// shownForm returns the form that text shows by itself, or "" if it is ambiguous. The forms are
+// tried from the narrowest, which the fewest texts have, to the widest, which also takes what is
+// wrong: a later case would read most texts of an earlier one as something else, or refuse them.
+func (p *parser) shownForm(text string) string {
+	wide := wideForm(text)
+	switch {
+	case wide != "" && p.kind == "": // 01K0XJ5C1Q8F4S3V7M2N6P9R0T, or a UUID
+		return wide
+	case p.isTSID(text): // 0AXS751X00W7C, and 0XG2R8Z4Q3M7K, which is no hexadecimal number
+		return formTSID
+	case hasHexPrefix(text): // 0x0271000000000000
+		return formHex
+	case p.kind == kindSnowflake: // 12, which is not ambiguous if the user says what it is
+		return formInt
+	case isAmbiguous(text): // 12
+		return p.formOfDigits()
+	case isDecimal(text) && len(text) > 13: // 175928847299117063, too long for the text of an ID
+		return formInt
+	case strings.HasPrefix(text, "-"): // -5
+		return formInt
+	}
+	return formText // b0bb8nt7619tu, ord_b0bb8nt7619tu, and whatever is wrong
+}
+
+// isTSID reports whether text is a TSID. Some TSIDs are also the text of a Randflake ID in
+// capitals, and are that one unless the user chose Snowflake IDs.
+func (p *parser) isTSID(text string) bool {
+	switch {
+	case tsidOf(text) == 0:
+		return false
+	case p.kind == kindSnowflake:
+		return true
+	}
+	return p.kind == "" && !isText(lowered(text))
+}
+
+// readForm reads the text of r in the form of r.
+func (p *parser) readForm(r *parsed) (err error) {
+	switch r.form {
+	case formULID, formUUID:
+		err = r.readWide()
+	case formTSID:
+		r.id = tsidOf(r.text)
+		r.layout = "tsid"
+	case formHex:
+		r.id, err = parseHex(r.text)
+	case formInt:
+		r.id, err = parseInt(r.text, p.kind)
+	case formText:
+		err = p.readText(r)
+	case formBase32, formBase58, formBase62:
+		var id snowflake.ID
+		id, err = bases[r.form].parse(r.text)
+		r.id = randflake.ID(id)
+	}
+	return err
+}
+
+// readText reads the text of a Randflake ID, with a prefix or without. With --from auto, capitals
+// are read too, which can also be a TSID.
+func (p *parser) readText(r *parsed) (err error) {
+	if p.from == formAuto {
+		r.tsid = tsidOf(r.text)
+		r.text = lowered(r.text)
+		if r.text == "null" { // as databases and jq write it
+			return fmt.Errorf("%w: null: it is the text of %d with --from text",
+				randflake.ErrInvalidID, randflake.MustParse(r.text))
+		}
+	}
+	r.prefix = prefixOf(r.text)
+	r.id, err = randflake.Parse(r.text[len(r.prefix):])
+	return err
 }
 
 // isText reports whether text is that of a Randflake ID.
 func isText(text string) bool {
 	_, err := randflake.Parse(text)
 	return err == nil
-}
-
-var (
-	mention   = regexp.MustCompile(`^<(?:@[!&]?|#|a?:\w+:)([0-9]+)>$`) // or an emoji, of Discord
-	aroundOne = regexp.MustCompile(`^(?:\{([0-9A-Fa-f-]{32,36})\}|(?i:urn:uuid:)([0-9A-Fa-f-]{36}))$`)
-)
-
-// withoutAround returns a text without what is around its ID, and the layout that this tells.
-func withoutAround(text string) (bare, layout string) {
-	switch {
-	case text == "" || !strings.ContainsRune("<{uU", rune(text[0])):
-		return text, ""
-	case mention.MatchString(text):
-		return mention.ReplaceAllString(text, "$1"), "discord"
-	}
-	return aroundOne.ReplaceAllString(text, "$1$2"), ""
-}
-
-var written = regexp.MustCompile(`^-?([0-9]+|[0-9]{1,3}((_[0-9]{3})+|(,[0-9]{3})+|('[0-9]{3})+))[nL]?$`)
-
-// digitsOf returns a decimal number without what JavaScript, Java and people write with it: 1_849n, 1,849 and 1849L. Digits with an n
-// are the text of an ID, if they are short enough, and 1849,20 are two values of a table.
-func digitsOf(text string) string {
-	short := len(text) <= 13 && !strings.ContainsAny(text, "_,'L-")
-	if short || isDecimal(text) || !written.MatchString(text) {
-		return text
-	}
-	return strings.NewReplacer("_", "", ",", "", "'", "").Replace(strings.TrimRight(text, "nL"))
-}
-
-// trimmed returns text without white space, and without the quotes and the comma that JSON has around an ID.
-func trimmed(text string) string { return strings.Trim(strings.TrimSpace(text), `"',`) }
-
-// lowered returns a text of capitals in lower case, and any other as it is.
-func lowered(text string) string {
-	if strings.ToUpper(text) == text {
-		return strings.ToLower(text)
-	}
-	return text
-}
-
-// prefixOf returns the prefix of a typed ID, such as ord_b0bb8nt7619tu, with its underscore, or "".
-func prefixOf(text string) string {
-	i := strings.LastIndexByte(text, '_') + 1
-	if i < 2 || text[0] < 'a' || text[0] > 'z' || strings.Trim(text[:i], "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		return ""
-	}
-	return text[:i]
-}
-
-// isAmbiguous reports whether text can be read as base32hex and as decimal, with different results.
-func isAmbiguous(text string) bool {
-	return isDecimal(text) && len(text) <= 13 && len(strings.TrimLeft(text, "0")) > 1
-}
-
-func hasHexPrefix(text string) bool {
-	return strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
 }

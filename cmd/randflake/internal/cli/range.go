@@ -11,6 +11,8 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
+// rangeCommand makes the command that prints the first and the last ID that a span of time can
+// have.
 func (t *tool) rangeCommand() *cobra.Command {
 	var c choiceOfKind
 	var asUUID bool
@@ -40,7 +42,8 @@ func (t *tool) rangeCommand() *cobra.Command {
 			case c.kind == kindULID:
 				first, last, err := ulidRange(from, to)
 				if err == nil && first.Compare(last) > 0 {
-					err = fmt.Errorf("no ULID can lie from %s to before %s: want a whole millisecond among them", args[0], args[1])
+					err = fmt.Errorf("no ULID can lie from %s to before %s: "+
+						"want a whole millisecond among them", args[0], args[1])
 				}
 				if err != nil {
 					return err
@@ -59,7 +62,8 @@ func (t *tool) rangeCommand() *cobra.Command {
 	return cmd
 }
 
-// ulidRange returns the lowest and the highest ULID of the milliseconds that begin between two times, or a higher and a lower one.
+// ulidRange returns the lowest and the highest ULID of the milliseconds that begin between two
+// times. If there is no such millisecond, first is higher than last.
 func ulidRange(from, to time.Time) (first, last ulid.ID, err error) {
 	if epoch := time.UnixMilli(0); from.Before(epoch) && to.After(epoch) {
 		from = epoch // as for layouts

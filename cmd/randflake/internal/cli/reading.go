@@ -13,28 +13,30 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A reading has the fields of an ID, read as an ID of some kind.
+// A reading is what an ID says when it is read as one of some kind.
 type reading struct {
 	kind     string
 	layout   string // of a Snowflake ID
 	prefix   string // of a typed ID
 	typeID   string // the prefix of a TypeID, without its underscore
 	id       string // in the text form of the kind
-	decimal  string // or nothing
+	decimal  string // or "" for an ID that is no number
 	time     time.Time
-	timeForm string // as package time has it
+	timeForm string // how to write the time, for package time; "" without a time
 	fields   []field
-	worker   uint64  // the number of the generator, and
-	sequence uint64  // that of the ID among those of one time
-	used     float64 // which share of the fields' bits is used, counted from the lowest
+	worker   uint64  // the number of the generator
+	sequence uint64  // the number of the ID among those of one worker and time
+	used     float64 // the share of the fields' bits that their numbers need
 }
 
-// A field is a number, or text.
+// A field is a part of an ID, which is a number or text.
 type field struct {
-	name, value string
-	isText      bool
+	name   string
+	value  string
+	isText bool // JSON has quotes around the value
 }
 
+// number returns a field that is a number.
 func number[T uint32 | uint64](name string, value T) field {
 	return field{name: name, value: strconv.FormatUint(uint64(value), 10)}
 }
@@ -42,6 +44,7 @@ func number[T uint32 | uint64](name string, value T) field {
 // milliseconds is time.RFC3339 with milliseconds.
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
+// readRandflake opens a Randflake ID.
 func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 	fields := cipher.Inspect(id)
 	return reading{
@@ -53,10 +56,11 @@ func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 		fields:   []field{number("node", fields.Node), number("sequence", fields.Sequence)},
 		worker:   uint64(fields.Node),
 		sequence: uint64(fields.Sequence),
-		used:     float64(bits.Len32(fields.Node)+bits.Len32(fields.Sequence)) / 34,
+		used:     float64(bits.Len32(fields.Node)+bits.Len32(fields.Sequence)) / (17 + 17),
 	}
 }
 
+// readSnowflake reads a Snowflake ID. An error says that the ID is longer than the layout.
 func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	opened, err := layout.Inspect(id)
 	text := id.String()
@@ -90,6 +94,7 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	return r, err
 }
 
+// readULID reads a ULID.
 func readULID(id ulid.ID) reading {
 	fields := ulid.Inspect(id)
 	return reading{
@@ -107,8 +112,8 @@ const clockSkew = time.Minute
 // isFuture reports whether the time of r is so far in the future that no ID can have it yet.
 func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(clockSkew)) }
 
-// appendLine appends the reading in one line, with the kind and the layout or without. There can be many millions of them, so it does
-// without fmt.
+// appendLine appends the reading in one line, which has the kind and the layout if it is labelled.
+// There can be many millions of lines: it does without fmt.
 func (r reading) appendLine(b []byte, labelled bool) []byte {
 	if labelled {
 		b = appendColumn(b, r.id, 19)
@@ -130,13 +135,14 @@ func (r reading) appendLine(b []byte, labelled bool) []byte {
 	return append(b, '\n')
 }
 
-// appendColumn appends a column of a table.
+// appendColumn appends a column of a table, padded to width, and the gap after it.
 func appendColumn(b []byte, text string, width int) []byte {
 	b = append(b, text...)
 	return append(b, strings.Repeat(" ", max(0, width-len(text))+2)...)
 }
 
-// appendJSON appends the reading as a JSON object in one line, with the kind and the layout or without.
+// appendJSON appends the reading as a JSON object in one line, which has the kind and the layout if
+// it is labelled. Fields without a value are left out.
 func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
 	all := append([]field{
 		{"id", r.prefix + r.id, true},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -35,8 +36,20 @@ func (t *tool) root() *cobra.Command {
 		}
 		root.AddCommand(commands...)
 	}
-	add("ids", "IDs and numbers:", t.newCommand(), t.inspectCommand(), t.auditCommand(), t.convertCommand(), t.maskCommand(), t.unmaskCommand(), t.rangeCommand(), t.sqlCommand(), t.nextCommand())
-	add("keys", "Secrets, stores and counters:", t.secretCommand(), t.storeCommand(), t.counterCommand())
+	add("ids", "IDs and numbers:",
+		t.newCommand(),
+		t.inspectCommand(),
+		t.auditCommand(),
+		t.convertCommand(),
+		t.maskCommand(),
+		t.unmaskCommand(),
+		t.rangeCommand(),
+		t.sqlCommand(),
+		t.nextCommand())
+	add("keys", "Secrets, stores and counters:",
+		t.secretCommand(),
+		t.storeCommand(),
+		t.counterCommand())
 	explain(root)
 	refuseUnknownTopics(root)
 	return root
@@ -55,7 +68,7 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// guess returns which subcommands may be meant by a name that none has, for an error, or "".
+// guess returns, for an error, which subcommands may be meant by a name that none has, or "".
 func guess(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
@@ -64,15 +77,22 @@ func guess(cmd *cobra.Command, name string) string {
 	return ""
 }
 
+// versionCommand makes the command that says what this program is, for reports of faults.
 func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version and the platform",
 		Args:  noOperands,
 		RunE: func(*cobra.Command, []string) error {
-			return t.print("randflake %s\nstores    %s\nkinds     %s\nbackend   %s\ncpu       %s\ngo        %s\nplatform  %s/%s\n",
-				version(), strings.Join(url.Schemes(), " "), strings.Join(kindNames, " "), randflake.Backend(),
-				cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			var b strings.Builder
+			fmt.Fprintf(&b, "randflake %s\n", version())
+			fmt.Fprintf(&b, "stores    %s\n", strings.Join(url.Schemes(), " "))
+			fmt.Fprintf(&b, "kinds     %s\n", strings.Join(kindNames, " "))
+			fmt.Fprintf(&b, "backend   %s\n", randflake.Backend())
+			fmt.Fprintf(&b, "cpu       %s\n", cmp.Or(cpuid.CPU.BrandName, runtime.GOARCH))
+			fmt.Fprintf(&b, "go        %s\n", runtime.Version())
+			fmt.Fprintf(&b, "platform  %s/%s\n", runtime.GOOS, runtime.GOARCH)
+			return t.print("%s", b.String())
 		},
 	}
 }

@@ -18,9 +18,9 @@ const (
 	secretFileVariable = "RANDFLAKE_SECRET_FILE"
 )
 
-// A secretSource says where a secret is: nowhere, in a file or in a variable.
+// A secretSource is where a secret is: in a file, in RANDFLAKE_SECRET, or not known yet.
 type secretSource struct {
-	file       string
+	file       string // or ""
 	inVariable bool
 }
 
@@ -54,7 +54,8 @@ func (s *secretSource) named(cmd *cobra.Command, what string) (randflake.Secret,
 	return s.read()
 }
 
-// nameIn returns the value of a variable, or "" if it is not set. White space around it, or nothing else, is an error.
+// nameIn returns the value of a variable, or "" if it is not set. An empty value is an error, and
+// so is one with white space around it.
 func nameIn(variable string) (string, error) {
 	name, set := os.LookupEnv(variable)
 	if set && (name == "" || strings.TrimSpace(name) != name) {
@@ -63,13 +64,18 @@ func nameIn(variable string) (string, error) {
 	return name, nil
 }
 
-// read reads the secret. If its file does not exist, the error wraps fs.ErrNotExist. It unsets the variable, so that child
-// processes don't inherit it.
+// read reads the secret from the file, or else from the variable, which it unsets, so that child
+// processes don't inherit the secret. If the file does not exist, the error wraps fs.ErrNotExist.
 func (s *secretSource) read() (randflake.Secret, error) {
 	if !s.inVariable {
 		secret, err := local.ReadSecret(s.file)
-		if errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), s.file) { // not if that is a secret
-			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: with randflake new in your state directory, with randflake store init --new in a new store, or with randflake secret new -o %s", err, s.file)
+		// A secret in place of a file's name is not in the error, and must not be in this one.
+		isName := err != nil && strings.Contains(err.Error(), s.file)
+		if isName && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: name the right file with --secret-file, or make one: "+
+				"with randflake new in your state directory, "+
+				"with randflake store init --new in a new store, "+
+				"or with randflake secret new -o %s", err, s.file)
 		}
 		return secret, err
 	}

@@ -14,8 +14,8 @@ type stopped struct{ os.Signal }
 
 func (s stopped) Error() string { return s.String() + " signal received" }
 
-// unlessStopped runs work, ends its context at the first signal to stop, and notes the signal, so that the process ends by
-// that signal. The second one ends the process at once.
+// unlessStopped runs work. The first signal to stop ends the context of work, and is noted, so that
+// the process ends by that signal afterwards. A second signal ends the process at once.
 func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -40,8 +40,8 @@ func (t *tool) unlessStopped(ctx context.Context, work func(context.Context) err
 	return err
 }
 
-// dieBy ends the process by the signal that stopped it, if the system can: a loop in a shell continues after ^C unless the
-// command was killed by the signal.
+// dieBy ends the process by the signal that stopped it, if the system can: a loop in a shell
+// continues after ^C unless the command was killed by the signal.
 func dieBy(s os.Signal) {
 	signal.Reset(s)
 	if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {

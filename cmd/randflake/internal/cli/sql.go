@@ -12,6 +12,7 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
+// sqlCommand makes the command that prints the SQL functions of package dialect.
 func (t *tool) sqlCommand() *cobra.Command {
 	var name string
 	var byDefault bool
@@ -30,9 +31,12 @@ func (t *tool) sqlCommand() *cobra.Command {
 			case !byDefault:
 				return t.print("%s", dialect.Text(name))
 			case node < 0:
-				return wrong(cmd, "--node is missing: want one that no space leases and no other database has, such as %d", randflake.MaxNode)
+				return wrong(cmd, "--node is missing: "+
+					"want one that no space leases and no other database has, such as %d", randflake.MaxNode)
 			}
-			write := func() error { return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node))) }
+			write := func() error {
+				return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node)))
+			}
 			if h.store == "" {
 				return write()
 			}
@@ -45,7 +49,8 @@ func (t *tool) sqlCommand() *cobra.Command {
 		},
 	}
 	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)
-	cmd.Flags().BoolVar(&byDefault, "default", false, "print randflake_next() too, for the default of columns")
+	cmd.Flags().BoolVar(&byDefault, "default", false,
+		"print randflake_next() too, for the default of columns")
 	cmd.Flags().Var(value{"NODE", func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 32)
 		if err != nil || n > randflake.MaxNode {
@@ -58,16 +63,19 @@ func (t *tool) sqlCommand() *cobra.Command {
 	return cmd
 }
 
-// spares fails if a space can lease a node.
+// spares returns an error unless a space leaves a node to others, and never leases it.
 func spares(ctx context.Context, space *lease.Space, node int64) error {
 	info, err := space.Info(ctx)
 	switch {
 	case err != nil:
 		return err
 	case info.Nodes > randflake.MaxNode:
-		return fmt.Errorf("%s leases all nodes, and can't give one up: in a space that was made with --nodes %d, node %d is free", space, randflake.MaxNode, randflake.MaxNode)
+		return fmt.Errorf("%s leases all nodes, and can't give one up: "+
+			"in a space that was made with --nodes %d, node %d is free",
+			space, randflake.MaxNode, randflake.MaxNode)
 	case node < int64(info.Nodes):
-		return fmt.Errorf("%s leases node %d: want one from %d to %d", space, node, info.Nodes, randflake.MaxNode)
+		return fmt.Errorf("%s leases node %d: want one from %d to %d",
+			space, node, info.Nodes, randflake.MaxNode)
 	}
 	return nil
 }

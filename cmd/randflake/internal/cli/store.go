@@ -13,11 +13,19 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
+// storeCommand makes the commands that work on stores and their spaces. Large ones have files of
+// their own.
 func (t *tool) storeCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "store",
 		Short: "make stores, and say what is wrong with one",
-	}, t.storeInitCommand(), t.storeInfoCommand(), t.storeReportLossCommand(), t.storeMoveCommand(), t.storeRetireCommand(), t.storeDDLCommand())
+	},
+		t.storeInitCommand(),
+		t.storeInfoCommand(),
+		t.storeReportLossCommand(),
+		t.storeMoveCommand(),
+		t.storeRetireCommand(),
+		t.storeDDLCommand())
 }
 
 // storeOperand makes a command take STORE as a flag, or as its only operand.
@@ -34,6 +42,7 @@ func storeOperand(cmd *cobra.Command, h *home) {
 	}
 }
 
+// storeReportLossCommand makes the command by which an operator says that a store lost data.
 func (t *tool) storeReportLossCommand() *cobra.Command {
 	var h home
 	var why string
@@ -59,17 +68,20 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	return cmd
 }
 
-// beginning says from when on leases are granted again, in a space whose data was lost or that was moved.
+// beginning says from when on leases are granted again, in a space whose data was lost or that was
+// moved.
 func beginning(info lease.Info) string {
 	if info.Opens.IsZero() {
-		return "leases begin at " + clockTime(info.Low)
+		return "leases begin at " + clockTime(info.Floor)
 	}
-	return fmt.Sprintf("leases are granted from %s on, until %s of the reserve of %d nodes", clockTime(info.Opens), clockTime(info.Low), info.Reserve)
+	return fmt.Sprintf("leases are granted from %s on, until %s of the reserve of %d nodes",
+		clockTime(info.Opens), clockTime(info.Floor), info.Reserve)
 }
 
 // clockTime writes a time as programs log theirs.
 func clockTime(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
+// storeDDLCommand makes the command that prints what an administrator runs to make the tables.
 func (t *tool) storeDDLCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{

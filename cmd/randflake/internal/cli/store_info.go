@@ -14,12 +14,15 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
+// storeInfoCommand makes the command that says what is good about a space, and what is wrong.
 func (t *tool) storeInfoCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
 		Use:   "info [STORE]",
 		Short: "say how a space is, and what is wrong with it",
-		RunE:  h.run(func(ctx context.Context, space *lease.Space, _ []string) error { return t.printInfo(ctx, &h, space) }),
+		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+			return t.printInfo(ctx, &h, space)
+		}),
 	}
 	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
@@ -43,7 +46,7 @@ func (f *findings) wrong(format string, args ...any) {
 	f.bad = append(f.bad, "wrong  "+f.inLine(fmt.Sprintf(format, args...))+"\n")
 }
 
-// printInfo prints what is good about a space and then what is wrong.
+// printInfo prints all that is good about a space, and then all that is wrong, which is an error.
 func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error {
 	info, err := space.Info(ctx)
 	if err != nil && info.Nodes == 0 {
@@ -63,11 +66,14 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 	return errReported
 }
 
+// addLimits says what the space was made with, and how its clock goes.
 func (f *findings) addLimits() {
 	info := f.info
-	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v", f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
+		f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
-		f.ok("%d nodes are leased while no data was lost, and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
+		f.ok("%d nodes are leased while no data was lost, "+
+			"and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
 	}
 	f.ok("nodes of the present window that are leased: %d", info.Taken)
 	if !info.Time.IsZero() {
@@ -80,36 +86,44 @@ func (f *findings) addLimits() {
 	}
 }
 
-// addBeginning says since when nodes are leased, and how many of them are left.
+// addBeginning says whether nodes are leased at present, of which part, and how many of it are
+// left.
 func (f *findings) addBeginning() {
 	info := f.info
 	if info.Lost != "" {
-		f.wrong("data was lost, which is not noted yet: %s: the next program that takes a lease notes it: or run randflake store report-loss %s", info.Lost, f.home)
+		f.wrong("data was lost, which is not noted yet: %s: "+
+			"the next program that takes a lease notes it: or run randflake store report-loss %s",
+			info.Lost, f.home)
 	}
-	most := info.Main
+	most := info.Main // how many nodes are leased at present
 	now := time.Now()
 	switch {
 	case info.Retired && info.Successor == "":
-		f.wrong("it is retired, and grants nothing any more: move it with randflake store move %s NEW", f.home)
+		f.wrong("it is retired, and grants nothing any more: "+
+			"move it with randflake store move %s NEW", f.home)
 	case info.Retired:
 		f.wrong("it is retired, and grants nothing any more: use %s", info.Successor)
-	case !now.Before(info.Low):
+	case !now.Before(info.Floor): // as always, but after a loss
 	case info.Opens.IsZero():
-		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Low), info.Why)
+		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Floor), info.Why)
 	case now.Before(info.Opens):
-		f.wrong("no lease is granted before %s: %s: wait until then: programs go on under the leases that they have", clockTime(info.Opens), info.Why)
+		f.wrong("no lease is granted before %s: %s: wait until then: "+
+			"programs go on under the leases that they have", clockTime(info.Opens), info.Why)
 	default:
 		most = info.Reserve
-		f.ok("until %s leases are of the reserve: %s", clockTime(info.Low), info.Why)
+		f.ok("until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
 	}
-	if 10*uint64(info.Taken) > 9*uint64(most) {
-		f.wrong("%d of %d nodes are leased: in this window few programs can start: take more nodes or shorter windows, in another space", info.Taken, most)
+	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
+	if isNearlyFull {
+		f.wrong("%d of %d nodes are leased: in this window few programs can start: "+
+			"take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
 		f.ok("losses of data and moves: %d, the last one: %s", info.Losses, info.Why)
 	}
 }
 
+// addSecret says whether the secret, if one is there, is that of the space.
 func (f *findings) addSecret() {
 	secret, err := f.readSecret()
 	if err != nil {
@@ -130,6 +144,7 @@ func (f *findings) addSecret() {
 	}
 }
 
+// addCounters says which counters wait after a loss of data.
 func (f *findings) addCounters(ctx context.Context) {
 	counters, err := countersOf(ctx, f.space, "")
 	if err != nil {
@@ -142,6 +157,7 @@ func (f *findings) addCounters(ctx context.Context) {
 		}
 	}
 	if n := len(waiting); n > 0 {
-		f.wrong("%d counters give no number until they are set, as data was lost: %s: run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
+		f.wrong("%d counters give no number until they are set, as data was lost: %s: "+
+			"run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
 	}
 }

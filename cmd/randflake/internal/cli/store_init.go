@@ -17,6 +17,7 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
+// storeInitCommand makes the command that makes a space, with a secret if no IDs were made before.
 func (t *tool) storeInitCommand() *cobra.Command {
 	m := making{tool: t}
 	cmd := &cobra.Command{
@@ -34,7 +35,9 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	f.DurationVar(&limits.Window, "window", 0, "how long leases last (default 1m0s)")
 	f.Int64Var(&limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
 	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
-	f.Uint32Var(&limits.Reserve, "reserve", 0, "nodes that are kept 64 times for the minutes after a loss\nof data, 0 for none (default 1024 from 65537 nodes on)")
+	f.Uint32Var(&limits.Reserve, "reserve", 0,
+		"nodes that are kept 64 times for the minutes after a loss\n"+
+			"of data, 0 for none (default 1024 from 65537 nodes on)")
 	return cmd
 }
 
@@ -46,20 +49,24 @@ type making struct {
 	ifMissing bool
 }
 
+// run makes the space, or finds that it exists.
 func (m *making) run(cmd *cobra.Command) error {
 	if m.config.Limits.Nodes > 0 && m.secret.file == "" {
-		m.nodes = m.config.Limits.Nodes // without a secret
+		m.nodes = m.config.Limits.Nodes // a space for Snowflake IDs, which have no secret
 	}
 	if err := m.locate(); err != nil {
 		return err
 	}
 	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
-		if f := cmd.Flags().Lookup(name); f.Changed && strings.Trim(f.Value.String(), "0s") == "" {
+		f := cmd.Flags().Lookup(name)
+		isZero := strings.Trim(f.Value.String(), "0s") == "" // 0, or 0s of a duration
+		if f.Changed && isZero {
 			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
 		}
 	}
 	if m.implied && m.config.Limits.Nodes > 0 {
-		return wrong(cmd, "STORE is missing: in the state directory randflake new makes the spaces of sortable IDs by itself")
+		return wrong(cmd, "STORE is missing: "+
+			"in the state directory randflake new makes the spaces of sortable IDs by itself")
 	}
 	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
 	if err := makeDir(m.at); err != nil {
@@ -84,6 +91,7 @@ func (m *making) run(cmd *cobra.Command) error {
 	return m.printExisting(space)
 }
 
+// makeSpace makes the secret and then the space, and says from when on there are leases.
 func (m *making) makeSpace(ctx context.Context) error {
 	said, err := m.ensureSecret()
 	if err != nil {
@@ -109,8 +117,8 @@ func (m *making) makeSpace(ctx context.Context) error {
 	return m.print("%smade %s: %s\n", said, space, beginningOfNew(info))
 }
 
-// ensureSecret puts the check value of the secret into the configuration. If no IDs were made before, it makes a secret that is missing,
-// and says so.
+// ensureSecret puts the check value of the secret into the configuration. It makes a secret that is
+// missing, if the user says that no IDs were made before. said is what to tell the user, or "".
 func (m *making) ensureSecret() (said string, err error) {
 	if !m.secret.known() {
 		return "", nil
@@ -126,7 +134,7 @@ func (m *making) ensureSecret() (said string, err error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) && m.ownSecret {
-		return "", nil
+		return "", nil // no secret was named: the space is for any
 	}
 	if err != nil {
 		return "", err
@@ -135,7 +143,7 @@ func (m *making) ensureSecret() (said string, err error) {
 	return said, nil
 }
 
-// printExisting says that the space is there, which is an error unless it is to be made only if it is missing.
+// printExisting says that the space is there already. That is an error without --if-missing.
 func (m *making) printExisting(space *lease.Space) error {
 	defer space.Close()
 	if !m.ifMissing {
@@ -152,12 +160,15 @@ func (m *making) printExisting(space *lease.Space) error {
 // beginningOfNew says from when on leases are granted in a space that was just made.
 func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
-	if info.Low.After(time.Now()) {
-		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, make this one with those, under another name",
-			clockTime(info.Low), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+	if info.Floor.After(time.Now()) {
+		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
+			"if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, "+
+			"make this one with those, under another name",
+			clockTime(info.Floor), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
-		begin += "; for IDs of any secret: make another one with --secret-file to have all other secrets refused"
+		begin += "; for IDs of any secret: " +
+			"make another one with --secret-file to have all other secrets refused"
 	}
 	return begin
 }

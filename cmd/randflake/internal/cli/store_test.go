@@ -29,7 +29,8 @@ type failing struct{ err error }
 
 func (w failing) Write([]byte) (int, error) { return 0, w.err }
 
-// TestStores has what people do with spaces, secrets and counters, each step after the other in an empty directory.
+// TestStores has what people do with spaces, secrets and counters, each step after the other in an
+// empty directory.
 func TestStores(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())
@@ -197,7 +198,8 @@ func TestInfoOfDamagedSpace(t *testing.T) {
 	wantFailure(t, call(t, "", "store", "info", dir), exitFailed, "data is corrupt")
 }
 
-// TestInfoOfCrowdedSpace: where more than nine tenths of the nodes are leased, few programs can start.
+// TestInfoOfCrowdedSpace: where more than nine tenths of the nodes are leased, few programs can
+// start.
 func TestInfoOfCrowdedSpace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "small")
 	succeed(t, "", "store", "init", "--new", "--nodes", "10", "--window", "24h", dir)
@@ -242,7 +244,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestOutput: a reader that goes away is no failure, whatever was to be printed, and any other error of the output is.
+// TestOutput: a reader that goes away is no failure, whatever was to be printed, and any other
+// error of the output is.
 func TestOutput(t *testing.T) {
 	many := strings.Repeat("v\n", 20_000)
 	for name, c := range map[string]struct {
@@ -295,7 +298,8 @@ func TestLossNotNoted(t *testing.T) {
 	}
 }
 
-// TestInitAtOnce: of many that make the same space and the same secret, if they are missing, none fails.
+// TestInitAtOnce: of many that make the same space and the same secret, if they are missing, none
+// fails.
 func TestInitAtOnce(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())

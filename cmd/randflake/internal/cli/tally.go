@@ -13,13 +13,14 @@ import (
 
 // A tally is what all IDs of an audit tell together.
 type tally struct {
-	repeats  int
-	examples [][2]entry     // the first repeats
-	doubled  map[uint64]int // how many repeats each worker has; 0 for most
-	made     uint64         // at least, by the sequence numbers
-	hours    map[int64]int  // how many IDs are of each
+	repeats  int            // how many IDs came before
+	examples [][2]entry     // the first repeats, each after the entry that has the same ID
+	doubled  map[uint64]int // for each worker, how many repeats it has
+	made     uint64         // how many IDs were made at least, by their sequence numbers
+	hours    map[int64]int  // for each hour since 1970, how many IDs are of it
 }
 
+// tally counts the IDs.
 func (a *audit) tally() tally {
 	const hour = 3_600_000 // milliseconds
 	t := tally{doubled: map[uint64]int{}, hours: map[int64]int{}}
@@ -27,7 +28,7 @@ func (a *audit) tally() tally {
 		ms     int64
 		worker uint64
 	}
-	made := map[moment]uint64{}
+	made := map[moment]uint64{} // one more than the highest sequence number
 	for i, e := range a.entries {
 		r := a.read(e)
 		at := moment{max(0, r.time.UnixMilli()), r.worker}
@@ -36,7 +37,7 @@ func (a *audit) tally() tally {
 			t.made += r.sequence + 1 - n
 			made[at] = r.sequence + 1
 		}
-		t.doubled[r.worker] += 0 // so that it has all workers
+		t.doubled[r.worker] += 0 // a worker without repeats is listed, too
 		if i == 0 || a.entries[i-1].id != e.id {
 			continue
 		}
@@ -49,13 +50,16 @@ func (a *audit) tally() tally {
 	return t
 }
 
-// report prints what the IDs tell. One that comes twice is an error, which the report shows.
+// report prints what the IDs tell. An ID that comes twice is an error, which the report shows.
 func (a *audit) report() error {
 	t := a.tally()
 	w := bufio.NewWriter(a.stdout)
-	fmt.Fprintf(w, "IDs      %d, and %d lines of others\nkind     %s\n", len(a.entries), a.odd, cmp.Or(a.name, "none that tells its time"))
-	if isOld := a.newest.Before(a.now().AddDate(0, -1, 0)); isOld && a.runnerUp.name != "" {
-		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n", a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
+	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", len(a.entries), a.odd)
+	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.name, "none that tells its time"))
+	isOld := a.newest.Before(a.now().AddDate(0, -1, 0)) // so that the kind may be wrong
+	if isOld && a.runnerUp.name != "" {
+		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n",
+			a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
 	}
 	for _, pair := range t.examples {
 		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
@@ -76,18 +80,19 @@ func (a *audit) report() error {
 	return errReported
 }
 
-// writeWorkers writes which workers made IDs, and which of them made some twice.
+// writeWorkers writes how many workers made IDs, and which of them made more than one ID twice.
 func (t tally) writeWorkers(w io.Writer) {
 	workers := slices.Sorted(maps.Keys(t.doubled))
 	fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
 	for _, worker := range workers {
 		if n := t.doubled[worker]; n > 1 {
-			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: %d IDs have one time and sequence number\n", worker, n)
+			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: "+
+				"%d IDs have one time and sequence number\n", worker, n)
 		}
 	}
 }
 
-// writeBars writes how many IDs were made an hour, in at most 24 lines.
+// writeBars writes how many IDs were made an hour, with a bar for each step of hours, at most 24.
 func (t tally) writeBars(w io.Writer) {
 	hours := slices.Sorted(maps.Keys(t.hours))
 	first, last := hours[0], hours[len(hours)-1]
@@ -98,6 +103,7 @@ func (t tally) writeBars(w io.Writer) {
 	}
 	for i, n := range bars {
 		start := time.Unix((first+int64(i)*step)*3600, 0).UTC()
-		fmt.Fprintf(w, "%s %-40s %d an hour\n", start.Format("2006-01-02T15Z"), strings.Repeat("#", 40*n/slices.Max(bars)), n/int(step))
+		bar := strings.Repeat("#", 40*n/slices.Max(bars))
+		fmt.Fprintf(w, "%s %-40s %d an hour\n", start.Format("2006-01-02T15Z"), bar, n/int(step))
 	}
 }

@@ -86,8 +86,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestMessages has input that easily goes wrong: unset variables, what Windows adds to text, files for directories and
-// the other way round.
+// TestMessages has input that easily goes wrong: unset variables, what Windows adds to text, files
+// for directories and the other way round.
 func TestMessages(t *testing.T) {
 	isolate(t)
 	t.Chdir(newHome(t))
@@ -181,7 +181,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestSecretInTheEnvironment: a secret in a variable is taken out of it, and excludes a file in another one.
+// TestSecretInTheEnvironment: a secret in a variable is taken out of it, and excludes a file in
+// another one.
 func TestSecretInTheEnvironment(t *testing.T) {
 	isolate(t)
 	secret := randflake.NewSecret()
@@ -217,8 +218,8 @@ func TestNegativeOperands(t *testing.T) {
 	}
 }
 
-// TestArgumentsShowNoPassword: a word of the command line that may hold a password is not repeated with it, whatever is
-// wrong with the word.
+// TestArgumentsShowNoPassword: a word of the command line that may hold a password is not repeated
+// with it, whatever is wrong with the word.
 func TestArgumentsShowNoPassword(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())

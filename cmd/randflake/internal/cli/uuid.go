@@ -8,27 +8,32 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// readUUID reads a UUID by its variant and version (RFC 9562). A ULID in this form can look like any.
+// readUUID reads a UUID by its variant and version (RFC 9562). A ULID in the form of a UUID can
+// have any of them: where the time of a ULID is possible, it is a second reading, or the only one
+// if the time of the UUID is not.
 func readUUID(p parsed, now time.Time) []reading {
 	id := p.wide
 	r := reading{kind: kindUUID, id: ulid.FormatUUID(id), typeID: strings.TrimSuffix(p.prefix, "_")}
 	if id == (ulid.ID{}) || id == ulid.ID([]byte(strings.Repeat("\xff", 16))) {
-		return []reading{r} // that of no thing, and the last one
+		return []reading{r} // the nil UUID and the max UUID
 	}
 	asULID := readULID(id)
 	version := uint32(id[6] >> 4)
 	if id[8]>>6 != 0b10 || version > 8 {
-		version = 0 // of an older variant
+		version = 0 // of another variant, which has no versions
 	}
 	if version > 0 {
 		r.fields = []field{number("version", version)}
 	}
-	low, middle, high := uint64(binary.BigEndian.Uint32(id[:])), uint64(binary.BigEndian.Uint16(id[4:])), uint64(binary.BigEndian.Uint16(id[6:])&0xfff)
+	// The fields of 32, 16 and 12 bits that versions 1 and 6 make a time of.
+	first := uint64(binary.BigEndian.Uint32(id[:]))
+	second := uint64(binary.BigEndian.Uint16(id[4:]))
+	third := uint64(binary.BigEndian.Uint16(id[6:]) & 0xfff)
 	switch version {
 	case 1:
-		r.time, r.timeForm = gregorian(high<<48|middle<<32|low), milliseconds
+		r.time, r.timeForm = gregorian(third<<48|second<<32|first), milliseconds
 	case 6:
-		r.time, r.timeForm = gregorian(low<<28|middle<<12|high), milliseconds
+		r.time, r.timeForm = gregorian(first<<28|second<<12|third), milliseconds
 	case 7:
 		r.time, r.timeForm = asULID.time, milliseconds
 		return []reading{r}

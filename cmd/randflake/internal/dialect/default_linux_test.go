@@ -19,7 +19,8 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-// A maker is a database with a column whose default are IDs, and a table test_clock, which says how far its clock is ahead.
+// A maker is a database with a column whose default are IDs, and a table test_clock, which says how
+// far its clock is ahead.
 type maker struct {
 	*sql.DB
 	name   string
@@ -189,7 +190,8 @@ func together(work func(client int) []randflake.ID) (all []randflake.ID) {
 	return slices.Concat(made...)
 }
 
-// TestDefault: clients have the database make IDs, while a program makes some under a node that its space leases.
+// TestDefault: clients have the database make IDs, while a program makes some under a node that its
+// space leases.
 func TestDefault(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
 		n := 1_000_000
@@ -242,7 +244,8 @@ func TestDefault(t *testing.T) {
 	})
 }
 
-// TestDefaultClock: the clock jumps by hours while clients call. IDs are refused while it is behind, and none comes twice.
+// TestDefaultClock: the clock jumps by hours while clients call. IDs are refused while it is
+// behind, and none comes twice.
 func TestDefaultClock(t *testing.T) {
 	jumps := 200
 	if testing.Short() {
@@ -284,7 +287,8 @@ func TestDefaultClock(t *testing.T) {
 		}
 		wantUnique(t, all)
 
-		// The caller's time doesn't matter to MariaDB, and only that of a server whose event does not run.
+		// The caller's time doesn't matter to MariaDB, and only that of a server whose event does
+		// not run.
 		if m.again == nothing {
 			return
 		}
@@ -333,8 +337,8 @@ func TestDefaultCrash(t *testing.T) {
 	})
 }
 
-// TestDefaultCopies: a dump goes on in another database where it was, under a node that is to be changed, and in its own one after
-// eleven seconds.
+// TestDefaultCopies: a dump goes on in another database where it was, under a node that is to be
+// changed, and in its own one after eleven seconds.
 func TestDefaultCopies(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
 		all, err := m.next(1000)
@@ -391,7 +395,8 @@ func TestDefaultRefuses(t *testing.T) {
 	})
 }
 
-// evil is what an unprivileged role creates beside the functions, for operands of all types that are almost those of pg_catalog.
+// evil is what an unprivileged role creates beside the functions, for operands of all types that
+// are almost those of pg_catalog.
 const evil = `CREATE FUNCTION own.nextval(text) RETURNS bigint LANGUAGE sql RETURN 42;
 	CREATE FUNCTION own.format(text, name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE ''evil''; END';
 	CREATE FUNCTION own.setval(text, bigint, boolean) RETURNS bigint LANGUAGE sql RETURN 42;
@@ -410,8 +415,9 @@ const evil = `CREATE FUNCTION own.nextval(text) RETURNS bigint LANGUAGE sql RETU
 	END
 	$$;`
 
-// TestDefaultOwner: who inserts rows in PostgreSQL can't read the key nor lower the cursor, even where owners give everything away, and
-// whose functions come first in the caller's search_path, or in this schema fit best, doesn't matter.
+// TestDefaultOwner: who inserts rows in PostgreSQL can't read the key nor lower the cursor, even
+// where owners give everything away, and whose functions come first in the caller's search_path, or
+// in this schema fit best, doesn't matter.
 func TestDefaultOwner(t *testing.T) {
 	m := newPostgres(t)
 	m.SetMaxOpenConns(1)
@@ -441,8 +447,8 @@ func TestDefaultOwner(t *testing.T) {
 	}
 }
 
-// TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no nextval. A session whose call is cancelled
-// there keeps no lock, nor does a transaction.
+// TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no
+// nextval. A session whose call is cancelled there keeps no lock, nor does a transaction.
 func TestDefaultLocks(t *testing.T) {
 	m := newPostgres(t)
 	session, err := m.Conn(t.Context())

@@ -1,4 +1,4 @@
-// Package dialect has functions that open, make, mask and unmask IDs, in the languages of databases.
+// Package dialect has the SQL functions that open, make, mask and unmask IDs, for each database.
 package dialect
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Names are those of the dialects.
+// Names are the databases that have functions.
 var Names = []string{"postgres", "mysql"}
 
 // Text returns the functions for one of Names.
@@ -22,7 +22,8 @@ func Text(name string) string {
 	return string(text)
 }
 
-// Default returns what makes IDs of a node, which nobody else may have, as the default of columns. It needs the functions of Text.
+// Default returns the function that makes IDs for the default of a column. It needs the functions
+// of Text. Nothing else may make IDs with its node.
 func Default(name string, node uint32) string {
 	return strings.ReplaceAll(Text(name+"-default"), "{{node}}", fmt.Sprint(node))
 }

@@ -135,7 +135,8 @@ func testText(t *testing.T, db *sql.DB, textQueries, idQueries []string) {
 	}
 }
 
-// Plans stay parallel, and the workers have the key; a masked ID is found by the index of inner IDs, and an inner one of masked IDs.
+// Plans stay parallel, and the workers have the key; a masked ID is found by the index of inner
+// IDs, and an inner one of masked IDs.
 func testPlans(t *testing.T) {
 	db, err := sql.Open("pgx", postgresServer.URL())
 	must(t, err)

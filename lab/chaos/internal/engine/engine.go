@@ -133,7 +133,7 @@ func (e *Engine) Losses(ctx context.Context) (losses int, floor time.Time, err e
 	}
 	defer space.Close()
 	info, err := space.Info(ctx)
-	return info.Losses, info.Low, err
+	return info.Losses, info.Floor, err
 }
 
 // A Link is the only way from workers to a server.

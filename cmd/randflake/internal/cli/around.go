@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What people and programs write around an ID and between its digits, and how to take it away.
+var (
+	// <@80351110224678912>, <@!80351110224678912>, <@&...>, <#...> and <:name:...> of Discord,
+	// where users, roles, channels and emojis have IDs.
+	mention = regexp.MustCompile(`^<(?:@[!&]?|#|a?:\w+:)([0-9]+)>$`)
+
+	// {01982f22-b037-4488-81a2-0a5a8d1cb3a0} and urn:uuid:01982f22-b037-4488-81a2-0a5a8d1cb3a0.
+	aroundUUID = regexp.MustCompile(`^(?:\{([0-9A-Fa-f-]{32,36})\}|(?i:urn:uuid:)([0-9A-Fa-f-]{36}))$`)
+
+	// 1_849n of JavaScript, 1_849L of Java, 1,849 and 1'849 of people. 1849,20 are two values of a
+	// table.
+	writtenNumber = regexp.MustCompile(
+		`^-?([0-9]+|[0-9]{1,3}((_[0-9]{3})+|(,[0-9]{3})+|('[0-9]{3})+))[nL]?$`)
+)
+
+// trimmed returns text without white space, and without the quotes and the comma that JSON has
+// around an ID.
+func trimmed(text string) string { return strings.Trim(strings.TrimSpace(text), `"',`) }
+
+// withoutAround returns a mention of Discord, or a UUID, without what is around its ID, and the
+// layout that a mention tells. It returns other texts as they are.
+func withoutAround(text string) (bare, layout string) {
+	if text == "" || !strings.ContainsRune("<{uU", rune(text[0])) {
+		return text, "" // most texts: the expressions are slow
+	}
+	if mention.MatchString(text) {
+		return mention.ReplaceAllString(text, "$1"), "discord"
+	}
+	return aroundUUID.ReplaceAllString(text, "$1$2"), ""
+}
+
+// plainNumber returns a written number as digits alone, perhaps after a minus sign. It returns
+// other texts as they are, and also digits and an n, such as 1849n, if they can be the text of an
+// ID.
+func plainNumber(text string) string {
+	canBeText := len(text) <= 13 && !strings.ContainsAny(text, "_,'L-")
+	if canBeText || isDecimal(text) || !writtenNumber.MatchString(text) {
+		return text
+	}
+	text = strings.TrimRight(text, "nL")
+	return strings.NewReplacer("_", "", ",", "", "'", "").Replace(text)
+}
+
+// lowered returns a text of capitals in lower case, and any other as it is.
+func lowered(text string) string {
+	if strings.ToUpper(text) == text {
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// prefixOf returns the prefix of a typed ID with its underscore, as the ord_ of ord_b0bb8nt7619tu.
+// It returns "" if there is none: a prefix is lower case, digits and underscores after a letter.
+func prefixOf(text string) string {
+	prefix := text[:strings.LastIndexByte(text, '_')+1]
+	if len(prefix) < 2 || prefix[0] < 'a' || prefix[0] > 'z' {
+		return ""
+	}
+	if strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return "" // another character is in it
+	}
+	return prefix
+}
