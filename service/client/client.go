@@ -86,8 +86,8 @@ const replicaTimeout = 10 * time.Second // for which a call waits for one replic
 type procedure[C, Q, A any] func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error)
 
 // call tries one replica after the other, until one answers. It may repeat each call: what a
-// replica took is never given twice, and if its answer is lost, so is what it took. If all fail, the
-// error is that of the last replica that could be reached, or of the first if none could be.
+// replica took is never given twice, and if its answer is lost, so is what it took. If all fail,
+// the error is that of the last replica that could be reached, or of the first if none could be.
 func call[C, Q, A any](
 	ctx context.Context,
 	r *replicas[C],

@@ -115,16 +115,8 @@ func probe(c *config.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	var problems []error
-	quiet := slog.New(slog.DiscardHandler)
 	for _, one := range c.Spaces {
-		s, err := space.New(one, space.Options{Open: url.Open, Logger: quiet})
-		if err == nil {
-			err = s.Try(ctx)
-		}
-		if errors.Is(err, lease.ErrNoSpace) {
-			err = fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
-		}
-		if err != nil {
+		if err := probeSpace(ctx, one); err != nil {
 			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
 		}
 	}
@@ -134,13 +126,29 @@ func probe(c *config.Config) error {
 		}
 	}
 	policy, err := access.New(c, &access.Policy{}, quiet)
-	if err == nil && c.TLS != nil {
-		end := policy.TLS.Certificates[0].Leaf.NotAfter
-		if time.Now().After(end) {
-			err = fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate)
-		}
+	switch {
+	case err != nil:
+		problems = append(problems, err)
+	case c.TLS != nil && time.Now().After(policy.TLS.Certificates[0].Leaf.NotAfter):
+		problems = append(problems, fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate))
 	}
-	return errors.Join(append(problems, err)...)
+	return errors.Join(problems...)
+}
+
+// quiet is for what check only tries: it returns errors, and logs nothing.
+var quiet = slog.New(slog.DiscardHandler)
+
+// probeSpace returns why a space can't be opened.
+func probeSpace(ctx context.Context, c config.Space) error {
+	s, err := space.New(c, space.Options{Open: url.Open, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	err = s.Try(ctx)
+	if errors.Is(err, lease.ErrNoSpace) {
+		return fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
+	}
+	return err
 }
 
 // ready asks a service whether it is ready, once or until a timeout.

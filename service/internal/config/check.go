@@ -17,9 +17,6 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// Verbs are what rules may allow.
-var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "observe"}
-
 // A checker collects what is wrong with a file. Each of its methods checks a value at a path, such
 // as spaces[0].name.
 type checker struct {

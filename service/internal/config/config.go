@@ -205,6 +205,9 @@ type Rule struct {
 	Limits     Limits   `yaml:"limits"`
 }
 
+// Verbs are what rules may allow.
+var Verbs = []string{"lease", "list", "mint", "inspect", "count", "set", "observe"}
+
 // quoted is how errors of package yaml show values and anchors. These may be secret, and have
 // quotes in them.
 var quoted = regexp.MustCompile("[`'].*[`']")

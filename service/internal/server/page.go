@@ -35,7 +35,7 @@ const (
 	lookTime    = 2 * time.Second // for all stores to answer; the page shows which one did not
 )
 
-// look asks the store of a space.
+// look asks the store of a space for what the page shows.
 func look(ctx context.Context, in *space.Space) view {
 	v := view{Space: in}
 	state, err := in.State()

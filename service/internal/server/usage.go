@@ -116,8 +116,8 @@ func (u *usage) refuse(ctx context.Context, principal string) bool {
 }
 
 // may reports whether a principal may do something now: call in the space what, or cause a line of
-// the log what. It may do that perSecond times a second on average, and burst times at once. What is
-// allowed counts.
+// the log what. It may do that perSecond times a second on average, and burst times at once. What
+// is allowed counts.
 func (u *usage) may(principal, what string, perSecond float64, burst int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

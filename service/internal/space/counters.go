@@ -116,7 +116,7 @@ func (c *Counters) Take(
 	return run, as, err
 }
 
-// options has a handle be of a counter as it is, in a period, and makes the counter if need be.
+// options returns the options that open a counter as it is, in a period, and make it if need be.
 func options(as lease.Counter, present lease.Period) []counter.Option {
 	config := counter.Config{Start: as.Start, Step: as.Step, End: as.End, Check: as.Check}
 	return []counter.Option{counter.OrCreate(config), counter.OfPeriod(present)}
@@ -125,8 +125,8 @@ func options(as lease.Counter, present lease.Period) []counter.Option {
 // openTime is how long opening a counter may take.
 const openTime = 10 * time.Second
 
-// Handle returns the handle on the present period of a counter. It opens one if need be, once for
-// all who wait, and then makes the counter if need be.
+// Handle returns the handle on the present period of a counter. If there is none, Handle opens one
+// for all callers that wait, and makes the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	as, present, err := c.As(name)
 	if err != nil {
