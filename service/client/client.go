@@ -135,10 +135,7 @@ func othersMaySucceed(err error) bool {
 		return false // the others have the same store, and must wait too
 	}
 	switch connect.CodeOf(err) {
-	case connect.CodeUnavailable,
-		connect.CodeDeadlineExceeded,
-		connect.CodeInternal,
-		connect.CodeUnknown,
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeInternal, connect.CodeUnknown,
 		connect.CodeCanceled: // not by the caller; for instance the connection was reset
 		return true
 	}
