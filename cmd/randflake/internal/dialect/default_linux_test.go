@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -383,8 +385,13 @@ func TestDefaultRefuses(t *testing.T) {
 				t.Errorf("%s succeeds", statement)
 			}
 		}
+		_, err := m.Exec("UPDATE randflake_default SET node = 131072")
+		var logged *pgconn.PgError
+		if errors.As(err, &logged) && strings.Contains(logged.Detail, m.secret.Hex()) {
+			t.Errorf("a node that is too high shows the secret: %s", logged.Detail)
+		}
 		m.do(t, "DELETE FROM randflake_default")
-		_, err := m.next(1)
+		_, err = m.next(1)
 		if err == nil || !strings.Contains(err.Error(), "no randflake") && !strings.Contains(err.Error(), "no secret") {
 			t.Errorf("without a key: %v", err)
 		}
@@ -438,6 +445,13 @@ func TestDefaultOwner(t *testing.T) {
 		if _, err := m.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("%s: %v", statement, err)
 		}
+	}
+	m.do(t, "RESET ROLE; GRANT ALL ON ALL TABLES IN SCHEMA own TO app; SET ROLE app")
+	var seen int
+	must(t, m.QueryRow("SELECT pg_catalog.count(*) FROM own.randflake_default").Scan(&seen))
+	_, err = m.Exec("INSERT INTO own.ids (item) VALUES (2)")
+	if seen != 0 || err != nil {
+		t.Errorf("with all tables granted: %d rows with the key are seen, and %v", seen, err)
 	}
 }
 

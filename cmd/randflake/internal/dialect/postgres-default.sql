@@ -1,12 +1,14 @@
 
 -- IDs as a column's default, id bigint PRIMARY KEY DEFAULT randflake_next(), under a node that nobody else has. The owner gives the
 -- secret once: \copy randflake_default (secret) FROM 'secret'
+CREATE DOMAIN randflake_default_node AS int CHECK (VALUE BETWEEN 0 AND 131071); -- a check of the table would log the row that fails, with its secret
 CREATE TABLE randflake_default (
   one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row), -- a key, as publications of all tables want one
-  node int NOT NULL DEFAULT {{node}} CHECK (node BETWEEN 0 AND 131071),
+  node randflake_default_node NOT NULL DEFAULT {{node}},
   secret text NOT NULL,
   keys bigint[] GENERATED ALWAYS AS (randflake_keys(secret)) STORED
 );
+ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRANT ON ALL TABLES shows nobody the row
 
 -- Where IDs are: second << 17 | number. It never goes back, so a clock that does makes no ID come again.
 CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
