@@ -70,8 +70,8 @@ func (a *audit) readLines() error {
 	lines.Buffer(nil, longestRow)
 	var unclear []entry
 	for n := 1; lines.Scan(); n++ {
-		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
-		text = trimmed(text)
+		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
+		text := trimmed(strings.TrimPrefix(string(column), "\ufeff")) // which doesn't keep the rest of the row
 		if text == "" || n == 1 && isTitle(text) || strings.EqualFold(text, "null") {
 			continue
 		}
