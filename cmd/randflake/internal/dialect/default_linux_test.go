@@ -300,6 +300,19 @@ func TestDefaultClock(t *testing.T) {
 	})
 }
 
+// TestDefaultRate: clients that make more IDs than a second has are slowed down before they are refused.
+func TestDefaultRate(t *testing.T) {
+	m := newPostgres(t)
+	m.do(t, "SELECT setval('randflake_cursor', (floor(extract(epoch FROM clock_timestamp()))::bigint - 1730000000 + 11 << 17) - 100)")
+	wantUnique(t, together(func(int) []randflake.ID {
+		ids, err := m.next(200)
+		if err != nil {
+			t.Error(err)
+		}
+		return ids
+	}))
+}
+
 // TestDefaultCrash: a server is killed while clients insert.
 func TestDefaultCrash(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
