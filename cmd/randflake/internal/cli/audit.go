@@ -73,7 +73,8 @@ func (a *audit) readLines() error {
 	lines.Buffer(nil, longestRow)
 	var unclear []entry
 	for n := 1; lines.Scan(); n++ {
-		text, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "\ufeff"), ",")
+		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
+		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
 		if isEmpty || n == 1 && isTitle(text) {

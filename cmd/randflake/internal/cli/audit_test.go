@@ -3,7 +3,9 @@ package cli
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -183,5 +185,25 @@ func TestAuditReads(t *testing.T) {
 	wantFailure(t, missing, exitFailed, "nowhere")
 	for _, input := range []string{"", "id\n", "\n?\n"} {
 		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID")
+	}
+}
+
+// TestAuditMemory: of a row, only the ID is kept.
+func TestAuditMemory(t *testing.T) {
+	const length = 1 << 20
+	others := strings.Repeat(",", length) + "\n"
+	var rows []io.Reader
+	for _, text := range twitterIDs(100) {
+		rows = append(rows, strings.NewReader(text), strings.NewReader(others))
+	}
+	a := audit{inspector: newInspector(&tool{stdin: io.MultiReader(rows...)})}
+	if err := a.readLines(); err != nil {
+		t.Fatal(err)
+	}
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&memory)
+	if len(a.entries) != len(rows)/2 || memory.HeapAlloc > 50*length {
+		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", len(a.entries), memory.HeapAlloc)
 	}
 }

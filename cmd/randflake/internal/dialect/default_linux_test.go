@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -302,6 +304,19 @@ func TestDefaultClock(t *testing.T) {
 	})
 }
 
+// TestDefaultRate: clients that make more IDs than a second has are slowed down before they are refused.
+func TestDefaultRate(t *testing.T) {
+	m := newPostgres(t)
+	m.do(t, "SELECT setval('randflake_cursor', (floor(extract(epoch FROM clock_timestamp()))::bigint - 1730000000 + 11 << 17) - 100)")
+	wantUnique(t, together(func(int) []randflake.ID {
+		ids, err := m.next(200)
+		if err != nil {
+			t.Error(err)
+		}
+		return ids
+	}))
+}
+
 // TestDefaultCrash: a server is killed while clients insert.
 func TestDefaultCrash(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
@@ -387,8 +402,13 @@ func TestDefaultRefuses(t *testing.T) {
 				t.Errorf("%s succeeds", statement)
 			}
 		}
+		_, err := m.Exec("UPDATE randflake_default SET node = 131072")
+		var logged *pgconn.PgError
+		if errors.As(err, &logged) && strings.Contains(logged.Detail, m.secret.Hex()) {
+			t.Errorf("a node that is too high shows the secret: %s", logged.Detail)
+		}
 		m.do(t, "DELETE FROM randflake_default")
-		_, err := m.next(1)
+		_, err = m.next(1)
 		if err == nil || !strings.Contains(err.Error(), "no randflake") && !strings.Contains(err.Error(), "no secret") {
 			t.Errorf("without a key: %v", err)
 		}
@@ -444,6 +464,13 @@ func TestDefaultOwner(t *testing.T) {
 		if _, err := m.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("%s: %v", statement, err)
 		}
+	}
+	m.do(t, "RESET ROLE; GRANT ALL ON ALL TABLES IN SCHEMA own TO app; SET ROLE app")
+	var seen int
+	must(t, m.QueryRow("SELECT pg_catalog.count(*) FROM own.randflake_default").Scan(&seen))
+	_, err = m.Exec("INSERT INTO own.ids (item) VALUES (2)")
+	if seen != 0 || err != nil {
+		t.Errorf("with all tables granted: %d rows with the key are seen, and %v", seen, err)
 	}
 }
 
