@@ -18,8 +18,8 @@ type Engine interface {
 	// nil. The comparison and the change are one atomic step:
 	//
 	//   - If all entries are as expected, Swapped is set, and the entries of put are durable.
-	//   - If one is not, nothing is changed. The answer has the entries of expect as they are
-	//     stored, Swapped is not set, and there is no error.
+	//   - If one is not, nothing is changed. Swapped is not set, the answer has the entries of
+	//     expect as they are stored, and there is no error.
 	//   - An error that wraps ErrStore says that nothing was changed, nor will be.
 	//   - After another error the outcome is unknown: the swap may still take effect. So an engine
 	//     must not try again unless the first attempt can't take effect any more.
@@ -32,8 +32,9 @@ type Engine interface {
 	// order of the names' bytes: the first limit of them, 1 to 1,000.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 
-	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read and
-	// Swap return an error that wraps ErrNoSpace.
+	// Prepare creates what the engine needs, such as a table, unless it exists. Until then Read,
+	// Swap and List return an error that wraps ErrNoSpace. That of Swap wraps ErrStore too, as
+	// nothing was changed.
 	Prepare(ctx context.Context) error
 
 	// Close frees the engine's resources.
@@ -56,28 +57,29 @@ type Entry struct {
 }
 
 // An Answer is what an Engine returns: entries, and the evidence of where they come from, which is
-// Time, Lineage and Position. The evidence is of the moment of the entries or later, and still
-// within the call.
+// Time, Lineage and Position. The evidence is never older than the entries, and it was taken within
+// the call.
 type Answer struct {
-	// Entries are those that Read named or Swap expected, in that order, as they are stored. They
-	// may be nil if Swapped is set, as the caller knows them then.
-	Entries []Entry
-
 	Swapped bool // the Swap took effect
+
+	// Entries are those that Read named or Swap expected, in that order, as they are stored. If
+	// Swapped is set they mean nothing: the caller knows what it expected and what it put.
+	Entries []Entry
 
 	// Time is the time by the server's clock, or zero if the engine has no such clock.
 	Time time.Time
 
 	// Lineage distinguishes this copy of the data from other copies and from what replaced it: a
-	// restored backup, a promoted replica, a server that can't prove that it forgot nothing. It
-	// must not depend on anything that the server may forget or that a copy keeps.
+	// restored backup, a promoted replica, a server that can't prove that it forgot nothing. Each
+	// of these should have another lineage. An engine says which of them it can't tell apart.
 	Lineage string
 
 	// Position never decreases within a lineage, and has increased by the end of each Swap that
 	// takes effect. The Position that such a Swap returns must itself be durable: no crash takes it
 	// back. 0 means that the engine has no positions.
 	//
-	// Read returns the Position too, so that a handle notices older data before it swaps: the swap
-	// would raise their position, and its answer could be lost.
+	// Read returns the Position too, so that a handle notices older data before it swaps. Otherwise
+	// swaps on older data could bring them up to the position that the handle knows. If their
+	// answers were then lost, nothing would show the loss.
 	Position uint64
 }
