@@ -15,6 +15,7 @@ import (
 )
 
 // A Source grants leases: a [Space], or a service in front of one. It is safe for concurrent use.
+// It may also have the method [Space.CheckSecret], which Keep then calls first.
 type Source interface {
 	// Take leases nodes for each window from first to last, as [Space.Take] does.
 	Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error)
@@ -26,8 +27,9 @@ type Source interface {
 	String() string
 }
 
-// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. Other
-// types have no queue of leases that a keeper can fill: KeepFor panics.
+// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. With
+// another type, which has no queue of leases that a keeper can fill, KeepFor panics once the first
+// lease is taken and the generator made.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
@@ -53,18 +55,18 @@ type Keeper[G Generator] struct {
 // Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All
 // generators with one secret must have their leases from one space.
 //
-// ctx limits the first takes only. Keep returns a WaitError where waiting helps, unless WithWait
-// says otherwise: ErrFull if all nodes of this window and the next one are taken, ErrLoss after a
-// loss of data. If only the next window could be leased, the generator returns
-// randflake.ErrLeaseNotStarted until that window begins. The keeper has a goroutine until Close,
-// which leaves the source open.
+// ctx limits the first takes only. Where waiting helps, Keep returns a WaitError, unless WithWait
+// lets it wait that long. The WaitError is of ErrFull if all nodes of this window and the next one
+// are taken, and of ErrLoss after a loss of data. If only the next window could be leased, the
+// generator returns randflake.ErrLeaseNotStarted until that window begins. The keeper has a
+// goroutine until Close, which leaves the source open.
 func Keep(
 	ctx context.Context, source Source, secret randflake.Secret, options ...Option,
 ) (*Keeper[*randflake.Generator], error) {
 	if secret.IsZero() {
 		return nil, fmt.Errorf("lease: keep: %w: it is not set", randflake.ErrInvalidSecret)
 	}
-	// A Space knows which secret it is for. A service checks it by itself.
+	// A space knows which secret it is for. Other sources may know none.
 	if c, ok := source.(interface{ CheckSecret(check [8]byte) error }); ok {
 		if err := c.CheckSecret(secret.CheckValue()); err != nil {
 			return nil, fmt.Errorf("lease: keep: %w", err)
@@ -96,7 +98,7 @@ func keep[G Generator](
 	}
 	k := &Keeper[G]{
 		loop:     newLoop(source, s),
-		unlisten: vmgen.Listen(), // before the first take: a copy that is made during it must show
+		unlisten: vmgen.Listen(), // so that a copy made during the first take is noticed
 	}
 	leases, err := k.loop.first(ctx)
 	if err == nil {
@@ -106,7 +108,8 @@ func keep[G Generator](
 		k.unlisten()
 		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	queue := door.Open[handover.Queue[randflake.Lease]](k.generator) // which is not exported: see door
+	// The generator's queue can be reached only inside this module. Open panics if it has none.
+	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
 	queue.OnRefusal(k.refused)
 	k.loop.start(ctx, queue, leases)
 	return k, nil

@@ -19,7 +19,7 @@
 // sqlite.
 //
 // Files that are damaged or of another directory are refused. Nothing is repaired or overwritten.
-// Network file systems and FUSE are refused, as far as they can be told.
+// Network file systems and FUSE are refused, as far as the system tells.
 //
 // # Lineage and position
 //
@@ -34,16 +34,16 @@
 // and when the directory is removed and restored. Where there are no inode numbers, as on Windows,
 // the lineage is the token alone. The position is the number of swaps.
 //
-// Two losses of data do not show: a snapshot of the whole disk that is brought back, and older
-// files that are put back while no process has seen the newer ones. Report these, with
-// [lease.Space.ReportLoss].
+// Older files that are put back, or a snapshot of the whole disk, may have the same lineage. Then
+// only the position shows the loss of data, and only to a process that has seen the newer files.
+// Report such a loss, with [lease.Space.ReportLoss].
 //
 // # Users
 //
 // The directory that lease.Create makes is for one user. To share a directory, make it beforehand,
 // with a group that all its users are in, mode 2770, and no sticky bit. Whoever may use the
-// directory may use its new files, whatever the umask is: these get the directory's group, and if
-// root makes them also its owner.
+// directory may use its new files, whatever the umask is: these get the directory's group. Files
+// made by root also get the directory's owner.
 package file
 
 import (
@@ -76,15 +76,18 @@ func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network)
 
 // newEngine is New. network names the kind of network file system that a path is on, or "".
 func newEngine(dir string, network func(path string) (kind string, err error)) (*Engine, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, fs.ErrInvalid)
+	}
 	abs, err := filepath.Abs(dir)
-	if err != nil || dir == "" {
-		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, errors.Join(err, fs.ErrInvalid))
+	if err != nil {
+		return nil, fmt.Errorf("file: directory %q: %w", dir, err)
 	}
 	kind, err := network(abs)
-	if errors.Is(err, fs.ErrNotExist) { // abs will be made there
+	if errors.Is(err, fs.ErrNotExist) { // Prepare will make abs there
 		kind, err = network(filepath.Dir(abs))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // if there is no parent, Prepare says so
 		return nil, fmt.Errorf("file: %w", err)
 	}
 	if kind != "" {
@@ -128,7 +131,8 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return s.entries(names[:min(limit, len(names))]), nil
 }
 
-// Swap implements [lease.Engine].
+// Swap implements [lease.Engine]. It changes nothing before it renames the new file: errors until
+// then wrap lease.ErrStore.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	unlock, err := e.lock(ctx)
 	if err != nil {
@@ -149,18 +153,19 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	s.Position++
 	err = e.replace(entriesName, s.encode())
 	if err != nil {
-		return lease.Answer{}, err // with ErrStore if nothing was changed
+		return lease.Answer{}, err // replace knows which step failed
 	}
 	answer.Lineage, err = e.lineage(s.Token) // again: the directory may have been replaced meanwhile
 	if err != nil {
-		return lease.Answer{}, err // without ErrStore: the outcome is unknown
+		return lease.Answer{}, err // the outcome is unknown
 	}
 	answer.Swapped = true
 	answer.Position = s.Position
 	return answer, nil
 }
 
-// Prepare implements [lease.Engine]. The lineage is made last: where it is, all was made before.
+// Prepare implements [lease.Engine]. It makes the file of the lineage last: if that exists, some
+// Prepare once ran to its end.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.usable(ctx); err != nil {
 		return e.failed(err)
