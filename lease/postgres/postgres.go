@@ -17,9 +17,11 @@
 //
 // # Calls
 //
-// Read is one transaction and one round trip. So is Swap, which begins again while another process
-// swaps. A connection that was idle for more than a second is pinged first. No state is
-// kept in the session, so PgBouncer may stand between, also in transaction mode.
+// Read is one transaction and one round trip. So is each try of Swap, which tries again while
+// another process swaps. Two things need further round trips: a connection that was idle for more
+// than a second is pinged first, and a pool of your own may prepare statements when a connection
+// first runs them. No state is kept in the session, so PgBouncer may stand between, also in
+// transaction mode.
 //
 // What Swap put is on disk when it returns, and on the standbys that synchronous_standby_names
 // wants, even if role, database or server set synchronous_commit lower. Read and Swap refuse a
@@ -45,9 +47,9 @@
 // With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no
 // loss, not for counters either. By that you promise two things:
 //
-//   - A standby is promoted only if it has all that was acknowledged. So it is one that
-//     synchronous_standby_names makes the primary wait for, and of ANY 1 (a, b) the one that is
-//     ahead.
+//   - A standby is promoted only if it has all that was acknowledged. So it must be one that
+//     synchronous_standby_names makes the primary wait for. With ANY 1 (a, b) it must be the one
+//     that is ahead.
 //   - A recovery to some point, or an older copy of the files, is reported before a program uses
 //     the data. promotion=kept hides these as well.
 //
@@ -126,9 +128,13 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 // Swap implements [lease.Engine].
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
-	counting := lease.Entry{Value: []byte{}}  // the row with the empty name, whose position counts swaps
+	// Each put of a row raises the row's position by one. The row with the empty name is put in
+	// each swap, so its position counts swaps.
+	counting := lease.Entry{Value: []byte{}}
 	all := append(slices.Clip(put), counting) // a copy: the caller's array stays as it is
 	putNames, putValues := split(all)
+	// While another swap has the lock, swap.sql puts nothing, although the entries may be as
+	// expected. By that Retry knows to try again.
 	return swap.Retry(ctx, expect, func() (lease.Answer, error) {
 		r := &result{names: names}
 		b := new(pgx.Batch)
@@ -188,7 +194,11 @@ func join(names []string, values [][]byte) (entries []lease.Entry) {
 	return entries
 }
 
-// send sends statements in one round trip, and returns when they have taken effect.
+// notReplicated is the key in a connection's data under which OnNotice, set in url.go, leaves a
+// warning of the server: that the last commit did not wait for the standbys.
+const notReplicated = "randflake: not replicated"
+
+// send sends statements at once, and returns when they have taken effect.
 func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	if e.closed.Load() {
 		return swap.Unmade(fs.ErrClosed)
@@ -200,19 +210,16 @@ func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	defer c.Release()
 	data := c.Conn().PgConn().CustomData()
 	delete(data, notReplicated)
-	err = c.SendBatch(ctx, b).Close()
+	err = c.SendBatch(ctx, b).Close() // scans the rows, and returns the first error of all this
 	if warning, ok := data[notReplicated]; ok && err == nil {
 		return fmt.Errorf("outcome unknown: %s", warning)
 	}
 	return err
 }
 
-// notReplicated is the key in a connection's data under which OnNotice, set in url.go, leaves a
-// warning of the server: that the last commit did not wait for the standbys.
-const notReplicated = "randflake: not replicated"
-
 // Prepare implements [lease.Engine]. It makes what is missing in one transaction, while no other
-// process does: its lock has the number 0 where that of swaps, in lock.sql, has the table's OID.
+// process does. Its advisory lock has another number than that of swaps: the seed of the hash is 0,
+// and in lock.sql the table's OID.
 func (e *Engine) Prepare(ctx context.Context) error {
 	_, err := e.Read(ctx)
 	if !errors.Is(err, lease.ErrNoSpace) {
@@ -227,8 +234,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return e.explain("prepare", err)
 }
 
-// Close implements [lease.Engine]. It waits for calls that are under way. A pool that was given to
-// New stays open.
+// Close implements [lease.Engine]. That of an engine of Connect closes its pool, and waits for
+// calls that are under way. That of an engine of New does neither.
 func (e *Engine) Close() error {
 	if !e.closed.Swap(true) && e.ownsPool {
 		e.pool.Close()
