@@ -15,20 +15,22 @@ import (
 // one by one, so each number is larger than those of all earlier calls on this handle. A Counter is
 // safe for concurrent use, and has a goroutine only while it fetches a run.
 type Counter struct {
-	current atomic.Pointer[run] // never nil: an empty run at first and after Close
-	_       [56]byte            // each call reads current; fields below are written under mu
-
 	name     string
 	counters *Counters
 	settings settings
 	line     *queue.Queue // of callers who wait
 
+	// current is an empty run at first and after Close. It is nil only in the zero Counter.
+	current atomic.Pointer[run]
+	_       [56]byte // each call reads current, and what follows is written, with mu held
+
 	mu     sync.Mutex
 	next   *run // fetched ahead, or nil
 	closed bool
 
-	// ranDry says that callers used up the current run before the next one was there: half a run
-	// lasts less long than a fetch. So the next run has its low mark at its first number.
+	// ranDry says that callers used up the current run before the next one was there, although no
+	// fetch failed: half a run lasts less long than a fetch. So the next run has its low mark at
+	// its first number, and the run after that is fetched at once.
 	ranDry bool
 
 	fetches fetches
@@ -92,7 +94,7 @@ func (c *Counter) run() *run {
 }
 
 // nextSlowly is Next for an index i of r that is not below r.low. At r.low it has the next run
-// fetched. From r.count on there is no number in r, and it goes on to the next run.
+// fetched. From r.count on r has no number, and Fill goes on to the next run.
 func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 	if i == r.low {
 		c.mu.Lock()
@@ -114,9 +116,9 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		more, low := c.current.Load().take(dst[n:])
+		more, passedLow := c.current.Load().take(dst[n:])
 		n += more
-		if low || n < len(dst) {
+		if passedLow || n < len(dst) {
 			c.fetch()
 		}
 		switch {
@@ -125,10 +127,10 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 		case c.closed:
 			return n, fmt.Errorf("%w: %s", ErrClosed, c.name)
 		case c.next != nil: // the current run is used up: go on to the next one
-			c.issuedBefore += c.current.Load().count
+			c.issuedBefore += c.current.Load().count // all of it was given, as take came up short
 			c.current.Store(c.next)
 			c.next = nil
-			c.ranDry = false
+			c.ranDry = false // the run that it was for is there
 		case c.fetches.why == nil:
 			c.ranDry = true
 			return n, ErrPending
@@ -157,12 +159,13 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if
 // err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
-	c.run() // panics if c is of no use
+	c.run()                   // panics if c is of no use
+	const noTimer = time.Hour // fetchRun and Close call Serve, which runs this function again
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
 		n += more
 		if errors.Is(err, ErrPending) {
-			return time.Hour, err // fetchRun and Close call Serve before
+			return noTimer, err
 		}
 		return 0, err
 	})
