@@ -14,17 +14,20 @@ import (
 
 // A Space is a handle on a space of an engine. It is safe for concurrent use.
 type Space struct {
-	engine   Engine
-	name     string
-	now      func() time.Time
-	pause    func(context.Context, time.Duration) error // sleep; returns at once in the explorer's test
-	maxSteps int                                        // of takenNodes: the constant; fewer in that test
+	engine Engine
+	name   string
+	now    func() time.Time
+
+	// Of these, the explorer's test has its own.
+	pause    func(context.Context, time.Duration) error // sleep; there it returns at once
+	maxSteps int                                        // maxSteps; there takenNodes has fewer
 
 	mu    sync.Mutex
 	known known
 }
 
-// openTimeout bounds Open, Create and announce, as some engines wait for their server for ever.
+// openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
+// for ever.
 const openTimeout = 10 * time.Second
 
 // Open returns a handle on a space of an engine. It returns ErrNoSpace if there is none. It takes
@@ -43,8 +46,8 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if seen.meta == nil {
 		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
-	// The limits are needed at once. The rest is known from the first swap of this handle on: see
-	// learn.
+	// The limits are needed at once. The rest stays unknown until the first swap of this handle:
+	// what a read shows may not be durable, and what a swap shows is.
 	s.known.meta = seen.meta
 	return s, nil
 }
@@ -72,7 +75,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if seen.meta != nil {
 		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
-	m := seen.newMeta(limits, config)
+	m := newMeta(seen, limits, config)
 	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
@@ -86,20 +89,21 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// newMeta returns the meta of a new space.
-func (s *snapshot) newMeta(limits Limits, config Config) *meta {
+// newMeta returns the meta of a new space. seen shows that there is none.
+func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	m := &meta{
 		Limits:  limits,
 		ID:      cryptorand.Text(),
-		Lineage: s.Lineage,
+		Lineage: seen.Lineage,
 	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
 	}
 	if !config.New {
 		// As after a loss: leases of an earlier space may be in use in all windows before the
-		// floor. Nor does anyone know what it leased from a reserve.
-		m.Floor = s.newFloor(m)
+		// floor. It may have leased from a reserve as well, so no window before Begin is leased
+		// from that either.
+		m.Floor = seen.newFloor(m)
 		m.Begin = m.Floor
 		m.Why = "created for IDs that were in use"
 	}
@@ -131,8 +135,8 @@ func (s *Space) CheckSecret(check [8]byte) error {
 	m := s.meta()
 	own := hex.EncodeToString(check[:])
 	if m.Check != "" && m.Check != own {
-		return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: is it the secret of another environment?",
-			ErrSecret, s, m.Check, own)
+		return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: "+
+			"is it the secret of another environment?", ErrSecret, s, m.Check, own)
 	}
 	return nil
 }
@@ -146,13 +150,13 @@ type Info struct {
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted, or the space was moved
-	Floor     time.Time // leases that begin before it are of the reserve
+	Floor     time.Time // before it, leases are of the reserve or not granted; without a floor 1970
 	Why       string    // why there is a floor, or ""
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
 	Successor string    // the space that takes the place of the retired one, or ""
-	Taken     uint32    // how many nodes of the present window are taken
+	Taken     uint32    // how many nodes of the present window are taken, or given up
 	Time      time.Time // by the server's clock, or zero if it has none
 }
 
@@ -206,7 +210,8 @@ func (s *Space) meta() *meta {
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
 // unchanged wraps the error of a call that changed nothing: with ErrStore, unless err has a reason
-// of its own.
+// of its own. That the caller cancelled is a reason. That a deadline passed is none, as the store
+// has not answered by then.
 func (s *Space) unchanged(call string, err error) error {
 	for _, why := range []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled} {
 		if errors.Is(err, why) {

@@ -14,10 +14,11 @@ import (
 // allows ahead.
 const maxWindows = maxAhead + 1
 
-// Take leases n nodes for each window from first to last, for ever, by one change of the space. It
-// returns the leases in the order of their windows. Windows that can't be leased are left out, and
-// the error is then that of the first of them: a WaitError of ErrFull, ErrLoss or ErrAhead where
-// waiting helps. After ErrUnknown the nodes may have been taken, and are lost: take again.
+// Take leases n nodes for each window from first to last, by one change of the space. The nodes are
+// never given back. It returns the leases in the order of their windows. Windows that can't be
+// leased are left out, and the error is then that of the first of them: a WaitError of ErrFull,
+// ErrLoss or ErrAhead where waiting helps. So both leases and an error may be returned. After
+// ErrUnknown the nodes may have been taken, and are lost: take again.
 func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randflake.Lease, error) {
 	var granted []randflake.Lease
 	var missing error
@@ -87,9 +88,9 @@ func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uin
 		return 0, err
 	}
 
-	begin, end := m.nodesOf(window)
+	begin, end := m.nodesOf(window) // some may be granted: nothing above has refused the window
 	next := taken.at(window)
-	if next < begin { // openReserve made all windows before the floor begin there
+	if next < begin { // corrupt: after a loss, restart sets next to begin for all windows before the floor
 		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss",
 			ErrCorrupt, s, next, window, begin)
 	}
@@ -100,15 +101,16 @@ func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uin
 	return next, nil
 }
 
-// mayTakeBeforeFloor returns why the reserve can't serve a window before the floor yet, or at all,
-// or nil.
+// mayTakeBeforeFloor returns nil if the reserve serves a window before the floor. Otherwise it says
+// why not, and until when to wait.
 func (s *Space) mayTakeBeforeFloor(seen *snapshot, window int64, n uint32) error {
 	m := seen.meta
 	refusal := func(until time.Time, why string) error {
 		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
 	}
 	mainOpens := m.start(m.Floor)
-	if m.Tick == 0 || window < m.Begin { // there is no reserve, or an earlier space may have leased from it
+	// With tick 0 there is no reserve. Before Begin, an earlier space may have leased from it.
+	if m.Tick == 0 || window < m.Begin {
 		return refusal(mainOpens, "forgotten leases may be in use")
 	}
 	reserveOpens := m.opens(m.Tick)
@@ -141,7 +143,8 @@ func (s *Space) mayTakeAhead(seen *snapshot, window int64) error {
 // nodesOf returns the nodes from which leases of a window come, if any may be granted at all: from
 // begin on, and before end.
 func (m *meta) nodesOf(window int64) (begin, end uint32) {
-	if window >= m.Floor || m.Tick == 0 { // with tick 0, none is granted before the floor: only Info asks
+	// With tick 0, none is granted before the floor: then only Info asks for these windows.
+	if window >= m.Floor || m.Tick == 0 {
 		return 0, m.mainNodes()
 	}
 	begin = m.sliceStart(m.Tick)
