@@ -98,7 +98,7 @@ func (p *process) keep(s settings) {
 	p.space.pause = func(context.Context, time.Duration) error { return nil }
 	p.space.maxSteps = 6
 	s.clock, s.logger = p.clock, slog.New(slog.DiscardHandler)
-	s.becameCopy = func() bool {
+	s.noticeCopy = func() bool {
 		was := p.kept
 		p.kept = p.machine
 		return was != p.machine

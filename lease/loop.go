@@ -13,50 +13,58 @@ import (
 	"github.com/randflake/randflake/internal/handover"
 )
 
-// A loop takes leases, by its plan, for one keeper, and gives them to the generator. It runs in a
-// goroutine of its own.
+// A loop takes leases for one keeper, and gives them to the generator.
+//
+//   - first takes the leases with which Keep makes the generator.
+//   - start adds what first took beyond that, and makes the first step. Both are still in the
+//     goroutine of Keep.
+//   - run makes the further steps, in a goroutine of its own, until close.
+//   - step takes the windows that are wanted now, and says how long to wait for the next step.
+//
+// Which windows are wanted, and when, says the plan. It notes the outcome of each window: leased,
+// refused until a time, or given up.
 type loop struct {
 	settings // nodes, clock, logger and so on
 	source   Source
 	queue    handover.Queue[randflake.Lease] // the generator's
-	wake     chan struct{}
-	stop     context.CancelFunc
-	running  sync.WaitGroup
+	wake     chan struct{}                   // has one element if there should be a step now
+	stop     context.CancelFunc              // ends run
+	running  sync.WaitGroup                  // for run
 
 	// Only one goroutine uses these: at first that of Keep, and then that of run. Others read the
 	// limits of plan, which never change.
 	plan       *plan
-	pauseLimit time.Duration // of the last pause after a try that failed; 0 after one that did not
+	pauseLimit time.Duration // see backOff; 0 if the last step did not fail
 
 	mu     sync.Mutex
 	status Status // only that goroutine changes it, and reads it without mu
 }
 
-// A pause after a try that failed is random, up to a limit that grows from shortestPause to
+// The pause after a step that failed is random, up to a limit that grows from shortestPause to
 // longestPause. plan.go spreads what is asked for again by the same constants.
 const (
 	shortestPause = time.Second
 	longestPause  = 30 * time.Second
 )
 
-// How long a try may take. Where less than enough time is left until leases end, it is urgent: then
-// tries and pauses are short, so that the next try begins within five seconds. Where enough is
-// left, a try leaves the time for an urgent pause and an urgent try.
+// A take is urgent if less than enough is left until the leases end. Urgent takes and pauses are
+// short, so that the next take begins within five seconds. A take that is not urgent ends while
+// there is time for an urgent pause and an urgent take.
 const (
 	enough      = 30 * time.Second
 	urgentPause = 2 * time.Second
-	urgentTry   = 3 * time.Second
-	longestTry  = enough - urgentPause - urgentTry
+	urgentTake  = 3 * time.Second
+	longestTake = enough - urgentPause - urgentTake
 )
 
-// errLate: the windows that were asked for were over before the call ended, and nobody asked for
-// the present one.
+// errLate: the windows that a step asked for were over when it ended, and it did not ask for the
+// one that was present by then.
 var errLate = errors.New("lease: windows ended while nodes of them were taken: " +
 	"this process was paused, or the store is slower than windows are long")
 
 func newLoop(source Source, s settings) *loop {
 	if s.clock == nil {
-		s.clock = time.Now
+		s.clock = time.Now // in this copy of s: by nil in its own, Keep knows that no clock was given
 	}
 	return &loop{
 		source:   source,
@@ -66,9 +74,12 @@ func newLoop(source Source, s settings) *loop {
 	}
 }
 
-// first takes the first leases, of the present window and the next one. If it gets neither, it
-// fails, unless waiting helps within the time of WithWait. A take that lost a race to other
-// processes is tried again without end: only ctx limits that.
+// first takes leases of the present window and the next one. One of them will do. If there is none,
+// it returns why, but takes again in three cases:
+//
+//   - The machine was copied during the take.
+//   - The take lost a race to other processes. Only ctx limits how often that is tried again.
+//   - Waiting helps, within the time of WithWait.
 func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.waits)
 	for {
@@ -76,11 +87,11 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 		leases, err := l.take(ctx, present, present+1)
 		var wait *WaitError
 		switch {
-		case l.becameCopy():
-			l.copied() // the leases are the original's
+		case l.noticeCopy():
+			l.reportCopy() // the leases are the original's: take others at once
 		case len(leases) > 0:
 			return leases, nil
-		case errors.Is(err, errBusy) && ctx.Err() == nil: // without a pause: Take has paused already
+		case errors.Is(err, errBusy) && ctx.Err() == nil: // again at once: Take has paused already
 			l.logger.Info("randflake: waiting for the first lease",
 				"error", err, "space", l.source.String(), "label", l.label)
 		case errors.As(err, &wait) && !wait.Until.After(deadline):
@@ -96,15 +107,15 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	}
 }
 
-// start goes on in the background. The generator was made with the first of the leases, and queue
-// takes the others.
+// start gives the generator the leases that first took, and goes on in the background. leases[0] is
+// in the generator already, as it was made with that. The others are added to queue.
 func (l *loop) start(ctx context.Context, queue handover.Queue[randflake.Lease], leases []randflake.Lease) {
 	l.queue = queue
 	l.leased(leases[0]) // of the present window, or of the next one
 	for _, lease := range leases[1:] {
 		l.add(lease)
 	}
-	pause := l.step(ctx) // the first step is Keep's, with its ctx
+	pause := l.step(ctx) // with the ctx of Keep
 	background, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	l.running.Go(func() { l.run(background, pause) })
@@ -115,7 +126,8 @@ func (l *loop) close() {
 	l.running.Wait()
 }
 
-// wakeUp makes the loop try now. It returns at once and is safe for concurrent use.
+// wakeUp ends the pause, as a caller was refused. It returns at once and is safe for concurrent
+// use.
 func (l *loop) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
@@ -129,8 +141,9 @@ func (l *loop) run(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// wait returns after the pause, or when a caller was refused. If callers are refused all the time,
-// there is a try every second. It returns false when the loop is closed.
+// wait returns true after the pause, or when a caller was refused, but then not within the first
+// second of the pause: so there is one step a second while callers are refused all the time. It
+// returns false once the loop is closed.
 func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	least := min(pause, shortestPause)
 	if sleep(ctx, least) != nil {
@@ -146,14 +159,20 @@ func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// step takes what is wanted now, reports, and returns for how long there is nothing to do.
+// step takes the windows that are wanted now, reports, and returns for how long there is nothing to
+// do.
 func (l *loop) step(ctx context.Context) (pause time.Duration) {
 	err := l.fill(ctx)
 	now := l.clock()
+
+	// fill asked for the window that was present when it began. If the clock has since then left
+	// all windows that fill asked for, the step failed.
 	_, asked := l.plan.asked[l.plan.limits.WindowOf(now)]
 	if err == nil && !asked {
 		err = errLate
 	}
+
+	// A window that was refused is no failure of the step, but it is reported.
 	l.report(now, cmp.Or(err, l.plan.missing(now)))
 	if err != nil {
 		return l.backOff(now)
@@ -162,8 +181,9 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 	return l.plan.next(now).Sub(now)
 }
 
-// backOff returns a pause after a try that failed, and makes the limit of the next one twice as
-// long. The pause ends when the leases do, at the latest.
+// backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
+// of between half of that and all of it. The pause ends at the deadline at the latest: when the
+// leases end, or with the present window if that has no lease.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestPause
 	if l.isUrgent() {
@@ -173,7 +193,7 @@ func (l *loop) backOff(now time.Time) time.Duration {
 	pause := l.pauseLimit/2 + rand.N(l.pauseLimit/2+1)
 
 	left := l.plan.deadline(now).Sub(now)
-	const least = shortestPause / 10 // even if they are about to end
+	const least = shortestPause / 10 // even if the deadline is now
 	return min(pause, max(left, least))
 }
 
@@ -182,23 +202,26 @@ func (l *loop) backOff(now time.Time) time.Duration {
 func (l *loop) fill(ctx context.Context) error {
 	now := l.clock()
 	l.plan.forgetPast(now)
-	if l.becameCopy() {
+	if l.noticeCopy() {
 		l.drop()
 	}
 	present := l.plan.limits.WindowOf(now)
 	if l.plan.isLeased(present) && l.lacksLease() {
-		// The clock was set, and in between the generator has given up the lease of this window.
-		// Take another one.
+		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
+		// later lease, and does not return to this one. Take another lease.
 		delete(l.plan.asked, present)
 	}
 	lastWanted := l.plan.lastWanted(now)
-	for { // until each of them is leased, refused or given up
+
+	// Unless the machine is copied, each round ends with an outcome for each of the windows that it
+	// asked for. So they are wanted no more.
+	for {
 		first, last, found := l.plan.wanted(now, lastWanted)
 		if !found {
 			return nil
 		}
 		leases, err := l.take(ctx, first, last)
-		if l.becameCopy() { // after the take: if the machine was copied during it, these are the original's
+		if l.noticeCopy() { // after the take: if the machine was copied during it, these are the original's
 			l.drop()
 			continue
 		}
@@ -207,14 +230,13 @@ func (l *loop) fill(ctx context.Context) error {
 		}
 		var wait *WaitError
 		switch {
-		case err == nil:
-			// Each of these is leased, or given up.
+		case err == nil: // each window is leased, or given up by add
 		case errors.Is(err, ErrAhead) && l.plan.isLeased(present+1):
-			// The source grants fewer windows ahead than its limits say. The next one is there:
-			// enough.
-			return nil
-		case errors.As(err, &wait) && !errors.Is(err, ErrAhead):
-			l.plan.refused(first, last, l.clock(), wait)
+			return nil // the source grants fewer windows ahead than its limits say: the next one will do
+		case errors.Is(err, ErrAhead):
+			return err // not even the next one: its clock may be behind this one
+		case errors.As(err, &wait):
+			l.plan.refused(first, last, l.clock(), wait) // those of them that have no lease
 		default:
 			return err
 		}
@@ -229,11 +251,11 @@ func (l *loop) lacksLease() bool {
 		errors.Is(err, randflake.ErrClockBackward)
 }
 
-// take takes leases in one call, which may last as long as a try.
+// take takes leases in one call, and bounds how long that lasts.
 func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
-	limit := longestTry
+	limit := longestTake
 	if l.isUrgent() {
-		limit = urgentTry
+		limit = urgentTake
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -247,14 +269,14 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 	return leases, err
 }
 
-// isUrgent reports whether leases have ended or are about to. Before the first lease it returns
-// false.
+// isUrgent reports whether the leases end in less than enough, or have ended. Before the first step
+// has reported until when there are leases, it returns false.
 func (l *loop) isUrgent() bool {
 	return !l.status.End.IsZero() && l.plan.left(l.clock()) < enough
 }
 
-// add gives the generator a lease. If the generator refuses the lease, such as a node that is no
-// worker of its layout, the window is not asked for again: retry is zero.
+// add gives the generator a lease. If the generator refuses it, such as one of a node that is no
+// worker of its layout, the window is given up: it has an outcome without retry.
 func (l *loop) add(lease randflake.Lease) {
 	err := l.queue.Add(lease)
 	if err != nil {
@@ -269,5 +291,5 @@ func (l *loop) add(lease randflake.Lease) {
 func (l *loop) drop() {
 	clear(l.plan.asked)
 	l.queue.Drop()
-	l.copied()
+	l.reportCopy()
 }

@@ -23,7 +23,7 @@ type settings struct {
 	clock      func() time.Time // nil for the system's
 	generating []randflake.Option
 
-	becameCopy func() bool // reports whether this process became a copy since the last call
+	noticeCopy func() bool // reports whether this machine became a copy of another one since the last call
 }
 
 // WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs
@@ -109,7 +109,7 @@ func newSettings(options []Option) (settings, error) {
 		label:  host + "/" + filepath.Base(os.Args[0]),
 	}
 	machine := vmgen.Now()
-	s.becameCopy = func() bool {
+	s.noticeCopy = func() bool {
 		before := machine
 		machine = vmgen.Now()
 		return before.Stale()

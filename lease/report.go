@@ -16,8 +16,8 @@ func (l *loop) leased(lease randflake.Lease) {
 		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
 }
 
-// copied tells that this machine turned out to be a copy.
-func (l *loop) copied() {
+// reportCopy tells that this machine turned out to be a copy.
+func (l *loop) reportCopy() {
 	l.change(func(s *Status) { s.Copies++ })
 	l.logger.Warn("randflake: this machine is a copy of another one: its leases are left to that", "label", l.label)
 }

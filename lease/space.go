@@ -18,9 +18,9 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// Of these, the explorer's test has its own.
-	pause    func(context.Context, time.Duration) error // sleep; there it returns at once
-	maxSteps int                                        // maxSteps; there takenNodes has fewer
+	// The explorer's test has others of these: a pause that returns at once, and fewer steps.
+	pause    func(context.Context, time.Duration) error // sleep
+	maxSteps int                                        // of takenNodes: maxSteps
 
 	mu    sync.Mutex
 	known known
@@ -150,7 +150,7 @@ type Info struct {
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted, or the space was moved
-	Floor     time.Time // before it, leases are of the reserve or not granted; without a floor 1970
+	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
 	Why       string    // why there is a floor, or ""
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""

@@ -376,16 +376,16 @@ var bugs = []bug{
 	{
 		name:  "a copied machine ignored",
 		file:  "lease/loop.go",
-		right: "	if l.becameCopy() {\n		l.drop()\n	}\n",
-		wrong: "	l.becameCopy()\n",
+		right: "	if l.noticeCopy() {\n		l.drop()\n	}\n",
+		wrong: "	l.noticeCopy()\n",
 		test:  copies, schedules: 1000,
 	},
 	{
 		name: "a copy looked for before the take",
 		file: "lease/loop.go",
 		right: `		leases, err := l.take(ctx, first, last)
-		if l.becameCopy() { //`,
-		wrong: `		copied := l.becameCopy()
+		if l.noticeCopy() { //`,
+		wrong: `		copied := l.noticeCopy()
 		leases, err := l.take(ctx, first, last)
 		if copied { //`,
 		test: copies, schedules: 2000,
@@ -407,7 +407,7 @@ var bugs = []bug{
 	{
 		name:  "a call that hangs for as long as it likes",
 		file:  "lease/loop.go",
-		right: "		limit = urgentTry\n",
+		right: "		limit = urgentTake\n",
 		wrong: "		limit = time.Hour\n",
 		test:  "^TestKeeperOutlives$",
 	},
