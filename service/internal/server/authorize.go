@@ -20,9 +20,8 @@ type right struct {
 	store bool   // the space must have a store
 }
 
-// rights has all procedures of the protocol. Any other one is denied. What describes the protocol
-// is not here: it is no procedure of the protocol itself, and open to all principals (see
-// handleCalls).
+// rights has all procedures of the protocol. Any other one is denied. Reflection, which describes
+// the protocol, is not here: all principals may call it, and it does not come to answered.
 var rights = map[string]right{
 	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
@@ -40,15 +39,15 @@ const observe = "observe"
 
 const callTimeout = 10 * time.Second // for a call to be answered
 
-// answered passes on the calls that a rule allows, counts all, and turns errors into ones that
-// clients may see.
+// answered passes on the calls of procedures that a rule allows, counts all calls, and turns errors
+// into ones that clients may see.
 func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(outer context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(outer, callTimeout)
 		defer cancel()
 		c := callOf(ctx)
-		c.space = request.Any().(interface{ GetSpace() string }).GetSpace()
+		c.space = request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
 		err = s.authorize(c)
 		if err == nil {
 			response, err = next(ctx, request)
@@ -57,7 +56,7 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 			gone := outer.Err() != nil // the client hung up, or waited for as long as it wanted
 			err = s.failed(c, err, gone)
 		}
-		counted := ""
+		counted := "" // for all names of no space; a call that is denied counts for its space
 		if c.in != nil {
 			counted = c.in.Name
 		}
@@ -73,8 +72,8 @@ func (s *Server) failed(c *call, err error, gone bool) error {
 	if c.state != nil && c.state.Store != nil {
 		location = c.state.Store.String()
 	}
-	sent, whole := wire.Error(err, c.procedure, location)
-	if whole || gone {
+	sent, complete := wire.Error(err, c.procedure, location)
+	if complete || gone {
 		return sent
 	}
 	if s.usage.may(c.principal, failureLines, failuresPerSecond, lineBurst) {
@@ -84,9 +83,9 @@ func (s *Server) failed(c *call, err error, gone bool) error {
 	return sent
 }
 
-// authorize finds the space and the limits of a call, or returns why the call is refused. The order
-// matters: calls that no rule allows count against a limit too, and only a caller that a rule
-// allows learns which spaces there are.
+// authorize finds the space and the limits of a call of a procedure, or returns why the call is
+// refused. The order matters: calls that no rule allows count against a limit too, and only a
+// caller that a rule allows learns which spaces there are.
 func (s *Server) authorize(c *call) error {
 	need, ok := rights[c.procedure]
 	if !ok {
@@ -94,7 +93,10 @@ func (s *Server) authorize(c *call) error {
 	}
 	c.in = c.setup.spaces[c.space]
 	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
-	limiter := "" // for all other calls together, as each of them could name another space
+
+	// Calls that are allowed count for their space. All others, each of which could name another
+	// space, count together with the pages.
+	limiter := othersTogether
 	if denied == nil && c.in != nil {
 		limiter = c.space
 		c.limits = access.Tighter(limits, c.in.Limits)
@@ -102,6 +104,7 @@ func (s *Server) authorize(c *call) error {
 	if err := s.checkRate(c, limiter); err != nil {
 		return err
 	}
+
 	if denied != nil {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
@@ -162,9 +165,9 @@ func refusePage(w http.ResponseWriter, _ *http.Request, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// authorizePage finds the spaces that a caller may observe, and returns why a page is refused: some
-// space is denied if all are wanted, and else every space is. The limits are the tightest of all
-// these spaces.
+// authorizePage finds the spaces that a caller may observe, or returns why a page is refused: with
+// all, if any space is denied; otherwise, if every one is. The limits are the tightest of the rules
+// that allow these spaces. The spaces' own limits are for calls of procedures alone.
 func (s *Server) authorizePage(c *call, all bool) error {
 	var denied error
 	for _, in := range c.setup.config.Spaces {
@@ -176,7 +179,7 @@ func (s *Server) authorizePage(c *call, all bool) error {
 		c.observed = append(c.observed, c.setup.spaces[in.Name])
 		c.limits = access.Tighter(c.limits, limits)
 	}
-	if err := s.checkRate(c, ""); err != nil {
+	if err := s.checkRate(c, othersTogether); err != nil {
 		return err
 	}
 	if denied != nil && (all || len(c.observed) == 0) {

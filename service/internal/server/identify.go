@@ -15,20 +15,27 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// A call is a request, of a procedure or for a page, and what the server knows of it. The first
-// part is made from the header alone, before a byte of the body is read.
+// A call is a request, of a procedure or for a page, and what the server knows of it. These
+// functions set it, in this order:
+//
+//	identify       all that the header tells, before a byte of the body is read
+//	observing      for a page: procedure
+//	authorizePage  for a page: observed and limits
+//	answered       for a procedure: space
+//	authorize      for a procedure: in, limits and state
+//	batch          for a procedure that makes IDs or numbers: freeAnswer
 type call struct {
-	caller
+	caller           // principal, space, address, request: see audit.go
 	unknown   error  // why the sender is not known, or nil
 	setup     *setup // what was in force when the request came
 	procedure string // its path, or the name of a page
-	written   func() // frees the room that batch took for the answer; before that it does nothing
 
-	// Set while the call is authorized:
-	limits   config.Limits
-	in       *space.Space
-	state    *space.State
+	in       *space.Space   // the space of the call, or nil if there is none of that name
+	state    *space.State   // of that space
 	observed []*space.Space // those that a page shows
+	limits   config.Limits  // zero, for the defaults, if no rule allows the call
+
+	freeAnswer func() // frees the room that batch took for the answer; before that it does nothing
 }
 
 type callKey struct{}
@@ -37,9 +44,9 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 const strangerTime = 5 * time.Second // for strangers to send a body and read the answer
 
-// identified finds out who sends a request, and takes one of the sender's places for it, or turns
-// it away. Without places, each connection could have a hundred requests under way that send half a
-// body, or read no answer.
+// identified finds out who sends a request, and takes one of the sender's places for it. If none is
+// free, it turns the request away. Without places, each connection could have a hundred requests
+// under way that send half a body, or read no answer.
 func (s *Server) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := s.identify(r)
@@ -54,7 +61,9 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			end := time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
-			defer answer.Flush() // before the deadline, and while the request still has its place
+			// Sends the answer while the request still has its place, and before the deadline:
+			// after that nothing can be written.
+			defer answer.Flush()
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
@@ -63,16 +72,17 @@ func (s *Server) identified(next http.Handler) http.Handler {
 // turnAway answers a request for which there is no place, by a status alone, so that it costs
 // little.
 //
-// A principal's request first waits for its turn. Its connection is kept if it is HTTP/2: it may be
-// a proxy's, with calls of other clients, and a client that can't repeat calls on it would make
-// another one.
+// A stranger's connection is closed. A principal's request first waits for its turn. After that, a
+// connection of HTTP/2 is kept: to close it would fail the calls of a proxy's other clients, and
+// would only make a client connect again. A request for which there is not even a place to wait
+// is answered at once, and its connection is closed.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.unknown != nil {
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
 		return
 	}
-	hadTurn := s.usage.refuse(r.Context(), c.principal)
+	hadTurn := s.usage.refuse(r.Context(), c.principal) // or the client is gone
 	keep := hadTurn && r.ProtoMajor > 1
 	if !keep {
 		w.Header().Set("Connection", "close")
@@ -85,16 +95,17 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 // sites cause, so calls don't accept it.
 var pages = map[string]bool{"/": true, "/metrics": true}
 
+// identify returns the call of a request, as far as the header tells.
 func (s *Server) identify(r *http.Request) *call {
 	if _, password, ok := r.BasicAuth(); ok && pages[r.URL.Path] {
 		r = r.Clone(r.Context()) // the header is the HTTP server's
 		r.Header.Set("Authorization", "Bearer "+password)
 	}
 	c := &call{
-		caller:    caller{address: r.RemoteAddr, request: requestID(r)},
-		setup:     s.setup.Load(),
-		procedure: r.URL.Path,
-		written:   func() {},
+		caller:     caller{address: r.RemoteAddr, request: requestID(r)},
+		setup:      s.setup.Load(),
+		procedure:  r.URL.Path,
+		freeAnswer: func() {},
 	}
 	c.principal, c.unknown = c.setup.policy.Identify(r)
 	return c
@@ -111,15 +122,16 @@ func requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// A gate says which requests of principals guarded lets through.
+// A gate says which requests [Server.guarded] lets through, of those that principals send.
 type gate struct {
 	name   string                                          // under which refused requests are counted
 	admit  func(*http.Request, *call) error                // returns why a request is refused, or nil
 	refuse func(http.ResponseWriter, *http.Request, error) // writes the answer to a refused request
 }
 
-// noProcedure is the name of the gate to the protocol. A path is no name: strangers could make up a
-// series for each.
+// noProcedure is the name of the gate to the procedures, under which requests are counted that it
+// refuses. Their path is no name for that: strangers make up paths, and each name is a series of
+// its own in the metrics.
 const noProcedure = "none"
 
 // guarded refuses the requests of strangers, and those that the gate does not admit. A stranger's
@@ -144,7 +156,7 @@ func (s *Server) guarded(next http.Handler, g gate) http.Handler {
 			g.refuse(w, r, err)
 			return
 		}
-		defer func() { c.written() }() // whatever written is by then
+		defer func() { c.freeAnswer() }() // which batch sets meanwhile, if at all
 		next.ServeHTTP(w, r)
 	})
 }

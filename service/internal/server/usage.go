@@ -158,7 +158,7 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
-	written, err := s.usage.reserve(ctx, c.principal, int64(count))
+	done, err := s.usage.reserve(ctx, c.principal, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
 		return 0, coded(connect.CodeResourceExhausted,
 			"too many answers were not read yet: "+
@@ -167,7 +167,7 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	if err != nil {
 		return 0, err
 	}
-	c.written = written
+	c.freeAnswer = done
 	return count, nil
 }
 
@@ -177,8 +177,12 @@ func (s *Server) over(c *call, what string, asked, most uint64) error {
 	return s.deny(c, connect.CodePermissionDenied, err)
 }
 
-// checkRate counts a call under the name of a space, or "", and returns an error if the principal
-// made too many. The burst is what a second allows.
+// othersTogether is what checkRate counts pages under, and calls that it does not count for their
+// space.
+const othersTogether = ""
+
+// checkRate counts a call, for a space or under othersTogether, and returns an error if the
+// principal made too many. The burst is what a second allows.
 func (s *Server) checkRate(c *call, space string) error {
 	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
 	burst := max(1, int(perSecond))
