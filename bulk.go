@@ -3,13 +3,14 @@
 package randflake
 
 // A kernel works on a fixed number of blocks, its width. This file cuts slices of any length to the
-// widths of the active backend, and pads the rest to the narrowest one. Plain Go does the rest if
-// it is only a few blocks, and everything if the backend has no kernel.
+// widths of the active backend. What remains is padded to the narrowest width, or if it is only a
+// few blocks, left to plain Go. So is everything if the backend has no kernel.
 
 // fewBlocks is about how many blocks it takes for a padded kernel to be faster than plain Go.
 const fewBlocks = 4
 
-// widestPadded is the largest of the backends' narrowest widths: that of avx512.
+// widestPadded is the most that is padded to: the narrowest width of avx512, as that of no other
+// backend is wider.
 const widestPadded = 64
 
 // hasAssembly tells tests that there must be a backend beside generic.
@@ -69,6 +70,9 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 	encryptBlocks(keys, dst, dst) // the rest: a padded kernel, or plain Go
 }
 
-// fitsWord reports whether the n values from first on differ only in their lowest 16 bits, in which
-// runKernel counts.
-func fitsWord(first uint64, n int) bool { return first&0xffff+uint64(n) <= 1<<16 }
+// fitsWord reports whether the n values from first on differ only in their lowest 16 bits. Those
+// are one word of the cipher's block, the only one in which runKernel counts.
+func fitsWord(first uint64, n int) bool {
+	low := first & 0xffff
+	return low+uint64(n) <= 1<<16
+}

@@ -408,7 +408,7 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	for i := range st.shards.list {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
 		to.claimedAt, to.left, to.ids = from.claimedAt, from.left, from.ids
-		to.nextRaw, to.runLeft, to.countedTo = from.nextRaw, from.runLeft, from.countedTo
+		to.nextRaw, to.runLeft, to.uncounted = from.nextRaw, from.runLeft, from.uncounted
 	}
 	if st.hot.list != nil {
 		st.hot = st.shards

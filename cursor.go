@@ -6,22 +6,24 @@ import (
 )
 
 // clockTolerance is how many seconds the clock may be behind the newest ID. Up to that, new IDs
-// carry the newest ID's second; beyond it, the error is ErrClockBackward.
+// carry the newest ID's second, as long as that second has values left. Otherwise the error is
+// ErrClockBackward.
 const clockTolerance = 10
 
 // A cursor hands out the raw values of one lease, each at most once. A raw value is second, node
 // and sequence, from high to low, and the nodes of a lease are contiguous. So the lease's values of
 // one second are consecutive integers. Uniqueness rests on one fact: next, the next value to hand
-// out, only grows. Clocks only say how far next may jump.
+// out, only grows, until freeze ends all claims. Clocks only say how far next may jump.
 //
 //	node 5, sequence 0          node 6, sequence 0          node 6, sequence 131,071
 //	|                           |                           |
 //	#####################################....................    one second of the nodes 5 and 6
 //	claimed                              next
 //
-// next is one past the newest value. After the last value of a second that is usually the first
-// value of a node that is not leased. If the last node is MaxNode, it is the first value of the
-// next second, or 0 after the format's last second. So the last second used is that of next-1.
+// next is one past the newest value, so the last second used is that of next-1. After the last
+// value of a second, next is the first value of the node after the lease's last one. If the last
+// node is MaxNode, next is then the first value of the next second. After the format's last second
+// that is 0, where next stays.
 type cursor struct {
 	next   atomic.Uint64 // base as long as the cursor is unused
 	bounds               // of the lease
@@ -69,16 +71,21 @@ func (c *cursor) claim(now int64, n, share uint64) (uint64, uint64, error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		taken := min(n, max(left/share, 1))
-		if start+taken == c.base {
-			// Only a lease of all 2^64 values comes round to its base, where the cursor would look
-			// unused. So its last value is never taken: next stays one before base, frozen.
-			taken-- // at least 1 stays: plan refuses a frozen cursor
-		}
-		if c.next.CompareAndSwap(next, start+taken) {
-			return start, taken, nil
+		end := c.neverBase(start + min(n, max(left/share, 1)))
+		if c.next.CompareAndSwap(next, end) {
+			return start, end - start, nil
 		}
 	}
+}
+
+// neverBase returns the end of a claim, or one less if the end is base, where the cursor would look
+// unused. Only a lease of all 2^64 values comes round to its base. Its last value is never taken,
+// and its cursor ends one before base, frozen. A claim never starts there, so it keeps a value.
+func (b *bounds) neverBase(end uint64) uint64 {
+	if end == b.base {
+		return end - 1
+	}
+	return end
 }
 
 // plan returns, for a cursor at next and a clock at now, where a claim starts, and how many values
@@ -89,7 +96,7 @@ func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 		return 0, 0, errFrozen
 	}
 	used := next != b.base
-	last := secondOf(next - 1) // the last second used, if used
+	last := secondOf(next - 1) // the last second used; without meaning if not used
 	second := now
 	if used {
 		if now < last-clockTolerance {
@@ -109,12 +116,13 @@ func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 	if used && second == last {
 		start = next
 	}
-	left = pack(second, b.last, MaxSequence) + 1 - start // also right where the sum wraps to 0
+	// For MaxNode in the format's last second the sum wraps to 0. The difference is still right.
+	left = pack(second, b.last, MaxSequence) + 1 - start
 	if left > 0 {
 		return start, left, nil
 	}
 	if now < second {
-		return 0, 0, ErrClockBackward
+		return 0, 0, ErrClockBackward // the newest ID's second, ahead of the clock, is used up
 	}
 	return 0, 0, ErrExhausted
 }

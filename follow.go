@@ -102,6 +102,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	}
 	switch err {
 	case ErrLeaseEnded, ErrLeaseNotStarted, ErrClockBackward:
+	case errFrozen:
+		return ErrExhausted // st is in force: its lease is that of all 2^64 values, and none is left
 	default:
 		return err
 	}

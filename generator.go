@@ -15,7 +15,7 @@ import (
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New
 // makes one; methods of the zero Generator panic.
 //
-// The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead for the
+// The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead in the
 // current second; Generate takes one. When the batch is used up, the shard encrypts the next values
 // of its run of raw values. When the run is used up or the second has passed, the shard claims a
 // new run from the cursor: one word, shared by all shards, that only grows, so that no two IDs are
@@ -26,28 +26,32 @@ type Generator struct {
 	now    func() time.Time // an injected clock, or nil
 	strict bool             // whether IDs come from the cursor one by one
 
-	// refused is called with each refusal, and with true for each wait for want of an ID; or nil.
+	// refused tells the keeper of each refusal, and with true of each wait for want of an ID. It is
+	// nil without a keeper.
 	refused func(err error, waiting bool)
 
 	mu       sync.Mutex              // held while the state is replaced
 	pending  handover.Pending[Lease] // leases that aren't in force
 	lastUsed int64                   // the newest second used under leases that are over, or 0
 
-	line *queue.Queue // of waiting callers; whoever replaces the state then calls Serve, without mu
+	// line has the waiting callers. Add, Drop and Close call Serve after they unlocked mu. follow
+	// and grow don't: a waiting caller may have called them, with the line locked. The line then
+	// tries again by its timer.
+	line *queue.Queue
 
-	_         [64]byte      // Generate reads the fields above, Fill writes the fields below
-	handedOut atomic.Uint64 // IDs handed out, late: a shard adds most of a run when it claims the next
+	_         [64]byte      // keeps the counts off the cache lines that Generate reads
+	handedOut atomic.Uint64 // IDs handed out, late and not quite all: see shard.claim
 	waited    atomic.Uint64 // calls that had to wait
 }
 
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and
 // never changed.
 type state struct {
-	hot     shards           // shards, or none with WithClock or Strict: Generate then takes the slow way
+	hot     shards           // shards, or empty so that Generate takes the slow way: see newState
 	shards  shards           // one for each processor
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
-	closed  bool
-	dropped bool // the lease is over, before its End; its cursor is frozen
+	closed  bool             // to be tested first: a closed state has no cursor and no shards
+	dropped bool             // the lease is over, before its End; its cursor is frozen
 
 	lease     Lease
 	cursor    *cursor
@@ -102,7 +106,7 @@ func (g *Generator) newState(l Lease, c *cursor, s shards, machine vmgen.Generat
 		share:     2 * uint64(s.count()), // a run is at most half of a processor's part of what is left
 		handedOut: &g.handedOut,
 	}
-	if g.now == nil && !g.strict {
+	if g.now == nil && !g.strict { // now is also set in a bubble of testing/synctest
 		st.hot = s
 	}
 	return st
@@ -152,8 +156,8 @@ func (g *Generator) load() *state {
 //go:noinline
 func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }
 
-// generate makes an ID where the shard has none ready, without reporting a refusal. The clock is
-// never asked while pinned.
+// generate makes an ID where the shard has none ready, without reporting a refusal. It never reads
+// the clock while pinned: that may allocate, and an injected clock may block.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
@@ -178,14 +182,14 @@ func (g *Generator) generate() (ID, error) {
 		}
 		st.shards.unpin(s)
 		switch {
-		case st.machine.Stale(): // once more: the ID may have taken a while
+		case st.machine.Stale(): // once more: all this may have taken a while, unlike Generate
 			return 0, errCopied
 		case ok:
 			return id, nil
 		case s == nil:
 			g.grow(st)
 		case err == nil:
-			// The shard wants a second that is read from the clock.
+			// No ID and no error: the shard wants a second that is read from the clock.
 		default:
 			err = g.resolve(st, now, fresh, err)
 			if err != nil {
@@ -200,18 +204,14 @@ func (g *Generator) generate() (ID, error) {
 // resolve returns what callers get after st refused with err at second now. nil means: load the
 // state, then read the clock, and try again.
 //
-// A refusal is final only if the clock was read after st was loaded, which makes now fresh, and if
-// st is still in force. Otherwise it may come from the old lease, or from the new one before its
+// fresh says that now was read from the clock after st was loaded. A refusal counts only if now is
+// fresh and st is still in force: others may come from an old lease, or from a new one before its
 // start.
 func (g *Generator) resolve(st *state, now int64, fresh bool, err error) error {
 	if !fresh || g.outdated(st, err) {
 		return nil
 	}
-	err = g.follow(st, now, err)
-	if err == errFrozen {
-		return ErrExhausted // under a lease of all 2^64 values: none is left
-	}
-	return err
+	return g.follow(st, now, err)
 }
 
 // outdated reports whether st, which refused with err, was replaced meanwhile.

@@ -785,7 +785,7 @@ func TestMemory(t *testing.T) {
 	const line = 64
 	var s shard
 	var g Generator
-	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.countedTo) - unsafe.Sizeof(s.countedTo)
+	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.uncounted) - unsafe.Sizeof(s.uncounted)
 	if gap := unsafe.Offsetof(g.handedOut) - unsafe.Offsetof(g.state); after < line || gap < line {
 		t.Errorf("%d bytes after what a shard uses, and Fill's count %d bytes from what Generate reads, want %d", after, gap, line)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a BIGINT
-// column holds; its text form is the unsigned value in base32hex (RFC 4648 section 7), in lower
-// case, without padding and without leading zeros: 1 to 13 digits, and "0" for zero.
+// column holds. Its text form is the unsigned value in base 32 without leading zeros, "0" for zero:
+// 1 to 13 digits, which are those of RFC 4648's base32hex in lower case, 0 to 9 and a to v.
 //
 // The order of IDs means nothing: only the secret tells which one was made first.
 type ID int64
@@ -30,10 +30,10 @@ func Parse(text string) (ID, error) { return parse(text) }
 // MustParse is Parse for constants and tests: it panics with Parse's error.
 func MustParse(text string) ID { return idtext.Must(Parse(text)) }
 
-// parse is Parse for either type of text.
+// parse is Parse of a string or of bytes.
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) == 0 || len(text) > maxDigits {
-		return 0, fmt.Errorf("%w: %.40q: want 1 to %d base32hex digits, got %d characters",
+		return 0, fmt.Errorf("%w: %.40q: want 1 to %d base32hex digits, got %d bytes",
 			ErrInvalidID, text, maxDigits, len(text))
 	}
 	var value uint64
@@ -112,7 +112,8 @@ func (id ID) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the
 // text or as the decimal form, and JavaScript rounds them. By convention, null changes nothing.
-// Fields need no ",string" in their tags: with it Go 1.26 can't read the field, and Go 1.27 ignores
+//
+// Leave ",string" out of a field's tag: with it Go 1.26 can't read the field, and Go 1.27 ignores
 // it.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	text, err := jsonText(data, ID(0))
@@ -142,7 +143,7 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 // form, which may look like a decimal number: scan a text column into a TextID. For a column that
 // may be NULL scan into a pointer.
 func (id *ID) Scan(src any) error {
-	// ent's CreateBulk hands over the key of a new row as an *ID.
+	// Besides columns, there is ent's CreateBulk: it hands over the key of a new row as an *ID.
 	if own, ok := src.(*ID); ok && own != nil {
 		*id = *own
 		return nil

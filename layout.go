@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// The widths of a raw value's parts.
+// The layout of a raw value, from the highest bit to the lowest:
+//
+//	timestamp (30 bits) | node (17 bits) | sequence (17 bits)
 const (
 	timestampBits = 30 // seconds since Epoch
 	nodeBits      = 17
@@ -15,9 +17,7 @@ const (
 	timestampShift = sequenceBits + nodeBits
 )
 
-// The layout of a raw value, from the highest bit to the lowest:
-//
-//	timestamp (30 bits) | node (17 bits) | sequence (17 bits)
+// The range of each part.
 const (
 	// Epoch is the Unix second that a timestamp of zero stands for: 2024-10-27 03:33:20 UTC.
 	Epoch int64 = 1730000000
@@ -26,8 +26,11 @@ const (
 	// 2058-11-05 17:10:23 UTC.
 	MaxTimestamp int64 = Epoch + 1<<timestampBits - 1
 
-	MaxNode     = 1<<nodeBits - 1     // the highest node
-	MaxSequence = 1<<sequenceBits - 1 // the highest sequence number
+	// MaxNode is the highest node: 131,071.
+	MaxNode = 1<<nodeBits - 1
+
+	// MaxSequence is the highest sequence number: 131,071.
+	MaxSequence = 1<<sequenceBits - 1
 )
 
 // Fields are the three numbers that an ID holds.
@@ -37,8 +40,8 @@ type Fields struct {
 	Sequence uint32    // 0 to MaxSequence
 }
 
-// pack returns the raw value of a Unix second, a node and a sequence number, which must fit the
-// layout.
+// pack returns the raw value of a Unix second, a node and a sequence number. Each must be in its
+// range.
 func pack(second int64, node, sequence uint32) uint64 {
 	return uint64(second-Epoch)<<timestampShift | uint64(node)<<nodeShift | uint64(sequence)
 }
@@ -76,7 +79,7 @@ func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
 //
 // An ID is not authenticated: every 64-bit value opens, made by a generator or not. A random one
 // passes as an ID of a one-hour lease on one node once in 39 billion tries. A window of time over
-// all nodes can be written as a lease:
+// all nodes can be written as a lease, here with bounds that need not be whole seconds:
 //
 //	sinceLaunch := randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()}
 //	err := cipher.Inspect(id).Within(sinceLaunch)

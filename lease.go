@@ -14,8 +14,8 @@ import (
 type Lease struct {
 	FirstNode, LastNode uint32 // both included, at most MaxNode
 
-	// Start is the first second, End the one after the last: [Start, End), whole seconds. The
-	// earliest Start is Epoch, the latest End is MaxTimestamp + 1.
+	// Start is the first second, and End the one after the last. New wants whole seconds. The
+	// earliest Start is Epoch, and the latest End is MaxTimestamp + 1.
 	Start, End time.Time
 }
 

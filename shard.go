@@ -7,22 +7,24 @@ import "runtime"
 // reads and writes it: see shard_pin.go and shard_pool.go.
 type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
-	lock      ownerLock         // has no size in shard_pin.go; as the last field it would be padded
-	claimedAt int64             // the second by the clock when the run was claimed; IDs may carry a later one
+	lock      ownerLock         // for shard_pool.go; in shard_pin.go of no size, and padded if it came last
+	claimedAt int64             // the clock's second when the run was claimed; that in IDs may be later
 	left      uint64            // IDs left in the batch, ids[:left]; Generate takes the last one
 	nextRaw   uint64            // the first raw value left in the run
 	runLeft   uint64            // raw values left in the run
-	countedTo uint64            // IDs of the run are counted if their raw values are below it
+	uncounted uint64            // IDs of the run that the generator's count lacks, handed out or not
 
-	// A cache line between this shard and the next, and 24 bytes up to a multiple of a line.
+	// A cache line between this shard and the next, and 24 bytes: if the lock has no size, a shard
+	// is then a multiple of a line.
 	_ [64 + 24]byte
 }
 
 // batchSize is the most IDs that are encrypted at once.
 const batchSize = 64
 
-// next returns an ID for the second now. It reports false, without an ID, if that takes a new run
-// and now is not fresh: it is the published second, not read from the clock during this call.
+// next returns an ID for the second now, and true. It returns false and no error if it needs a new
+// run and now is not fresh, which means read from the clock during this call: the published second
+// may be late.
 func (s *shard) next(st *state, now int64, fresh bool) (ID, bool, error) {
 	usedUp := s.left == 0 && s.runLeft == 0
 	if s.claimedAt != now || usedUp {
@@ -42,21 +44,22 @@ func (s *shard) next(st *state, now int64, fresh bool) (ID, bool, error) {
 
 // claim claims a new run from the cursor. What is left of the old run is lost.
 //
-// Only here a shard adds to the generator's count: the IDs of the old run that it handed out, and
-// the first ID of the new run, so that a generator that makes a few does not look idle.
+// Only here a shard adds to the generator's count: the first ID of the new run, so that a generator
+// that makes a few does not look idle, and the other IDs of the old run that it handed out. Those
+// of a shard's last run are never added, as only the owner may read a shard: when another lease is
+// in force, the shards are new.
 func (s *shard) claim(st *state, now int64) error {
 	first, n, err := st.cursor.claim(now, st.runLength, st.share)
 	if err != nil {
 		return err
 	}
-	// Of the old run: made, less those left in the batch, less those counted. 0 for a new shard.
-	handedOut := s.nextRaw - s.left - s.countedTo
+	handedOut := s.uncounted - s.runLeft - s.left // 0 for a new shard
 	st.handedOut.Add(handedOut + 1)
 	s.claimedAt = now
 	s.left = 0
 	s.nextRaw = first
 	s.runLeft = n
-	s.countedTo = first + 1
+	s.uncounted = n - 1
 	return nil
 }
 
@@ -80,8 +83,8 @@ func runLength(nodes uint64, shards int) uint64 {
 		longest = 4096
 		parts   = 64 // of a processor's share of a second
 	)
-	second := nodes << sequenceBits
-	run := second / (parts * uint64(shards))
+	valuesPerSecond := nodes << sequenceBits
+	run := valuesPerSecond / (parts * uint64(shards))
 	batches := run / batchSize
 	return min(max(batches*batchSize, batchSize), longest)
 }

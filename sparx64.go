@@ -13,8 +13,8 @@ import (
 // secret, with its round keys expanded. It is safe for concurrent use. NewCipher makes one; the
 // zero Cipher has no keys, and panics.
 //
-// A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that does not
-// call Format, such as one of unexported fields, shows an address.
+// A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that can't
+// call Format, as for an unexported field, shows an address.
 type Cipher struct {
 	schedule hidden.Pointer[roundKeys]
 }
@@ -31,8 +31,8 @@ func (c *Cipher) keys() *roundKeys {
 	return c.schedule.Get()
 }
 
-// Encrypt returns the ID of a raw value. For other implementations: the cipher's block is the 8
-// bytes of the integer in little-endian order, of the raw value as of the ID.
+// Encrypt returns the ID of a raw value. For other implementations: raw values and IDs alike are
+// blocks of 8 bytes, little-endian.
 func (c *Cipher) Encrypt(raw Raw) ID {
 	return ID(encryptBlock(c.keys(), uint64(raw)))
 }
@@ -81,8 +81,8 @@ const (
 
 	// The last key lies as if it opened a ninth step: after its words for a and b comes a gap, and
 	// then, where the second branch's keys begin, its words for c and d.
-	lastKey      = steps * keysPerStep
-	lastKeyWords = keysPerBranch + 2
+	lastKey     = steps * keysPerStep
+	lastKeySpan = keysPerBranch + 2 // from its first word to its last, with the gap
 )
 
 // roundKeys are the key words in the order of the paper, step by step: first those of (a, b), two
@@ -90,7 +90,7 @@ const (
 //
 // Both halves of each uint32 hold the same word, so that assembly can fill a register with a 32-bit
 // broadcast, and plain Go a uint64 with one shift.
-type roundKeys [lastKey + lastKeyWords]uint32
+type roundKeys [lastKey + lastKeySpan]uint32
 
 // addLast adds the last key. It is its own inverse.
 func (k *roundKeys) addLast(a, b, c, d uint16) (uint16, uint16, uint16, uint16) {
@@ -164,7 +164,8 @@ func decryptBlock(keys *roundKeys, v uint64) uint64 {
 }
 
 // loadBlock returns the four words of a block. v holds the block's 8 bytes, the first one lowest. A
-// word is two of them, the first one highest.
+// word is two of them, the first one highest: 0x7766554433221100 is the bytes 00 to 77, and the
+// words 0x0011, 0x2233, 0x4455 and 0x6677.
 func loadBlock(v uint64) (a, b, c, d uint16) {
 	v = bits.ReverseBytes64(v)
 	return uint16(v >> 48), uint16(v >> 32), uint16(v >> 16), uint16(v)

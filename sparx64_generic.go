@@ -56,7 +56,7 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 	if len(src) >= minBlocks {
 		var k laneKeys
 		k.spread(keys)
-		for len(src) >= 4 && len(dst) >= 4 {
+		for len(src) >= 4 && len(dst) >= 4 { // as in encryptBlocksGeneric
 			a, b, c, d := loadLanes((*[4]uint64)(src))
 			a, b, c, d = k.addLast(a, b, c, d)
 			for at := lastKey - keysPerStep; at >= 0; at -= keysPerStep {
@@ -87,7 +87,8 @@ func encryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64
 	return c ^ a ^ t, d ^ b ^ t, a, b
 }
 
-// decryptStepLanes is the inverse of encryptStepLanes.
+// decryptStepLanes is the inverse of encryptStepLanes: it undoes the linear layer, then the rounds
+// from the last to the first, in each of which the key comes after inverseARXLanes.
 //
 //go:noinline
 func decryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
@@ -102,13 +103,14 @@ func decryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64
 	return a ^ k[0], b ^ k[1], c ^ k[6], d ^ k[7]
 }
 
-// topBits is the highest bit of each lane, whose carry would enter the next lane. Additions and
-// subtractions leave the top bits out; exclusive or then puts them right.
+// topBits is the highest bit of each lane, whose carry would enter the next lane. Additions leave
+// out both operands' top bits, so that a carry gets no further than the top bit of the sum.
+// Exclusive or then adds the operands' top bits to it. subLanes does likewise.
 const topBits = 0x8000 * lanes
 
 // arxLanes is arx in each lane.
 func arxLanes(x, y uint64) (uint64, uint64) {
-	// rotated is x rotated left by 9, which is right by 7, without the top bits. left has those.
+	// rotated is x rotated left by 9, which is right by 7, without the top bits: those are in left.
 	left := x << 9
 	rotated := x>>7&(0x01ff*lanes) | left&(0x7e00*lanes)
 	sum := rotated + y&^topBits
@@ -125,13 +127,15 @@ func inverseARXLanes(x, y uint64) (uint64, uint64) {
 }
 
 // subLanes returns x - y in each lane. With x's top bits set and y's cleared, no lane borrows from
-// the next one.
+// the next one. The top bit of the difference is then 1 ^ borrow. It has to be x ^ y ^ borrow: the
+// other one, where x and y have the same top bit.
 func subLanes(x, y uint64) uint64 {
 	return ((x | topBits) - y&^topBits) ^ topBits&^(x^y)
 }
 
 // rolLanes rotates each lane left by n bits. The right shift has the lowest n bits of a lane, the
 // left shift the others: left ^ (left^right)&low is left with the bits of low taken from right.
+// (With variables of these names, inverseARXLanes would not be inlined.)
 func rolLanes(x uint64, n int) uint64 { return x<<n ^ (x<<n^x>>(16-n))&((1<<n-1)*lanes) }
 
 // loadLanes returns the words a, b, c, d of four blocks, each word in the lanes of one uint64.

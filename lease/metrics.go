@@ -28,7 +28,7 @@ type Status struct {
 	Taken     uint64 // leases
 	Failed    uint64 // attempts to take leases that failed
 	Copies    uint64 // times that this machine turned out to be a copy, with the original's leases
-	Claimed   uint64 // IDs made; a processor's run, or a Snowflake's unit, is added when the next one begins
+	Claimed   uint64 // IDs made, but late, and without most of each processor's last run under a lease
 	Refusals  uint64 // calls that returned an error because there was no ID, unless they were canceled
 	Exhausted uint64 // refusals with randflake.ErrExhausted: too few nodes
 	Waits     uint64 // calls that had to wait for an ID, whatever came of it
@@ -67,7 +67,7 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 		metrics.Counter("randflake_machine_copies_total",
 			"Times that the machine turned out to be a copy of another one, so that its leases were left to the original.", s.Copies),
 		metrics.Counter("randflake_ids_claimed_total",
-			"IDs claimed by callers, without the latest: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins.", s.Claimed),
+			"IDs claimed by callers, but late: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins. Most of a processor's last run under a lease is never added.", s.Claimed),
 		metrics.Counter("randflake_ids_refused_total",
 			"Calls that returned an error because there was no ID for them; not those that waited and were served, or were canceled.", s.Refusals),
 		metrics.Counter("randflake_ids_exhausted_total",

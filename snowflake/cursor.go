@@ -6,52 +6,65 @@ import (
 )
 
 // A cursor hands out the values of one lease, each at most once. A value is one integer that holds
-// everything in which the IDs of one worker differ:
+// everything in which the IDs of one worker differ, from high to low:
 //
-//	rollback << (time bits + sequence bits) | unit << sequence bits | sequence
+//	rollback | unit of time | sequence
 //
-// An ID is a value with its three parts moved to their places in the layout, beside the static
-// parts. So distinct values make distinct IDs, and uniqueness rests on one fact: next, the next
-// value to hand out, only grows. Every claim is one compare-and-swap that raises next, and takes
-// the values just below the new next. Clocks and policies only say how far next may jump, and
-// whether it may move.
+// An ID is a value with its three parts moved to their places in the layout, beside the parts that
+// are the same in all IDs of the worker. So distinct values make distinct IDs. The leases of one
+// worker share no unit. Within a lease, uniqueness rests on one fact: next, the next value to hand
+// out, only grows. Clocks and options only say how far next may jump, and whether it may move.
 //
 //	unit 7, sequence 0          unit 8, sequence 0          unit 9, sequence 0
 //	|                           |                           |
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// next is one past the newest value. After the last value of a unit that is the first value of the
-// following unit. So the newest unit used is that of next-1.
+// The candidate is the unit that contains next: here unit 8. It is opened if a value of it is
+// claimed already. A unit is used up when its last value is claimed: next is then the first value
+// of the unit after it, which is the new candidate, not opened. So the newest unit used is the
+// candidate if that is opened, and otherwise the one before it. (RandomStart changes only with
+// which value a unit opens.)
 //
-// The candidate is the unit that contains next, here unit 8. The clock decides what comes next:
+// Which values a claim gets depends on where the clock is:
 //
-//   - If the clock is in the candidate, the candidate's next value.
-//   - If the clock is past the candidate, the first value of the clock's unit: the rest of the
-//     candidate is lost. But if callers wait for the candidate, it is used up first: see awaited.
-//   - If the clock is before the candidate, the candidate's next value, as far as the policy
-//     allows. If the clock stepped back, the policy may also raise the rollback, which makes every
-//     new value higher, whatever its unit. See planEarly and stepBack.
+//   - In the candidate: the candidate's next ones.
+//   - Past the candidate: the first ones of the clock's unit, and the rest of the candidate is
+//     lost. But an awaited candidate is used up first, if the clock is past it by at most lag. It
+//     is awaited if the unit before it was used up and callers wait, since their timers are late.
+//     The units that pass until it is opened are then awaited, too.
+//   - Before an opened candidate, by at most ahead + hold units: the candidate's next ones.
+//   - Before a candidate that is not opened, by at most ahead units: its first ones. If it is by
+//     one unit more, or the lease ends before the candidate: errExhausted, as all units that may be
+//     used at present are used up.
+//   - Before the candidate by more: the clock stepped back. The error is errClockBackward. With
+//     StepBack, the claim instead gets the first values of the clock's unit with the next higher
+//     rollback, which are higher than all values before.
 //
-// No value is outside the lease's units, and the leases of one worker share no unit.
+// An error counts only if the clock was read after next: an old reading can look like a step back.
+//
+// ahead is 0 without RunAhead. hold is 10 seconds, and 0 with StepBack. lag is 20 ms or one unit,
+// whichever is longer. A claim gets no values outside of the lease's units. In code, all this is
+// plan and stepBack, in plan.go.
 type cursor struct {
-	_    [64]byte      // next is written for every ID: it has its cache line to itself
-	next atomic.Uint64 // base as long as the cursor is unused
+	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
+	// written for every ID: on its cache line are only two more fields, which are rarely written.
+	_    [64]byte
+	next atomic.Uint64
 
-	// A slot is a value without its sequence. Slots below awaited may be used up even after the
-	// clock has passed them, as callers wait for them. awaited only grows. Uniqueness does not
-	// depend on it.
+	// The units below awaited are awaited. It is a slot: a value without its sequence. It only
+	// grows. Uniqueness does not depend on it.
 	awaited atomic.Uint64
 
-	// abandoned is the newest unit used before the clock stepped back. If the clock never did, it
-	// is 0, which lastUsed ignores.
+	// abandoned is the newest unit used before the clock stepped back, or 0 if it never did.
 	abandoned atomic.Int64
 	_         [40]byte
 
 	*bounds // of the lease
 
 	// handedOut is the generator's count. The first ID of a unit is added at once, so that a
-	// generator that makes a few does not look idle, and the others when the next unit is opened.
+	// generator that makes a few does not look idle. The others are added when the next unit is
+	// opened, or the lease ends.
 	handedOut *atomic.Uint64
 }
 
@@ -68,11 +81,12 @@ func newCursor(b *bounds, handedOut *atomic.Uint64) *cursor {
 	return c
 }
 
-// take claims up to n values of p, a plan that was made for next. It returns the first value and
-// how many were taken, or 0, 0 if next has moved in the meantime.
+// take claims up to n of the p.left values from p.start on, as p was planned for next. It returns
+// the first value and how many were taken, or 0, 0 if next has moved in the meantime. It also
+// raises awaited and the count as p says.
 func (c *cursor) take(next uint64, p plan, n uint64) (start, taken uint64) {
 	if p.awaited > 0 {
-		c.raiseAwaited(p.awaited) // even if the swap then fails: it only allows more
+		c.raiseAwaited(p.awaited) // before it is known whether the swap succeeds: it only allows more
 	}
 	taken = min(n, p.left)
 	if !c.next.CompareAndSwap(next, p.start+taken) {
@@ -84,30 +98,30 @@ func (c *cursor) take(next uint64, p plan, n uint64) (start, taken uint64) {
 	return p.start, taken
 }
 
-// raiseAwaited raises awaited to slots, unless it is higher, and returns what it was.
-func (c *cursor) raiseAwaited(slots uint64) (previous uint64) {
+// raiseAwaited raises awaited to slot, unless it is higher, and returns what it was.
+func (c *cursor) raiseAwaited(slot uint64) (previous uint64) {
 	for {
 		old := c.awaited.Load()
-		if slots <= old || c.awaited.CompareAndSwap(old, slots) {
+		if slot <= old || c.awaited.CompareAndSwap(old, slot) {
 			return old
 		}
 	}
 }
 
-// awaitUnit lets the unit after a used-up one be used up however late its waiting callers run. It
-// reports whether callers waited for the used-up unit, too.
+// awaitUnit makes the candidate awaited, after the unit before it was used up. It reports whether
+// that one was awaited, too: then callers use up unit after unit.
 func (c *cursor) awaitUnit(next uint64) (again bool) {
 	slot := c.candidate(next).slot()
 	previous := c.raiseAwaited(slot + 1)
-	return previous >= slot // the used-up slot is slot-1
+	return previous >= slot // slot-1, the unit before the candidate, was below awaited
 }
 
 // abandon records the newest unit used, after plan has refused with errClockBackward, and before
 // stepBack takes the cursor to earlier units.
 //
-// If no unit of this lease was used, newest returns the last one used under earlier leases: the
-// clock is then in the lease, but before the unit with which the cursor begins, and a cursor begins
-// later than its lease only to come after that last unit.
+// If no unit of this lease was used, newest is the unit before the first candidate. The clock is
+// then in the lease, and before that candidate. A cursor begins that late only to come after the
+// last unit used under earlier leases, so newest is that unit.
 func (c *cursor) abandon(next uint64) {
 	unit := c.newest(next)
 	for {
@@ -118,10 +132,11 @@ func (c *cursor) abandon(next uint64) {
 	}
 }
 
-// lastUsed returns the newest unit of all values below next, of which there is at least one.
+// lastUsed returns the latest unit in any value that was claimed, also before the clock stepped
+// back. There must be such a value.
 func (c *cursor) lastUsed(next uint64) (unit int64) {
 	return max(c.newest(next), c.abandoned.Load())
 }
 
-// freeze ends all claims, and returns next as it was.
+// freeze ends all claims, and returns what next was.
 func (c *cursor) freeze() (next uint64) { return c.next.Swap(frozen) }

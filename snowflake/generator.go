@@ -17,7 +17,8 @@ import (
 // and must not be copied.
 //
 // Its IDs strictly increase in the order in which they are made, also across leases. There are two
-// exceptions, both after the clock stepped back: with StepBack, and with a lease of another worker.
+// exceptions, both after the clock stepped back: with StepBack, and with a lease that was taken for
+// the earlier time.
 //
 // If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest
 // of that unit. After that, or if the clock is further behind, it returns
@@ -32,17 +33,21 @@ type Generator struct {
 	layout   *Layout
 	settings settings
 
-	// refused is called with each refusal, and with true while a call waits for long; or nil.
+	// refused tells the keeper of each refusal, and with true of a call that waits for long. It is
+	// nil without a keeper.
 	refused func(err error, waiting bool)
 
 	mu       sync.Mutex               // held while the state is replaced
-	pending  handover.Pending[*state] // of leases that aren't in force: see pendingState
+	pending  handover.Pending[*state] // of leases that aren't in force, made by pendingState
 	lastUsed int64                    // the newest second used under leases that are over, or 0
 
-	line *queue.Queue // of waiting callers; whoever replaces the state then calls Serve, without mu
+	// line has the waiting callers. Add, Drop and Close call Serve after they unlocked mu. follow
+	// doesn't: a waiting caller may have called it, with the line locked. The line then tries again
+	// by its timer.
+	line *queue.Queue
 
-	_         [64]byte      // claims read the fields above and write the fields below
-	handedOut atomic.Uint64 // IDs handed out, late: see cursor
+	_         [64]byte      // keeps the counts off the cache lines that every claim reads
+	handedOut atomic.Uint64 // IDs handed out, late: see cursor.handedOut
 	waited    atomic.Uint64 // calls that had to wait
 }
 
@@ -50,18 +55,18 @@ type Generator struct {
 // changed.
 type state struct {
 	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
-	closed  bool
-	dropped bool // the lease is over, before its End; its cursor is frozen
+	closed  bool             // the cursor stays, frozen: claim looks at it before it looks at closed
+	dropped bool             // the lease is over, before its End; its cursor is frozen
 
 	lease  randflake.Lease
 	bounds bounds
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
-	last   int64  // the newest unit used under earlier leases
+	last   int64  // the newest unit used under earlier leases, as end returned it
 }
 
-// Forever returns a lease of a worker from 2024-10-27 until after the end of every layout. It is
-// for programs that assign worker numbers themselves.
+// Forever returns a lease of a worker from 2024-10-27 until 9999-12-31, or to the end of the layout
+// if that is earlier. It is for programs that assign worker numbers themselves.
 //
 // Then nothing stops two processes from using the same number. And a restarted process doesn't know
 // its predecessor: it makes the same IDs again if it starts within the last unit that its
@@ -112,8 +117,8 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	return g, nil
 }
 
-// pendingState returns the state of a lease that is not in force yet, without cursor, machine and
-// last, which inForce adds.
+// pendingState returns a state with what a lease that is not in force has: lease, static, and
+// bounds without where the cursor begins. It is not to be claimed from: see inForce.
 func (g *Generator) pendingState(lease randflake.Lease) (*state, error) {
 	static, _, err := g.layout.static(uint64(lease.FirstNode), g.settings.pins)
 	if err != nil {
@@ -126,8 +131,8 @@ func (g *Generator) pendingState(lease randflake.Lease) (*state, error) {
 	return &state{lease: lease, bounds: b, static: static}, nil
 }
 
-// inForce returns the state that puts a pending one in force on a machine: its cursor begins with
-// unit from, and the newest unit used under earlier leases is last.
+// inForce returns a copy of a pending state that is complete: its cursor begins with unit from, and
+// machine and last are set.
 func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Generation) *state {
 	st := *pending
 	st.bounds.startAt(from)
@@ -138,9 +143,9 @@ func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Gene
 }
 
 // Generate returns a new ID. It never waits: if it can't make an ID at present it returns
-// randflake.ErrExhausted, also while callers wait in Wait or FillWait,
-// randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded, randflake.ErrClockBackward,
-// randflake.ErrEndOfLife or randflake.ErrClosed.
+// randflake.ErrExhausted, randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded,
+// randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed. While callers wait in
+// Wait or FillWait, the IDs that are left are theirs, and the error is randflake.ErrExhausted.
 func (g *Generator) Generate() (ID, error) {
 	st, start, _, err := g.claim(1, false)
 	if err != nil {
@@ -163,20 +168,20 @@ func (g *Generator) load() *state {
 // which it took them, the first one and how many they are. inTurn says that the caller has waited
 // and is the first in line.
 //
-// claim goes by the cached clock. What that refuses, claimSlowly decides.
-func (g *Generator) claim(n uint64, inTurn bool) (*state, uint64, uint64, error) {
+// claim goes by the cached clock, which may be late. What that refuses, claimSlowly decides.
+func (g *Generator) claim(n uint64, inTurn bool) (_ *state, start, taken uint64, err error) {
 	st := g.load()
 	if !inTurn && !g.line.Empty() {
-		return g.claimSlowly(n, inTurn) // which refuses, with the right error
+		return g.claimSlowly(n, false) // which refuses, with the right error
 	}
-	now := g.layout.unitAt(g.millisecond())
+	now := g.layout.unitAt(g.millisecond()) // not read anew below: it is late anyway
 	for {
 		next := st.cursor.next.Load()
 		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
 		if err != nil {
 			return g.claimSlowly(n, inTurn)
 		}
-		start, taken := st.cursor.take(next, p, n)
+		start, taken = st.cursor.take(next, p, n)
 		if taken > 0 {
 			return st, start, taken, st.copied()
 		}
@@ -184,8 +189,8 @@ func (g *Generator) claim(n uint64, inTurn bool) (*state, uint64, uint64, error)
 	}
 }
 
-// claimSlowly is claim, but reads the clock. Only its errors count: the cached clock may be late.
-func (g *Generator) claimSlowly(n uint64, inTurn bool) (*state, uint64, uint64, error) {
+// claimSlowly is claim, but reads the clock for each try, so that its errors count.
+func (g *Generator) claimSlowly(n uint64, inTurn bool) (_ *state, start, taken uint64, err error) {
 	for {
 		st, next, p, err := g.findPlan()
 		switch {
@@ -194,7 +199,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (*state, uint64, uint64, 
 		case !inTurn && !g.line.Empty():
 			return nil, 0, 0, errExhausted // the IDs that are left belong to waiting callers
 		}
-		start, taken := st.cursor.take(next, p, n)
+		start, taken = st.cursor.take(next, p, n)
 		if taken > 0 {
 			return st, start, taken, st.copied()
 		}
@@ -211,7 +216,7 @@ func (st *state) copied() error {
 
 // findPlan reads the state and the clock, and returns the state, its cursor's next, and what a
 // claim may take, or an error that says why it may not.
-func (g *Generator) findPlan() (*state, uint64, plan, error) {
+func (g *Generator) findPlan() (_ *state, next uint64, _ plan, _ error) {
 	for {
 		st := g.load()
 		if st.closed {
@@ -220,12 +225,12 @@ func (g *Generator) findPlan() (*state, uint64, plan, error) {
 		if err := st.copied(); err != nil {
 			return nil, 0, plan{}, err
 		}
-		next := st.cursor.next.Load()
-		now := g.layout.unitAt(g.readClock()) // after next was loaded: see planEarly
+		next = st.cursor.next.Load()
+		now := g.layout.unitAt(g.readClock()) // after next: an older reading could look like a step back
 		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
 		if err == errClockBackward {
-			st.cursor.abandon(next) // harmless if stepBack refuses: the unit was used
-			p, err = st.cursor.stepBack(next, now)
+			st.cursor.abandon(next)                // harmless if stepBack refuses: the unit was used
+			p, err = st.cursor.stepBack(next, now) // refuses without the option StepBack: steps is 0
 		}
 		if err == nil {
 			return st, next, p, nil
@@ -237,7 +242,7 @@ func (g *Generator) findPlan() (*state, uint64, plan, error) {
 	}
 }
 
-// id returns the ID of a value, which is rollback, unit and sequence: see cursor.
+// id returns the ID of a value, which is rollback, unit and sequence, as the cursor has it.
 func (g *Generator) id(st *state, value uint64) ID {
 	l := g.layout
 	slot := value >> l.sequence.bits

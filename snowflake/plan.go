@@ -102,10 +102,10 @@ func (b *bounds) open(slot, next uint64) plan {
 	}
 }
 
-// planDue is plan for a clock that has reached the candidate. If callers wait for the candidate and
-// it is not too late, the candidate is used up. Otherwise the plan moves on to the clock's unit.
+// planDue is plan for a clock that has reached the candidate. If the candidate is awaited and it is
+// not too late, it is used up. Otherwise the plan moves on to the clock's unit.
 func (b *bounds) planDue(c candidate, next, awaited uint64, now int64) plan {
-	if c.slot() >= awaited || now-c.unit > b.lag { // not waited for, or too late
+	if c.slot() >= awaited || now-c.unit > b.lag { // not awaited, or too late
 		c.unit = now
 		return b.open(c.slot(), next)
 	}

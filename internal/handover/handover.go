@@ -17,8 +17,8 @@ type Queue[Lease any] interface {
 	// Ready returns nil if an ID can be made now, and otherwise the error that a caller would get.
 	Ready() error
 
-	// Counts returns how many IDs were handed out, without the latest of them, and how many calls
-	// had to wait for one.
+	// Counts returns how many IDs were handed out, late and not quite all, and how many calls had
+	// to wait for one.
 	Counts() (claimed, waited uint64)
 
 	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one

@@ -26,9 +26,10 @@ var block = sync.OnceValue(func() cipher.Block {
 // A Key is 16 bytes. It holds them encrypted under a key of the process: printers show noise.
 // Encryption is a permutation, so == compares keys.
 type Key struct {
-	text string // prefix and the encrypted bytes in hexadecimal, to be told from a key; or empty
+	text string // prefix and the encrypted bytes in hexadecimal; empty in the zero Key
 }
 
+// prefix shows a person that what a printer prints is no key.
 const prefix = "hidden:"
 
 // KeyOf hides a key. It is never the zero Key.
@@ -39,11 +40,14 @@ func KeyOf(key [16]byte) Key {
 
 // Bytes returns the key. It panics on the zero Key.
 func (k Key) Bytes() *[16]byte {
+	if k.text == "" {
+		panic("hidden: no key")
+	}
 	key, err := hex.DecodeString(strings.TrimPrefix(k.text, prefix))
 	if err != nil {
 		panic(err) // never: KeyOf wrote it
 	}
-	block().Decrypt(key, key) // panics if the text is empty
+	block().Decrypt(key, key)
 	return (*[16]byte)(key)
 }
 
@@ -60,8 +64,9 @@ func (p Pointer[T]) Get() *T { return (*T)(p.to) }
 // Block returns the same cipher, but hides its round keys, which are as good as the key.
 func Block(b cipher.Block) cipher.Block { return hiddenBlock{To(&b)} }
 
-type hiddenBlock struct{ cipher Pointer[cipher.Block] }
+// A hiddenBlock has a pointer to the interface, as a Pointer holds nothing else.
+type hiddenBlock struct{ to Pointer[cipher.Block] }
 
-func (b hiddenBlock) BlockSize() int          { return (*b.cipher.Get()).BlockSize() }
-func (b hiddenBlock) Encrypt(dst, src []byte) { (*b.cipher.Get()).Encrypt(dst, src) }
-func (b hiddenBlock) Decrypt(dst, src []byte) { (*b.cipher.Get()).Decrypt(dst, src) }
+func (b hiddenBlock) BlockSize() int          { return (*b.to.Get()).BlockSize() }
+func (b hiddenBlock) Encrypt(dst, src []byte) { (*b.to.Get()).Encrypt(dst, src) }
+func (b hiddenBlock) Decrypt(dst, src []byte) { (*b.to.Get()).Decrypt(dst, src) }

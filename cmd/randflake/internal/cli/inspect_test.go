@@ -81,7 +81,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"abcw", "auto", "character 4 is not a base32hex digit"},
 		{"é", "auto", "not a base32hex digit"},
 		{"", "auto", "want 1 to 13 base32hex digits"},
-		{"1234567890abcd", "auto", "want 1 to 13 base32hex digits, got 14 characters"},
+		{"1234567890abcd", "auto", "want 1 to 13 base32hex digits, got 14 bytes"},
 		{"g000000000000", "auto", "more than 64 bits"},
 		{"12aA", "auto", "lower case"},
 		{"007", "auto", "no leading zeros"},
@@ -98,7 +98,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"0x10000000000000000", "auto", "more than 64 bits"},
 		{"0x00000000000000001", "auto", "more than 64 bits"},
 		{"abcx", "hex", "not a hexadecimal number"},
-		{strings.Repeat("a", 5000), "auto", "got 5000 characters"},
+		{strings.Repeat("a", 5000), "auto", "got 5000 bytes"},
 	} {
 		wantFailure(t, call(t, "", "inspect", "--secret-file", file, "--from", c.from, "--", c.id), exitFailed, c.want)
 	}
