@@ -495,8 +495,8 @@ var bugs = []bug{
 	{
 		name:  "a copy of the directory with the same lineage",
 		file:  "lease/file/state.go",
-		right: "return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil",
-		wrong: "return token + cmp.Or(\"\", dir.Born[:0], file.Inode[:0]), nil",
+		right: "return s.Token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil",
+		wrong: "return s.Token + cmp.Or(\"\", dir.Born[:0], file.Inode[:0]), nil",
 		test:  "^TestCopy$",
 	},
 }

@@ -155,7 +155,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	if err != nil {
 		return lease.Answer{}, err // replace knows which step failed
 	}
-	answer.Lineage, err = e.lineage(s.Token) // again: the directory may have been replaced meanwhile
+	answer.Lineage, err = e.lineage(s) // again: the directory may have been replaced meanwhile
 	if err != nil {
 		return lease.Answer{}, err // the outcome is unknown
 	}
@@ -164,8 +164,8 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	return answer, nil
 }
 
-// Prepare implements [lease.Engine]. It makes the file of the lineage last: if that exists, some
-// Prepare once ran to its end.
+// Prepare implements [lease.Engine]. It makes the file of the lineage last: while that is missing
+// and there are no entries, no Prepare has run to its end.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.usable(ctx); err != nil {
 		return e.failed(err)
@@ -178,12 +178,9 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	_, err = os.Lstat(e.path(lineageName))
-	if err == nil {
-		return nil // if entries were lost since, Read says so
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return e.failed(err)
+	_, _, err = e.load(ctx)
+	if !errors.Is(err, lease.ErrNoSpace) {
+		return err // nil if all is there; and what is damaged is not overwritten
 	}
 	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
 	if err := e.replace(entriesName, first.encode()); err != nil {
@@ -234,7 +231,7 @@ func (e *Engine) failed(err error) error { return fmt.Errorf("file: %s: %w", e.d
 
 // corrupt returns the error of a file that is damaged, or of another directory.
 func (e *Engine) corrupt(name, what string) error {
-	return fmt.Errorf("file: %s: %w: %s: nothing was changed: "+
+	return fmt.Errorf("file: %s: %w: %s: "+
 		"restore a whole backup into a new directory, no single files into this one, or create another space",
 		e.path(name), lease.ErrCorrupt, what)
 }

@@ -64,7 +64,7 @@ func TestFailures(t *testing.T) {
 		{"sync the directory", "the look at the lineage", func(t *testing.T, e *Engine) {
 			must(t, os.Rename(e.path(lineageName), e.path(lineageName+"-")))
 			t.Cleanup(func() { os.Rename(e.path(lineageName+"-"), e.path(lineageName)) })
-		}, lease.ErrNoSpace, "2"},
+		}, lease.ErrCorrupt, "2"},
 	} {
 		e := prepared(t, place(t))
 		t.Run(tt.what, func(t *testing.T) {

@@ -207,6 +207,7 @@ func TestDamage(t *testing.T) {
 		"altered":          {func(e *Engine) error { return alter(e, `"Position":1`, `"Position":2`, false) }, corrupt, corrupt},
 		"missing":          {func(e *Engine) error { return os.Remove(e.path(entriesName)) }, corrupt, corrupt},
 		"of another":       {func(e *Engine) error { return os.WriteFile(e.path(lineageName), []byte("x\n"), 0o600) }, corrupt, corrupt},
+		"without lineage":  {func(e *Engine) error { return os.Remove(e.path(lineageName)) }, corrupt, corrupt},
 		"gone":             {func(e *Engine) error { return os.RemoveAll(e.dir) }, noSpace, noSpace},
 		"emptied":          {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), os.Mkdir(e.dir, 0o700)) }, noSpace, noSpace},
 		"gone and closed":  {func(e *Engine) error { return errors.Join(os.RemoveAll(e.dir), e.Close()) }, fs.ErrClosed, fs.ErrClosed},
@@ -219,6 +220,11 @@ func TestDamage(t *testing.T) {
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		if !errors.Is(readErr, tt.read) || !errors.Is(swapErr, tt.swap) {
 			t.Errorf("%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
+		}
+		if tt.read == corrupt {
+			if err := e.Prepare(t.Context()); !errors.Is(err, corrupt) {
+				t.Errorf("%s: made again: %v", name, err)
+			}
 		}
 		if after, _ := os.ReadFile(e.path(entriesName)); string(after) != string(before) {
 			t.Errorf("%s: the entries were changed", name)

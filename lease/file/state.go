@@ -45,7 +45,7 @@ func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) 
 	if err != nil || s.Entries == nil {
 		return s, "", e.corrupt(entriesName, fmt.Sprintf("it has other content: %v", err))
 	}
-	lineage, err = e.lineage(s.Token)
+	lineage, err = e.lineage(s)
 	return s, lineage, err
 }
 
@@ -60,18 +60,21 @@ func (e *Engine) missing() error {
 
 var errNoSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
 
-// lineage returns what tells this directory from copies of it. token is the one beside the entries.
-func (e *Engine) lineage(token string) (string, error) {
+// lineage returns what tells this directory from copies of it. s is what its file of entries has.
+func (e *Engine) lineage(s state) (string, error) {
 	path := e.path(lineageName)
 	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && len(s.Entries) > 0 {
+		return "", e.corrupt(lineageName, "it is missing")
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", e.failed(fmt.Errorf("%w: it was not made to the end: make it again", lease.ErrNoSpace))
 	}
 	if err != nil {
 		return "", e.failed(err)
 	}
-	if string(content) != token+"\n" {
-		what := fmt.Sprintf("it has %.60q, and the entries are of %q", content, token)
+	if string(content) != s.Token+"\n" {
+		what := fmt.Sprintf("it has %.60q, and the entries are of %q", content, s.Token)
 		return "", e.corrupt(lineageName, what)
 	}
 	file, err := localfile.Stat(path)
@@ -84,7 +87,7 @@ func (e *Engine) lineage(token string) (string, error) {
 	}
 	// The directory's inode number is the second choice, as overlay file systems number directories
 	// anew at each mount.
-	return token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil
+	return s.Token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil
 }
 
 // encode returns the content of the file of entries.
