@@ -12,7 +12,7 @@ import (
 
 var (
 	explore   = flag.Duration("explore", 0, "how long TestExplore explores each set of scenes; 0 for as many schedules as -schedules says")
-	schedules = flag.Int("schedules", 1000, "how many schedules of each set of scenes TestExplore plays")
+	schedules = flag.Int("schedules", 0, "how many schedules of each set of scenes TestExplore plays; 0 for 1000, or 200 with -short")
 	first     = flag.Uint64("seed", 0, "of the first schedule of TestExplore; 0 for a random one")
 )
 
@@ -39,12 +39,19 @@ var sets = []scenes{
 // TestExplore plays random schedules of several processes on the real code above an engine in memory: see
 // world for what happens, and oracle for what must not. lab/planted has the bugs that it must find.
 func TestExplore(t *testing.T) {
+	most := *schedules
+	if most == 0 {
+		most = 1000
+		if testing.Short() { // such as under emulation
+			most = 200
+		}
+	}
 	for _, set := range sets {
 		t.Run(set.name, func(t *testing.T) {
 			seed := cmp.Or(*first, rand.Uint64N(1e9))
 			began := time.Now()
 			n := 0
-			for ; n < *schedules && *explore == 0 || time.Since(began) < *explore; n++ {
+			for ; n < most && *explore == 0 || time.Since(began) < *explore; n++ {
 				if wrong := play(seed, set, false); wrong != "" {
 					t.Fatalf("schedule %d, -seed %d: %s\n%s", n+1, seed, wrong, play(seed, set, true))
 				}
