@@ -209,8 +209,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (_ *state, start, taken u
 	}
 }
 
-// copied returns errCopied if the machine was copied since the generator was made, or last dropped
-// its leases.
+// copied returns errCopied if the lease is that of another machine, of which this one is a copy.
 func (st *state) copied() error {
 	if st.machine.Stale() {
 		return errCopied
