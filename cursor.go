@@ -12,8 +12,8 @@ const clockTolerance = 10
 
 // A cursor hands out the raw values of one lease, each at most once. A raw value is second, node
 // and sequence, from high to low, and the nodes of a lease are contiguous. So the lease's values of
-// one second are consecutive integers. Uniqueness rests on one fact: next, the next value to hand
-// out, only grows, until freeze ends all claims. Clocks only say how far next may jump.
+// one second are consecutive integers. Uniqueness rests on one fact: next only grows, until freeze
+// ends all claims. Clocks only say how far next may jump.
 //
 //	node 5, sequence 0          node 6, sequence 0          node 6, sequence 131,071
 //	|                           |                           |
@@ -37,8 +37,8 @@ type bounds struct {
 	start, end int64  // the interval of Unix seconds, [start, end)
 }
 
-// frozen is the offset next-base of a cursor that hands out nothing more: next is one before the
-// first value. freeze sets it; a lease of all 2^64 values also ends there.
+// A cursor whose next-base is frozen hands out nothing more: its next is one before the first
+// value. freeze puts it there. The claims of a lease of all 2^64 values end there, too.
 const frozen = ^uint64(0)
 
 // errFrozen is the error for claims from a frozen cursor. It never leaves the package.
@@ -78,9 +78,9 @@ func (c *cursor) claim(now int64, n, share uint64) (uint64, uint64, error) {
 	}
 }
 
-// neverBase returns the end of a claim, or one less if the end is base, where the cursor would look
+// neverBase returns the end of a claim, or one less if that is base: at base the cursor would look
 // unused. Only a lease of all 2^64 values comes round to its base. Its last value is never taken,
-// and its cursor ends one before base, frozen. A claim never starts there, so it keeps a value.
+// as its cursor is frozen one before base. No claim starts there, so each has at least one value.
 func (b *bounds) neverBase(end uint64) uint64 {
 	if end == b.base {
 		return end - 1

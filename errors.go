@@ -50,6 +50,7 @@ var (
 	ErrEndOfLife = errors.New("randflake: the format ends at 2058-11-05T17:10:23Z")
 )
 
-// errCopied says that the machine was copied since the lease was granted: it is the original's.
+// errCopied says that the machine was copied since the generator was made, or last dropped its
+// leases. So the lease is the original's.
 var errCopied = alike.Error("randflake: this machine is a copy of another one, whose lease it is: get another lease",
 	ErrLeaseEnded)

@@ -63,7 +63,8 @@ type state struct {
 
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
 // Generators that are made for each request, or call, begin again and repeat each other's IDs,
-// without an error; if the environment variable RANDFLAKE_DEBUG is set, New refuses the second one.
+// without an error. If the environment variable RANDFLAKE_DEBUG is set, New refuses the second one
+// if their leases share a node and a second.
 //
 // The caller must make sure that no other generator with the same secret ever has a lease that
 // shares both a node and a second with this one; package lease does that. The errors wrap
@@ -217,7 +218,8 @@ func (g *Generator) resolve(st *state, now int64, fresh bool, err error) error {
 // outdated reports whether st, which refused with err, was replaced meanwhile.
 func (g *Generator) outdated(st *state, err error) bool {
 	if err == errFrozen {
-		// Whoever freezes a cursor holds mu until the state is replaced.
+		// end freezes a cursor, with mu held until the state is replaced. A claim freezes only that
+		// of a lease of all 2^64 values, whose state stays.
 		g.mu.Lock()
 		defer g.mu.Unlock()
 	}
@@ -268,8 +270,8 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 // Lease returns the lease in force; after Close, the last one.
 func (g *Generator) Lease() Lease { return g.load().lease }
 
-// Format prints "[redacted]" for every verb, as the generator holds the keys, and "<nil>" if there
-// is no generator.
+// Format prints "[redacted]" for every verb that package fmt leaves to it, as the generator holds
+// the keys, and "<nil>" if there is no generator.
 func (g *Generator) Format(f fmt.State, _ rune) {
 	text := redacted
 	if g == nil {
@@ -286,7 +288,8 @@ func (g *Generator) Cipher() *Cipher {
 
 // Close ends the generator: Generate returns ErrClosed from now on. Close returns the last second
 // in any ID that the generator made, or the second before the start of its lease if it made none.
-// Another Close returns the same second and ErrClosed.
+// Another Close returns the same second and ErrClosed. In a copy of the machine the error of the
+// first one may wrap ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.load() // panics without a generator
 	defer g.line.Serve()

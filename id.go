@@ -13,7 +13,7 @@ import (
 // column holds. Its text form is the unsigned value in base 32 without leading zeros, "0" for zero:
 // 1 to 13 digits, which are those of RFC 4648's base32hex in lower case, 0 to 9 and a to v.
 //
-// The order of IDs means nothing: only the secret tells which one was made first.
+// The order of IDs means nothing: only the secret tells in which second one was made.
 type ID int64
 
 // maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the first
@@ -55,7 +55,7 @@ func parse[T string | []byte](text T) (ID, error) {
 	return ID(value), nil
 }
 
-// Format prints the text form for the verbs v, s and q, and the number for the others: %d the
+// Format prints the text form for %v, %s and %q, and the number for %#v and all others: %d the
 // signed one, %x the unsigned one in hexadecimal.
 func (id ID) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), id) }
 

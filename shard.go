@@ -19,7 +19,7 @@ type shard struct {
 	_ [64 + 24]byte
 }
 
-// batchSize is the most IDs that are encrypted at once.
+// batchSize is the most IDs that a shard encrypts at once.
 const batchSize = 64
 
 // next returns an ID for the second now, and true. It returns false and no error if it needs a new

@@ -64,7 +64,7 @@ func asUint64[T ID | Raw](values []T) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
 }
 
-// Format prints "[redacted]" for every verb.
+// Format prints "[redacted]" for every verb that package fmt leaves to it.
 func (Cipher) Format(f fmt.State, _ rune) { f.Write([]byte(redacted)) }
 
 // SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX

@@ -103,14 +103,14 @@ func decryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64
 	return a ^ k[0], b ^ k[1], c ^ k[6], d ^ k[7]
 }
 
-// topBits is the highest bit of each lane, whose carry would enter the next lane. Additions leave
-// out both operands' top bits, so that a carry gets no further than the top bit of the sum.
-// Exclusive or then adds the operands' top bits to it. subLanes does likewise.
+// topBits is the highest bit of each lane, whose carry would enter the next lane. arxLanes adds
+// without the operands' top bits, so that a carry gets no further than the top bit of the sum. Then
+// it adds the top bits by exclusive or. subLanes sets them in x instead.
 const topBits = 0x8000 * lanes
 
 // arxLanes is arx in each lane.
 func arxLanes(x, y uint64) (uint64, uint64) {
-	// rotated is x rotated left by 9, which is right by 7, without the top bits: those are in left.
+	// rotated is x rotated left by 9, or right by 7, its top bits cleared; left has those.
 	left := x << 9
 	rotated := x>>7&(0x01ff*lanes) | left&(0x7e00*lanes)
 	sum := rotated + y&^topBits

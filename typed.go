@@ -80,7 +80,7 @@ func isPrefix(text string) bool {
 	return true
 }
 
-// Format prints the text for the verbs v, s and q, and the number for the others, as Format of ID
+// Format prints the text for %v, %s and %q, and the number for %#v and all others, as Format of ID
 // does.
 func (id Typed[K]) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), ID(id)) }
 

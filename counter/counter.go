@@ -28,9 +28,8 @@ type Counter struct {
 	next   *run // fetched ahead, or nil
 	closed bool
 
-	// ranDry says that callers used up the current run before the next one was there, although no
-	// fetch failed: half a run lasts less long than a fetch. So the next run has its low mark at
-	// its first number, and the run after that is fetched at once.
+	// Callers ran dry though fetches work: half a run is too short. So the next run asks for its
+	// successor at its first number.
 	ranDry bool
 
 	fetches fetches

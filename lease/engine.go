@@ -7,7 +7,7 @@ import (
 
 // An Engine stores small entries durably, and compares and swaps them. It knows nothing of their
 // meaning and decides nothing. It is safe for concurrent use, and many processes may use the same
-// data. It must refuse to answer while the store's settings could lose a write.
+// data. Read and Swap must refuse to answer while the store's settings could lose a write.
 type Engine interface {
 	// Read returns the entries with these names, all as of one moment. It sees every Swap that was
 	// acknowledged before Read began.

@@ -56,10 +56,10 @@ type Keeper[G Generator] struct {
 // generators with one secret must have their leases from one space.
 //
 // ctx limits the first takes only. Where waiting helps, Keep returns a WaitError, unless WithWait
-// lets it wait that long. The WaitError is of ErrFull if all nodes of this window and the next one
-// are taken, and of ErrLoss after a loss of data. If only the next window could be leased, the
-// generator returns randflake.ErrLeaseNotStarted until that window begins. The keeper has a
-// goroutine until Close, which leaves the source open.
+// lets it wait that long. The WaitError is of ErrFull if this window and the next one have fewer
+// nodes left than are wanted, and of ErrLoss after a loss of data. If only the next window could be
+// leased, the generator returns randflake.ErrLeaseNotStarted until that window begins. The keeper
+// has a goroutine until Close, which leaves the source open.
 func Keep(
 	ctx context.Context, source Source, secret randflake.Secret, options ...Option,
 ) (*Keeper[*randflake.Generator], error) {
@@ -129,9 +129,9 @@ func (k *Keeper[G]) Close() error {
 	return nil
 }
 
-// refused counts a refusal of the generator, and wakes the loop if another lease would help.
-// Against ErrExhausted it would not: leases that follow are for other seconds. A caller who waits
-// for an ID is not refused, and not counted.
+// refused counts a refusal of the generator, and wakes the loop unless err is ErrExhausted: leases
+// that follow are for other seconds. If waiting is set, the caller goes on waiting for an ID, and
+// is not counted. If the wait fails later, as at a deadline, refused is called again, and counts.
 func (k *Keeper[G]) refused(err error, waiting bool) {
 	exhausted := errors.Is(err, randflake.ErrExhausted)
 	if !waiting {

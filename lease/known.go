@@ -6,7 +6,8 @@ import (
 )
 
 // known is what a handle has seen made durable: the space as of the newest swap that the handle
-// made, with what others had written by then. An answer that shows less proves a loss.
+// made, with what others had written by then. Meta alone may come from a read: see Open. An answer
+// that shows less counts as a loss.
 type known struct {
 	meta     *meta             // of the newest ID, with the mark of a retired space if that was seen
 	position uint64            // of the data

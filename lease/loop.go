@@ -21,8 +21,8 @@ import (
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
-// Which windows are wanted, and when, says the plan. It notes the outcome of each window: leased,
-// refused until a time, or given up.
+// The plan says which windows are wanted, and when. Its map asked has the outcome of each window:
+// leased, refused until a time, or given up.
 type loop struct {
 	settings // nodes, clock, logger and so on
 	source   Source
@@ -57,14 +57,14 @@ const (
 	longestTake = enough - urgentPause - urgentTake
 )
 
-// errLate: the windows that a step asked for were over when it ended, and it did not ask for the
-// one that was present by then.
+// errLate: a step did not ask for the window that was present when it ended. The windows that it
+// asked for were over by then, or the clock was set back meanwhile.
 var errLate = errors.New("lease: windows ended while nodes of them were taken: " +
 	"this process was paused, or the store is slower than windows are long")
 
 func newLoop(source Source, s settings) *loop {
 	if s.clock == nil {
-		s.clock = time.Now // in this copy of s: by nil in its own, Keep knows that no clock was given
+		s.clock = time.Now // in this copy of s: Keep still sees nil in its own
 	}
 	return &loop{
 		source:   source,
@@ -213,8 +213,8 @@ func (l *loop) fill(ctx context.Context) error {
 	}
 	lastWanted := l.plan.lastWanted(now)
 
-	// Unless the machine is copied, each round ends with an outcome for each of the windows that it
-	// asked for. So they are wanted no more.
+	// Each outcome below removes its windows from those that are wanted. Only a copy of the machine
+	// makes all of them wanted again.
 	for {
 		first, last, found := l.plan.wanted(now, lastWanted)
 		if !found {

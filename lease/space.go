@@ -46,8 +46,12 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if seen.meta == nil {
 		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
-	// The limits are needed at once. The rest stays unknown until the first swap of this handle:
-	// what a read shows may not be durable, and what a swap shows is.
+	// Meta is needed at once. Position and records stay unknown until the first swap of this
+	// handle: what a read shows may not be durable, and what a swap shows is.
+	//
+	// Even if this meta is not durable, nothing is leased twice. A take goes by the meta that its
+	// swap finds unchanged, not by this one. And if an older meta comes back, the handle notes a
+	// loss, which at worst raises the floor in vain.
 	s.known.meta = seen.meta
 	return s, nil
 }

@@ -140,10 +140,9 @@ func (s *Space) mayTakeAhead(seen *snapshot, window int64) error {
 	return &WaitError{ErrAhead, seen.answered.Add(wait), why}
 }
 
-// nodesOf returns the nodes from which leases of a window come, if any may be granted at all: from
-// begin on, and before end.
+// nodesOf returns the nodes [begin, end) that are for leases of a window.
 func (m *meta) nodesOf(window int64) (begin, end uint32) {
-	// With tick 0, none is granted before the floor: then only Info asks for these windows.
+	// With tick 0, nothing is granted before the floor, and only Info asks for such a window.
 	if window >= m.Floor || m.Tick == 0 {
 		return 0, m.mainNodes()
 	}

@@ -59,7 +59,8 @@ func (id UUID[K, T]) String() string {
 	return string(text)
 }
 
-// Format prints what String returns, for every verb, in quotes for %q.
+// Format prints what String returns, for every verb that package fmt leaves to it, in quotes for
+// %q.
 func (id UUID[K, T]) Format(f fmt.State, verb rune) { format(f, verb, id.String()) }
 
 // MarshalText returns the masked form, which is also what JSON and package slog have. The error is

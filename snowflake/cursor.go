@@ -38,14 +38,14 @@ import (
 //     one unit more, or the lease ends before the candidate: errExhausted, as all units that may be
 //     used at present are used up.
 //   - Before the candidate by more: the clock stepped back. The error is errClockBackward. With
-//     StepBack, the claim instead gets the first values of the clock's unit with the next higher
-//     rollback, which are higher than all values before.
+//     StepBack, if the clock is in the lease and there is a higher rollback, the claim instead gets
+//     the first values of the clock's unit with that. They are higher than all values before.
 //
 // An error counts only if the clock was read after next: an old reading can look like a step back.
 //
-// ahead is 0 without RunAhead. hold is 10 seconds, and 0 with StepBack. lag is 20 ms or one unit,
-// whichever is longer. A claim gets no values outside of the lease's units. In code, all this is
-// plan and stepBack, in plan.go.
+// All three are whole units. ahead is RunAhead's limit, rounded down, or 0. hold is 10 seconds,
+// rounded up, or 0 with StepBack. lag is 20 ms, rounded down, but at least one unit. A claim gets
+// no values outside of the lease's units. In code, all this is plan and stepBack, in plan.go.
 type cursor struct {
 	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
 	// written for every ID: on its cache line are only two more fields, which are rarely written.

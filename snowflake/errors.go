@@ -27,6 +27,6 @@ var (
 		randflake.ErrClockBackward)
 	errClosed = alike.Error("snowflake: generator is closed", randflake.ErrClosed)
 
-	// The machine was copied since the lease was granted: it is the original's.
+	// The machine was copied since the generator was made, or last dropped its leases.
 	errCopied = alike.Error("snowflake: this machine is a copy of another one, whose lease it is: get another lease", errLeaseEnded)
 )

@@ -20,9 +20,9 @@ import (
 // exceptions, both after the clock stepped back: with StepBack, and with a lease that was taken for
 // the earlier time.
 //
-// If the clock is behind the newest unit used by at most 10 seconds, the generator uses up the rest
-// of that unit. After that, or if the clock is further behind, it returns
-// randflake.ErrClockBackward. [StepBack] changes that.
+// If the clock is behind the newest unit used by at most 10 seconds, rounded up to whole units, the
+// generator uses up the rest of that unit. After that, or if the clock is further behind, it
+// returns randflake.ErrClockBackward. [StepBack] changes that.
 //
 // The time in an ID comes from a cached clock of the process. While many IDs are made it is usually
 // late by one or two milliseconds, and on a loaded machine by as long as a thread of the process
@@ -38,7 +38,7 @@ type Generator struct {
 	refused func(err error, waiting bool)
 
 	mu       sync.Mutex               // held while the state is replaced
-	pending  handover.Pending[*state] // of leases that aren't in force, made by pendingState
+	pending  handover.Pending[*state] // of leases that aren't in force, as pendingState makes them
 	lastUsed int64                    // the newest second used under leases that are over, or 0
 
 	// line has the waiting callers. Add, Drop and Close call Serve after they unlocked mu. follow
@@ -62,11 +62,14 @@ type state struct {
 	bounds bounds
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
-	last   int64  // the newest unit used under earlier leases, as end returned it
+
+	// last is the newest unit used under earlier leases, as end returned it. If dropped is set, it
+	// includes this lease. In a new generator it is the unit before the lease.
+	last int64
 }
 
-// Forever returns a lease of a worker from 2024-10-27 until 9999-12-31, or to the end of the layout
-// if that is earlier. It is for programs that assign worker numbers themselves.
+// Forever returns a lease of a worker from 2024-10-27 until 9999-12-31. A generator stops earlier
+// if its layout ends. The lease is for programs that assign worker numbers themselves.
 //
 // Then nothing stops two processes from using the same number. And a restarted process doesn't know
 // its predecessor: it makes the same IDs again if it starts within the last unit that its
@@ -206,7 +209,7 @@ func (g *Generator) claimSlowly(n uint64, inTurn bool) (_ *state, start, taken u
 	}
 }
 
-// copied returns errCopied if the machine was copied since the lease was granted.
+// copied returns errCopied if the lease is that of another machine, of which this one is a copy.
 func (st *state) copied() error {
 	if st.machine.Stale() {
 		return errCopied
@@ -293,7 +296,8 @@ func (g *Generator) Layout() *Layout {
 
 // Close ends the generator: Generate returns randflake.ErrClosed from now on. Close returns the
 // last second in any ID that the generator made, or the second before the start of its lease if it
-// made none. Another Close returns the same second and randflake.ErrClosed.
+// made none. Another Close returns the same second and randflake.ErrClosed. In a copy of the
+// machine the error of the first one may wrap randflake.ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
 	g.load() // panics without a generator
 	defer g.line.Serve()

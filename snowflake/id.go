@@ -55,7 +55,8 @@ func set[T string | []byte](id *ID, text T) error {
 	return nil
 }
 
-// Format prints the decimal form for the verbs v, s and q, and the number for the others: %x in hexadecimal.
+// Format prints the decimal form for %v, %s and %q, and the number for %#v and all others: %x in
+// hexadecimal.
 func (id ID) Format(f fmt.State, verb rune) { idtext.Format(f, verb, id.String(), uint64(id)) }
 
 // String returns the decimal form.

@@ -152,7 +152,8 @@ func (id ID) text() (text [textSize]byte) {
 	return text
 }
 
-// Format prints the text form for the verbs v, s and q, and the bytes for the others: %x in hexadecimal.
+// Format prints the text form for %v, %s and %q, and the bytes for %#v and all others: %x in
+// hexadecimal.
 func (id ID) Format(f fmt.State, verb rune) { idtext.Format(f, verb, id.String(), [16]byte(id)) }
 
 // String returns the text form.

@@ -18,14 +18,15 @@
 // # Calls
 //
 // Read is one transaction and one round trip. So is each try of Swap, which tries again while
-// another process swaps. Two things need further round trips: a connection that was idle for more
-// than a second is pinged first, and a pool of your own may prepare statements when a connection
-// first runs them. No state is kept in the session, so PgBouncer may stand between, also in
-// transaction mode.
+// another process swaps. Three things need further round trips: a new connection is opened, one
+// that was idle for more than a second is pinged first, and a pool of your own may prepare
+// statements when a connection first runs them. No state is kept in the session, so PgBouncer may
+// stand between, also in transaction mode.
 //
 // What Swap put is on disk when it returns, and on the standbys that synchronous_standby_names
-// wants, even if role, database or server set synchronous_commit lower. Read and Swap refuse a
-// standby, a server with fsync=off or full_page_writes=off, and an unlogged table.
+// wants, even if role, database or server set synchronous_commit lower. [New] has an exception for
+// standbys. Read and Swap refuse a standby, a server with fsync=off or full_page_writes=off, and an
+// unlogged table.
 //
 // # Lineage and position
 //
@@ -85,7 +86,7 @@ type Engine struct {
 type Config struct {
 	Schema string // "randflake" if empty. URL: schema=NAME
 
-	// PromotionKept says that a standby is only promoted if it has all that was acknowledged.
+	// PromotionKept makes the two promises of the package's section "promotion=kept".
 	// URL: promotion=kept
 	PromotionKept bool
 }

@@ -20,8 +20,8 @@ type right struct {
 	store bool   // the space must have a store
 }
 
-// rights has all procedures of the protocol. Any other one is denied. Reflection, which describes
-// the protocol, is not here: all principals may call it, and it does not come to answered.
+// rights has all procedures of the protocol. Others that come to answered are denied. Reflection,
+// which describes the protocol, does not come to answered: all principals may call it.
 var rights = map[string]right{
 	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},

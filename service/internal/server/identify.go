@@ -70,12 +70,13 @@ func (s *Server) identified(next http.Handler) http.Handler {
 }
 
 // turnAway answers a request for which there is no place, by a status alone, so that it costs
-// little.
+// little:
 //
-// A stranger's connection is closed. A principal's request first waits for its turn. After that, a
-// connection of HTTP/2 is kept: to close it would fail the calls of a proxy's other clients, and
-// would only make a client connect again. A request for which there is not even a place to wait
-// is answered at once, and its connection is closed.
+//   - A stranger's connection is closed.
+//   - A principal's request first waits for its turn. Then a connection of HTTP/1 is closed.
+//   - One of HTTP/2 is kept after the wait. To close it would fail the calls of a proxy's other
+//     clients, and would only make a client connect again.
+//   - If there is not even a place to wait, the answer comes at once, and the connection is closed.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.unknown != nil {
 		w.Header().Set("Connection", "close")
