@@ -18,6 +18,7 @@ var movable = []string{"file", "sqlite", "postgres", "redis"}
 // between any two of them, in both directions.
 func moved(w *world) {
 	w.worker.Nodes = few
+	w.lost = true // each move counts as a loss that was noted
 	at := slices.Index(movable, w.Name)
 	steps := []int{1, 2, 3}
 	if w.short {
@@ -35,6 +36,7 @@ func moved(w *world) {
 			makers, counting = nextMakers, nextCounting
 		})
 	}
+	w.wantLosses(len(steps))
 	_, floor, err := w.Losses(w.ctx)
 	w.must(err)
 	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
