@@ -70,8 +70,8 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 	encryptBlocks(keys, dst, dst) // the rest: a padded kernel, or plain Go
 }
 
-// fitsWord reports whether the n values from first on differ only in their lowest 16 bits. Those
-// are one word of the cipher's block, the only one in which runKernel counts.
+// fitsWord reports whether the n values from first on differ only in their lowest 16 bits. A kernel
+// counts in this word of the block alone, without a carry into the next one.
 func fitsWord(first uint64, n int) bool {
 	low := first & 0xffff
 	return low+uint64(n) <= 1<<16

@@ -57,7 +57,8 @@ func lowered(text string) string {
 }
 
 // prefixOf returns the prefix of a typed ID with its underscore, as the ord_ of ord_b0bb8nt7619tu.
-// It returns "" if there is none: a prefix is lower case, digits and underscores after a letter.
+// A prefix begins with a lower-case letter, and goes on with these, digits and underscores. If the
+// text has none, prefixOf returns "".
 func prefixOf(text string) string {
 	prefix := text[:strings.LastIndexByte(text, '_')+1]
 	if len(prefix) < 2 || prefix[0] < 'a' || prefix[0] > 'z' {

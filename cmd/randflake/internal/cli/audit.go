@@ -109,7 +109,7 @@ func isTitle(text string) bool {
 	return !strings.ContainsAny(text, "0123456789") && (!isText(word) || len(word) < 12)
 }
 
-// add adds an ID, and returns false if its text is none, or ambiguous.
+// add adds an ID. It returns false if the text is no ID, or could be one of two kinds.
 func (a *audit) add(e entry) bool {
 	p := a.parse(e.text)
 	if p.err != nil {

@@ -15,7 +15,8 @@ type decoding struct {
 }
 
 // choose sets how the IDs are read. What the IDs show or the user says comes first, then Randflake
-// IDs if the secret fits. Of the layouts it chooses the one in which the newest ID is youngest.
+// IDs if the secret fits. Otherwise it takes the layout by which the newest ID was made most
+// recently.
 func (a *audit) choose() {
 	a.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }

@@ -8,7 +8,7 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// layouts are the presets in which a number that can be anything is read, the most common first.
+// A number does not show its layout. layouts are the presets that are tried, the most common first.
 var layouts = []string{
 	"discord",
 	"twitter",

@@ -121,7 +121,7 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return h.secret.read()
 }
 
-// name returns the name by which package url opens the store.
+// name returns the URL of the store, for package url.
 func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir) }
 
 // openSpace opens the space. It does not make one.

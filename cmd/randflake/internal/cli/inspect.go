@@ -89,8 +89,8 @@ func (in *inspector) settle() error {
 	return nil
 }
 
-// findSecret reads the secret, unless the user chose a kind without one. Where the user named no
-// secret and there is none, in.noSecret is the error, for IDs that can't be read without one.
+// findSecret reads the secret, unless the user chose a kind without one. It is no error if the user
+// named no secret and none is found: in.noSecret then waits for an ID that needs one.
 func (in *inspector) findSecret() error {
 	if !in.mayBeRandflake() {
 		return nil

@@ -19,8 +19,7 @@ const (
 )
 
 // A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own
-// chunks, and one worker writes at a time. With a single worker, the IDs are written in the order
-// in which they are made.
+// chunks, and one worker writes at a time. A single worker writes IDs in the order of their making.
 type minter[ID any] struct {
 	fill    filler[ID]
 	format  format[ID]

@@ -88,8 +88,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestClosedOutput: IDs that nobody can have got are a failure, and IDs for the null device are
-// not.
+// TestClosedOutput: to print IDs to a closed output fails, and to the null device it does not.
 func TestClosedOutput(t *testing.T) {
 	isolate(t)
 	for to, want := range map[string]int{">&-": exitFailed, ">/dev/null": exitOK} {

@@ -42,7 +42,7 @@ func (t *tool) nextCommand() *cobra.Command {
 	}
 	operands(cmd, "NAME")
 	numberFlag(cmd, &n, "count", "n", "how many numbers (default 1)")
-	cmd.Flags().BoolVar(&create, "create", false, "make the counter if there is none")
+	cmd.Flags().BoolVar(&create, "create", false, "make the counter if it does not exist")
 	storeFlag(cmd, &h)
 	return cmd
 }

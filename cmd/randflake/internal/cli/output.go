@@ -49,7 +49,7 @@ func isBrokenPipe(err error) bool {
 // errUnread means that the reader of the output closed the pipe, which is no failure. It is an
 // error of its own because a broken connection to a server returns the same error as a closed pipe,
 // and is a failure.
-var errUnread = errors.New("nobody reads any more")
+var errUnread = errors.New("the reader has closed the output")
 
 // isTerminal reports whether a stream is a terminal, where a person types or reads.
 func isTerminal(stream any) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// Forms in which people paste IDs. This file finds the form of a text, and reads the text in it.
+// The forms in which people paste IDs. This file finds out which form a text has, and reads it.
 const (
 	formAuto   = "auto" // the form that the text shows
 	formText   = "text" // of a Randflake ID
