@@ -307,12 +307,17 @@ func TestOneTimer(t *testing.T) {
 	})
 }
 
-// Waiting does not help against every error.
+// Waiting does not help against every error, in line or alone.
 func TestHopeless(t *testing.T) {
 	over := errors.New("over")
-	if err := New("test").Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
-		t.Errorf("Wait = %v", err)
+	q := New("test")
+	hopeless := func(t *testing.T) {
+		if err := q.Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
+			t.Errorf("Wait = %v", err)
+		}
 	}
+	hopeless(t)
+	synctest.Test(t, hopeless)
 }
 
 // A clock that stands still just before the next second makes nobody spin.
