@@ -350,6 +350,25 @@ func TestFillReadsTheClock(t *testing.T) {
 	}
 }
 
+// An injected clock is asked on every call, also while it agrees with the second that is published
+// for other generators.
+func TestClockIsAsked(t *testing.T) {
+	reads := 0
+	clock := func() time.Time { reads++; return time.Now() }
+	for how, make := range makers(newGenerator(t, systemLease(0, 15), WithClock(clock))) {
+		reads = 0
+		newGenerator(t, systemLease(16, 16)).Generate() // has the second published
+		for range 100 {
+			if _, err := make(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if reads < 100 {
+			t.Errorf("%s: %d reads for 100 IDs", how, reads)
+		}
+	}
+}
+
 func TestClose(t *testing.T) {
 	clock := newFakeClock(testStart)
 	for last, seconds := range map[int64][]int64{-1: nil, 3: {3}, 50: {3, 50, 49}} {
