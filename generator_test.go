@@ -570,6 +570,15 @@ func TestGrowComesTooLate(t *testing.T) {
 	if st := g.state.Load(); st == before || !st.dropped || st.shards.count() <= before.shards.count() || leasesOf(g).Ready() != ErrLeaseEnded {
 		t.Errorf("a dropped lease came back with %d shards, of %d", st.shards.count(), before.shards.count())
 	}
+
+	g = newGenerator(t, systemLease(1, 1))
+	none := *g.state.Load()
+	none.hot = shards{}
+	none.shards = shards{}
+	g.state.Store(&none)
+	if _, err := g.Generate(); err != nil || g.state.Load().shards.count() == 0 {
+		t.Errorf("without a shard: %v, and %d shards then", err, g.state.Load().shards.count())
+	}
 }
 
 // Another lease, handed over while a call reads the clock, doesn't make the call fail.

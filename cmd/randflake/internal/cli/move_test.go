@@ -142,6 +142,9 @@ func move(t *testing.T, from, to string, into time.Duration) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	f.run(time.Until(opens), old, grown, young)
+	if r := call(t, "", "store", "info", to); !strings.Contains(r.out, " leases are of the reserve: ") {
+		t.Errorf("%+v, want that leases are of the reserve", r)
+	}
 	var programs []*program
 	for i, p := range []*program{old, grown, young} { // one after the other
 		programs = append(programs, f.start(to, "new "+p.name))

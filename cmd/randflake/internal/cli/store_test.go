@@ -143,7 +143,7 @@ func TestStores(t *testing.T) {
 		{"convert a_dqi0vcvoqd1fq z_dqi0vcvoqd1fq", 0, "a_dqi0vcvoqd1fq  -"},
 		{"convert ord_", 1, "want 1 to 13 base32hex digits"},
 		{"convert 1p --to int", 0, "57\n"},
-		{"convert Ord_7", 1, "invalid ID"},
+		{"convert Ord_7", 1, "randflake: invalid ID"},
 	} {
 		r := call(t, "", strings.Fields(step.args)...)
 		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
