@@ -255,6 +255,9 @@ func TestBadInput(t *testing.T) {
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
 		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Take", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Next", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Next", `{"space":"none","counter":"few","count":4}`, "out_of_range"},
 	} {
 		if a := w.call(tt.procedure, tt.body); a.body.Code != tt.code {
 			t.Errorf("%s %.200s: %d %s, want code %s", tt.procedure, tt.body, a.status, a.text, tt.code)
