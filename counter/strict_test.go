@@ -177,7 +177,7 @@ func TestStrictClose(t *testing.T) {
 		})
 		synctest.Wait()
 		must(t, strict.Close())
-		if n, err := strict.Next(t.Context()); !errors.Is(err, ErrClosed) {
+		if n, err := strict.Fill(t.Context(), make([]int64, 1)); n != 0 || !errors.Is(err, ErrClosed) {
 			t.Errorf("%d, %v", n, err)
 		}
 		close(held)

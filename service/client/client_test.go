@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
@@ -193,6 +194,7 @@ func TestMissing(t *testing.T) {
 		{[][]int64{{0, 1, 2}}, []int64{0, 1, 2}, []uint32{3}, true},
 		{[][]int64{{0, 2}, {0}}, []int64{0, 1, 2}, []uint32{3, 1}, true},
 		{[][]int64{{1, 2}, {0}}, []int64{0, 1, 2}, []uint32{3, 1}, true},
+		{[][]int64{{0, 1}, {0}}, []int64{0, 1, 2}, []uint32{3, 1}, true},
 		{[][]int64{{0}, {0}}, []int64{0, 1}, []uint32{3, 1}, true},
 		{[][]int64{{0}, {1}}, []int64{0}, []uint32{3, 1}, false},
 		{[][]int64{{0, 0}}, nil, []uint32{3}, false},
@@ -392,8 +394,18 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
 		}
 	}
-	service.run = &api.CounterServiceTakeResponse{First: 0, Count: 1, Step: 1}
+	if err := counters.Create(t.Context(), "a", counter.Config{}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("create: error %v, want that the service does it", err)
+	}
 	service.err = nil
+	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
+	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
+		period := lease.Period{Of: "day in UTC", Key: key}
+		if run, err := counters.TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
+			t.Errorf("in period %s: %+v, error %v, want %v", key, run, err, want)
+		}
+	}
+	service.run = &api.CounterServiceTakeResponse{First: 0, Count: 1, Step: 1}
 	if n, err := strict.Next(t.Context()); n != 0 || err != nil {
 		t.Errorf("of a counter from 0 on: %d, error %v", n, err)
 	}
