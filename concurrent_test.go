@@ -211,7 +211,8 @@ func TestClaimTakesAShare(t *testing.T) {
 
 // TestWholeSpace leases all 2^64 values, where the cursor could come back to its start.
 func TestWholeSpace(t *testing.T) {
-	c := newCursor(Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}.bounds())
+	lease := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}
+	c := newCursor(lease.bounds())
 	start, taken, err := c.claim(MaxTimestamp, 1<<40, 1)
 	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-1 || err != nil {
 		t.Errorf("claim = %d, %d, %v, want all values of the last second but the last", start, taken, err)
@@ -219,6 +220,13 @@ func TestWholeSpace(t *testing.T) {
 	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
 		if _, _, err := c.claim(now, 1, 1); err == nil {
 			t.Errorf("a claim at %d after all was used", now)
+		}
+	}
+	g := newGenerator(t, lease, WithClock(newFakeClock(MaxTimestamp).now))
+	g.state.Load().cursor.claim(MaxTimestamp, 1<<40, 1)
+	for how, make := range makers(g) {
+		if raw, err := make(); !errors.Is(err, ErrExhausted) {
+			t.Errorf("%s after all was used: %v, %v", how, raw.Fields(), err)
 		}
 	}
 }

@@ -350,6 +350,25 @@ func TestFillReadsTheClock(t *testing.T) {
 	}
 }
 
+// An injected clock is asked on every call, also while it agrees with the second that is published
+// for other generators.
+func TestClockIsAsked(t *testing.T) {
+	reads := 0
+	clock := func() time.Time { reads++; return time.Now() }
+	for how, make := range makers(newGenerator(t, systemLease(0, 15), WithClock(clock))) {
+		reads = 0
+		newGenerator(t, systemLease(16, 16)).Generate() // has the second published
+		for range 100 {
+			if _, err := make(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if reads < 100 {
+			t.Errorf("%s: %d reads for 100 IDs", how, reads)
+		}
+	}
+}
+
 func TestClose(t *testing.T) {
 	clock := newFakeClock(testStart)
 	for last, seconds := range map[int64][]int64{-1: nil, 3: {3}, 50: {3, 50, 49}} {
@@ -550,6 +569,15 @@ func TestGrowComesTooLate(t *testing.T) {
 	g.grow(g.state.Load())
 	if st := g.state.Load(); st == before || !st.dropped || st.shards.count() <= before.shards.count() || leasesOf(g).Ready() != ErrLeaseEnded {
 		t.Errorf("a dropped lease came back with %d shards, of %d", st.shards.count(), before.shards.count())
+	}
+
+	g = newGenerator(t, systemLease(1, 1))
+	none := *g.state.Load()
+	none.hot = shards{}
+	none.shards = shards{}
+	g.state.Store(&none)
+	if _, err := g.Generate(); err != nil || g.state.Load().shards.count() == 0 {
+		t.Errorf("without a shard: %v, and %d shards then", err, g.state.Load().shards.count())
 	}
 }
 

@@ -176,7 +176,7 @@ func TestGob(t *testing.T) {
 
 func TestPrefixes(t *testing.T) {
 	for prefix, valid := range map[string]bool{
-		"": true, "a": true, "z9": true, "sk_live": true, "a__b": true, strings.Repeat("a", 63): true,
+		"": true, "a": true, "z9": true, "a0": true, "sk_live": true, "a__b": true, strings.Repeat("a", 63): true,
 		strings.Repeat("a", 64): false, "_": false, "_a": false, "a_": false, "9a": false, "A": false, "aB": false, "a-b": false, "a b": false, "é": false, "a/": false, "a\x00": false,
 		"`a": false, "{a": false, "a`": false, "a{": false, "a/a": false, "a:a": false,
 	} {

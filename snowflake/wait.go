@@ -101,7 +101,7 @@ func (g *Generator) untilDue(cause error) time.Duration {
 	switch {
 	case cause == errLeaseNotStarted:
 		due = g.begins(now)
-	case st.closed || next == frozen:
+	case next == frozen: // by Close, Drop, or another lease
 		return 0
 	default:
 		due = st.bounds.due(next, now)

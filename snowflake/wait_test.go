@@ -126,6 +126,9 @@ func TestGenerateGivesWay(t *testing.T) {
 		synctest.Wait()
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(errExhausted)
+		if n, err := w.Fill(make([]ID, 1)); n != 0 || err != errExhausted {
+			t.Errorf("Fill = %d, %v, want errExhausted", n, err)
+		}
 		if err := w.ready(); err != errExhausted {
 			t.Errorf("Ready: %v, want errExhausted", err)
 		}
@@ -211,6 +214,15 @@ func TestWaitForTheFirstLease(t *testing.T) {
 			w.waited(29 * time.Second)
 		})
 	}
+	inBubble(t, func(t *testing.T, w *waiting) {
+		w.add(testLease(2, 30, 60))
+		w.shift(-10 * time.Second)
+		time.Sleep(33_333 * time.Microsecond)
+		if p := w.want(1, -1000); p.Static["worker"] != 1 {
+			t.Errorf("%+v, want worker 1, whose lease is in force and has not begun", p)
+		}
+		w.waited(9 * time.Second)
+	})
 }
 
 func TestWaitHeedsItsContext(t *testing.T) {
