@@ -133,6 +133,8 @@ func TestLimits(t *testing.T) {
 		{Limits{MaxSkew: -time.Second}, ErrInvalid},
 		{Limits{MaxSkew: 1500 * time.Millisecond}, ErrInvalid},
 		{Limits{MaxSkew: 24*time.Hour + time.Second}, ErrInvalid},
+		{Limits{Nodes: 65, Reserve: 1}, nil},
+		{Limits{Nodes: 64, Reserve: 1}, ErrInvalid},
 	} {
 		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Clock: atNoon, New: true})
 		if !errors.Is(err, c.err) || (s == nil) != (err != nil) {
