@@ -526,7 +526,7 @@ func TestReportLoss(t *testing.T) {
 	}
 }
 
-// TestFloorFails: who can't set the floor gets the reason.
+// TestFloorFails: who can't set the floor gets the reason, and so does who takes nodes where leases are damaged.
 func TestFloorFails(t *testing.T) {
 	report := func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }
 	take := func(s *Space) error {
@@ -551,6 +551,13 @@ func TestFloorFails(t *testing.T) {
 		if err := c.do(s); !errors.Is(err, errAway) || !errors.Is(err, c.err) {
 			t.Errorf("without %s: %v, want %v", name, err, c.err)
 		}
+	}
+	w := newTrial(t, false)
+	w.data.data["s/leases"] = "x"
+	w.report(w.a)
+	w.report(w.b)
+	if err := take(w.a); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("two floors above leases that are damaged: %v, want ErrCorrupt", err)
 	}
 }
 
