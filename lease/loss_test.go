@@ -448,6 +448,8 @@ func TestFloorOfAnother(t *testing.T) {
 		{false, []int64{0, 2}, 4 * time.Minute, 1},
 		{false, []int64{0, 2}, 5 * time.Minute, 2},
 		{false, []int64{2, 0}, 5 * time.Minute, 2},
+		{false, []int64{0, 7}, 6 * time.Minute, 1}, // no right clock reaches that by now
+		{false, []int64{0, 6}, time.Minute, 2},
 	} {
 		w := newTrial(t, false)
 		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
@@ -456,8 +458,8 @@ func TestFloorOfAnother(t *testing.T) {
 			w.take(w.b, far, 1)
 		}
 		for _, window := range c.takes {
-			if window == far {
-				w.now = noon.Add(far * time.Minute)
+			if window > 5 { // by a fast clock
+				w.now = noon.Add(time.Duration(window) * time.Minute)
 			}
 			w.take(w.a, window, 1)
 			w.now = noon
