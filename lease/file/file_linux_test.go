@@ -127,6 +127,40 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// TestReplacedLocked: a swap that goes on in a new directory waits for whoever has the lock of that.
+func TestReplacedLocked(t *testing.T) {
+	dir := place(t)
+	e, other := prepared(t, dir), prepared(t, dir+"-new")
+	unlock, err := other.lock(t.Context())
+	must(t, err)
+	defer unlock()
+	e.before = func(string) error {
+		e.before = func(string) error { return nil }
+		return errors.Join(os.Rename(dir, dir+"-old"), os.Rename(dir+"-new", dir))
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if a, err := e.Swap(soon, nil, entry("a", "2")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%+v, %v, while another one has the lock", a, err)
+	}
+}
+
+// TestForbidden: Prepare says so where the user may make neither the directory nor a file in it.
+func TestForbidden(t *testing.T) {
+	for _, name := range []string{"leases", ""} {
+		dir := filepath.Join(localfiletest.TempDir(t), "dir")
+		must(t, os.Mkdir(dir, 0o555))
+		t.Run(name, func(t *testing.T) {
+			if os.Geteuid() == 0 {
+				localfiletest.Become(t, 1001, 1001)
+			}
+			if err := open(t, filepath.Join(dir, name)).Prepare(t.Context()); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%v, want ErrPermission", err)
+			}
+		})
+	}
+}
+
 // TestUnreadable: what can't be read is neither taken for missing nor for damaged.
 func TestUnreadable(t *testing.T) {
 	for name, reads := range map[string]bool{entriesName: true, lineageName: true, lockName: false} {
