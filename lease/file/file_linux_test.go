@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"github.com/randflake/randflake/lease/leasetest"
+	"golang.org/x/sys/unix"
 )
 
 // TestStopped: a process that is stopped while it holds the lock holds up others no longer than
@@ -49,6 +51,25 @@ func TestFailures(t *testing.T) {
 		{"lock", "the lock", func(t *testing.T, e *Engine) {
 			localfiletest.Fail(t, syscall.SYS_FLOCK)
 		}, syscall.EIO, "1"},
+		{"write", "the making of a file", func(t *testing.T, e *Engine) {
+			must(t, os.Chmod(e.dir, 0o555))
+			t.Cleanup(func() { os.Chmod(e.dir, 0o700) })
+			if os.Geteuid() == 0 {
+				localfiletest.Become(t, 1001, 1001)
+			}
+		}, fs.ErrPermission, "1"},
+		{"write", "the change of the file's owner", func(t *testing.T, e *Engine) {
+			if os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			must(t, os.Chown(e.dir, 1001, 1001))
+			stayOwner(t)
+		}, fs.ErrPermission, "1"},
+		{"write", "the look at the directory", func(t *testing.T, e *Engine) {
+			dir := e.dir
+			t.Cleanup(func() { e.dir = dir })
+			e.dir += "-moved"
+		}, fs.ErrNotExist, "1"},
 		{"write", "the change of the file's mode", func(t *testing.T, e *Engine) {
 			must(t, os.Chmod(e.dir, 0o770))
 			localfiletest.Fail(t, syscall.SYS_FCHMOD)
@@ -66,7 +87,7 @@ func TestFailures(t *testing.T) {
 			t.Cleanup(func() { os.Rename(e.path(lineageName+"-"), e.path(lineageName)) })
 		}, lease.ErrCorrupt, "2"},
 	} {
-		e := prepared(t, place(t))
+		e := prepared(t, filepath.Join(localfiletest.TempDir(t), "leases"))
 		t.Run(tt.what, func(t *testing.T) {
 			e.before = func(step string) error {
 				if step == tt.step {
@@ -95,6 +116,18 @@ func TestFailures(t *testing.T) {
 			t.Errorf("Prepare: %v, want EIO", err)
 		}
 	})
+}
+
+// stayOwner takes from the calling test the right to give files away, as some containers do from
+// root. It does so for this goroutine's thread, which ends with the test.
+func stayOwner(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
+	thread := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var rights [2]unix.CapUserData
+	must(t, unix.Capget(&thread, &rights[0]))
+	rights[0].Effective &^= 1 << unix.CAP_CHOWN
+	must(t, unix.Capset(&thread, &rights[0]))
 }
 
 // TestReplaced replaces the directory during a swap: one that waits for the lock goes on in the new

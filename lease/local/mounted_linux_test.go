@@ -200,8 +200,9 @@ func TestForbidden(t *testing.T) {
 			_, err := Create(filepath.Join(dir, "shop"))
 			return err
 		},
-		"makeDirs": func(dir string) error {
-			return makeDirs(filepath.Join(dir, "a", "b"))
+		"Create, and what is above": func(dir string) error {
+			_, err := Create(filepath.Join(dir, "a", "shop"))
+			return err
 		},
 	} {
 		for _, mode := range []os.FileMode{0o300, 0o500} {
