@@ -264,6 +264,11 @@ func TestGone(t *testing.T) {
 	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) {
 		t.Error(err)
 	}
+	do(t, path, "CREATE TABLE randflake_position (token, position)",
+		"CREATE TRIGGER t BEFORE INSERT ON randflake_position BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Prepare where a statement fails: %v", err)
+	}
 }
 
 // TestDamage: a file that is torn, or none of SQLite's, is refused and stays.
