@@ -178,6 +178,16 @@ func TestReplacedLocked(t *testing.T) {
 	}
 }
 
+// TestNowhere: where the working directory is gone, nobody can tell which directory a relative name means.
+func TestNowhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must(t, os.Remove(dir))
+	if e, err := New("leases"); e != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, %v, want ErrNotExist", e, err)
+	}
+}
+
 // TestForbidden: Prepare says so where the user may make neither the directory nor a file in it.
 func TestForbidden(t *testing.T) {
 	for _, name := range []string{"leases", ""} {

@@ -216,7 +216,7 @@ func TestRefused(t *testing.T) {
 			errs = append(errs, readErr, listErr, putErr)
 		}
 		for i, err := range errs {
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "%!") {
 				t.Errorf("%s: call %d: %v, want %s", tt.does, i, err, tt.want)
 			}
 		}
