@@ -17,7 +17,6 @@ const (
 	timestampShift = sequenceBits + nodeBits
 )
 
-// The range of each part.
 const (
 	// Epoch is the Unix second that a timestamp of zero stands for: 2024-10-27 03:33:20 UTC.
 	Epoch int64 = 1730000000
@@ -32,6 +31,8 @@ const (
 	// MaxSequence is the highest sequence number: 131,071.
 	MaxSequence = 1<<sequenceBits - 1
 )
+
+var epochText = rfc3339(time.Unix(Epoch, 0))
 
 // Fields are the three numbers that an ID holds.
 type Fields struct {
@@ -58,8 +59,7 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 	second := f.Time.Unix()
 	switch {
 	case second < Epoch:
-		epoch := rfc3339(time.Unix(Epoch, 0))
-		return 0, fmt.Errorf("%w: time %s is before the epoch, %s", ErrInvalidID, rfc3339(f.Time), epoch)
+		return 0, fmt.Errorf("%w: time %s is before the epoch, %s", ErrInvalidID, rfc3339(f.Time), epochText)
 	case second > MaxTimestamp:
 		return 0, fmt.Errorf("%w: time %s: %w", ErrInvalidID, rfc3339(f.Time), ErrEndOfLife)
 	case f.Node > MaxNode:
@@ -87,6 +87,9 @@ func (f Fields) Within(l Lease) error {
 	second := f.Time.Truncate(time.Second)
 	next := second.Add(time.Second)
 	switch {
+	case !l.Start.Before(l.End):
+		return fmt.Errorf("%w: time %s is not between %s and %s, which is no interval",
+			ErrImplausible, rfc3339(second), rfc3339(l.Start), rfc3339(l.End))
 	case !next.After(l.Start):
 		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, rfc3339(second), rfc3339(l.Start))
 	case !second.Before(l.End):
