@@ -32,15 +32,6 @@ const (
 	MaxSequence = 1<<sequenceBits - 1
 )
 
-var epochText = rfc3339(time.Unix(Epoch, 0))
-
-// Fields are the three numbers that an ID holds.
-type Fields struct {
-	Time     time.Time // a whole second, in UTC
-	Node     uint32    // 0 to MaxNode
-	Sequence uint32    // 0 to MaxSequence
-}
-
 // pack returns the raw value of a Unix second, a node and a sequence number. Each must be in its
 // range.
 func pack(second int64, node, sequence uint32) uint64 {
@@ -49,6 +40,41 @@ func pack(second int64, node, sequence uint32) uint64 {
 
 // secondOf returns the Unix second in a raw value.
 func secondOf(raw uint64) int64 { return int64(raw>>timestampShift) + Epoch }
+
+// Fields are the three numbers that an ID holds.
+type Fields struct {
+	Time     time.Time // a whole second, in UTC
+	Node     uint32    // 0 to MaxNode
+	Sequence uint32    // 0 to MaxSequence
+}
+
+// Within returns nil if an ID with these fields could have been made under the lease: if its
+// second, or a part of it, lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise
+// it returns an error that wraps ErrImplausible and says what is out of range.
+//
+// An ID is not authenticated: every 64-bit value opens, made by a generator or not. A random one
+// passes as an ID of a one-hour lease on one node once in 39 billion tries. A window of time over
+// all nodes can be written as a lease, here with bounds that need not be whole seconds:
+//
+//	sinceLaunch := randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()}
+//	err := cipher.Inspect(id).Within(sinceLaunch)
+func (f Fields) Within(l Lease) error {
+	second := f.Time.Truncate(time.Second)
+	next := second.Add(time.Second)
+	switch {
+	case !l.Start.Before(l.End):
+		return fmt.Errorf("%w: time %s is not in an empty lease, from %s to %s",
+			ErrImplausible, rfc3339(second), rfc3339(l.Start), rfc3339(l.End))
+	case !next.After(l.Start):
+		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, rfc3339(second), rfc3339(l.Start))
+	case !second.Before(l.End):
+		return fmt.Errorf("%w: time %s is not before %s", ErrImplausible, rfc3339(second), rfc3339(l.End))
+	case f.Node < l.FirstNode || f.Node > l.LastNode:
+		return fmt.Errorf("%w: node %d is not one of %d to %d",
+			ErrImplausible, f.Node, l.FirstNode, l.LastNode)
+	}
+	return nil
+}
 
 // Compose returns the ID with the given fields; the time is rounded down to a whole second. For a
 // field that does not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife
@@ -73,32 +99,6 @@ func (c *Cipher) Compose(f Fields) (ID, error) {
 // Inspect opens an ID. The fields are always valid; Within tells whether they are plausible.
 func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
 
-// Within returns nil if an ID with these fields could have been made under the lease: if its
-// second, or a part of it, lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise
-// it returns an error that wraps ErrImplausible and says what is out of range.
-//
-// An ID is not authenticated: every 64-bit value opens, made by a generator or not. A random one
-// passes as an ID of a one-hour lease on one node once in 39 billion tries. A window of time over
-// all nodes can be written as a lease, here with bounds that need not be whole seconds:
-//
-//	sinceLaunch := randflake.Lease{LastNode: randflake.MaxNode, Start: launch, End: time.Now()}
-//	err := cipher.Inspect(id).Within(sinceLaunch)
-func (f Fields) Within(l Lease) error {
-	second := f.Time.Truncate(time.Second)
-	next := second.Add(time.Second)
-	switch {
-	case !l.Start.Before(l.End):
-		return fmt.Errorf("%w: time %s is not between %s and %s, which is no interval",
-			ErrImplausible, rfc3339(second), rfc3339(l.Start), rfc3339(l.End))
-	case !next.After(l.Start):
-		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, rfc3339(second), rfc3339(l.Start))
-	case !second.Before(l.End):
-		return fmt.Errorf("%w: time %s is not before %s", ErrImplausible, rfc3339(second), rfc3339(l.End))
-	case f.Node < l.FirstNode || f.Node > l.LastNode:
-		return fmt.Errorf("%w: node %d is not one of %d to %d",
-			ErrImplausible, f.Node, l.FirstNode, l.LastNode)
-	}
-	return nil
-}
+var epochText = rfc3339(time.Unix(Epoch, 0))
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
