@@ -70,7 +70,7 @@ func SecretFromBytes(b []byte) (Secret, error) {
 // not quote the text.
 func ParseSecret(text string) (Secret, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	invalid := fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d characters",
+	invalid := fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d bytes",
 		ErrInvalidSecret, len(text))
 	if strings.ContainsAny(text, "\r\n") {
 		return Secret{}, invalid // package base64 would skip them
