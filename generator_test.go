@@ -344,7 +344,7 @@ func TestFillReadsTheClock(t *testing.T) {
 	g = newGenerator(t, lease, WithClock(func() time.Time { reads++; return time.Unix(testStart, 0) }))
 	for n := 0; n <= 1000; n = 10*n + 1 {
 		reads = 0
-		if made, err := g.Fill(ids[:n]); made != n || err != nil || reads != 1 {
+		if made, err := g.Fill(ids[:n]); made != n || err != nil || reads != int64(min(n, 1)) {
 			t.Errorf("Fill = %d, %v, with %d reads for %d IDs", made, err, reads, n)
 		}
 	}
@@ -567,8 +567,8 @@ func TestGrowComesTooLate(t *testing.T) {
 	before := g.state.Load()
 	leasesOf(g).Drop()
 	g.grow(g.state.Load())
-	if st := g.state.Load(); st == before || !st.dropped || st.shards.count() <= before.shards.count() || leasesOf(g).Ready() != ErrLeaseEnded {
-		t.Errorf("a dropped lease came back with %d shards, of %d", st.shards.count(), before.shards.count())
+	if st := g.state.Load(); st == before || !st.dropped || len(st.shards.list) <= len(before.shards.list) || leasesOf(g).Ready() != ErrLeaseEnded {
+		t.Errorf("a dropped lease came back with %d shards, of %d", len(st.shards.list), len(before.shards.list))
 	}
 
 	g = newGenerator(t, systemLease(1, 1))
@@ -614,6 +614,37 @@ func TestRefusalOfAnOldLease(t *testing.T) {
 				if _, err := call(); err != nil {
 					t.Errorf("%s, %s, clock %s: %v, want no error", called, change, name, err)
 				}
+			}
+		}
+	}
+}
+
+// A call that is held up after it has read the clock, while others go on to later seconds, doesn't
+// take that for a clock that went back.
+func TestHeldUpAfterReadingTheClock(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		seconds int64 // for which the call is held up
+		made    int   // by others, after that
+		want    error
+	}{
+		{"a used-up second later", 1, perNode, ErrExhausted},
+		{"long after", clockTolerance + 1, 1, nil},
+	} {
+		for how := range makers(newGenerator(t, testLease(1, 1, testStart, 60))) {
+			second, held := int64(testStart), true
+			var g *Generator
+			g = newGenerator(t, testLease(1, 1, testStart, 60), WithClock(func() time.Time {
+				read := second
+				if held {
+					held = false
+					second += tt.seconds
+					g.Fill(make([]ID, tt.made))
+				}
+				return time.Unix(read, 0)
+			}))
+			if _, err := makers(g)[how](); !errors.Is(err, tt.want) {
+				t.Errorf("%s, %s: %v, want %v", how, tt.name, err, tt.want)
 			}
 		}
 	}

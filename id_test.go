@@ -237,6 +237,8 @@ func TestWithin(t *testing.T) {
 		{"second after a window", Fields{at(21), 0, 0}, Lease{0, MaxNode, at(10), at(20.1)}, "time"},
 		{"no time at all", Fields{}, Lease{0, MaxNode, at(0), time.Unix(math.MaxInt32, 0)}, "time 0001-01-01T00:00:00Z is before"},
 		{"no lease at all", Fields{at(0), 0, 0}, Lease{}, "time"},
+		{"window without time", Fields{at(10), 0, 0}, Lease{0, MaxNode, at(10.5), at(10.5)}, "time 2024-10-27T03:33:30Z is not"},
+		{"window that ends before it starts", Fields{at(10), 0, 0}, Lease{0, MaxNode, at(10.5), at(10.2)}, "time"},
 	} {
 		err := tt.f.Within(tt.lease)
 		if (err == nil) != (tt.want == "") || err != nil && (!errors.Is(err, ErrImplausible) || !strings.Contains(err.Error(), tt.want)) {

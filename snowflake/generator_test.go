@@ -340,7 +340,7 @@ func (b *bench) count() uint64 {
 	if next == frozen {
 		return b.handedOut.Load()
 	}
-	return b.handedOut.Load() + max(st.bounds.used(next), 1) - 1
+	return b.handedOut.Load() + max(st.cursor.used(next), 1) - 1
 }
 
 func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }

@@ -290,10 +290,15 @@ func TestCopiedBeforeWake(t *testing.T) {
 		undo := vmgen.Pretend(&machine)
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(8, 0)
+			var refusals []error
+			(*keeperView)(w.Generator).OnRefusal(func(err error, _ bool) { refusals = append(refusals, err) })
 			ctx := idtest.LateContext{Context: t.Context(), Asked: func() { machine.Add(1) }}
 			n, err := wait(w.Generator, ctx)
 			if n != 0 || err != errCopied || w.count() != 9 {
 				t.Errorf("%s: %d IDs, %v, after %d were made; want errCopied, after 9", how, n, err, w.count())
+			}
+			if !slices.Equal(refusals, []error{errCopied}) {
+				t.Errorf("%s: the keeper is told of %v, want errCopied", how, refusals)
 			}
 		})
 		undo()
