@@ -2,7 +2,10 @@ module github.com/randflake/randflake/lab
 
 go 1.26.0
 
-tool github.com/randflake/randflake/service/cmd/randflaked
+tool (
+	github.com/randflake/randflake/service/cmd/randflaked
+	go.etcd.io/etcd/server/v3
+)
 
 require (
 	github.com/alecthomas/kong v1.17.0
@@ -67,6 +70,8 @@ require (
 	github.com/go-playground/universal-translator v0.18.1 // indirect
 	github.com/go-playground/validator/v10 v10.30.1 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/golang/groupcache v0.0.0-20210331224755-41bb18bfe9da // indirect
+	github.com/grpc-ecosystem/go-grpc-middleware v1.3.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/labstack/gommon v0.5.0 // indirect
 	github.com/leodido/go-urn v1.4.0 // indirect

@@ -162,22 +162,3 @@ func ShareSQL(m interface{ Run() int }, postgres **Postgres, mariaDB **MySQL) (c
 type runner func() int
 
 func (r runner) Run() int { return r() }
-
-// Program returns the file of a program that build makes. It stays in the user's cache: it takes
-// minutes to build.
-func Program(name string, build func(file string) *exec.Cmd) (file string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	file = filepath.Join(cache, "randflake", name)
-	if _, err := os.Stat(file); err == nil {
-		return file, nil
-	}
-	cmd := build(file)
-	cmd.Env = append(os.Environ(), "GOBIN="+filepath.Dir(file), "GOFLAGS=", "GOWORK=off")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", name, err, said)
-	}
-	return file, nil
-}

@@ -24,7 +24,6 @@ import (
 var shared *etcdtest.Cluster
 
 func TestMain(m *testing.M) {
-	etcdtest.Main()
 	os.Exit(servers.Share(m, &shared, func(dir string) (*etcdtest.Cluster, error) {
 		c, err := etcdtest.New(dir, 1, nil)
 		if err == nil {

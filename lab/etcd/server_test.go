@@ -3,14 +3,11 @@ package etcdtest_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/etcdutl/v3/snapshot"
-	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/lab/etcd"
 )
@@ -83,8 +80,7 @@ func TestRestoredSnapshot(t *testing.T) {
 	e := newEngine(t, clientOf(t, old), "")
 	put(t, e, "x", "1")
 	path := filepath.Join(t.TempDir(), "snapshot")
-	config := clientv3.Config{Endpoints: []string{old.Members[0].Client}, Logger: zap.NewNop()}
-	if _, err := snapshot.NewV3(zap.NewNop()).Save(t.Context(), config, path); err != nil {
+	if err := old.Save(path); err != nil {
 		t.Fatal(err)
 	}
 	newest := put(t, e, "x", "2")
@@ -98,17 +94,7 @@ func TestRestoredSnapshot(t *testing.T) {
 		"another token":   {old, "another", true},
 		"the same id":     {old, "etcd-cluster", false},
 	} {
-		m := tt.cluster.Members[0]
-		if err := os.RemoveAll(m.Data); err != nil {
-			t.Fatal(err)
-		}
-		if err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
-			SnapshotPath: path, Name: m.Name, OutputDataDir: m.Data, PeerURLs: []string{m.Peer},
-			InitialCluster: m.Cluster, InitialClusterToken: tt.token,
-		}); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if err := tt.cluster.Start(); err != nil {
+		if err := tt.cluster.RestoreSaved(path, tt.token); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		value, after := read(t, newEngine(t, clientOf(t, tt.cluster), ""), "x")

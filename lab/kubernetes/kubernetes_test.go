@@ -17,18 +17,12 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/kubernetes"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/url"
 )
-
-func TestMain(m *testing.M) {
-	etcdtest.Main()
-	os.Exit(m.Run())
-}
 
 func must(t *testing.T, err error) {
 	t.Helper()
