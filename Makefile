@@ -61,7 +61,7 @@ helm:
 # Every package as users build it, on real servers, which the tests start on free ports and in temporary directories.
 ordinary: gotestsum servers
 	$(TEST) -p 3 $(EVERYTHING)
-	$(LAB) $(TEST) ./decoders ./etcd ./s3 ./upgrade ./upstream
+	$(LAB) $(TEST) ./decoders ./etcd ./gapless ./s3 ./upgrade ./upstream
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.

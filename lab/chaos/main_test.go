@@ -48,6 +48,7 @@ func TestFaults(t *testing.T) {
 		for _, engine := range strings.Fields(f.engines) {
 			t.Run(f.name+"/"+engine, func(t *testing.T) {
 				t.Parallel()
+				t.Log(f.does)
 				j := job{engine: engine, fault: f, rate: rate(share)}
 				for made := uint64(0); j.round == 0 || made < share && f.makesIDs(); j.round++ {
 					o := j.patiently(t)

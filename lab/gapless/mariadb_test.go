@@ -1,19 +1,17 @@
-//go:build linux
-
-package mariadb
+package gapless
 
 import (
 	"database/sql"
 	"errors"
 	"math"
 	"net/url"
+	"path/filepath"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/gaplesstest"
 )
 
 // openDB returns what database/sql makes of the driver with its defaults.
@@ -25,22 +23,24 @@ func openDB(server *servers.MySQL, addr string) (*sql.DB, error) {
 	return sql.Open("mysql", u.User.String()+"@tcp("+addr+")/randflake")
 }
 
-func TestGapless(t *testing.T) {
+func TestMariaDB(t *testing.T) {
 	t.Parallel()
 	must(t, mysql.SetLogger(new(mysql.NopLogger))) // of connections that are cut
-	server := ownServer(t)
-	gaplesstest.Run(t, gaplesstest.Database{
-		Schema: gapless.MySQLSchema,
-		In:     gapless.MySQL,
-		Open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },
-		Commit: "\x03COMMIT", // and not that of "READ COMMITTED"
-		Addr:   server.Addr(),
+	server, err := servers.StartMySQL(filepath.Join(t.TempDir(), "mysql"))
+	must(t, err)
+	t.Cleanup(func() { server.Kill() })
+	database{
+		schema: gapless.MySQLSchema,
+		in:     gapless.MySQL,
+		open:   func(addr string) (*sql.DB, error) { return openDB(server, addr) },
+		commit: "\x03COMMIT", // and not that of "READ COMMITTED"
+		addr:   server.Addr(),
 		// MariaDB 10.11.19 with io_uring, killed and started at once, lost commits or found pages
 		// corrupt in four of some 900 crashes, also with plain SQL. That is not this test's
 		// business.
-		End:   server.Stop,
-		Start: server.Start,
-	})
+		end:   server.Stop,
+		start: server.Start,
+	}.test(t)
 	db, err := openDB(server, server.Addr())
 	must(t, err)
 	defer db.Close()

@@ -1,5 +1,5 @@
-// Package gaplesstest tests package gapless on real servers.
-package gaplesstest
+// Package gapless tests package gapless of counter on real servers, by the drivers that they have.
+package gapless
 
 import (
 	"cmp"
@@ -20,27 +20,27 @@ import (
 	"github.com/randflake/randflake/internal/servers"
 )
 
-// A Database is a database of the test's own, on a server that the test may stop.
-type Database struct {
-	Schema string
-	In     func(*sql.Tx) gapless.Tx
-	Open   func(addr string) (*sql.DB, error) // opens the database through another address
-	Commit string                             // the text that the driver sends to commit
-	Addr   string                             // of the server
-	End    func() error                       // stops the server
-	Start  func() error                       // starts the server again
+// A database is one of the test's own, on a server that the test may stop.
+type database struct {
+	schema string
+	in     func(*sql.Tx) gapless.Tx
+	open   func(addr string) (*sql.DB, error) // opens the database through another address
+	commit string                             // the text that the driver sends to commit
+	addr   string                             // of the server
+	end    func() error                       // stops the server
+	start  func() error                       // starts the server again
 }
 
-// Run tests package gapless on a real server, for the modules that have drivers.
-func Run(t *testing.T, d Database) {
-	proxy, err := servers.StartProxy(d.Addr)
+// test tests package gapless on a real server.
+func (d database) test(t *testing.T) {
+	proxy, err := servers.StartProxy(d.addr)
 	must(t, err)
 	defer proxy.Close()
-	db, err := d.Open(proxy.Addr())
+	db, err := d.open(proxy.Addr())
 	must(t, err)
 	defer db.Close()
 	db.SetMaxIdleConns(workers)
-	for _, statement := range []string{d.Schema, d.Schema, "CREATE TABLE invoices (counter VARCHAR(50), number BIGINT)"} {
+	for _, statement := range []string{d.schema, d.schema, "CREATE TABLE invoices (counter VARCHAR(50), number BIGINT)"} {
 		_, err := db.ExecContext(t.Context(), statement)
 		must(t, err)
 	}
@@ -60,7 +60,7 @@ func must(t testing.TB, err error) {
 // newYear tests that transactions that take the first number of a series at the same moment all get
 // one, and that none has to be run again, if the first one commits and if it rolls back; and that a
 // number may come from Create and Next.
-func (d Database) newYear(t *testing.T, db *sql.DB) {
+func (d database) newYear(t *testing.T, db *sql.DB) {
 	ways := map[string]func(gapless.Tx, string) (int64, error){
 		"at-once": func(tx gapless.Tx, name string) (int64, error) { return tx.NextOrCreate(t.Context(), name, 1, 11) },
 		"create": func(tx gapless.Tx, name string) (int64, error) {
@@ -80,7 +80,7 @@ func (d Database) newYear(t *testing.T, db *sql.DB) {
 				defer tx.Rollback()
 				begun[i] = tx
 			}
-			first, err := take(d.In(begun[0]), name)
+			first, err := take(d.in(begun[0]), name)
 			if must(t, err); first != 1 {
 				t.Errorf("the first is %d", first)
 			}
@@ -89,7 +89,7 @@ func (d Database) newYear(t *testing.T, db *sql.DB) {
 			for i := range failed {
 				wg.Go(func() {
 					tx := begun[1+i]
-					if numbers[i], failed[i] = take(d.In(tx), name); failed[i] == nil {
+					if numbers[i], failed[i] = take(d.in(tx), name); failed[i] == nil {
 						failed[i] = tx.Commit()
 					}
 				})
@@ -118,13 +118,13 @@ func (d Database) newYear(t *testing.T, db *sql.DB) {
 }
 
 // within runs do in a transaction, and commits it unless do returns an error.
-func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx) error) error {
+func (d database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	if err := do(d.In(tx)); err != nil {
+	if err := do(d.in(tx)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -132,7 +132,7 @@ func (d Database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx)
 
 // steps tests that numbers are consecutive, that each call takes one round trip, and that a
 // transaction can continue after an error.
-func (d Database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
+func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 		if _, err := tx.Next(t.Context(), "book"); !errors.Is(err, gapless.ErrNoCounter) {
 			t.Errorf("no counter: %v", err)
@@ -195,7 +195,7 @@ type round struct {
 }
 
 // run continues until want transactions are committed, and returns the numbers of the invoices, in order.
-func (d Database) run(t *testing.T, r *round, want int64) (numbers []int64) {
+func (d database) run(t *testing.T, r *round, want int64) (numbers []int64) {
 	must(t, d.within(t.Context(), r.db, func(tx gapless.Tx) error { return tx.Create(t.Context(), r.name, 1, math.MaxInt64) }))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -268,19 +268,19 @@ func check(numbers []int64) error {
 
 // faults tests that numbers have no gaps although connections break, the server is restarted, and a
 // reply to a commit is lost while numbers are taken.
-func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
+func (d database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	r := round{db: db, name: "invoices/2026"}
-	r.take = func(ctx context.Context, tx *sql.Tx, n int) (int64, error) { return d.In(tx).NextN(ctx, r.name, n) }
+	r.take = func(ctx context.Context, tx *sql.Tx, n int) (int64, error) { return d.in(tx).NextN(ctx, r.name, n) }
 	r.fault = func(attempt int64) bool {
 		switch attempt {
 		case 40, 80, 120:
 			proxy.Cut()
 		case 160:
-			if err := cmp.Or(d.End(), d.Start()); err != nil {
+			if err := cmp.Or(d.end(), d.start()); err != nil {
 				t.Error(err)
 			}
 		case 200:
-			proxy.LoseReply(d.Commit) // the reply to this transaction's commit: others wait for it
+			proxy.LoseReply(d.commit) // the reply to this transaction's commit: others wait for it
 		default:
 			return false
 		}
@@ -304,7 +304,7 @@ func (d Database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 }
 
 // control tests that check finds the duplicates of a wrong implementation.
-func (d Database) control(t *testing.T, db *sql.DB) {
+func (d database) control(t *testing.T, db *sql.DB) {
 	noLock := round{db: db, name: "no-lock", take: func(ctx context.Context, tx *sql.Tx, n int) (taken int64, err error) {
 		err = tx.QueryRowContext(ctx, "SELECT taken FROM randflake_gapless WHERE name = 'no-lock'").Scan(&taken)
 		if err == nil {
