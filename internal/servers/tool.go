@@ -1,10 +1,13 @@
 package servers
 
 import (
+	"crypto/tls"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // Tool returns the file of a program that the go.mod of a folder names as a tool. The first time, the go command builds it.
@@ -19,4 +22,20 @@ func Tool(folder, name string) (file string, err error) {
 		return "", fmt.Errorf("build %s: %w: %s", name, err, &said)
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// Ready returns what reports whether a server says at a URL that all is well, under whatever certificate.
+func Ready(url string) func() bool {
+	client := http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
+	}
+	return func() bool {
+		answer, err := client.Get(url)
+		if err != nil {
+			return false
+		}
+		answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}
 }

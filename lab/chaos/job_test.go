@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
-	"testing"
 	"time"
 )
 
@@ -46,12 +43,12 @@ type outcome struct {
 
 // patiently does a job, and once more where something came too late or was refused, as on a machine that is busy with
 // other things. What the checks find is never excused.
-func (j job) patiently(t *testing.T) outcome {
-	first := j.run(t)
+func (j job) patiently(ctx context.Context) outcome {
+	first := j.run(ctx)
 	if !first.late {
 		return first
 	}
-	second := j.run(t)
+	second := j.run(ctx)
 	if second.err != nil {
 		second.err = fmt.Errorf("%w\nit was done again, as the first time: %w", second.err, first.err)
 		return second
@@ -61,9 +58,10 @@ func (j job) patiently(t *testing.T) outcome {
 }
 
 // run does a job in a directory of its own, which is kept if something was wrong.
-func (j job) run(t *testing.T) outcome {
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+func (j job) run(ctx context.Context) outcome {
+	if ctx.Err() != nil {
+		return outcome{job: j, err: ctx.Err()}
+	}
 	dir, err := os.MkdirTemp("", j.name()+"-")
 	if err != nil {
 		return outcome{job: j, err: err}

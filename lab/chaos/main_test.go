@@ -3,11 +3,14 @@
 package chaos
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -34,11 +37,19 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// interruptible returns a context for runs, which clean up after an interrupt, and of which no more begin then.
+func interruptible(t *testing.T) context.Context {
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	t.Cleanup(stop)
+	return ctx
+}
+
 // TestFaults has each fault happen on its engines, once or until its part of the IDs is made.
 func TestFaults(t *testing.T) {
 	if *window < 0 || *window%time.Second != 0 {
 		t.Fatalf("-window %v: want whole seconds", *window)
 	}
+	ctx := interruptible(t)
 	t.Logf("seed %d", *seed)
 	var all table
 	t.Cleanup(func() { t.Logf("\n%s", &all) })
@@ -51,7 +62,7 @@ func TestFaults(t *testing.T) {
 				t.Log(f.does)
 				j := job{engine: engine, fault: f, rate: rate(share)}
 				for made := uint64(0); j.round == 0 || made < share && f.makesIDs(); j.round++ {
-					o := j.patiently(t)
+					o := j.patiently(ctx)
 					all.add(o)
 					made += o.result.IDs
 					if o.err != nil {
@@ -88,6 +99,7 @@ func rate(share uint64) int {
 
 // TestPlantedBugs is the negative control: what must not happen is found when it does.
 func TestPlantedBugs(t *testing.T) {
+	ctx := interruptible(t)
 	for _, tt := range []struct {
 		bug    bug
 		faults []string // on a directory
@@ -101,7 +113,7 @@ func TestPlantedBugs(t *testing.T) {
 			found := false
 			for _, name := range tt.faults {
 				j := job{engine: "file", fault: faultNamed(name), rate: rate(0), bug: tt.bug}
-				r := j.run(t).result
+				r := j.run(ctx).result
 				found = found || r.Shared > 0 || r.Outside > 0 || r.Duplicates > 0
 			}
 			if !found {

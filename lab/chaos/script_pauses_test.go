@@ -48,6 +48,7 @@ func TestPauses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes thirteen minutes")
 	}
+	ctx := interruptible(t)
 	for _, l := range losses {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +61,7 @@ func TestPauses(t *testing.T) {
 				plain:  true,
 				setup:  setup{copies: l.copies},
 			}
-			o := j.run(t)
+			o := j.run(ctx)
 			t.Logf("%d IDs, %d duplicates", o.result.IDs, o.result.Duplicates)
 			if o.err != nil {
 				t.Error(o.err)
@@ -105,7 +106,7 @@ func (l loss) play(t *testing.T, w *world) {
 		w.ensure(p.waited() <= untilID, "%s had its first ID after %v: want %v at most", p.name, p.waited(), untilID)
 	}
 	w.ensure(youngest.longest() <= untilOpen, "%s was without an ID for %v: want %v at most", youngest.name, youngest.longest(), untilOpen)
-	for _, p := range []*process{oldest, older} {
+	for _, p := range []*process{oldest, older, newest} {
 		w.ensure(p.allRefused() == 0, "%s was refused %d times: want none", p.name, p.allRefused())
 	}
 }

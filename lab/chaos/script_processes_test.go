@@ -56,16 +56,6 @@ func stopped(w *world) {
 	}
 }
 
-func diskFull(w *world) {
-	workers := w.start(3)
-	w.must(w.FillDisk())
-	w.refuse(workers, Ended)
-	late := w.launch(1)
-	w.refuse(late, Unreachable)
-	w.must(w.FreeDisk())
-	w.recover(append(workers, late...)...)
-}
-
 // stepped steps clocks by off, and back: that of a worker that runs, the one that it starts again with, and the server's.
 func stepped(off time.Duration) func(*world) {
 	return func(w *world) {
@@ -154,30 +144,6 @@ func (w *world) next(name string) (next int64) {
 		return err
 	})
 	return next
-}
-
-func countCutOff(w *world) {
-	workers := w.startCounting(3)
-	for range w.rounds(1) {
-		for _, begin := range []func(){w.Link.Refuse, func() { w.Link.Mute(true) }} {
-			begin()
-			workers = append(workers, w.launch(1)...)
-			w.refuse(workers, Unreachable)
-			w.Link.Heal()
-			w.goOn(workers...)
-		}
-	}
-}
-
-func countRestarted(w *world) {
-	workers := w.startCounting(3)
-	for range w.rounds(2) {
-		w.must(w.Kill())
-		w.refuse(workers, Unreachable)
-		w.must(w.Start())
-		workers = append(workers, w.launch(1)...)
-		w.goOn(workers...)
-	}
 }
 
 // inMemory is more than all numbers together that processes take after they were last counted.

@@ -5,12 +5,16 @@ import (
 	"time"
 )
 
-func restarted(w *world) {
-	workers := w.start(3)
+func restarted(w *world) { w.restartServer(w.start(3), Ended) }
+
+func countRestarted(w *world) { w.restartServer(w.startCounting(3), Unreachable) }
+
+// restartServer has the server killed and started again: at once, and when workers are refused.
+func (w *world) restartServer(workers []*process, by refusal) {
 	for i := range w.rounds(2) {
 		w.must(w.Kill())
 		if i%2 == 1 {
-			w.refuse(workers, Ended)
+			w.refuse(workers, by)
 		}
 		w.must(w.Start())
 		workers = append(workers, w.launch(1)...)
@@ -18,21 +22,30 @@ func restarted(w *world) {
 	}
 }
 
-func stalled(w *world) { w.unreachable(w.Pause, w.Resume) }
+func stalled(w *world) { w.unreachable(w.start(3), Ended, w.step(w.Pause), w.step(w.Resume)) }
 
-func cutOffStore(w *world) {
-	w.unreachable(func() error { w.Link.Refuse(); return nil }, func() error { w.Link.Heal(); return nil })
+func diskFull(w *world) { w.unreachable(w.start(3), Ended, w.step(w.FillDisk), w.step(w.FreeDisk)) }
+
+func cutOffStore(w *world) { w.unreachable(w.start(3), Ended, w.Link.Refuse, w.Link.Heal) }
+
+func countCutOff(w *world) {
+	workers := w.startCounting(3)
+	for range w.rounds(1) {
+		workers = w.unreachable(workers, Unreachable, w.Link.Refuse, w.Link.Heal)
+		workers = w.unreachable(workers, Unreachable, func() { w.Link.Mute(true) }, w.Link.Heal)
+	}
 }
 
-// unreachable has nobody reach the store for longer than a lease.
-func (w *world) unreachable(begin, end func() error) {
-	workers := w.start(3)
-	w.must(begin())
-	w.refuse(workers, Ended)
+// unreachable has nobody reach the store until workers are refused, and one that starts meanwhile.
+func (w *world) unreachable(workers []*process, by refusal, begin, end func()) []*process {
+	begin()
+	w.refuse(workers, by)
 	late := w.launch(1)
 	w.refuse(late, Unreachable)
-	w.must(end())
-	w.recover(append(workers, late...)...)
+	end()
+	workers = append(workers, late...)
+	w.recover(workers...)
+	return workers
 }
 
 func repliesLost(w *world) {

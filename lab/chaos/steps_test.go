@@ -25,6 +25,9 @@ func (w *world) must(err error) {
 	}
 }
 
+// step returns a step of what may fail.
+func (w *world) step(do func() error) func() { return func() { w.must(do()) } }
+
 // ensure ends the script unless ok.
 func (w *world) ensure(ok bool, format string, args ...any) {
 	if !ok {

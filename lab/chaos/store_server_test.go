@@ -168,8 +168,7 @@ func startPostgres(s *store) error {
 	return s.backUp(server)
 }
 
-// backUp sets what copies of a PostgreSQL are. One that is synchronous runs all the time, and another
-// one once it was promoted.
+// backUp sets what copies of a PostgreSQL are. A synchronous one runs all the time, and another one once it was promoted.
 func (s *store) backUp(server *servers.Postgres) error {
 	promoted := s.setup.copies != backups
 	var copied *servers.Postgres
@@ -177,33 +176,38 @@ func (s *store) backUp(server *servers.Postgres) error {
 		copied, err = server.BaseBackup(s.fresh("copy"), promoted)
 		return err
 	}
-	begin := func() error { return nil }
-	s.Copy = take
-	if s.setup.copies == synchronous {
-		s.URL += "&promotion=kept"
-		s.Copy = begin
-		begin = func() error {
-			if err := take(); err != nil {
-				return err
-			}
-			standby := copied
-			s.onStop(func() { standby.Kill() })
-			return standby.Start()
+	restore := func() error {
+		err := errors.Join(server.Kill(), copied.Start())
+		if err == nil && promoted {
+			err = copied.Promote()
 		}
-	}
-	s.Restore = func() error {
-		if err := errors.Join(server.Kill(), copied.Start()); err != nil {
+		if err != nil {
 			return err
 		}
-		if promoted {
-			if err := copied.Promote(); err != nil {
-				return err
-			}
-		}
 		server = copied
-		return errors.Join(s.serve(server, server.Addr()), begin())
+		return s.serve(server, server.Addr())
 	}
-	return begin()
+	s.Copy = take
+	s.Restore = restore
+	if s.setup.copies != synchronous {
+		return nil
+	}
+	s.URL += "&promotion=kept"
+	follow := func() error {
+		if err := take(); err != nil {
+			return err
+		}
+		s.onStop(func() { copied.Kill() })
+		return copied.Start()
+	}
+	s.Copy = func() error { return nil }
+	s.Restore = func() error {
+		if err := restore(); err != nil {
+			return err
+		}
+		return follow()
+	}
+	return follow()
 }
 
 // startMariaDB is a server. Its copies are dumps, as most backups are.

@@ -3,11 +3,9 @@ package chaos
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/randflake/randflake/internal/servers"
 )
@@ -63,12 +61,5 @@ rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limi
 
 // Start starts the process, and waits until it serves.
 func (r *replica) Start() error {
-	client := http.Client{Timeout: 5 * time.Second}
-	return r.Launch(exec.Command(r.program, "--config", r.configuration()), func() bool {
-		answer, err := client.Get("http://" + r.Addr() + "/readyz")
-		if err == nil {
-			answer.Body.Close()
-		}
-		return err == nil && answer.StatusCode == http.StatusOK
-	})
+	return r.Launch(exec.Command(r.program, "--config", r.configuration()), servers.Ready("http://"+r.Addr()+"/readyz"))
 }

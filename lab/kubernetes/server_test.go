@@ -3,12 +3,10 @@ package kubetest
 import (
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,14 +59,7 @@ func (s *Server) Start() error {
 		"--cert-dir="+s.path("certificates"), "--token-auth-file="+s.path("tokens"), "--authorization-mode=RBAC",
 		"--service-account-issuer=https://localhost", "--service-account-key-file="+s.path("key"), "--service-account-signing-key-file="+s.path("key"),
 		"--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24")
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-	return s.Launch(cmd, func() bool {
-		answer, err := client.Get("https://" + s.Addr() + "/readyz")
-		if err == nil {
-			answer.Body.Close()
-		}
-		return err == nil && answer.StatusCode == http.StatusOK
-	})
+	return s.Launch(cmd, servers.Ready("https://"+s.Addr()+"/readyz"))
 }
 
 // Stop ends the server and its etcd.
