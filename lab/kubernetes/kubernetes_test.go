@@ -24,12 +24,7 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = enginetest.Must
 
 func serve(t *testing.T) *Server {
 	t.Helper()
