@@ -3,6 +3,7 @@ package chaos
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,7 +47,7 @@ const (
 // than 70 s. A promotion with promotion=kept must be no loss.
 func TestPauses(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes thirteen minutes")
+		t.Skip("takes thirteen minutes: make chaos")
 	}
 	ctx := interruptible(t)
 	for _, l := range losses {
@@ -76,8 +77,10 @@ func (l loss) play(t *testing.T, w *world) {
 	w.worker.Nodes = 1
 	w.worker.Outage = 3 * time.Minute
 	w.worker.Wait = 2 * time.Minute
-	began := time.Now()
+	// Data are lost ten seconds into the youngest's second window, when it has no leases beyond that.
+	began := time.Now().Truncate(w.window).Add(w.window + 10*time.Second)
 	until := func(passed time.Duration) { w.sleep(time.Until(began.Add(passed))) }
+	until(0)
 	oldest := w.launch(1)[0]
 	until(old - copyAge)
 	w.must(w.Copy())
@@ -96,11 +99,11 @@ func (l loss) play(t *testing.T, w *world) {
 	until(old + after)
 	w.wantLosses(l.losses)
 
-	var text string
+	var ages []string
 	for _, p := range w.processes {
-		text += fmt.Sprintf(", %v %v", p.age(began.Add(old)), p.longest())
+		ages = append(ages, fmt.Sprintf("%v at %v", p.longest(), p.age(began.Add(old))))
 	}
-	t.Logf("longest time without an ID, by age at the loss%s; the first ID of the new one after %v; losses: %d", text, newest.waited(), l.losses)
+	t.Logf("longest time without an ID, by age at the loss: %s; the first ID of the new one after %v; losses: %d", strings.Join(ages, ", "), newest.waited(), l.losses)
 	for _, p := range w.processes {
 		w.ensure(!p.child.Ended(), "%s ended by itself: %s", p.name, p.lastWords())
 		w.ensure(p.waited() <= untilID, "%s had its first ID after %v: want %v at most", p.name, p.waited(), untilID)
