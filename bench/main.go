@@ -1,7 +1,10 @@
 // Bench compares what an ID costs with what people use instead, on the machine at hand. It takes
 // three minutes on two processors; nothing else should run meanwhile.
 //
-//	go run .    prints tables in Markdown
+//	go run .    prints tables in Markdown, for README.md and docs/benchmarks.md
+//
+// A new source is an entry in peers.go, opened in sources.go. published.go has the algorithms of
+// gosuda.org/randflake.
 package main
 
 import (
