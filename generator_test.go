@@ -576,8 +576,8 @@ func TestGrowComesTooLate(t *testing.T) {
 	none.hot = shards{}
 	none.shards = shards{}
 	g.state.Store(&none)
-	if _, err := g.Generate(); err != nil || g.state.Load().shards.count() == 0 {
-		t.Errorf("without a shard: %v, and %d shards then", err, g.state.Load().shards.count())
+	if _, err := g.Generate(); err != nil || len(g.state.Load().shards.list) == 0 {
+		t.Errorf("without a shard: %v, and %d shards then", err, len(g.state.Load().shards.list))
 	}
 }
 
