@@ -414,8 +414,8 @@ var bugs = []bug{
 	{
 		name:  "no window further ahead",
 		file:  "lease/plan.go",
-		right: "		return windows + 2, 2\n",
-		wrong: "		return 1, 1\n",
+		right: "min(windows, limits.Ahead)",
+		wrong: "1",
 		test:  "^TestKeeperOutlives$",
 	},
 
