@@ -202,16 +202,16 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie stri
 
 // successor returns the meta of the space that takes the place of a retired one. What is not set
 // here stays, such as the limits, the check value and Begin.
-func (s *snapshot) successor(retired *meta, old *Space) *meta {
+func (seen *snapshot) successor(retired *meta, old *Space) *meta {
 	m := *retired
 	m.ID = retired.Retired // the same in each attempt, for the counters
 	m.From = retired.Retired
 	m.Losses++ // for a program whose name of the old store leads here now, it is a loss that was noted
 	m.Retired = ""
 	m.Successor = ""
-	m.Lineage = s.Lineage
+	m.Lineage = seen.Lineage
 	m.Why = "moved from " + old.String()
-	m.Floor = max(m.Floor, s.newFloor(&m))
+	m.Floor = max(m.Floor, seen.newFloor(&m))
 	return &m
 }
 

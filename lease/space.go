@@ -22,8 +22,9 @@ type Space struct {
 	pause    func(context.Context, time.Duration) error // sleep
 	maxSteps int                                        // of takenNodes: maxSteps
 
-	mu    sync.Mutex
-	known known
+	mu     sync.Mutex
+	known  known
+	values map[string][]byte // of records, by name, known as known says
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -121,7 +122,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		now:      config.Clock,
 		pause:    sleep,
 		maxSteps: maxSteps,
-		known:    known{values: map[string][]byte{}},
+		values:   map[string][]byte{},
 	}
 	if s.now == nil {
 		s.now = time.Now
