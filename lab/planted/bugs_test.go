@@ -323,7 +323,7 @@ var bugs = []bug{
 	{
 		name:  "a space made once more by a move that stood still",
 		file:  "lease/move.go",
-		right: "if tie != tieOf(last.meta.Retired, seen, old) {",
+		right: "if seen.Lineage != t.Lineage {",
 		wrong: "if false {",
 		test:  "^TestMove",
 	},
