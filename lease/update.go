@@ -32,25 +32,23 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
 		after, err := s.swap(ctx, seen, nil, value)
 		if err != nil {
-			return markBusy(try, err)
+			return markBusy(ctx, try, err)
 		}
 		if after.Swapped {
 			return s.swapped(ctx, after)
 		}
 
-		seen = after
-		if try == 0 {
-			continue // at once: the swap that failed has shown what is there now
-		}
-		if err := s.backOff(ctx, try, time.Since(begun)); err != nil {
-			return err
-		}
-		seen, err = s.read(ctx, r) // as the record has probably changed again
-		if err != nil {
-			return markBusy(try, err)
+		seen = after // which shows what is there now: so the second try is made at once
+		if try > 0 {
+			if err := s.backOff(ctx, try, after.answered.Sub(after.asked)); err != nil {
+				return err
+			}
+			seen, err = s.read(ctx, r) // as the record has probably changed again
+			if err != nil {
+				return markBusy(ctx, try, err)
+			}
 		}
 	}
 }
@@ -79,13 +77,13 @@ func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, erro
 	}
 }
 
-// markBusy marks an error of an update that was not the fastest: the store works, so another try is
-// worth it.
-func markBusy(try int, err error) error {
-	if try == 0 {
-		return err
+// markBusy marks the error of an update whose time was over when others had been faster: the store
+// works, so it is worth beginning again.
+func markBusy(ctx context.Context, try int, err error) error {
+	if try > 0 && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errBusy, err)
 	}
-	return fmt.Errorf("%w: %w", errBusy, err)
+	return err
 }
 
 // swapped ends an update whose swap took effect. It returns ErrUnknown if that was on another or an

@@ -188,7 +188,7 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "			return markBusy(try, err)\n		}\n		if after.Swapped {",
+		right: "			return markBusy(ctx, try, err)\n		}\n		if after.Swapped {",
 		wrong: "			return nil\n		}\n		if after.Swapped {",
 		test:  losses, schedules: 1000,
 	},
@@ -229,14 +229,14 @@ var bugs = []bug{
 	},
 	{
 		name:  "a second outside the window",
-		file:  "lease/take.go",
+		file:  "lease/meta.go",
 		right: "End:       m.start(window + 1),",
 		wrong: "End:       m.start(window + 1).Add(time.Second),",
 		test:  wrongClocks, schedules: 1000,
 	},
 	{
 		name:  "beyond the nodes of the space",
-		file:  "lease/take.go",
+		file:  "lease/reserve.go",
 		right: "return 0, m.mainNodes()\n",
 		wrong: "return 0, m.mainNodes() + 1\n",
 		test:  wrongClocks, schedules: 1000,
@@ -302,8 +302,8 @@ var bugs = []bug{
 	{
 		name:  "the reserve of a space made again by hand",
 		file:  "lease/take.go",
-		right: "if m.Tick == 0 || window < m.Begin {",
-		wrong: "if m.Tick == 0 {",
+		right: "case m.Tick == 0 || window < m.Begin:",
+		wrong: "case m.Tick == 0:",
 		test:  "^TestSliceInUse$",
 	},
 	{
