@@ -63,7 +63,7 @@ func (seen *snapshot) floorCovers() bool {
 	if err != nil {
 		return false
 	}
-	end := seen.reach(m) + 1 // windows from here on don't count: only a fast clock can have taken one
+	end := seen.newFloor(m) // windows from here on don't count: only a fast clock can have taken one
 	return m.Floor > taken.newest(end)
 }
 

@@ -204,6 +204,7 @@ func (l *loop) backOff(now time.Time) time.Duration {
 // failed. If a window has no lease although takes work, there is no error: the plan has the reason.
 func (l *loop) fill(ctx context.Context) error {
 	now := l.clock()
+	present := l.plan.limits.WindowOf(now)
 	l.prepare(now)
 	for {
 		first, last, found := l.plan.wanted(now)
@@ -221,8 +222,10 @@ func (l *loop) fill(ctx context.Context) error {
 		var wait *WaitError
 		switch {
 		case err == nil: // each window has an outcome by add
+		case errors.Is(err, ErrAhead) && l.plan.isAsked(present+1):
+			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
 		case errors.Is(err, ErrAhead):
-			return l.tooFar(now, err)
+			return err // not even the next one: its clock may be behind this one
 		case errors.As(err, &wait):
 			l.plan.refused(first, last, l.clock(), wait)
 		default:
@@ -243,17 +246,6 @@ func (l *loop) prepare(now time.Time) {
 		// later lease, and does not return to this one. Take another lease.
 		delete(l.plan.asked, present)
 	}
-}
-
-// tooFar returns the error of a take that found a window too far ahead, unless the next window was
-// not the one: then the source grants fewer windows ahead than its limits say, or its clock is a
-// little behind, and the next ones will do. They stay without an outcome, for a later step.
-func (l *loop) tooFar(now time.Time, err error) error {
-	present := l.plan.limits.WindowOf(now)
-	if l.plan.isAsked(present) && l.plan.isAsked(present+1) {
-		return nil
-	}
-	return err
 }
 
 // noticeCopy reports whether this machine became a copy of another one since the last call.

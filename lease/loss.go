@@ -14,27 +14,15 @@ import (
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
 // the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
-	for try := 0; ; try++ {
-		seen, err := s.read(ctx, leasesRecord)
-		if err != nil {
-			return err
-		}
-		done, err := s.setFloor(ctx, seen, why)
-		if done || err != nil {
-			return err
-		}
-		if err := s.backOff(ctx, try, 0); err != nil {
-			return err
-		}
-	}
+	return s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
+		return s.setFloor(ctx, seen, why)
+	})
 }
 
-// newFloor returns the floor for a loss that is noted now: the window after reach.
-func (seen *snapshot) newFloor(m *meta) int64 { return seen.reach(m) + 1 }
-
-// reach returns the last window that a process with a right clock can have taken by now.
-func (seen *snapshot) reach(m *meta) int64 {
-	return m.WindowOf(seen.later().Add(m.MaxSkew)) + m.Ahead
+// newFloor returns the floor for a loss that is noted now: the first window that no process with a
+// right clock can have taken by now.
+func (seen *snapshot) newFloor(m *meta) int64 {
+	return m.WindowOf(seen.later().Add(m.MaxSkew)) + m.Ahead + 1
 }
 
 // noteLoss sets the floor for a loss that an answer shows, unless another process has done so
@@ -81,16 +69,12 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Losses++
 	m.Floor = max(m.Floor, seen.newFloor(m))
 
-	var nodes []byte // nil: the leases stay as they are, since without a reserve only the floor counts
-	if m.Reserve > 0 {
-		taken, err := decodeTakenNodes(seen.value)
-		if err != nil {
-			return false, err
-		}
-		seen.openReserve(m, taken)
-		nodes = taken.encode()
+	taken, err := decodeTakenNodes(seen.value)
+	if err != nil {
+		return false, err
 	}
-	return s.putMeta(ctx, seen, m, nodes)
+	seen.openReserve(m, taken)
+	return s.putMeta(ctx, seen, m, taken.encode())
 }
 
 // mergedMeta returns the meta that is there, with what this handle knows and may be lost. A space that
@@ -108,10 +92,13 @@ func (seen *snapshot) mergedMeta() *meta {
 	return &m
 }
 
-// openReserve sets the tick of a loss. From then on all windows before the floor are leased from
-// the slice of that tick. A second loss of the tick begins its slice once more: nothing is granted
-// from a slice before its tick is over.
+// openReserve sets the tick of a loss, if there is a reserve. From then on all windows before the
+// floor are leased from the slice of that tick. A second loss of the tick begins its slice once
+// more: nothing is granted from a slice before its tick is over.
 func (seen *snapshot) openReserve(m *meta, taken *takenNodes) {
+	if m.Reserve == 0 {
+		return
+	}
 	m.Tick = m.tickOf(seen.later())
 	taken.restart(m.Floor, m.sliceStart(m.Tick))
 }

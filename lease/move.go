@@ -21,15 +21,6 @@ type tie struct {
 // moving is the record of a tie. It is never updated, so it needs no wentBack.
 var moving = record{name: "move"}
 
-func (t tie) encode() ([]byte, error) { return json.Marshal(t) }
-
-func decodeTie(value []byte) (t tie, err error) {
-	if err := json.Unmarshal(value, &t); err != nil {
-		return t, fmt.Errorf("%w: move: %.100q: %w", ErrCorrupt, value, err)
-	}
-	return t, nil
-}
-
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
 // that were granted stay in force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
@@ -92,7 +83,7 @@ func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, er
 		return tie{}, err
 	}
 	put := tie{Word: cryptorand.Text(), Lineage: seen.Lineage, Old: old.String()}
-	value, err := put.encode()
+	value, err := json.Marshal(put)
 	if err != nil {
 		return tie{}, err
 	}
@@ -108,9 +99,9 @@ func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, er
 
 // oldTie returns the tie that is here, if it is that of this move, which was stopped.
 func (s *Space) oldTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
-	found, err := decodeTie(seen.value)
-	if err != nil {
-		return tie{}, err
+	var found tie
+	if err := json.Unmarshal(seen.value, &found); err != nil {
+		return tie{}, fmt.Errorf("%w: %s: move: %.100q: %w", ErrCorrupt, s, seen.value, err)
 	}
 	sameData := found.Lineage == seen.Lineage
 	if sameData && found.Old == old.String() {
@@ -143,44 +134,34 @@ func (s *Space) checkTied(ctx context.Context, t tie, old *Space) error {
 
 // retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
 // ties the space to successor, which takes its place; both are empty if none does.
-func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
-	for try := 0; ; try++ {
-		seen, err := s.read(ctx, leasesRecord)
-		if err != nil {
-			return nil, err
-		}
+func (s *Space) retire(ctx context.Context, word, successor string) (last *snapshot, err error) {
+	err = s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
 		if seen.meta == nil {
-			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
+			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
 		seen, err = s.noteLosses(ctx, seen)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
 			s.rememberRetired(seen.meta)
-			return seen, nil
+			last = seen
+			return true, nil
 		}
 		if m.Successor != "" {
-			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
+			return false, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
 				ErrRetired, s, m.Successor)
 		}
 		if err := seen.clockError(&m); err != nil {
-			return nil, err
+			return false, err
 		}
 		m.Retired = cmp.Or(word, cryptorand.Text())
 		m.Successor = successor
-		done, err := s.putMeta(ctx, seen, &m, nil)
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			continue // and read what is there with the mark
-		}
-		if err := s.backOff(ctx, try, 0); err != nil {
-			return nil, err
-		}
-	}
+		_, err = s.putMeta(ctx, seen, &m, nil)
+		return false, err // the next try reads what is there with the mark
+	})
+	return last, err
 }
 
 // makeSuccessor makes the space that takes the place of a retired one, unless it is there. last is
@@ -210,9 +191,7 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	if err != nil {
 		return err
 	}
-	if m.Reserve > 0 {
-		seen.openReserve(m, taken)
-	}
+	seen.openReserve(m, taken)
 	if err := s.copyCounters(ctx, old, m.ID); err != nil {
 		return err
 	}

@@ -53,6 +53,23 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 	}
 }
 
+// changeMeta reads the leases and has change put another meta, until it is done: others may be faster.
+func (s *Space) changeMeta(ctx context.Context, change func(*snapshot) (done bool, err error)) error {
+	for try := 0; ; try++ {
+		seen, err := s.read(ctx, leasesRecord)
+		if err != nil {
+			return err
+		}
+		done, err := change(seen)
+		if done || err != nil {
+			return err
+		}
+		if err := s.backOff(ctx, try, 0); err != nil {
+			return err
+		}
+	}
+}
+
 // noteLosses notes the loss of data that seen shows, if any, and reads again until an answer shows
 // no loss. It returns that answer.
 func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, error) {

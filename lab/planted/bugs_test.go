@@ -22,8 +22,8 @@ var bugs = []bug{
 	{
 		name:  "a floor one too short",
 		file:  "lease/loss.go",
-		right: "{ return seen.reach(m) + 1 }",
-		wrong: "{ return seen.reach(m) }",
+		right: " + m.Ahead + 1\n",
+		wrong: " + m.Ahead\n",
 		test:  losses, schedules: 2000,
 	},
 	{
