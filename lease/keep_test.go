@@ -527,6 +527,25 @@ func (s *astray) Take(ctx context.Context, first, last int64, n uint32) ([]randf
 	return leases, err
 }
 
+// TestKeepWaitsOnce: where the time until which Keep is to wait has passed, as the source's clock is behind, Keep
+// waits for no longer than it may.
+func TestKeepWaitsOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		began := time.Now()
+		s.refuse = func(int64) error {
+			if time.Since(began) > time.Hour {
+				return errAway
+			}
+			return &WaitError{ErrFull, began, "full"}
+		}
+		k, err := Keep(t.Context(), s, secret, quiet, WithWait(10*time.Second))
+		if took := time.Since(began); k != nil || !errors.Is(err, ErrFull) || took < 10*time.Second || took > 11*time.Second {
+			t.Errorf("%v, %v after %v", k, err, took)
+		}
+	})
+}
+
 // TestSourceAstray: a source leaves out windows, and does not say why. That is a failure, which is tried again
 // after a pause. Leases of other windows than it was asked for are not used.
 func TestSourceAstray(t *testing.T) {

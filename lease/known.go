@@ -7,7 +7,7 @@ import (
 
 // known is what a handle has seen made durable: the space as of the newest swap that the handle
 // made, with what others had written by then. Meta alone may come from a read: see Open. An answer
-// that shows less counts as a loss. The field values of Space has the same of its records.
+// that shows less counts as a loss. The values of Space are what is known of its records.
 type known struct {
 	meta     *meta  // of the newest ID, with the mark of a retired space if that was seen
 	position uint64 // of the data

@@ -69,12 +69,16 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Losses++
 	m.Floor = max(m.Floor, seen.newFloor(m))
 
-	taken, err := decodeTakenNodes(seen.value)
-	if err != nil {
-		return false, err
+	var nodes []byte // nil: the leases stay as they are, since without a reserve only the floor counts
+	if m.Reserve > 0 {
+		taken, err := decodeTakenNodes(seen.value)
+		if err != nil {
+			return false, err
+		}
+		seen.openReserve(m, taken)
+		nodes = taken.encode()
 	}
-	seen.openReserve(m, taken)
-	return s.putMeta(ctx, seen, m, taken.encode())
+	return s.putMeta(ctx, seen, m, nodes)
 }
 
 // mergedMeta returns the meta that is there, with what this handle knows and may be lost. A space that
@@ -92,13 +96,10 @@ func (seen *snapshot) mergedMeta() *meta {
 	return &m
 }
 
-// openReserve sets the tick of a loss, if there is a reserve. From then on all windows before the
-// floor are leased from the slice of that tick. A second loss of the tick begins its slice once
-// more: nothing is granted from a slice before its tick is over.
+// openReserve sets the tick of a loss. From then on all windows before the floor are leased from
+// the slice of that tick. A second loss of the tick begins its slice once more: nothing is granted
+// from a slice before its tick is over.
 func (seen *snapshot) openReserve(m *meta, taken *takenNodes) {
-	if m.Reserve == 0 {
-		return
-	}
 	m.Tick = m.tickOf(seen.later())
 	taken.restart(m.Floor, m.sliceStart(m.Tick))
 }

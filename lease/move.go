@@ -8,12 +8,17 @@ import (
 	"fmt"
 )
 
-// A tie is the entry of a space that is about to take the place of an old one. The old space is
-// retired after that, and its mark is the word. So only one space can take its place. If the data of
-// the new space are lost, it can't do so once more: the entry is gone too, or has another lineage
-// than the data.
+// A move has three steps. One that was stopped is called again, and goes on from there:
+//
+//  1. announce puts a tie into the new store: an entry with a random word.
+//  2. retire retires the old space, with the word as its mark. So only one space can take its place.
+//  3. makeSuccessor copies the counters, and then puts the meta entry, which makes the new space. Its
+//     ID is the word.
+//
+// If the data of the new space are lost, it is not made once more: the tie is gone too, or has
+// another lineage than the data.
 type tie struct {
-	Word    string `json:"word"`    // a random one
+	Word    string `json:"word"`
 	Lineage string `json:"lineage"` // of the new space's data
 	Old     string `json:"old"`     // the old space
 }
@@ -41,15 +46,15 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	tie, err := s.announce(ctx, old)
+	t, err := s.announce(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	last, err := old.retire(ctx, tie.Word, s.String())
+	last, err := old.retire(ctx, t.Word, s.String())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.makeSuccessor(ctx, old, last, tie); err != nil {
+	if err := s.makeSuccessor(ctx, old, last, t); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -191,7 +196,9 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	if err != nil {
 		return err
 	}
-	seen.openReserve(m, taken)
+	if m.Reserve > 0 {
+		seen.openReserve(m, taken)
+	}
 	if err := s.copyCounters(ctx, old, m.ID); err != nil {
 		return err
 	}

@@ -65,9 +65,10 @@ func (p *plan) forget(now time.Time) {
 	})
 }
 
-// lastWanted returns the last window that is wanted where present is the present one. In its first
-// window a process wants the next one alone, so that one that crashes again and again takes few.
-func (p *plan) lastWanted(present int64, now time.Time) int64 {
+// lastWanted returns the last window that is wanted at a time. In its first window a process wants
+// the next one alone, so that one that crashes again and again takes few.
+func (p *plan) lastWanted(now time.Time) int64 {
+	present := p.limits.WindowOf(now)
 	if now.Sub(p.started) < p.limits.Window {
 		return present + 1
 	}
@@ -82,7 +83,7 @@ func (p *plan) lastWanted(present int64, now time.Time) int64 {
 // that are wanted and have no outcome.
 func (p *plan) wanted(now time.Time) (first, last int64, found bool) {
 	first = p.limits.WindowOf(now)
-	end := p.lastWanted(first, now) + 1
+	end := p.lastWanted(now) + 1
 	for first < end && p.isAsked(first) {
 		first++
 	}
@@ -174,13 +175,13 @@ func (p *plan) next(now time.Time) time.Time {
 // so that processes don't call at once.
 func (p *plan) due(now time.Time) time.Time {
 	gap := p.gap(now)
-	present := p.limits.WindowOf(now) + 1
-	for p.lastWanted(present, now) < gap {
-		present++
+	begin := p.limits.start(p.limits.WindowOf(now) + 1)
+	for p.lastWanted(begin) < gap {
+		begin = begin.Add(p.limits.Window)
 	}
 	span := p.limits.Window
-	if p.lastWanted(present, now) == gap {
-		span = span * 3 / 4 // one window is taken at a time, and the leases may end now: time is left to try again
+	if p.lastWanted(begin) == gap {
+		span = span * 3 / 4 // the leases may end with this window: the rest of it is left to try again
 	}
-	return p.limits.start(present).Add(rand.N(span))
+	return begin.Add(rand.N(span))
 }

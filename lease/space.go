@@ -23,7 +23,7 @@ type Space struct {
 
 	mu     sync.Mutex
 	known  known
-	values map[string][]byte // of records, by name, known as known says
+	values map[string][]byte // known ones of records, by name
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
