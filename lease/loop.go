@@ -89,7 +89,7 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	for {
 		present := l.plan.limits.WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
-		over := l.clock().After(deadline)
+		late := l.clock().After(deadline)
 		var wait *WaitError
 		switch {
 		case l.noticeCopy():
@@ -99,7 +99,7 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 		case errors.Is(err, errBusy) && ctx.Err() == nil: // again at once: Take has paused already
 			l.logger.Info("randflake: waiting for the first lease",
 				"error", err, "space", l.source.String(), "label", l.label)
-		case errors.As(err, &wait) && !over && !wait.Until.After(deadline):
+		case errors.As(err, &wait) && !late && !wait.Until.After(deadline):
 			l.logger.Warn("randflake: waiting for the first lease",
 				"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
 			pause := max(wait.Until.Sub(l.clock()), 0) + rand.N(shortestPause)

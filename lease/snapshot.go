@@ -155,7 +155,7 @@ func (seen *snapshot) clockError(m *meta) error {
 	return nil
 }
 
-// later returns the later one of two times: the process's after the answer, and the server'seen.
+// later returns the later one of two times: the process's after the answer, and the server's.
 func (seen *snapshot) later() time.Time {
 	if seen.Time.After(seen.answered) {
 		return seen.Time
