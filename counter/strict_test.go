@@ -29,8 +29,8 @@ func (s *store) hold() chan struct{} {
 	return held
 }
 
-// TestStrictGone: a caller whose context ends loses numbers, which are not written to its dst any more, and
-// harms nobody.
+// TestStrictGone: a caller whose context ends during a call of the store loses numbers, which are not written
+// to its dst any more. One who leaves before that takes none.
 func TestStrictGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -43,7 +43,16 @@ func TestStrictGone(t *testing.T) {
 		if n, err := strict.Fill(ctx, dst); n != 0 || !errors.Is(err, cause) {
 			t.Errorf("%d, %v", n, err)
 		}
+		later, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		if n, err := strict.Fill(later, make([]int64, 50)); n != 0 || !errors.Is(err, cause) {
+			t.Errorf("while another's call is under way: %d, %v", n, err)
+		}
 		close(held)
+		synctest.Wait()
+		if n, err := strict.Next(ctx); n != 0 || !errors.Is(err, cause) {
+			t.Errorf("with a context that has ended: %d, %v", n, err)
+		}
 		synctest.Wait()
 		if dst[0] != 0 || dst[1] != 0 {
 			t.Errorf("%d were written after the call", dst)
@@ -53,6 +62,9 @@ func TestStrictGone(t *testing.T) {
 		}
 		if got := strict.Status(); got != (Status{Taken: 3, Issued: 1}) {
 			t.Errorf("%+v", got)
+		}
+		if calls := fmt.Sprint(s.calls()); calls != "[2 1]" {
+			t.Errorf("calls for %s numbers", calls)
 		}
 	})
 }
