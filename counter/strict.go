@@ -72,7 +72,7 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 		return 0, nil
 	}
 	if ctx.Err() != nil {
-		return 0, s.stopped(ctx)
+		return 0, fmt.Errorf("counter: %s: %w", s.name, context.Cause(ctx))
 	}
 	r := &request{dst: dst, ready: make(chan struct{})}
 	if err := s.join(r); err != nil {
@@ -113,12 +113,7 @@ func (s *Strict) leave(ctx context.Context, r *request) (n int, err error) {
 	}
 	r.gone = true
 	s.waiting = slices.DeleteFunc(s.waiting, func(other *request) bool { return other == r })
-	return r.n, s.stopped(ctx)
-}
-
-// stopped returns the error of a caller whose ctx has ended.
-func (s *Strict) stopped(ctx context.Context) error {
-	return fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
+	return r.n, fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
 }
 
 // serve serves all waiting callers by one call of the space, and again until no caller waits.
