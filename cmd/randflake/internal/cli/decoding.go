@@ -18,7 +18,7 @@ type decoding struct {
 // IDs if the secret fits. Otherwise it takes the layout by which the newest ID was made most
 // recently.
 func (a *audit) choose() {
-	a.read = func(entry) reading { return reading{} }
+	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
 	asRandflake := func(e entry) reading { return readRandflake(a.cipher, randflake.ID(e.bits64())) }
 	switch {
@@ -74,10 +74,10 @@ func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok 
 		}
 	}
 	switch {
-	case d.newest.After(a.newest):
-		a.runnerUp = a.decoding
-		a.decoding = d
-	case d.newest.Before(a.newest) && d.newest.After(a.runnerUp.newest):
+	case d.newest.After(a.chosen.newest):
+		a.runnerUp = a.chosen
+		a.chosen = d
+	case d.newest.Before(a.chosen.newest) && d.newest.After(a.runnerUp.newest):
 		a.runnerUp = d
 	}
 	return true

@@ -112,7 +112,7 @@ func (m *minter[ID]) work(ctx context.Context) error {
 		n, fillErr := m.fill(ctx, ids)
 		text = text[:0]
 		for _, id := range ids[:n] {
-			text = m.format.append(text, id)
+			text = m.format(text, id)
 		}
 		if err := cmp.Or(m.write(ctx, text, int64(n)), fillErr); err != nil {
 			return err

@@ -19,19 +19,17 @@ func (p *parser) parseAll(texts []string) bool {
 	for _, text := range texts {
 		p.all = append(p.all, p.parse(text))
 	}
-	known := true
+	sawBoth := p.sawText && p.sawDecimal
+	settled := true
 	for i, text := range texts {
-		if p.all[i].err == nil {
+		if p.all[i].form != "" {
 			continue
 		}
-		// An ambiguous text may have a form by now. One that is wrong stays wrong.
-		p.all[i] = p.parse(text)
-		known = known && p.all[i].form != ""
+		p.all[i] = p.parse(text)                       // it may have a form by now
+		isAmbiguous := p.all[i].form == ""             // as neither kind was seen, or both
+		settled = settled && (!isAmbiguous || sawBoth) // after both no later text tells
 	}
-	// A text that is still ambiguous means that neither kind was seen, or both. After both, no
-	// later text tells.
-	sawBoth := p.sawText && p.sawDecimal
-	return known || sawBoth
+	return settled
 }
 
 // parse parses a text.
@@ -67,6 +65,6 @@ func (p *parser) formOfDigits() string {
 // isAmbiguous reports whether text is digits alone that mean one ID as text and another one as a
 // decimal number. A single digit means the same.
 func isAmbiguous(text string) bool {
-	short := len(text) <= 13 // as the text of an ID is
+	short := len(text) <= longestText
 	return short && isDecimal(text) && len(strings.TrimLeft(text, "0")) > 1
 }
