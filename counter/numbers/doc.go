@@ -38,7 +38,7 @@
 //
 // The numbers of a name have one counter. It starts again with each period, and never goes back to
 // an earlier one, so no number is made twice. A process whose clock is still in the period before
-// waits within a minute of the border between the two, and otherwise gets errors that wrap
+// waits while the border between the two is within a minute, and otherwise gets errors that wrap
 // lease.ErrClock.
 //
 // A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight. In the first

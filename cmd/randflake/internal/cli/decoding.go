@@ -31,16 +31,11 @@ func (a *audit) choose() {
 	case a.kind == kindRandflake:
 		// The secret doesn't fit, and no layout is wanted.
 	default:
-		a.tryPresets()
-	}
-}
-
-// tryPresets tries the layouts that have not ended. In one that has, all positive numbers are of
-// the past, random ones too.
-func (a *audit) tryPresets() {
-	for _, l := range snowflake.Presets() {
-		if !l.Expires().Before(a.now()) {
-			a.tryLayout(l)
+		for _, l := range snowflake.Presets() {
+			// In a layout that has ended, all positive numbers are of the past, random ones too.
+			if !l.Expires().Before(a.now()) {
+				a.tryLayout(l)
+			}
 		}
 	}
 }

@@ -19,47 +19,28 @@ func (p *parser) parseAll(texts []string) bool {
 	for _, text := range texts {
 		p.all = append(p.all, p.parse(text))
 	}
-	sawBoth := p.sawText && p.sawDecimal
 	settled := true
 	for i, text := range texts {
-		if p.all[i].form != "" {
-			continue
+		if p.all[i].form == "" {
+			p.all[i] = p.parse(text) // which has a form now, if a later text told it
+			settled = settled && p.all[i].form != ""
 		}
-		p.all[i] = p.parse(text)                       // it may have a form by now
-		isAmbiguous := p.all[i].form == ""             // as neither kind was seen, or both
-		settled = settled && (!isAmbiguous || sawBoth) // after both no later text tells
 	}
-	return settled
+	sawBoth := p.sawText && p.sawDecimal // so that no later text tells
+	return settled || sawBoth
 }
 
-// parse parses a text.
+// parse parses a text, and notes what it was, if only that was possible.
 func (p *parser) parse(text string) parsed {
 	r := p.read(text)
-	if r.err == nil {
-		p.remember(r)
-	}
-	return r
-}
-
-// remember notes what an ID was, if only that was possible.
-func (p *parser) remember(r parsed) {
 	switch {
+	case r.err != nil:
 	case r.form == formText && !isDecimal(r.text):
 		p.sawText = true
 	case r.form == formInt && !isAmbiguous(r.text):
 		p.sawDecimal = true
 	}
-}
-
-// formOfDigits returns the form of digits alone, or "" while neither was seen, or both were.
-func (p *parser) formOfDigits() string {
-	switch {
-	case p.sawText == p.sawDecimal:
-		return ""
-	case p.sawText:
-		return formText
-	}
-	return formInt
+	return r
 }
 
 // isAmbiguous reports whether text is digits alone that mean one ID as text and another one as a

@@ -102,8 +102,10 @@ func (p *parser) shownForm(text string) string {
 		return formHex
 	case p.kind == kindSnowflake: // 12, which is not ambiguous if the user says what it is
 		return formInt
-	case isAmbiguous(text): // 12
-		return p.formOfDigits()
+	case isAmbiguous(text) && p.sawText == p.sawDecimal: // 12, and neither kind was seen, or both
+		return ""
+	case isAmbiguous(text) && p.sawDecimal: // 12
+		return formInt
 	case isDecimal(text) && len(text) > longestText: // 175928847299117063, too long for the text of an ID
 		return formInt
 	case strings.HasPrefix(text, "-"): // -5
