@@ -50,7 +50,7 @@ func (q *queue) Close() (time.Time, error)        { return time.Time{}, nil }
 
 func init() { door.Add(func(q *queue) handover.Queue[randflake.Lease] { return q }) }
 
-func (q *queue) keep(t *testing.T, s *Space, options ...Option) (*Keeper[*queue], error) {
+func (q *queue) keep(t *testing.T, s Source, options ...Option) (*Keeper[*queue], error) {
 	return KeepFor(t.Context(), s, func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }, append([]Option{quiet}, options...)...)
 }
 
@@ -308,5 +308,23 @@ func TestYear(t *testing.T) {
 	t.Logf("%d calls, %d restarts; the store had %d bytes after a day, and has %d", data.calls, restarts, dayOne, data.size())
 	if data.size() > 2500 || len(data.data) != 2 {
 		t.Errorf("the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
+	}
+}
+
+// TestStep: a step takes all windows that are wanted, also on both sides of one that is leased.
+func TestStep(t *testing.T) {
+	data := newMemory()
+	c := &crew{now: noon}
+	create(t, conn{memory: data}, Limits{}, func() time.Time { return c.now })
+	m := new(member)
+	c.start(t, data, m)
+	c.now = noon.Add(5 * time.Minute) // it has lived a window
+	present := m.loop.plan.limits.WindowOf(c.now)
+	m.loop.plan.asked[present+1] = outcome{}
+	m.loop.step(t.Context())
+	for window := present; window <= m.loop.plan.lastWanted(c.now); window++ {
+		if !m.loop.plan.isLeased(window) {
+			t.Errorf("window %d after the present one is not leased", window-present)
+		}
 	}
 }

@@ -498,6 +498,7 @@ func TestInspectRefusesKinds(t *testing.T) {
 		"--layout javascript53 9223372036854775807":   "53 bits of layout javascript53",
 		"--from base32 5":                             "13 digits of base 32",
 		"--from base58 0qm6nKp8qFC":                   "digit of base 58",
+		"--from base58 é":                             "2 bytes: want 11",
 		"--from base62 zzzzzzzzzzz":                   "at most LygHa16AHYF",
 		"--kind snowflake 0":                          "choose one with --kind or --layout",
 		"--kind ulid 5":                               "26 digits of a ULID",
@@ -676,6 +677,16 @@ func TestPublishedIDs(t *testing.T) {
 		if !strings.Contains("\n"+r.out+"\n"+r.err, c.want) {
 			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
 		}
+	}
+}
+
+// TestCapitals: a TSID in capitals that are also the text of a Randflake ID, as from 2028 on, is
+// read as a TSID.
+func TestCapitals(t *testing.T) {
+	in := at(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	readings, err := in.readingsOf(in.parse("10N7SQ0T00010"))
+	if err != nil || !slices.Equal(labels(readings), []string{"snowflake tsid"}) {
+		t.Errorf("%q, %v", labels(readings), err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -88,21 +89,36 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestClosedOutput: to print IDs to a closed output fails, and to the null device it does not.
+// TestClosedOutput: to print what nobody can print again to a closed output fails, and to the null
+// device it does not.
 func TestClosedOutput(t *testing.T) {
 	isolate(t)
-	for to, want := range map[string]int{">&-": exitFailed, ">/dev/null": exitOK} {
-		cmd := process(t, "program")
-		cmd.Args = []string{"sh", "-c", `exec "$0" new ` + to, cmd.Path}
-		path, err := exec.LookPath("sh")
-		if err != nil {
-			t.Skip(err)
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	for args, code := range map[string]int{
+		"new":        exitFailed,
+		"next a":     exitFailed,
+		"secret new": exitFailed,
+		"version":    exitOK,
+	} {
+		for to, want := range map[string]int{
+			">&-":          code,
+			">/dev/null":   exitOK,
+			"1<>/dev/null": code, // as a closed one looks to the program
+		} {
+			cmd := process(t, "program")
+			cmd.Args = []string{"sh", "-c", `exec "$0" ` + args + " " + to, cmd.Path}
+			cmd.Path = sh
+			text, _ := cmd.CombinedOutput()
+			if cmd.ProcessState.ExitCode() != want || want == exitFailed && !strings.Contains(string(text), "standard output") {
+				t.Errorf("%s %s: exit status %d: %s", args, to, cmd.ProcessState.ExitCode(), text)
+			}
 		}
-		cmd.Path = path
-		text, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != want || want == exitFailed && !strings.Contains(string(text), "standard output") {
-			t.Errorf("new %s: exit status %d: %s", to, cmd.ProcessState.ExitCode(), text)
-		}
+	}
+	if next := succeed(t, "", "next", "a"); next != "2\n" { // after the one that went to the null device
+		t.Errorf("numbers were lost: the next one is %s", next)
 	}
 }
 
@@ -393,6 +409,13 @@ func TestTerminal(t *testing.T) {
 	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
 	if code != exitOK || errs.Len() > 0 {
 		t.Errorf("text for a terminal: exit status %d, %s", code, &errs)
+	}
+	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"convert", "v"})
+	shown := bufio.NewScanner(terminal) // its echo of all that it was sent
+	for _, want := range []string{"", "TEXT           SIGNED", "v              31"} {
+		if shown.Scan(); !strings.HasPrefix(shown.Text(), want) || code != exitOK {
+			t.Errorf("a table for a terminal: exit status %d, %q, want %q", code, shown.Text(), want)
+		}
 	}
 }
 

@@ -26,7 +26,6 @@ func (t *tool) root() *cobra.Command {
 	stores := &cobra.Command{Use: "stores", Short: "what --store and --secret-file mean"}
 	kinds := &cobra.Command{Use: "kinds", Short: "kinds, layouts and formats of IDs"}
 	group(root, t.versionCommand(), stores, kinds)
-	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
