@@ -73,7 +73,7 @@ func (m *making) run(cmd *cobra.Command) error {
 
 // settle completes what the flags say, and refuses what can't be.
 func (m *making) settle(cmd *cobra.Command) error {
-	ofSnowflakes := m.config.Limits.Nodes > 0
+	ofSnowflakes := m.config.Limits.Nodes > 0 // which have no secret
 	if ofSnowflakes && m.secret.file == "" {
 		m.nodes = m.config.Limits.Nodes
 	}
@@ -107,10 +107,10 @@ func (m *making) makeSpace(ctx context.Context) error {
 			return m.printExisting(space)
 		}
 	}
-	if err != nil && said != "" {
-		err = fmt.Errorf("%w: the new secret is in %s", err, m.secret.file)
-	}
-	if err != nil {
+	switch {
+	case err != nil && said != "":
+		return fmt.Errorf("%w: the new secret is in %s", err, m.secret.file)
+	case err != nil:
 		return err
 	}
 	defer space.Close()
