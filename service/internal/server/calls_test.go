@@ -126,6 +126,8 @@ func TestCounters(t *testing.T) {
 		{"List", `{"space":"none"}`, `{"counters":[{"name":"few","start":"1"`},
 		{"List", `{"space":"none","limit":1,"after":"few"}`, `{"counters":[{"name":"orders"`},
 		{"List", `{"space":"none","after":"orders"}`, `{}`},
+		{"Set", `{"space":"none","counter":"invoices/1","next":"50"}`, `{}`}, // which was not used yet
+		{"Take", `{"space":"none","counter":"invoices/1"}`, `{"first":"50"`},
 		{"Get", `{"space":"none","counter":"unknown"}`, `not_found`},
 		{"Next", `{"space":"none","counter":"unknown"}`, `"not_found","message":"lease:nosuchcounter:\"unknown\"`},
 		{"Next", `{"space":"none"}`, `not_found`},

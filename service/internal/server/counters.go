@@ -79,10 +79,7 @@ func (s counterService) Set(
 	r *connect.Request[api.SetRequest],
 ) (*connect.Response[api.SetResponse], error) {
 	c := callOf(ctx)
-	if _, _, err := c.state.Counters.As(r.Msg.Counter); err != nil {
-		return nil, err
-	}
-	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
+	if err := c.state.Counters.Set(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
 		return nil, err
 	}
 	s.audit.add("set counter", c.caller, "counter", r.Msg.Counter, "next", r.Msg.Next)

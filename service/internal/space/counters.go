@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
@@ -27,7 +29,7 @@ const maxHandles = 4096
 // concurrent use.
 type Counters struct {
 	counter.Source
-	of      config.Space
+	space   config.Space
 	logger  *slog.Logger
 	opening singleflight.Group
 
@@ -35,8 +37,10 @@ type Counters struct {
 	// changes.
 	checked *lru.Cache[string, struct{}]
 
-	handles *lru.Cache[string, *Handle]
-	closed  atomic.Bool
+	mu      sync.Mutex
+	handles *simplelru.LRU[string, *Handle]
+	past    map[string]counter.Status // of handles that are forgotten: see Statuses
+	closed  bool
 }
 
 // A Handle is of one period, if the counter has periods.
@@ -45,37 +49,55 @@ type Handle struct {
 	As lease.Counter // the counter by the configuration, with the period
 }
 
-func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
-	checked, _ := lru.New[string, struct{}](maxHandles) // fails for sizes below 1
-	handles, _ := lru.New[string, *Handle](maxHandles)
-	return &Counters{Source: source, of: of, logger: logger, checked: checked, handles: handles}
+func newCounters(source counter.Source, space config.Space, logger *slog.Logger) *Counters {
+	c := &Counters{
+		Source: source,
+		space:  space,
+		logger: logger,
+		past:   map[string]counter.Status{},
+	}
+	c.checked, _ = lru.New[string, struct{}](maxHandles) // fails for sizes below 1
+	c.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { c.forget(h) })
+	return c
 }
 
 // Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
-// handles.
+// handles. Handles that are forgotten are in the sums of Taken and Issued, which never decrease.
 func (c *Counters) Statuses() map[string]counter.Status {
-	all := map[string]counter.Status{}
-	for _, handle := range c.handles.Values() {
-		by, _ := c.of.Counter(handle.As.Name)
-		sum := all[by.Name]
-		one := handle.Status()
-		all[by.Name] = counter.Status{
-			Taken:  sum.Taken + one.Taken,
-			Issued: sum.Issued + one.Issued,
-			Held:   sum.Held + one.Held,
-			Err:    cmp.Or(sum.Err, one.Err),
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := maps.Clone(c.past)
+	for _, h := range c.handles.Values() {
+		c.add(all, h, h.Status())
 	}
 	return all
+}
+
+// add adds the status of a handle to that of its counter, or pattern.
+func (c *Counters) add(all map[string]counter.Status, h *Handle, one counter.Status) {
+	by, _ := c.space.Counter(h.As.Name)
+	sum := all[by.Name]
+	all[by.Name] = counter.Status{
+		Taken:  sum.Taken + one.Taken,
+		Issued: sum.Issued + one.Issued,
+		Held:   sum.Held + one.Held,
+		Err:    cmp.Or(sum.Err, one.Err),
+	}
+}
+
+// forget keeps what a handle has counted. Calls that still have the handle are counted no more.
+func (c *Counters) forget(h *Handle) {
+	counted := h.Status()
+	c.add(c.past, h, counter.Status{Taken: counted.Taken, Issued: counted.Issued})
 }
 
 // As returns a counter as its first use makes it by the configuration, and its present period by
 // this machine's clock.
 func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err error) {
-	found, ok := c.of.Counter(name)
+	found, ok := c.space.Counter(name)
 	if !ok {
 		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
-			lease.ErrNoCounter, name, c.of.Name)
+			lease.ErrNoCounter, name, c.space.Name)
 	}
 	present, err = found.PeriodAt(time.Now())
 	as = lease.Counter{
@@ -101,12 +123,8 @@ func (c *Counters) Take(
 	if err != nil {
 		return run, as, err
 	}
-	if _, checked := c.checked.Get(name); !checked {
-		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
-		if err != nil {
-			return run, as, err
-		}
-		c.checked.Add(name, struct{}{})
+	if err := c.check(ctx, as, present); err != nil {
+		return run, as, err
 	}
 	run, err = c.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
@@ -114,6 +132,32 @@ func (c *Counters) Take(
 	}
 	as.Period = present.Key
 	return run, as, err
+}
+
+// Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
+// that callers had used may be gone.
+func (c *Counters) Set(ctx context.Context, name string, next int64) error {
+	as, present, err := c.As(name)
+	if err != nil {
+		return err
+	}
+	c.checked.Remove(name) // the one that was checked may be lost
+	if err := c.check(ctx, as, present); err != nil {
+		return err
+	}
+	return c.SetCounter(ctx, name, next)
+}
+
+// check makes a counter, unless the store has it, as the configuration says. It asks the store once.
+func (c *Counters) check(ctx context.Context, as lease.Counter, present lease.Period) error {
+	if c.checked.Contains(as.Name) {
+		return nil
+	}
+	if _, err := counter.From(c.Source).OpenStrict(ctx, as.Name, options(as, present)...); err != nil {
+		return err
+	}
+	c.checked.Add(as.Name, struct{}{})
+	return nil
 }
 
 // options returns the options that open a counter as it is, in a period, and make it if need be.
@@ -132,8 +176,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, _ := c.handles.Get(name)
-	if h != nil && h.As.Period == present.Key {
+	if h := c.handle(name); h != nil && h.As.Period == present.Key {
 		return h, nil
 	}
 	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
@@ -145,29 +188,42 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	}
 }
 
+// handle returns the handle on a counter, or nil.
+func (c *Counters) handle(name string) *Handle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h, _ := c.handles.Get(name)
+	return h
+}
+
 // open opens a handle, which takes the place of the one on the period before. That one stays open
 // for calls that have it.
-func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) {
+func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error) {
 	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	with := append(options(as, period), counter.WithLogger(c.logger))
+	with := append(options(as, present), counter.WithLogger(c.logger))
 	opened, err := counter.From(c.Source).Open(ctx, as.Name, with...)
 	if err != nil {
 		return nil, err
 	}
-	as.Period = period.Key
+	as.Period = present.Key
 	h := &Handle{opened, as}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handles.Remove(as.Name) // and forgets the one before
 	c.handles.Add(as.Name, h)
-	if c.closed.Load() {
-		h.Close() // Close may have looked at the handles before this one was there
+	if c.closed {
+		h.Close()
 	}
 	return h, nil
 }
 
 // Close closes the handles.
 func (c *Counters) Close() {
-	c.closed.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 	for _, h := range c.handles.Values() {
 		h.Close()
 	}

@@ -551,7 +551,7 @@ func TestMismatch(t *testing.T) {
 
 // TestStatuses: what is told of counters is the sum of all that are one of the configuration.
 func TestStatuses(t *testing.T) {
-	counting(t, []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}}, func(t *testing.T, f *fake, all *Counters) {
+	counting(t, []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}, {Name: "daily", Period: "day"}}, func(t *testing.T, f *fake, all *Counters) {
 		wait := func(name string, n int) (err error) {
 			h, err := all.Handle(t.Context(), name)
 			for range n {
@@ -584,6 +584,15 @@ func TestStatuses(t *testing.T) {
 		}
 		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
+		}
+		for range 2 {
+			if err := wait("daily", 5); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		if daily := all.Statuses()["daily"]; daily.Issued != 10 || daily.Taken < 10 {
+			t.Errorf("%+v: want ten numbers of daily, on two days", daily)
 		}
 	})
 }
@@ -665,6 +674,9 @@ func TestManyCounters(t *testing.T) {
 		}
 		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.checked.Len() > maxHandles {
 			t.Errorf("%d handles, and %d checked: want %d", all.handles.Len(), all.checked.Len(), maxHandles)
+		}
+		if n := all.Statuses()["*"].Issued; n != maxHandles+11 {
+			t.Errorf("%d numbers issued: want also those of counters that were forgotten", n)
 		}
 		if later, more := use("first"); later <= max(next, taken) || more <= later {
 			t.Errorf("%d and %d after %d and %d", later, more, next, taken)
