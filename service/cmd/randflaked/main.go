@@ -37,11 +37,12 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/service/internal/timed"
 )
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	stderr := &timedWriter{Writer: os.Stderr}
+	stderr := &timed.File{File: os.Stderr}
 	if err := run(os.Args[1:], os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)

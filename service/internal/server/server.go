@@ -30,6 +30,7 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/service/internal/timed"
 )
 
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for
@@ -54,7 +55,7 @@ type setup struct {
 	config *config.Config
 	policy *access.Policy
 	spaces map[string]*space.Space
-	audit  io.Writer
+	audit  *timed.File // nil if the lines of the audit log go to Server.other
 }
 
 // New returns a server without spaces. Audit lines go to other if a configuration has no file for
@@ -63,13 +64,21 @@ func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
 	s := &Server{
 		open:   open,
 		logger: logger,
-		other:  struct{ io.Writer }{other}, // hides Close, as it stays open
+		other:  other,
 		usage:  newUsage(),
 	}
-	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().audit.Write(line) }, logger)
+	s.audit = newAuditLog(s.writeAudit, logger)
 	s.measures = newMeasures(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
+}
+
+// writeAudit writes a line of the audit log.
+func (s *Server) writeAudit(line []byte) (int, error) {
+	if file := s.setup.Load().audit; file != nil {
+		return file.Write(line)
+	}
+	return s.other.Write(line)
 }
 
 // TLS returns the certificates in force.
@@ -91,8 +100,8 @@ func (s *Server) Configure(c *config.Config) error {
 			in.Open()
 		}
 	}
-	if file, ok := old.audit.(io.Closer); ok {
-		file.Close()
+	if old.audit != nil {
+		old.audit.Close()
 	}
 	s.closeAll(old, next)
 	return nil
@@ -115,9 +124,11 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		}
 		next.spaces[want.Name] = made
 	}
-	next.audit, err = openAudit(c.Audit, s.other) // last, as nothing closes the file if a later step fails
-	if err != nil {
-		return nil, err
+	if c.Audit != "" {
+		next.audit, err = openAudit(c.Audit) // last, as nothing closes the file if a later step fails
+		if err != nil {
+			return nil, err
+		}
 	}
 	return next, nil
 }
