@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -109,18 +110,20 @@ func check(args []string, out, stderr io.Writer) error {
 	return nil
 }
 
-const probeTime = 10 * time.Second // for all stores to answer
+const probeTime = 10 * time.Second // for a store to answer
 
-// probe reads and opens what a configuration names. It changes nothing.
+// probe reads and opens what a configuration names, all stores at a time. It changes nothing.
 func probe(c *config.Config) error {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	var problems []error
-	for _, one := range c.Spaces {
-		if err := probeSpace(ctx, one); err != nil {
-			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
-		}
+	problems := make([]error, len(c.Spaces))
+	var asking sync.WaitGroup
+	for i, one := range c.Spaces {
+		asking.Go(func() {
+			if err := probeSpace(one); err != nil {
+				problems[i] = fmt.Errorf("space %s: %w", one.Name, err)
+			}
+		})
 	}
+	asking.Wait()
 	if c.Audit != "" {
 		if _, err := os.Stat(filepath.Dir(c.Audit)); err != nil {
 			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
@@ -140,11 +143,13 @@ func probe(c *config.Config) error {
 var quiet = slog.New(slog.DiscardHandler)
 
 // probeSpace returns why a space can't be opened.
-func probeSpace(ctx context.Context, c config.Space) error {
+func probeSpace(c config.Space) error {
 	s, err := space.New(c, space.Options{Open: url.Open, Logger: quiet})
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
 	err = s.Try(ctx)
 	if errors.Is(err, lease.ErrNoSpace) {
 		return fmt.Errorf("%w; correct the name, or create it with randflake store init", err)

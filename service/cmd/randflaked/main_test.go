@@ -213,6 +213,13 @@ rules:
 `, a.dir, dir, hash)
 	file := a.write("randflaked.yaml", text)
 	must(t, run([]string{"check", "--config", file}, &made, &made))
+	for _, there := range []string{dir + "/secret", "file:" + dir} {
+		wrong := a.write("wrong.yaml", strings.Replace(text, there, there+"-missing", 1))
+		err := run([]string{"check", "--config", wrong}, &made, &made)
+		if err == nil || strings.Count(err.Error(), "space shop: ") != 1 {
+			t.Errorf("a check without %s: error %v, want one of space shop", there, err)
+		}
+	}
 	web, anonymous := a.client("web.example"), a.client("")
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
 

@@ -117,7 +117,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 	for _, want := range c.Spaces {
 		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("space %s: %w", want.Name, err)
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
 			made = kept
@@ -156,7 +156,7 @@ func (s *Server) closeAll(old, next *setup) {
 // Drain makes the server report that it is not ready, so that load balancers send no more calls.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Close closes the spaces. No call may be under way.
+// Close closes the spaces. Calls that are under way fail.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,13 +164,17 @@ func (s *Server) Close() {
 	s.closing.Wait()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, or is
-// still opening its spaces. Strangers may read the error.
+// Ready returns an error while calls should go to another replica: while this one shuts down, has
+// no configuration yet, or is still opening its spaces. Strangers may read the error.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	for _, in := range s.setup.Load().spaces {
+	spaces := s.setup.Load().spaces
+	if len(spaces) == 0 {
+		return errors.New("the configuration is being read")
+	}
+	for _, in := range spaces {
 		if !in.Begun() {
 			return errors.New("spaces are being opened")
 		}

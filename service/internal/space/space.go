@@ -89,7 +89,7 @@ type Options struct {
 func New(c config.Space, o Options) (*Space, error) {
 	location, err := c.Location()
 	if err != nil {
-		return nil, fmt.Errorf("space %s: %w", c.Name, err)
+		return nil, err
 	}
 	s := &Space{
 		Space:    c,
@@ -100,7 +100,7 @@ func New(c config.Space, o Options) (*Space, error) {
 	if c.SecretFile != "" {
 		s.secret, err = local.ReadSecret(c.SecretFile)
 		if err != nil {
-			return nil, fmt.Errorf("space %s: %w", c.Name, err)
+			return nil, err
 		}
 		s.Cipher = randflake.NewCipher(s.secret)
 		s.check = fmt.Sprintf("%x", s.secret.CheckValue())
