@@ -37,9 +37,9 @@ type issuer struct {
 	logger *slog.Logger
 }
 
-// keys are the keys of an issuer. They are fetched again when they are older than keysFresh, and
-// when a token names an unknown key. Until a fetch succeeds, the ones from before are used, until
-// they are older than keysLast.
+// keys are the keys of an issuer. A token that comes when they are older than keysFresh, or that
+// names an unknown key, has them fetched again. Until a fetch succeeds, the ones from before are
+// used, until they are older than keysLast.
 type keys struct {
 	fetches singleflight.Group
 	waiting atomic.Int32 // callers that wait for a fetch
@@ -199,7 +199,7 @@ func (i *issuer) fetch() {
 		pause = keysRetry
 	}
 	i.next = time.Now().Add(pause)
-	i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour",
+	i.logger.Warn("keys of an issuer can't be had; those from before, if any, are used until they are an hour old",
 		"issuer", i.Issuer.Issuer, "error", err)
 }
 

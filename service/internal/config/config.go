@@ -99,11 +99,11 @@ const (
 	DefaultRate  = 1000.0
 )
 
-// Limits bound calls; 0 is no bound, or the default.
+// Limits bound calls. A rule, or a space, with 0 leaves a bound to the other one.
 type Limits struct {
-	Nodes int     `yaml:"nodes"` // of a lease
-	Batch uint64  `yaml:"batch"` // IDs or numbers of a call
-	Rate  float64 `yaml:"rate"`  // calls a second of a principal, in this process
+	Nodes int     `yaml:"nodes"` // of a lease; without one, as many as the space has
+	Batch uint64  `yaml:"batch"` // IDs or numbers of a call; without one, DefaultBatch
+	Rate  float64 `yaml:"rate"`  // calls a second of a principal in a space, of this process; without one, DefaultRate
 }
 
 // A Counter is made at its first use. What it is must never change.

@@ -20,8 +20,8 @@ type right struct {
 	store bool   // the space must have a store
 }
 
-// rights has all procedures of the protocol. Others that come to answered are denied. Reflection,
-// which describes the protocol, does not come to answered: all principals may call it.
+// rights has all procedures of the protocol. Reflection, which describes the protocol, has no right:
+// all principals may call it.
 var rights = map[string]right{
 	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
@@ -99,7 +99,7 @@ func (s *Server) authorize(c *call) error {
 	limiter := othersTogether
 	if denied == nil && c.in != nil {
 		limiter = c.space
-		c.limits = access.Tighter(limits, c.in.Limits)
+		c.limits = access.Tighter(limits, c.setup.limits[c.space])
 	}
 	if err := s.checkRate(c, limiter); err != nil {
 		return err

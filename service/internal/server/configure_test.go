@@ -34,6 +34,7 @@ func TestConfigure(t *testing.T) {
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
 		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+		c.Spaces[0].Limits.Batch = 5
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,10 @@ func TestConfigure(t *testing.T) {
 		t.Error("a space that is gone stays open")
 	}
 	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
-		t.Error("a space that stayed as it is was closed")
+		t.Error("a space that stayed as it is, but for its limits, was closed")
+	}
+	if a := w.call("IDService/Mint", `{"space":"mint","count":6}`); a.body.Code != "permission_denied" {
+		t.Errorf("more than a new limit allows: %s", a.text)
 	}
 	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
 		t.Errorf("a space that is gone: %s", a.text)

@@ -74,8 +74,7 @@ func (s *Server) identified(next http.Handler) http.Handler {
 //
 //   - A stranger's connection is closed.
 //   - A principal's request first waits for its turn. Then a connection of HTTP/1 is closed.
-//   - One of HTTP/2 is kept after the wait. To close it would fail the calls of a proxy's other
-//     clients, and would only make a client connect again.
+//   - One of HTTP/2 is kept after the wait: to close it would only make a client connect again.
 //   - If there is not even a place to wait, the answer comes at once, and the connection is closed.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.unknown != nil {

@@ -55,7 +55,8 @@ type setup struct {
 	config *config.Config
 	policy *access.Policy
 	spaces map[string]*space.Space
-	audit  *timed.File // nil if the lines of the audit log go to Server.other
+	limits map[string]config.Limits // by space
+	audit  *timed.File              // nil if the lines of the audit log go to Server.other
 }
 
 // New returns a server without spaces. Audit lines go to other if a configuration has no file for
@@ -84,8 +85,8 @@ func (s *Server) writeAudit(line []byte) (int, error) {
 // TLS returns the certificates in force.
 func (s *Server) TLS() *tls.Config { return s.setup.Load().policy.TLS }
 
-// Configure applies another valid configuration, with all the files that it names. Unchanged spaces
-// stay open. If Configure fails, nothing has changed.
+// Configure applies another valid configuration, with all the files that it names. Spaces that
+// are as before, but for their limits, stay open. If Configure fails, nothing has changed.
 func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +114,15 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &setup{config: c, policy: policy, spaces: map[string]*space.Space{}}
+	next := &setup{
+		config: c,
+		policy: policy,
+		spaces: map[string]*space.Space{},
+		limits: map[string]config.Limits{},
+	}
 	for _, want := range c.Spaces {
+		next.limits[want.Name] = want.Limits
+		want.Limits = config.Limits{} // other limits don't make another space
 		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
 			return nil, fmt.Errorf("space %s: %w", want.Name, err)
