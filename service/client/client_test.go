@@ -43,23 +43,24 @@ type replica struct {
 	label  string
 }
 
-func (r *replica) GetLimits(_ context.Context, q *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
-	r.header = q.Header()
+func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.GetLimitsResponse, error) {
+	info, _ := connect.CallInfoForHandlerContext(ctx)
+	r.header = info.RequestHeader()
 	if r.limits != nil {
-		return connect.NewResponse(r.limits), nil
+		return r.limits, nil
 	}
-	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: 60, Nodes: 8, Ahead: 5, MaxSkewSeconds: 7, Check: "0123456789abcdef"}), nil
+	return &api.GetLimitsResponse{WindowSeconds: 60, Nodes: 8, Ahead: 5, MaxSkewSeconds: 7, Check: "0123456789abcdef"}, nil
 }
 
-func (r *replica) Take(_ context.Context, q *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
+func (r *replica) Take(_ context.Context, q *api.TakeRequest) (*api.TakeResponse, error) {
 	r.calls++
-	r.label = q.Msg.Label
-	start := (q.Msg.Window + r.add) * 60
+	r.label = q.Label
+	start := (q.Window + r.add) * 60
 	if r.calls > 1 {
 		start += r.later * 60
 	}
-	answer := &api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Msg.Nodes + r.more, Start: start, End: start + 60 + r.longer}
-	return connect.NewResponse(answer), r.err
+	answer := &api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Nodes + r.more, Start: start, End: start + 60 + r.longer}
+	return answer, r.err
 }
 
 // coded is an error with a code alone.
@@ -289,27 +290,27 @@ type counting struct {
 	err   error
 }
 
-func (c *counting) Set(_ context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
-	c.asked = r.Msg
-	return connect.NewResponse(&api.SetResponse{}), c.err
+func (c *counting) Set(_ context.Context, r *api.SetRequest) (*api.SetResponse, error) {
+	c.asked = r
+	return &api.SetResponse{}, c.err
 }
 
-func (c *counting) List(_ context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
-	c.asked = r.Msg
-	return connect.NewResponse(&api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: 7}, {Name: "b"}}}), c.err
+func (c *counting) List(_ context.Context, r *api.ListRequest) (*api.ListResponse, error) {
+	c.asked = r
+	return &api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: 7}, {Name: "b"}}}, c.err
 }
 
-func (c *counting) Get(_ context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
-	c.asked = r.Msg
-	return connect.NewResponse(&api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, End: 9, Next: 7}}), c.err
+func (c *counting) Get(_ context.Context, r *api.GetRequest) (*api.GetResponse, error) {
+	c.asked = r
+	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, End: 9, Next: 7}}, c.err
 }
 
-func (c *counting) Take(_ context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
-	c.asked = r.Msg
+func (c *counting) Take(_ context.Context, r *api.CounterServiceTakeRequest) (*api.CounterServiceTakeResponse, error) {
+	c.asked = r
 	if c.run != nil {
-		return connect.NewResponse(c.run), nil
+		return c.run, nil
 	}
-	return connect.NewResponse(&api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}), c.err
+	return &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}, c.err
 }
 
 // TestCounters: calls of counters arrive as they were made, and their answers and errors come back.

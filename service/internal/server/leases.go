@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
@@ -16,25 +14,22 @@ type leaseService struct{ *Server }
 
 // Take answers with the leases that the store granted, even if some windows have none: a client
 // that asks for the missing windows again then learns why.
-func (s leaseService) Take(
-	ctx context.Context,
-	r *connect.Request[api.TakeRequest],
-) (*connect.Response[api.TakeResponse], error) {
+func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeResponse, error) {
 	c := callOf(ctx)
-	nodes := max(r.Msg.Nodes, 1)
+	nodes := max(r.Nodes, 1)
 	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
 		return nil, s.over(c, "nodes", uint64(nodes), uint64(most))
 	}
-	first := r.Msg.Window
-	last := first + int64(max(r.Msg.Windows, 1)) - 1
+	first := r.Window
+	last := first + int64(max(r.Windows, 1)) - 1
 	leases, err := c.state.Store.Take(ctx, first, last, nodes)
 	if len(leases) == 0 {
 		return nil, err
 	}
 	for _, l := range leases {
-		s.auditTake(c.caller, l, cmp.Or(r.Msg.Label, c.principal))
+		s.auditTake(c.caller, l, cmp.Or(r.Label, c.principal))
 	}
-	return connect.NewResponse(takeResponse(leases)), nil
+	return takeResponse(leases), nil
 }
 
 // takeResponse has the first lease in fields of its own.
@@ -70,18 +65,15 @@ func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
 		"label", label)
 }
 
-func (s leaseService) GetLimits(
-	ctx context.Context,
-	_ *connect.Request[api.GetLimitsRequest],
-) (*connect.Response[api.GetLimitsResponse], error) {
+func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.GetLimitsResponse, error) {
 	state := callOf(ctx).state
 	limits := state.Store.Limits()
-	return connect.NewResponse(&api.GetLimitsResponse{
+	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
 		Nodes:          limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),
 		Reserve:        limits.Reserve,
 		Check:          state.Check,
-	}), nil
+	}, nil
 }
