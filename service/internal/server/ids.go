@@ -24,16 +24,16 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 			"the service makes no IDs of space %s: generators that have its secret lease nodes and make them",
 			c.in.Name)
 	}
+	if _, known := api.Form_name[int32(r.Form)]; !known {
+		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
+	}
 	n, err := s.batch(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}
-	if _, known := api.Form_name[int32(r.Form)]; !known {
-		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
-	}
 	answer := &api.MintResponse{}
 	asText := r.Form != api.Form_FORM_NUMBER // text is the default
-	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), asText)
+	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, n, asText)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 		return nil, err
 	}
 	made := answer.Time.AsTime()
-	if answer.Time.CheckValid() != nil {
+	if answer.Time.CheckValid() != nil { // beyond what a message can hold
 		return nil, coded(connect.CodeInvalidArgument,
 			"the ID is of the year %d: want one that was made by now", made.Year())
 	}

@@ -150,7 +150,7 @@ func (u *usage) reserve(ctx context.Context, principal string, n int64) (done fu
 
 // batch returns how many IDs or numbers a call asks for, once there is room for them among the
 // answers that are not written yet.
-func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
+func (s *Server) batch(ctx context.Context, c *call, asked uint32) (int, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
 		return 0, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", count, maxBatch)
@@ -168,7 +168,7 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 		return 0, err
 	}
 	c.freeAnswer = done
-	return count, nil
+	return int(count), nil
 }
 
 // over returns the error of a call that asks for more than its limits allow.

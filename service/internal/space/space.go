@@ -30,7 +30,6 @@ type Space struct {
 	config.Space
 	Cipher *randflake.Cipher // of its secret; nil without a secret
 	secret randflake.Secret  // zero without
-	check  string            // value of the secret, in hexadecimal; "" without
 
 	location string // of its store; "" without
 	options  Options
@@ -103,7 +102,6 @@ func New(c config.Space, o Options) (*Space, error) {
 			return nil, err
 		}
 		s.Cipher = randflake.NewCipher(s.secret)
-		s.check = fmt.Sprintf("%x", s.secret.CheckValue())
 	}
 	s.state.Store(&State{err: errors.New("it is being opened")})
 	return s, nil
@@ -189,33 +187,34 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.verify(ctx, store)
+	check, err := s.verify(ctx, store)
 	if err != nil {
 		store.Close()
 		return nil, err
 	}
 	return &State{
 		Store:    store,
-		Check:    cmp.Or(info.Check, s.check),
+		Check:    check,
 		Counters: newCounters(store, s.Space, s.options.Logger.With("space", s.Name)),
 	}, nil
 }
 
-// verify returns what a store says of itself, or an error if it is not the store for this space's
-// secret.
-func (s *Space) verify(ctx context.Context, store *lease.Space) (lease.Info, error) {
+// verify returns the check value of the secret that the space's IDs have, if it is known. It fails if
+// the store is for another one.
+func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, err error) {
 	info, err := store.Info(ctx)
 	if err != nil {
-		return info, err
+		return "", err
 	}
 	if s.Kind != "randflake" && info.Check != "" {
-		return info, fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
+		return "", fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
 			"want another one for %s IDs", lease.ErrSecret, s.Kind)
 	}
-	if s.Cipher != nil {
-		return info, store.CheckSecret(s.secret.CheckValue())
+	if s.Cipher == nil {
+		return info.Check, nil
 	}
-	return info, nil
+	own := s.secret.CheckValue()
+	return fmt.Sprintf("%x", own), store.CheckSecret(own)
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and a
