@@ -50,20 +50,24 @@ func newAuditLog(write func(line []byte) (int, error), logger *slog.Logger) *aud
 
 // Write takes lines from the log's own handler, one at a time.
 func (a *auditLog) Write(line []byte) (int, error) {
+	n, err := a.put(line)
+	if err != nil {
+		lost := a.lost.Add(1)
+		a.report.Do(func() { a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+	}
+	return n, err
+}
+
+// put writes a line, and ends the half of one before.
+func (a *auditLog) put(line []byte) (n int, err error) {
 	if a.torn {
 		line = append([]byte("\n"), line...)
 	}
-	n, err := a.write(line)
+	n, err = a.write(line)
 	if errors.Is(err, fs.ErrClosed) && n == 0 {
 		n, err = a.write(line) // to the file of the new configuration, which has just closed this one
 	}
-	if err == nil {
-		a.torn = false
-		return n, nil
-	}
-	a.torn = a.torn || n > 0
-	lost := a.lost.Add(1)
-	a.report.Do(func() { a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+	a.torn = err != nil && (a.torn || n > 0)
 	return n, err
 }
 

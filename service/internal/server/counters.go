@@ -28,8 +28,8 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
-	if got > 0 {
-		s.auditBegin(c, counter.As, numbers[0]) // even if the numbers are lost, the period has begun
+	if got > 0 { // even if the rest fails, and these numbers are lost, the period has begun
+		s.auditBegin(c, counter.As, numbers[0])
 	}
 	if err != nil {
 		return nil, err
@@ -52,13 +52,12 @@ func (s counterService) Take(
 	r *api.CounterServiceTakeRequest,
 ) (*api.CounterServiceTakeResponse, error) {
 	c := callOf(ctx)
-	n := max(r.Count, 1)
-	if n > maxRun || r.Count < 0 {
+	if r.Count < 0 || r.Count > maxRun {
 		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", r.Count, maxRun)
 	}
-	limit := cmp.Or(c.limits.Batch, config.DefaultBatch)
-	n = int64(min(uint64(n), limit))
-	run, counter, err := c.state.Counters.Take(ctx, r.Counter, n)
+	asked := uint64(max(r.Count, 1))
+	n := min(asked, cmp.Or(c.limits.Batch, config.DefaultBatch))
+	run, counter, err := c.state.Counters.Take(ctx, r.Counter, int64(n))
 	if err != nil {
 		return nil, err
 	}

@@ -17,39 +17,32 @@ type leaseService struct{ *Server }
 func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeResponse, error) {
 	c := callOf(ctx)
 	nodes := max(r.Nodes, 1)
-	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
-		return nil, s.over(c, "nodes", uint64(nodes), uint64(most))
+	if most := uint64(c.limits.Nodes); most > 0 && uint64(nodes) > most {
+		return nil, s.over(c, "nodes", uint64(nodes), most)
 	}
-	first := r.Window
-	last := first + int64(max(r.Windows, 1)) - 1
-	leases, err := c.state.Store.Take(ctx, first, last, nodes)
+	last := r.Window + int64(max(r.Windows, 1)) - 1
+	leases, err := c.state.Store.Take(ctx, r.Window, last, nodes)
 	if len(leases) == 0 {
 		return nil, err
 	}
+	var granted []*api.Lease
 	for _, l := range leases {
 		s.auditTake(c.caller, l, cmp.Or(r.Label, c.principal))
-	}
-	return takeResponse(leases), nil
-}
-
-// takeResponse has the first lease in fields of its own.
-func takeResponse(leases []randflake.Lease) *api.TakeResponse {
-	first := leases[0]
-	r := &api.TakeResponse{
-		FirstNode: first.FirstNode,
-		LastNode:  first.LastNode,
-		Start:     first.Start.Unix(),
-		End:       first.End.Unix(),
-	}
-	for _, l := range leases[1:] {
-		r.More = append(r.More, &api.Lease{
+		granted = append(granted, &api.Lease{
 			FirstNode: l.FirstNode,
 			LastNode:  l.LastNode,
 			Start:     l.Start.Unix(),
 			End:       l.End.Unix(),
 		})
 	}
-	return r
+	first := granted[0]
+	return &api.TakeResponse{
+		FirstNode: first.FirstNode,
+		LastNode:  first.LastNode,
+		Start:     first.Start,
+		End:       first.End,
+		More:      granted[1:],
+	}, nil
 }
 
 // auditTake writes the line that says who makes the IDs of these nodes in these seconds, which are

@@ -20,11 +20,10 @@ import (
 // codes: no caller can make up a new series, and no label says who calls. They are safe for
 // concurrent use.
 type measures struct {
-	Connections prometheus.Gauge
-
-	registry *prometheus.Registry
-	calls    *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
+	registry    *prometheus.Registry
+	calls       *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	connections prometheus.Gauge
 }
 
 // buckets are the upper ends, in seconds, of the ranges in which times are counted: from what a
@@ -51,7 +50,7 @@ func newMeasures(more metrics.Func) *measures {
 			Help:    "How long calls took.",
 			Buckets: buckets,
 		}, []string{"procedure", "space"}),
-		Connections: with.NewGauge(prometheus.GaugeOpts{
+		connections: with.NewGauge(prometheus.GaugeOpts{
 			Name: "randflaked_connections",
 			Help: "Connections that are open, idle ones among them.",
 		}),
@@ -78,6 +77,9 @@ func (m *measures) scrapes() http.Handler {
 		ErrorHandling:       promhttp.ContinueOnError,
 	})
 }
+
+// Connected sets how many connections are open.
+func (m *measures) Connected(n int) { m.connections.Set(float64(n)) }
 
 // count counts a call. The space is "" if the service has none of the name that the call has.
 func (m *measures) count(procedure, space string, took time.Duration, err error) {

@@ -1,12 +1,6 @@
-// Package server answers the calls of randflaked's protocol. A request passes through these files:
-//
-//   - identify.go finds out who sends it, and takes a place for it
-//   - message.go reads its body
-//   - authorize.go finds the rule that allows it, with its limits
-//   - leases.go, ids.go and counters.go have the procedures, and page.go the page for people
-//
-// usage.go bounds what each principal uses meanwhile, metrics.go counts calls, and audit.go writes
-// down what they did. This file applies configurations, and puts the handlers together.
+// Package server answers the calls of randflaked's protocol. A request passes through identify.go,
+// which finds out who sends it, message.go, which reads its body, and authorize.go, which finds the
+// rule that allows it. Meanwhile usage.go bounds what its principal uses.
 package server
 
 import (
@@ -208,43 +202,31 @@ var served = []string{
 // grpcPrefix is how many bytes gRPC sends before a message.
 const grpcPrefix = 5
 
-// Handler returns the handler of all HTTP requests: the protocol, its description, the page,
-// /metrics, and Probes.
+// Handler returns the handler of all HTTP requests: the protocol, its description, which gRPC calls
+// reflection, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
 	mux := s.Probes()
-	s.handleCalls(mux)
-	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
-	mux.Handle("GET /{$}", s.observing("page", false, http.HandlerFunc(s.show)))
-	// All spaces, as the metrics describe the process too.
-	mux.Handle("GET /metrics", s.observing("metrics", true, s.scrapes()))
-	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
-}
-
-// handleCalls adds the handlers of the protocol, and of its description, which gRPC calls
-// reflection.
-func (s *Server) handleCalls(mux *http.ServeMux) {
-	options := connect.WithHandlerOptions(
+	calls := func(path string, handler http.Handler) {
+		mux.Handle(path, s.guarded(handler, readMessage))
+	}
+	procedures := connect.WithHandlerOptions(
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.answered)),
 		compression,
 		connect.WithCompressMinBytes(math.MaxInt), // no answer has so many
 	)
-	refuse := connect.NewErrorWriter()
-	calls := gate{
-		name:   noProcedure,
-		admit:  readMessage,
-		refuse: func(w http.ResponseWriter, r *http.Request, err error) { refuse.Write(w, r, err) },
-	}
-	protection := http.NewCrossOriginProtection()
-	serve := func(path string, handler http.Handler) {
-		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(s.guarded(handler, calls)))
-	}
-	serve(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
-	serve(randflakev1connect.NewIDServiceHandler(idService{s}, options))
-	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
+	calls(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, procedures))
+	calls(randflakev1connect.NewIDServiceHandler(idService{s}, procedures))
+	calls(randflakev1connect.NewCounterServiceHandler(counterService{s}, procedures))
+
+	bounded := connect.WithReadMaxBytes(maxMessage)
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
-	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
-	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))
+	calls(grpcreflect.NewHandlerV1(reflector, bounded))
+	calls(grpcreflect.NewHandlerV1Alpha(reflector, bounded))
+	mux.Handle(grpchealth.NewHandler(s, bounded))
+
+	mux.Handle("GET /{$}", s.guarded(http.HandlerFunc(s.show), s.authorizePage))
+	mux.Handle("GET /metrics", s.guarded(s.scrapes(), s.authorizePage))
+	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
 }
 
 // Probes returns the handler of what anybody may ask: whether the process lives, and whether it is
