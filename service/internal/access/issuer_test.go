@@ -576,7 +576,7 @@ func TestDiscovery(t *testing.T) {
 		s.serve("one")
 		s.found[0] = issuerURL + "/"
 		i := s.issuers[issuerURL]
-		i.Issuer.Issuer = issuerURL + "/"
+		i.config.Issuer = issuerURL + "/"
 		if found, err := i.discover(t.Context()); found != keysURL || err != nil {
 			t.Errorf("an issuer whose URL ends in a slash: keys at %q, error %v", found, err)
 		}
