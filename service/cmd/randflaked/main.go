@@ -7,9 +7,6 @@
 //	randflaked ready URL             asks whether a service is ready, or waits until it is
 //	randflaked token                 makes a bearer token and its hash
 //	randflaked version               which version this is
-//
-// This file has all commands but serving: serve.go reads its flags, daemon.go runs the service,
-// limits.go bounds connections.
 package main
 
 import (

@@ -236,7 +236,12 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
 	}
+	return c, c.Check(file)
+}
+
+// Check returns all that is wrong with a configuration, which is what a file says.
+func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)
-	return c, errors.Join(k.problems...)
+	return errors.Join(k.problems...)
 }

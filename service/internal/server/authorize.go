@@ -63,8 +63,8 @@ func (s *Server) failed(c *call, err error, gone bool) error {
 	if c.state != nil && c.state.Store != nil {
 		location = c.state.Store.String()
 	}
-	sent, complete := wire.Error(err, c.procedure, location)
-	if complete || gone {
+	sent, whole := wire.Error(err, c.procedure, location)
+	if whole || gone {
 		return sent
 	}
 	if s.usage.may(c.principal, failureLines) {
