@@ -26,8 +26,9 @@ func readMessage(r *http.Request, _ *call) error {
 		return coded(connect.CodeInvalidArgument,
 			"Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
 	}
-	if verbs[r.URL.Path] == "" {
-		return nil // what describes the protocol takes a stream of messages
+	isStream := verbs[r.URL.Path] == "" // of what describes the protocol
+	if isStream {
+		return nil
 	}
 	body, err := io.ReadAll(r.Body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {

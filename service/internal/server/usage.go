@@ -28,7 +28,8 @@ const (
 const maxPlaces = 1000
 
 // Requests for which there is no place are refused in turn. Clients that repeat calls as soon as
-// they are refused so leave the processors to other principals.
+// they are refused so leave the processors to other principals. It is a queue and no rate, as those
+// who hang up must leave their turns to others.
 const (
 	refusals    = 20                   // of a principal at a time
 	refusalTime = 4 * time.Millisecond // of each: so 5000 a second

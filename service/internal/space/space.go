@@ -108,7 +108,7 @@ func New(c config.Space, o Options) (*Space, error) {
 }
 
 // Same reports whether two spaces have the same configuration, with the same content of the files
-// that it names.
+// that it names. Counters are part of it, as handles are checked by the configuration only once.
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
 }
