@@ -11,10 +11,13 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
 )
 
 // counterService implements the procedures of CounterService.
 type counterService struct{ *Server }
+
+func (c *call) counters() *space.Counters { return c.setup.counters[c.space] }
 
 func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.NextResponse, error) {
 	c := callOf(ctx)
@@ -22,7 +25,7 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 	if err != nil {
 		return nil, err
 	}
-	counter, err := c.state.Counters.Handle(ctx, r.Counter)
+	counter, err := c.counters().Handle(ctx, r.Counter)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func (s counterService) Take(
 	}
 	asked := uint64(max(r.Count, 1))
 	n := min(asked, cmp.Or(c.limits.Batch, config.DefaultBatch))
-	run, counter, err := c.state.Counters.Take(ctx, r.Counter, int64(n))
+	run, counter, err := c.counters().Take(ctx, r.Counter, int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func (s counterService) Take(
 
 func (s counterService) Set(ctx context.Context, r *api.SetRequest) (*api.SetResponse, error) {
 	c := callOf(ctx)
-	if err := c.state.Counters.Set(ctx, r.Counter, r.Next); err != nil {
+	if err := c.counters().Set(ctx, r.Counter, r.Next); err != nil {
 		return nil, err
 	}
 	s.audit.add("set counter", c.caller, "counter", r.Counter, "next", r.Next)
@@ -81,12 +84,12 @@ func (s counterService) Set(ctx context.Context, r *api.SetRequest) (*api.SetRes
 
 // Get returns a counter that was not used yet as its first use will make it.
 func (s counterService) Get(ctx context.Context, r *api.GetRequest) (*api.GetResponse, error) {
-	counters := callOf(ctx).state.Counters
-	unused, _, err := counters.As(r.Counter)
+	c := callOf(ctx)
+	unused, _, err := c.counters().As(r.Counter)
 	if err != nil {
 		return nil, err
 	}
-	found, err := counters.Counter(ctx, r.Counter)
+	found, err := c.state.Store.Counter(ctx, r.Counter)
 	if errors.Is(err, lease.ErrNoCounter) {
 		found, err = unused, nil
 	}
@@ -101,7 +104,7 @@ const maxList = 1000 // counters in an answer
 // List omits counters that were not used yet.
 func (s counterService) List(ctx context.Context, r *api.ListRequest) (*api.ListResponse, error) {
 	limit := min(cmp.Or(r.Limit, maxList), maxList)
-	found, err := callOf(ctx).state.Counters.Counters(ctx, r.After, int(limit))
+	found, err := callOf(ctx).state.Store.Counters(ctx, r.After, int(limit))
 	if err != nil {
 		return nil, err
 	}

@@ -96,14 +96,15 @@ func (m *measures) count(procedure, space string, took time.Duration, err error)
 func (s *Server) gauges() []metrics.Metric {
 	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total",
 		"Lines of the audit log that could not be written.", s.audit.lost.Load())}
-	for name, in := range s.setup.Load().spaces {
-		of := metrics.Func(func() []metrics.Metric { return gaugesOf(in) })
+	setup := s.setup.Load()
+	for name, in := range setup.spaces {
+		of := metrics.Func(func() []metrics.Metric { return gaugesOf(in, setup.counters[name]) })
 		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
 	}
 	return all
 }
 
-func gaugesOf(in *space.Space) []metrics.Metric {
+func gaugesOf(in *space.Space, counters *space.Counters) []metrics.Metric {
 	all := []metrics.Metric{metrics.Flag("randflaked_space_ready",
 		"1 if the space can serve, otherwise 0.", in.Ready() == nil)}
 	state, err := in.State()
@@ -116,10 +117,7 @@ func gaugesOf(in *space.Space) []metrics.Metric {
 	case state.Store != nil:
 		all = append(all, state.Store.Metrics()...)
 	}
-	if state.Counters == nil {
-		return all
-	}
-	for counter, status := range state.Counters.Statuses() {
+	for counter, status := range counters.Statuses() {
 		all = append(all, status.Metrics(counter)...)
 	}
 	return all

@@ -44,7 +44,7 @@ func look(ctx context.Context, in *space.Space) view {
 	}
 	v.Info, v.Failed = state.Store.Info(ctx)
 	if v.Failed == nil {
-		v.Counters, v.Failed = state.Counters.Counters(ctx, "", maxCounters)
+		v.Counters, v.Failed = state.Store.Counters(ctx, "", maxCounters)
 	}
 	if state.Own != nil {
 		status := state.Own.Status()

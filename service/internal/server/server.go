@@ -48,9 +48,12 @@ type Server struct {
 type setup struct {
 	config *config.Config
 	policy *access.Policy
-	spaces map[string]*space.Space
-	limits map[string]config.Limits // by space
-	audit  *timed.File              // nil if the lines of the audit log go to Server.other
+	audit  *timed.File // nil if the lines of the audit log go to Server.other
+
+	// By the names of spaces:
+	spaces   map[string]*space.Space
+	counters map[string]*space.Counters
+	limits   map[string]config.Limits
 }
 
 // New returns a server without spaces. Audit lines go to other if a configuration has no file for
@@ -79,8 +82,8 @@ func (s *Server) writeAudit(line []byte) (int, error) {
 // TLS returns the certificates in force.
 func (s *Server) TLS() *tls.Config { return s.setup.Load().policy.TLS }
 
-// Configure applies another valid configuration, with all the files that it names. Spaces that
-// are as before, but for their limits, stay open. If Configure fails, nothing has changed.
+// Configure applies another valid configuration, with all the files that it names. Spaces that are
+// as before, but for their limits and counters, stay open. If Configure fails, nothing has changed.
 func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,22 +112,30 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		return nil, err
 	}
 	next := &setup{
-		config: c,
-		policy: policy,
-		spaces: map[string]*space.Space{},
-		limits: map[string]config.Limits{},
+		config:   c,
+		policy:   policy,
+		spaces:   map[string]*space.Space{},
+		counters: map[string]*space.Counters{},
+		limits:   map[string]config.Limits{},
 	}
 	for _, want := range c.Spaces {
-		next.limits[want.Name] = want.Limits
-		want.Limits = config.Limits{} // other limits don't make another space
-		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
+		bare := want // other limits and counters don't make another space
+		bare.Limits = config.Limits{}
+		bare.Counters = nil
+		made, err := space.New(bare, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
 			return nil, fmt.Errorf("space %s: %w", want.Name, err)
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
 			made = kept
 		}
+		counters := space.NewCounters(made, want)
+		if kept := old.counters[want.Name]; kept != nil && kept.Same(counters) {
+			counters = kept
+		}
 		next.spaces[want.Name] = made
+		next.counters[want.Name] = counters
+		next.limits[want.Name] = want.Limits
 	}
 	if c.Audit != "" {
 		next.audit, err = openAudit(c.Audit) // last, as nothing closes the file if a later step fails
@@ -140,14 +151,17 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// closeAll closes the spaces that the next setup lacks. It does so in the background: a store that
-// does not answer takes ten seconds.
+// closeAll closes the counters and spaces that the next setup lacks. It does so in the background: a
+// store that does not answer takes ten seconds.
 func (s *Server) closeAll(old, next *setup) {
 	for name, in := range old.spaces {
-		if in == next.spaces[name] {
-			continue
-		}
 		s.closing.Go(func() {
+			if counters := old.counters[name]; counters != next.counters[name] {
+				counters.Close()
+			}
+			if in == next.spaces[name] {
+				return
+			}
 			if err := in.Close(); err != nil {
 				s.logger.Warn("store of a space was not closed", "space", name, "error", err)
 			}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,9 +28,8 @@ const maxHandles = 4096
 // store. Handle returns a handle, which hands out numbers from memory. Counters are safe for
 // concurrent use.
 type Counters struct {
-	counter.Source
-	space   config.Space
-	logger  *slog.Logger
+	of      *Space // which has the store; without one, or before it is open, there are no numbers
+	config  config.Space
 	opening singleflight.Group
 
 	// Names of counters that the store had as the configuration has them. What a counter is never
@@ -49,16 +48,26 @@ type Handle struct {
 	As lease.Counter // the counter by the configuration, with the period
 }
 
-func newCounters(source counter.Source, space config.Space, logger *slog.Logger) *Counters {
-	c := &Counters{
-		Source: source,
-		space:  space,
-		logger: logger,
-		past:   map[string]counter.Status{},
+// NewCounters returns the counters of a space, as c has them.
+func NewCounters(of *Space, c config.Space) *Counters {
+	counters := &Counters{of: of, config: c, past: map[string]counter.Status{}}
+	counters.checked, _ = lru.New[string, struct{}](maxHandles) // fails for sizes below 1
+	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
+	return counters
+}
+
+// Same reports whether two are the same counters of the same space, for the configuration.
+func (c *Counters) Same(other *Counters) bool {
+	return c.of == other.of && slices.Equal(c.config.Counters, other.config.Counters)
+}
+
+// source returns the counters of the store.
+func (c *Counters) source() (*counter.Counters, error) {
+	state, err := c.of.State()
+	if err != nil {
+		return nil, err
 	}
-	c.checked, _ = lru.New[string, struct{}](maxHandles) // fails for sizes below 1
-	c.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { c.forget(h) })
-	return c
+	return counter.From(state.Store), nil
 }
 
 // Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
@@ -75,7 +84,7 @@ func (c *Counters) Statuses() map[string]counter.Status {
 
 // add adds the status of a handle to that of its counter, or pattern.
 func (c *Counters) add(all map[string]counter.Status, h *Handle, one counter.Status) {
-	by, _ := c.space.Counter(h.As.Name)
+	by, _ := c.config.Counter(h.As.Name)
 	sum := all[by.Name]
 	all[by.Name] = counter.Status{
 		Taken:  sum.Taken + one.Taken,
@@ -94,10 +103,10 @@ func (c *Counters) forget(h *Handle) {
 // As returns a counter as its first use makes it by the configuration, and its present period by
 // this machine's clock.
 func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err error) {
-	found, ok := c.space.Counter(name)
+	found, ok := c.config.Counter(name)
 	if !ok {
 		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
-			lease.ErrNoCounter, name, c.space.Name)
+			lease.ErrNoCounter, name, c.config.Name)
 	}
 	present, err = found.PeriodAt(time.Now())
 	as = lease.Counter{
@@ -123,10 +132,14 @@ func (c *Counters) Take(
 	if err != nil {
 		return run, as, err
 	}
-	if err := c.check(ctx, as, present); err != nil {
+	source, err := c.source()
+	if err != nil {
 		return run, as, err
 	}
-	run, err = c.TakeNumbers(ctx, name, present, n)
+	if err := c.check(ctx, source, as, present); err != nil {
+		return run, as, err
+	}
+	run, err = source.TakeNumbers(ctx, name, present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		c.checked.Remove(name) // data was lost; the next call makes the counter
 	}
@@ -141,19 +154,28 @@ func (c *Counters) Set(ctx context.Context, name string, next int64) error {
 	if err != nil {
 		return err
 	}
-	c.checked.Remove(name) // the one that was checked may be lost
-	if err := c.check(ctx, as, present); err != nil {
+	source, err := c.source()
+	if err != nil {
 		return err
 	}
-	return c.SetCounter(ctx, name, next)
+	c.checked.Remove(name) // the one that was checked may be lost
+	if err := c.check(ctx, source, as, present); err != nil {
+		return err
+	}
+	return source.SetCounter(ctx, name, next)
 }
 
 // check makes a counter, unless the store has it, as the configuration says. It asks the store once.
-func (c *Counters) check(ctx context.Context, as lease.Counter, present lease.Period) error {
+func (c *Counters) check(
+	ctx context.Context,
+	source *counter.Counters,
+	as lease.Counter,
+	present lease.Period,
+) error {
 	if c.checked.Contains(as.Name) {
 		return nil
 	}
-	if _, err := counter.From(c.Source).OpenStrict(ctx, as.Name, options(as, present)...); err != nil {
+	if _, err := source.OpenStrict(ctx, as.Name, options(as, present)...); err != nil {
 		return err
 	}
 	c.checked.Add(as.Name, struct{}{})
@@ -202,8 +224,12 @@ func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error)
 	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	with := append(options(as, present), counter.WithLogger(c.logger))
-	opened, err := counter.From(c.Source).Open(ctx, as.Name, with...)
+	source, err := c.source()
+	if err != nil {
+		return nil, err
+	}
+	with := append(options(as, present), counter.WithLogger(c.of.logger()))
+	opened, err := source.Open(ctx, as.Name, with...)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 	if err != nil {
 		return err
 	}
-	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
+	logger := lease.WithLogger(s.logger())
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()

@@ -1,6 +1,6 @@
 // Package space keeps the spaces of a service open. A [Space] opens its store in the background.
-// Its [State] then has what calls use: the leases of the store, [Counters] with a handle on each
-// counter, and a [Minter] if the service makes the IDs.
+// Its [State] then has what calls use: the store, and a [Minter] if the service makes the IDs.
+// [Counters] have a handle on each counter.
 package space
 
 import (
@@ -41,16 +41,15 @@ type Space struct {
 
 // A State is what an open space has, or why the space is not open.
 type State struct {
-	Store    *lease.Space // nil if the space has no store
-	Check    string       // value of the secret that the store is for, or ""
-	Counters *Counters    // nil if the space has no store
-	Minter   Minter       // nil if the service makes no IDs of the space
-	Own      Keeper       // of the leases with which Minter makes IDs; nil if it needs none
+	Store  *lease.Space // nil if the space has no store
+	Check  string       // value of the secret that the store is for, or ""
+	Minter Minter       // nil if the service makes no IDs of the space
+	Own    Keeper       // of the leases with which Minter makes IDs; nil if it needs none
 
 	err error // why the space is not open, or nil
 }
 
-// close ends the service's own leases and counters, and closes the store.
+// close ends the service's own leases, and closes the store.
 func (s *State) close() error {
 	if s.Own != nil {
 		s.Own.Close()
@@ -58,7 +57,6 @@ func (s *State) close() error {
 	if s.Store == nil {
 		return nil
 	}
-	s.Counters.Close()
 	return s.Store.Close()
 }
 
@@ -108,10 +106,12 @@ func New(c config.Space, o Options) (*Space, error) {
 }
 
 // Same reports whether two spaces have the same configuration, with the same content of the files
-// that it names. Counters are part of it, as handles are checked by the configuration only once.
+// that it names.
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
 }
+
+func (s *Space) logger() *slog.Logger { return s.options.Logger.With("space", s.Name) }
 
 // Open begins to open the space. It is called once.
 func (s *Space) Open() {
@@ -133,7 +133,7 @@ func (s *Space) begin(ctx context.Context) {
 		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
-			s.options.Logger.Info("space is open", "space", s.Name)
+			s.logger().Info("space is open")
 			return
 		}
 		if ctx.Err() != nil {
@@ -141,7 +141,7 @@ func (s *Space) begin(ctx context.Context) {
 		}
 		s.state.Store(&State{err: err})
 		if text := err.Error(); text != said { // so that the log has each trouble once
-			s.options.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
+			s.logger().Error("space can't be opened; it is tried again", "error", text)
 			said = text
 		}
 		select {
@@ -192,11 +192,7 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 		store.Close()
 		return nil, err
 	}
-	return &State{
-		Store:    store,
-		Check:    check,
-		Counters: newCounters(store, s.Space, s.options.Logger.With("space", s.Name)),
-	}, nil
+	return &State{Store: store, Check: check}, nil
 }
 
 // verify returns the check value of the secret that the space's IDs have, if it is known. It fails if
@@ -259,8 +255,8 @@ func (s *Space) Begun() bool {
 	return isOpen || time.Since(s.begun) > openTimeout
 }
 
-// Close ends the service's own leases and counters in the space, and closes the store. The space
-// was opened by Open.
+// Close ends the service's own leases in the space, and closes the store. The space was opened by
+// Open.
 func (s *Space) Close() error {
 	s.cancel()
 	s.opening.Wait()

@@ -28,6 +28,7 @@ import (
 // A fake is a space on data in memory, whose store fails when it is told to.
 type fake struct {
 	*Space
+	counters  *Counters
 	fails     atomic.Pointer[error]
 	meanwhile atomic.Pointer[func() error] // is done once, before the next swap, whose error it may be
 	attempts  atomic.Int64                 // to open the store
@@ -81,7 +82,6 @@ func counting(t *testing.T, counters []config.Counter, run func(t *testing.T, f 
 // makeFake returns a space that is not opened.
 func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
-	c.Counters = counters
 	f := new(fake)
 	data := leasetest.NewMemory()
 	limits := lease.Limits{}
@@ -127,6 +127,8 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Counters = counters
+	f.counters = NewCounters(f.Space, c)
 	return f
 }
 
@@ -134,6 +136,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 func (f *fake) begin(t *testing.T) {
 	f.Open()
 	t.Cleanup(func() {
+		f.counters.Close()
 		f.Close()
 		if n := f.stores.Load(); n != 0 {
 			t.Errorf("%d stores stay open", n)
@@ -150,15 +153,21 @@ func (f *fake) fail(err error) {
 	f.fails.Store(&err)
 }
 
-// open returns the state of a space that can be opened at once.
-func (f *fake) open(t *testing.T) *State {
+// An opened space has what calls use.
+type opened struct {
+	*State
+	*Counters
+}
+
+// open returns a space that can be opened at once.
+func (f *fake) open(t *testing.T) opened {
 	t.Helper()
 	synctest.Wait()
 	state, err := f.State()
 	if err != nil {
 		t.Fatalf("not open: %v, %v", err, f.Ready())
 	}
-	return state
+	return opened{state, f.counters}
 }
 
 // logged returns how many lines of the log have a text, once all goroutines wait.
@@ -534,7 +543,7 @@ func TestMismatch(t *testing.T) {
 			{Start: 3, Period: "day", Check: "aa"},
 		} {
 			other.Name = "orders"
-			c := newCounters(all.Source, config.Space{Counters: []config.Counter{other}}, all.logger)
+			c := NewCounters(all.of, config.Space{Counters: []config.Counter{other}})
 			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
 				t.Errorf("take of %+v: %v", other, err)
 			}
@@ -755,6 +764,7 @@ func TestClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		f.counters.Close()
 		if err := f.Close(); !errors.Is(err, errClosing) {
 			t.Errorf("close: %v", err)
 		}
