@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"connectrpc.com/connect"
 
@@ -82,17 +81,8 @@ func (s counterService) Set(ctx context.Context, r *api.SetRequest) (*api.SetRes
 	return &api.SetResponse{}, nil
 }
 
-// Get returns a counter that was not used yet as its first use will make it.
 func (s counterService) Get(ctx context.Context, r *api.GetRequest) (*api.GetResponse, error) {
-	c := callOf(ctx)
-	unused, _, err := c.counters().As(r.Counter)
-	if err != nil {
-		return nil, err
-	}
-	found, err := c.state.Store.Counter(ctx, r.Counter)
-	if errors.Is(err, lease.ErrNoCounter) {
-		found, err = unused, nil
-	}
+	found, err := callOf(ctx).counters().Get(ctx, r.Counter)
 	if err != nil {
 		return nil, err
 	}

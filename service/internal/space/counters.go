@@ -61,15 +61,6 @@ func (c *Counters) Same(other *Counters) bool {
 	return c.of == other.of && slices.Equal(c.config.Counters, other.config.Counters)
 }
 
-// source returns the counters of the store.
-func (c *Counters) source() (*counter.Counters, error) {
-	state, err := c.of.State()
-	if err != nil {
-		return nil, err
-	}
-	return counter.From(state.Store), nil
-}
-
 // Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
 // handles. Handles that are forgotten are in the sums of Taken and Issued, which never decrease.
 func (c *Counters) Statuses() map[string]counter.Status {
@@ -100,25 +91,66 @@ func (c *Counters) forget(h *Handle) {
 	c.add(c.past, h, counter.Status{Taken: counted.Taken, Issued: counted.Issued})
 }
 
-// As returns a counter as its first use makes it by the configuration, and its present period by
-// this machine's clock.
-func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err error) {
+// A use is of a counter in its present period, by this machine's clock.
+type use struct {
+	as      lease.Counter     // the counter as its first use makes it, by the configuration
+	present lease.Period      // the zero Period if the counter has no periods
+	source  *counter.Counters // of the store
+	options []counter.Option  // which open the counter as it is, and make it if need be
+}
+
+// use returns what a call needs to use a counter.
+func (c *Counters) use(name string) (u use, err error) {
 	found, ok := c.config.Counter(name)
 	if !ok {
-		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
+		return u, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
 			lease.ErrNoCounter, name, c.config.Name)
 	}
-	present, err = found.PeriodAt(time.Now())
-	as = lease.Counter{
+	state, err := c.of.State()
+	if err != nil {
+		return u, err
+	}
+	u.source = counter.From(state.Store)
+	u.present, err = found.PeriodAt(time.Now())
+	u.as = lease.Counter{
 		Name:    name,
 		Start:   cmp.Or(found.Start, 1),
 		Step:    cmp.Or(found.Step, 1),
 		End:     cmp.Or(found.End, math.MaxInt64),
-		Periods: present.Of,
+		Periods: u.present.Of,
 		Check:   found.Check,
 	}
-	as.Next = as.Start
-	return as, present, err
+	u.as.Next = u.as.Start
+	config := counter.Config{Start: found.Start, Step: found.Step, End: found.End, Check: found.Check}
+	u.options = []counter.Option{counter.OrCreate(config), counter.OfPeriod(u.present)}
+	return u, err
+}
+
+// Get returns a counter. One that was not used yet is as its first use will make it.
+func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) {
+	u, err := c.use(name)
+	if err != nil {
+		return lease.Counter{}, err
+	}
+	found, err := u.source.Counter(ctx, name)
+	if errors.Is(err, lease.ErrNoCounter) {
+		return u.as, nil
+	}
+	return found, err
+}
+
+// Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
+// that callers had used may be gone.
+func (c *Counters) Set(ctx context.Context, name string, next int64) error {
+	u, err := c.use(name)
+	if err != nil {
+		return err
+	}
+	c.checked.Remove(name) // the one that was checked may be lost
+	if err := c.check(ctx, u); err != nil {
+		return err
+	}
+	return u.source.SetCounter(ctx, name, next)
 }
 
 // Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
@@ -128,64 +160,31 @@ func (c *Counters) Take(
 	name string,
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
-	as, present, err := c.As(name)
+	u, err := c.use(name)
 	if err != nil {
 		return run, as, err
 	}
-	source, err := c.source()
-	if err != nil {
+	if err := c.check(ctx, u); err != nil {
 		return run, as, err
 	}
-	if err := c.check(ctx, source, as, present); err != nil {
-		return run, as, err
-	}
-	run, err = source.TakeNumbers(ctx, name, present, n)
+	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		c.checked.Remove(name) // data was lost; the next call makes the counter
 	}
-	as.Period = present.Key
-	return run, as, err
-}
-
-// Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
-// that callers had used may be gone.
-func (c *Counters) Set(ctx context.Context, name string, next int64) error {
-	as, present, err := c.As(name)
-	if err != nil {
-		return err
-	}
-	source, err := c.source()
-	if err != nil {
-		return err
-	}
-	c.checked.Remove(name) // the one that was checked may be lost
-	if err := c.check(ctx, source, as, present); err != nil {
-		return err
-	}
-	return source.SetCounter(ctx, name, next)
+	u.as.Period = u.present.Key
+	return run, u.as, err
 }
 
 // check makes a counter, unless the store has it, as the configuration says. It asks the store once.
-func (c *Counters) check(
-	ctx context.Context,
-	source *counter.Counters,
-	as lease.Counter,
-	present lease.Period,
-) error {
-	if c.checked.Contains(as.Name) {
+func (c *Counters) check(ctx context.Context, u use) error {
+	if c.checked.Contains(u.as.Name) {
 		return nil
 	}
-	if _, err := source.OpenStrict(ctx, as.Name, options(as, present)...); err != nil {
+	if _, err := u.source.OpenStrict(ctx, u.as.Name, u.options...); err != nil {
 		return err
 	}
-	c.checked.Add(as.Name, struct{}{})
+	c.checked.Add(u.as.Name, struct{}{})
 	return nil
-}
-
-// options returns the options that open a counter as it is, in a period, and make it if need be.
-func options(as lease.Counter, present lease.Period) []counter.Option {
-	config := counter.Config{Start: as.Start, Step: as.Step, End: as.End, Check: as.Check}
-	return []counter.Option{counter.OrCreate(config), counter.OfPeriod(present)}
 }
 
 // openTime is how long opening a counter may take.
@@ -194,14 +193,14 @@ const openTime = 10 * time.Second
 // Handle returns the handle on the present period of a counter. If there is none, Handle opens one
 // for all callers that wait, and makes the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
-	as, present, err := c.As(name)
+	u, err := c.use(name)
 	if err != nil {
 		return nil, err
 	}
-	if h := c.handle(name); h != nil && h.As.Period == present.Key {
+	if h := c.handle(name); h != nil && h.As.Period == u.present.Key {
 		return h, nil
 	}
-	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
+	opened := c.opening.DoChan(name+" "+u.present.Key, func() (any, error) { return c.open(u) })
 	select {
 	case r := <-opened:
 		return r.Val.(*Handle), r.Err // the handle is nil if there is an error
@@ -220,25 +219,21 @@ func (c *Counters) handle(name string) *Handle {
 
 // open opens a handle, which takes the place of the one on the period before. That one stays open
 // for calls that have it.
-func (c *Counters) open(as lease.Counter, present lease.Period) (*Handle, error) {
+func (c *Counters) open(u use) (*Handle, error) {
 	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	source, err := c.source()
+	options := append(u.options, counter.WithLogger(c.of.logger()))
+	opened, err := u.source.Open(ctx, u.as.Name, options...)
 	if err != nil {
 		return nil, err
 	}
-	with := append(options(as, present), counter.WithLogger(c.of.logger()))
-	opened, err := source.Open(ctx, as.Name, with...)
-	if err != nil {
-		return nil, err
-	}
-	as.Period = present.Key
-	h := &Handle{opened, as}
+	h := &Handle{Counter: opened, As: u.as}
+	h.As.Period = u.present.Key
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.handles.Remove(as.Name) // and forgets the one before
-	c.handles.Add(as.Name, h)
+	c.handles.Remove(u.as.Name) // and forgets the one before
+	c.handles.Add(u.as.Name, h)
 	if c.closed {
 		h.Close()
 	}

@@ -442,7 +442,7 @@ func TestCounters(t *testing.T) {
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
 			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
 		} {
-			if got, _, err := all.As(name); err != nil || got != want {
+			if got, err := all.Get(t.Context(), name); err != nil || got != want {
 				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
 			}
 			run, _, err := all.Take(t.Context(), name, 2)
