@@ -107,7 +107,7 @@ func call[C, Q, A any](
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, err)
 		}
-		if failed == nil || !neverSent(err) {
+		if failed == nil || !neverSent(err) { // one that was reached says more than one that was not
 			failed = err
 		}
 		if !othersMaySucceed(err) {

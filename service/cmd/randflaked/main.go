@@ -49,16 +49,19 @@ func main() {
 
 // run runs the command that the first argument names, or serves.
 func run(args []string, out, stderr io.Writer) error {
-	commands := map[string]func(args []string, out, stderr io.Writer) error{
-		"check":   check,
-		"ready":   ready,
-		"token":   token,
-		"version": version,
-	}
+	name := ""
 	if len(args) > 0 {
-		if command, ok := commands[args[0]]; ok {
-			return command(args[1:], out, stderr)
-		}
+		name = args[0]
+	}
+	switch name {
+	case "check":
+		return check(args[1:], out, stderr)
+	case "ready":
+		return ready(args[1:], stderr)
+	case "token":
+		return token(args[1:], out, stderr)
+	case "version":
+		return version(args[1:], out, stderr)
 	}
 	return serve(args, stderr)
 }
@@ -155,7 +158,7 @@ func probeSpace(c config.Space) error {
 }
 
 // ready asks a service whether it is ready, once or until a timeout.
-func ready(args []string, out, stderr io.Writer) error {
+func ready(args []string, stderr io.Writer) error {
 	set := flags("ready [--ca FILE] [--timeout DURATION] URL", stderr)
 	ca := set.String("ca", "", "`file` of who signs the service's certificate (default the system's)")
 	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")

@@ -121,8 +121,8 @@ func (c *Counters) use(name string) (u use, err error) {
 		Check:   found.Check,
 	}
 	u.as.Next = u.as.Start
-	config := counter.Config{Start: found.Start, Step: found.Step, End: found.End, Check: found.Check}
-	u.options = []counter.Option{counter.OrCreate(config), counter.OfPeriod(u.present)}
+	shape := counter.Config{Start: found.Start, Step: found.Step, End: found.End, Check: found.Check}
+	u.options = []counter.Option{counter.OrCreate(shape), counter.OfPeriod(u.present)}
 	return u, err
 }
 
