@@ -46,7 +46,7 @@ func (p *process) wantNone(t *testing.T) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		r, answer := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
 		r.Host = "localhost"
-		p.http.Handler.ServeHTTP(answer, r)
+		p.calls.Handler.ServeHTTP(answer, r)
 		if strings.Contains(answer.Body.String(), "\nrandflaked_connections 0\n") {
 			return
 		} else if time.Now().After(end) {
