@@ -28,13 +28,13 @@ import (
 // A fake is a space on data in memory, whose store fails when it is told to.
 type fake struct {
 	*Space
-	counters  *Counters
 	fails     atomic.Pointer[error]
 	meanwhile atomic.Pointer[func() error] // is done once, before the next swap, whose error it may be
 	attempts  atomic.Int64                 // to open the store
 	stores    atomic.Int64                 // that are open
 	log       bytes.Buffer
 	taken     []randflake.Lease // by the service itself
+	counters  *Counters
 }
 
 // A store counts those that are open.
@@ -82,6 +82,7 @@ func counting(t *testing.T, counters []config.Counter, run func(t *testing.T, f 
 // makeFake returns a space that is not opened.
 func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
+	c.Counters = counters
 	f := new(fake)
 	data := leasetest.NewMemory()
 	limits := lease.Limits{}
@@ -127,7 +128,6 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Counters = counters
 	f.counters = NewCounters(f.Space, c)
 	return f
 }
