@@ -20,7 +20,7 @@ import (
 
 // serve runs the service until a signal ends it.
 func serve(args []string, stderr io.Writer) error {
-	from, err := parseServe(args, stderr)
+	read, isDev, err := parseServe(args, stderr)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func serve(args []string, stderr io.Writer) error {
 		return err
 	}
 	d := &daemon{
-		read:   from.read,
+		read:   read,
 		stderr: stderr,
 		limits: usual,
 	}
@@ -41,52 +41,44 @@ func serve(args []string, stderr io.Writer) error {
 	if err := d.start(); err != nil {
 		return err
 	}
-	if from.dev {
+	if isDev {
 		fmt.Fprintf(stderr, "try: curl --json '%s' %s/randflake.v1.IDService/Mint\nlook: %[2]s\n",
 			`{"space":"demo","count":5}`, d.url)
 	}
 	return d.run(stop, reload)
 }
 
-// A source says where the configuration is: in a file, or with dev in this program.
-type source struct {
-	file        string
-	dev         bool
-	dir, listen string // with dev alone
-}
-
-func (s source) read() (*config.Config, error) {
-	if s.dev {
-		return demo(s.dir, s.listen)
-	}
-	return config.Read(s.file)
-}
-
-// parseServe returns what the arguments say.
-func parseServe(args []string, stderr io.Writer) (s source, err error) {
+// parseServe returns a function that reads the configuration that the arguments name, and whether
+// that is the one of --dev.
+func parseServe(
+	args []string,
+	stderr io.Writer,
+) (read func() (*config.Config, error), isDev bool, err error) {
 	set := flags("--dev | --config FILE | check | ready | token | version", stderr)
-	set.BoolVar(&s.dev, "dev", false,
+	dev := set.Bool("dev", false,
 		"serve a space \"demo\" on this machine, kept in a directory of this user's")
-	set.StringVar(&s.dir, "dir", "", "`directory` of --dev (default one for the user's state)")
-	set.StringVar(&s.file, "config", "", "`file` that says what to serve, read again at SIGHUP")
-	set.StringVar(&s.listen, "listen", "",
+	dir := set.String("dir", "", "`directory` of --dev (default one for the user's state)")
+	file := set.String("config", "", "`file` that says what to serve, read again at SIGHUP")
+	listen := set.String("listen", "",
 		"`address` to listen at with --dev, of this machine (default localhost:8080)")
 	if err := set.Parse(args); err != nil {
-		return s, err
+		return nil, false, err
 	}
 	if set.NArg() > 0 {
 		set.Usage()
-		return s, fmt.Errorf("unknown command %q", set.Arg(0))
+		return nil, false, fmt.Errorf("unknown command %q", set.Arg(0))
 	}
-	hasFile := s.file != ""
-	hasOne := s.dev != hasFile
-	hasDevFlags := s.dir != "" || s.listen != ""
-	if !hasOne || hasFile && hasDevFlags {
-		set.Usage()
-		return s, errors.New("want either --dev, alone or with --dir and --listen, " +
-			"or --config FILE alone")
+	hasFile := *file != ""
+	hasDevFlags := *dir != "" || *listen != ""
+	switch {
+	case *dev && !hasFile:
+		return func() (*config.Config, error) { return demo(*dir, *listen) }, true, nil
+	case hasFile && !*dev && !hasDevFlags:
+		return func() (*config.Config, error) { return config.Read(*file) }, false, nil
 	}
-	return s, nil
+	set.Usage()
+	return nil, false, errors.New("want either --dev, alone or with --dir and --listen, " +
+		"or --config FILE alone")
 }
 
 // tuneMemory sets how often the process collects garbage, unless the variables of Go's runtime do.

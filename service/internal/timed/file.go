@@ -26,19 +26,17 @@ func (f *File) Write(line []byte) (int, error) {
 		f.pending.Add(-1)
 		return 0, os.ErrDeadlineExceeded
 	}
-	type result struct {
-		n   int
-		err error
-	}
-	done := make(chan result, 1)
+	var n int
+	var err error
+	done := make(chan struct{})
 	go func(line []byte) {
-		n, err := f.File.Write(line)
+		n, err = f.File.Write(line)
 		f.pending.Add(-1)
-		done <- result{n, err}
+		close(done)
 	}(bytes.Clone(line)) // the caller may change line after Write returns
 	select {
-	case r := <-done:
-		return r.n, r.err
+	case <-done:
+		return n, err
 	case <-time.After(writeTime):
 		return 0, os.ErrDeadlineExceeded
 	}
