@@ -142,12 +142,9 @@ func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) 
 // Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
 // that callers had used may be gone.
 func (c *Counters) Set(ctx context.Context, name string, next int64) error {
-	u, err := c.use(name)
-	if err != nil {
-		return err
-	}
 	c.checked.Remove(name) // the one that was checked may be lost
-	if err := c.check(ctx, u); err != nil {
+	u, err := c.made(ctx, name)
+	if err != nil {
 		return err
 	}
 	return u.source.SetCounter(ctx, name, next)
@@ -160,11 +157,8 @@ func (c *Counters) Take(
 	name string,
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
-	u, err := c.use(name)
+	u, err := c.made(ctx, name)
 	if err != nil {
-		return run, as, err
-	}
-	if err := c.check(ctx, u); err != nil {
 		return run, as, err
 	}
 	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
@@ -175,16 +169,21 @@ func (c *Counters) Take(
 	return run, u.as, err
 }
 
-// check makes a counter, unless the store has it, as the configuration says. It asks the store once.
-func (c *Counters) check(ctx context.Context, u use) error {
-	if c.checked.Contains(u.as.Name) {
-		return nil
+// made is use for a counter that the store has, as the configuration has it. It makes the counter if
+// need be, and asks the store only once.
+func (c *Counters) made(ctx context.Context, name string) (u use, err error) {
+	u, err = c.use(name)
+	if err != nil {
+		return u, err
 	}
-	if _, err := u.source.OpenStrict(ctx, u.as.Name, u.options...); err != nil {
-		return err
+	if _, checked := c.checked.Get(name); checked {
+		return u, nil
 	}
-	c.checked.Add(u.as.Name, struct{}{})
-	return nil
+	if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
+		return u, err
+	}
+	c.checked.Add(name, struct{}{})
+	return u, nil
 }
 
 // openTime is how long opening a counter may take.
