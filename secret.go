@@ -79,7 +79,7 @@ func ParseSecret(text string) (Secret, error) {
 		decoded, err = encoding.Strict().DecodeString(strings.TrimSuffix(text, "=="))
 	}
 	if err != nil || len(decoded) != 16 || strings.ContainsAny(text, "\r\n") { // base64 skips line breaks
-		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d characters",
+		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d bytes",
 			ErrInvalidSecret, len(text))
 	}
 	return SecretFromBytes(decoded)

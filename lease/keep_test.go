@@ -679,6 +679,42 @@ func TestUnfitLease(t *testing.T) {
 	})
 }
 
+// A pastSource grants only leases of the first window, whatever it is asked for.
+type pastSource struct {
+	*Space
+	granted randflake.Lease
+	takes   int
+}
+
+func (s *pastSource) Take(ctx context.Context, first, _ int64, nodes uint32) (leases []randflake.Lease, err error) {
+	s.takes++
+	if s.takes == 1 {
+		s.granted, err = takeWindow(ctx, s.Space, first, nodes)
+	}
+	if s.takes > 1000 {
+		err = errAway // so that a keeper that makes no pause ends
+	}
+	return []randflake.Lease{s.granted}, err
+}
+
+// TestWrongLeases: a keeper pauses before it asks again a source that grants other windows than it
+// was asked for.
+func TestWrongLeases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &pastSource{Space: create(t, conn{memory: newMemory()}, Limits{}, nil)}
+		k, err := new(queue).keep(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		k.Close() // after which takes is at rest
+		status := k.Status()
+		if s.takes > 400 || status.Err == nil || !strings.Contains(status.Err.Error(), "did not say why") {
+			t.Errorf("%d takes in ten minutes, %v", s.takes, status.Err)
+		}
+	})
+}
+
 // TestRetries: while the store is away tries become rarer, up to one in 30 s, and more frequent when IDs are
 // about to end. A try lasts 25 s at most, so that a pause of 2 s and a try of 3 s fit after it, and 3 s then.
 func TestRetries(t *testing.T) {

@@ -230,6 +230,8 @@ func (l *loop) fill(ctx context.Context) error {
 		}
 		var wait *WaitError
 		switch {
+		case err == nil && l.plan.isWanted(first, now): // or it would be asked for without a pause
+			return fmt.Errorf("lease: %s granted nothing for window %d, and did not say why", l.source, first)
 		case err == nil: // each window is leased, or given up by add
 		case errors.Is(err, ErrAhead) && l.plan.isLeased(present+1):
 			return nil // the source grants fewer windows ahead than its limits say: the next one will do

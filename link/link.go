@@ -79,7 +79,7 @@ func (s *Signer) Text(id randflake.ID) string {
 // long it takes does not depend on the right MAC.
 func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if len(text) != Length {
-		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d", randflake.ErrInvalidID, Length, len(text))
+		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes", randflake.ErrInvalidID, Length, len(text))
 	}
 	id, err := unpad(text[:digits])
 	mac, macErr := unpad(text[digits:])

@@ -47,7 +47,7 @@ func Example() {
 	// show 3vgoe12ccb8gh
 	// show 3vgoe12ccb8gh if it is theirs
 	// true randflake: invalid ID: a link with the wrong MAC: forged, or of another purpose or secret
-	// randflake: invalid ID: want the 26 characters of a link, got 13
+	// randflake: invalid ID: want the 26 characters of a link, got 13 bytes
 }
 
 // digits are base32hex of 65 bits.

@@ -120,7 +120,7 @@ var values = func() [256]byte {
 // error wraps ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
-		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d characters", ErrInvalidID, text, textSize, len(text))
+		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d bytes", ErrInvalidID, text, textSize, len(text))
 	}
 	var high, low uint64
 	for i := range len(text) {

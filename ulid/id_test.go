@@ -134,6 +134,13 @@ func FuzzParseUUID(f *testing.F) {
 	})
 }
 
+// TestParseSaysBytes: the length in an error is that of bytes, as digits outside ASCII have several.
+func TestParseSaysBytes(t *testing.T) {
+	if _, err := Parse("é"); err == nil || !strings.Contains(err.Error(), "want 26 digits, got 2 bytes") {
+		t.Error(err)
+	}
+}
+
 func TestUUIDText(t *testing.T) {
 	for text, want := range uuids {
 		id, err := ParseUUID(text)

@@ -60,7 +60,7 @@ func TestReadSecretRefuses(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "s")
 		must(t, os.WriteFile(file, []byte(bad), 0o600))
 		_, err := ReadSecret(file)
-		wantErr(t, fmt.Sprintf("%d characters", len(bad)), err, randflake.ErrInvalidSecret, file)
+		wantErr(t, fmt.Sprintf("%d bytes", len(bad)), err, randflake.ErrInvalidSecret, file)
 		if strings.Contains(err.Error(), text[:16]) {
 			t.Errorf("%d characters: %v", len(bad), err)
 		}

@@ -29,6 +29,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/randflake/randflake/internal/stdout"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/access"
@@ -220,6 +221,9 @@ func version(args []string, out, stderr io.Writer) error {
 func token(args []string, out, stderr io.Writer) error {
 	if err := parse(flags("token", stderr), args); err != nil {
 		return err
+	}
+	if stdout.WasClosed(out) {
+		return fmt.Errorf("standard output: %w", os.ErrClosed)
 	}
 	var bits [32]byte
 	rand.Read(bits[:]) // never fails, by its contract

@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -185,6 +187,18 @@ func (a *authority) client(name string) *http.Client {
 	transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
 	a.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
+}
+
+// TestTokenIsLost: no token is made if standard output was closed, which Go replaces by a null
+// device that can be read too.
+func TestTokenIsLost(t *testing.T) {
+	closed, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	must(t, err)
+	defer closed.Close()
+	if err := run([]string{"token"}, closed, io.Discard); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("token: %v, want that standard output was closed", err)
+	}
+	must(t, run([]string{"version"}, closed, io.Discard)) // whether there is a version can be all that a caller asks
 }
 
 // TestMutualTLS: over TLS a certificate gets IDs, and so does a token; and no secret is written

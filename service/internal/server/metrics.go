@@ -70,12 +70,14 @@ func Version() string {
 
 const maxScrapes = 4 // at a time
 
-// scrapes answers Prometheus.
+// scrapes answers Prometheus. The handler of a timeout sends an answer that is complete: so clients
+// that don't read theirs keep no others from being made.
 func (m *measures) scrapes() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+	atOnce := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes,
 		ErrorHandling:       promhttp.ContinueOnError,
 	})
+	return http.TimeoutHandler(atOnce, callTimeout, "")
 }
 
 // Connected sets how many connections are open.

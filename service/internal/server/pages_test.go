@@ -2,8 +2,10 @@ package server
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +75,41 @@ func TestPages(t *testing.T) {
 	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) {
 		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
 	}
+}
+
+// A stuck client reads nothing until it is released.
+type stuck struct {
+	*httptest.ResponseRecorder
+	writing  chan<- struct{}
+	released <-chan struct{}
+}
+
+func (s stuck) Write(text []byte) (int, error) {
+	select {
+	case s.writing <- struct{}{}:
+	case <-s.released:
+	}
+	<-s.released
+	return len(text), nil
+}
+
+// TestStuckScrapes: clients that don't read the metrics don't keep others from them.
+func TestStuckScrapes(t *testing.T) {
+	w := newTestbed(t, spaces+watchers)
+	writing := make(chan struct{})
+	released := make(chan struct{})
+	var clients sync.WaitGroup
+	for range maxScrapes {
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		as("all")(r)
+		clients.Go(func() { w.handler.ServeHTTP(stuck{httptest.NewRecorder(), writing, released}, r) })
+		<-writing
+	}
+	if a := w.send(http.MethodGet, "/metrics", "", as("all")); a.status != http.StatusOK || !strings.Contains(a.text, "randflaked_space_ready") {
+		t.Errorf("%d clients don't read: %d %s", maxScrapes, a.status, a.text)
+	}
+	close(released)
+	clients.Wait()
 }
 
 // A stopped keeper has had no lease since a time.

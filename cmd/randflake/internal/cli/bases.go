@@ -42,7 +42,7 @@ func (s base) append(b []byte, id snowflake.ID) []byte {
 func (s base) parse(text string) (snowflake.ID, error) {
 	radix := len(s.digits)
 	if len(text) != s.width {
-		return 0, fmt.Errorf("%w: %d characters: want %d digits of base %d",
+		return 0, fmt.Errorf("%w: %d bytes: want %d digits of base %d",
 			randflake.ErrInvalidID, len(text), s.width, radix)
 	}
 	var id snowflake.ID

@@ -498,6 +498,7 @@ func TestInspectRefusesKinds(t *testing.T) {
 		"--layout javascript53 9223372036854775807":   "53 bits of layout javascript53",
 		"--from base32 5":                             "13 digits of base 32",
 		"--from base58 0qm6nKp8qFC":                   "digit of base 58",
+		"--from base58 é":                             "2 bytes: want 11",
 		"--from base62 zzzzzzzzzzz":                   "at most LygHa16AHYF",
 		"--kind snowflake 0":                          "choose one with --kind or --layout",
 		"--kind ulid 5":                               "26 digits of a ULID",

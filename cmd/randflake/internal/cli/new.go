@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -37,8 +36,8 @@ func (t *tool) newCommand() *cobra.Command {
 			if err != nil {
 				return wrong(cmd, "%v", err)
 			}
-			if wasClosed(t.stdout) {
-				return outputError(os.ErrClosed)
+			if err := t.wantOutput(); err != nil {
+				return err
 			}
 			if err := o.locate(); err != nil {
 				return err

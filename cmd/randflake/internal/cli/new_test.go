@@ -88,21 +88,36 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestClosedOutput: to print IDs to a closed output fails, and to the null device it does not.
+// TestClosedOutput: to print what nobody can print again to a closed output fails, and to the null
+// device it does not.
 func TestClosedOutput(t *testing.T) {
 	isolate(t)
-	for to, want := range map[string]int{">&-": exitFailed, ">/dev/null": exitOK} {
-		cmd := process(t, "program")
-		cmd.Args = []string{"sh", "-c", `exec "$0" new ` + to, cmd.Path}
-		path, err := exec.LookPath("sh")
-		if err != nil {
-			t.Skip(err)
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	for args, code := range map[string]int{
+		"new":        exitFailed,
+		"next a":     exitFailed,
+		"secret new": exitFailed,
+		"version":    exitOK,
+	} {
+		for to, want := range map[string]int{
+			">&-":          code,
+			">/dev/null":   exitOK,
+			"1<>/dev/null": code, // as a closed one looks to the program
+		} {
+			cmd := process(t, "program")
+			cmd.Args = []string{"sh", "-c", `exec "$0" ` + args + " " + to, cmd.Path}
+			cmd.Path = sh
+			text, _ := cmd.CombinedOutput()
+			if cmd.ProcessState.ExitCode() != want || want == exitFailed && !strings.Contains(string(text), "standard output") {
+				t.Errorf("%s %s: exit status %d: %s", args, to, cmd.ProcessState.ExitCode(), text)
+			}
 		}
-		cmd.Path = path
-		text, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != want || want == exitFailed && !strings.Contains(string(text), "standard output") {
-			t.Errorf("new %s: exit status %d: %s", to, cmd.ProcessState.ExitCode(), text)
-		}
+	}
+	if next := succeed(t, "", "next", "a"); next != "2\n" { // after the one that went to the null device
+		t.Errorf("numbers were lost: the next one is %s", next)
 	}
 }
 

@@ -20,6 +20,9 @@ func (t *tool) nextCommand() *cobra.Command {
 		Use:   "next NAME",
 		Short: "take numbers from a counter",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := t.wantOutput(); err != nil {
+				return err
+			}
 			if err := h.locate(); err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/randflake/randflake/internal/stdout"
 	"github.com/randflake/randflake/lease/url"
 )
 
@@ -57,20 +57,13 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// wasClosed reports whether a stream was closed when the program began. Go then has the null device
-// in its place, which can be read, too.
-func wasClosed(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return false
+// wantOutput returns an error if standard output was closed: what is printed then, and is kept
+// nowhere else, would be lost.
+func (t *tool) wantOutput() error {
+	if stdout.WasClosed(t.stdout) {
+		return outputError(os.ErrClosed)
 	}
-	is, _ := f.Stat()
-	null, _ := os.Stat(os.DevNull)
-	if !os.SameFile(is, null) {
-		return false
-	}
-	_, err := f.Read(make([]byte, 1))
-	return err == io.EOF
+	return nil
 }
 
 // A usageError says what is wrong with the command line, and what would be right.

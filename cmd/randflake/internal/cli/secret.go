@@ -61,8 +61,11 @@ func outputFlag(cmd *cobra.Command, file *string) {
 
 // putSecret writes a secret to a file, or prints it.
 func (t *tool) putSecret(secret randflake.Secret, file string) error {
-	if file == "" {
-		return t.print("%s\n", secret.Hex())
+	if file != "" {
+		return local.WriteSecret(file, secret)
 	}
-	return local.WriteSecret(file, secret)
+	if err := t.wantOutput(); err != nil {
+		return err
+	}
+	return t.print("%s\n", secret.Hex())
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
@@ -389,30 +390,74 @@ func TestDefaultCopies(t *testing.T) {
 	})
 }
 
-// TestDefaultRefuses: there is one key, of a node that there is.
+// TestDefaultRefuses: there is one key, of a node that there is, and no refusal shows it.
 func TestDefaultRefuses(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
 		for _, statement := range []string{
 			"INSERT INTO randflake_default (one_row, " + m.key + ") SELECT FALSE, " + m.key + " FROM randflake_default",
 			"INSERT INTO randflake_default (" + m.key + ") SELECT " + m.key + " FROM randflake_default",
+			"UPDATE randflake_default SET one_row = FALSE",
+			"UPDATE randflake_default SET one_row = NULL",
 			"UPDATE randflake_default SET node = 131072",
 			"UPDATE randflake_default SET node = -1",
+			"UPDATE randflake_default SET node = NULL",
 		} {
-			if _, err := m.Exec(statement); err == nil {
+			_, err := m.Exec(statement)
+			if err == nil {
 				t.Errorf("%s succeeds", statement)
 			}
-		}
-		_, err := m.Exec("UPDATE randflake_default SET node = 131072")
-		var logged *pgconn.PgError
-		if errors.As(err, &logged) && strings.Contains(logged.Detail, m.secret.Hex()) {
-			t.Errorf("a node that is too high shows the secret: %s", logged.Detail)
+			m.wantHidden(t, statement, err)
 		}
 		m.do(t, "DELETE FROM randflake_default")
-		_, err = m.next(1)
+		_, err := m.next(1)
 		if err == nil || !strings.Contains(err.Error(), "no randflake") && !strings.Contains(err.Error(), "no secret") {
 			t.Errorf("without a key: %v", err)
 		}
 	})
+}
+
+// wantHidden wants that what PostgreSQL logs of an error does not have the secret.
+func (m *maker) wantHidden(t *testing.T, statement string, err error) {
+	t.Helper()
+	var logged *pgconn.PgError
+	if errors.As(err, &logged) && strings.Contains(logged.Message+logged.Detail+logged.Where, m.secret.Hex()) {
+		t.Errorf("%s shows the secret: %s, %s", statement, logged.Detail, logged.Where)
+	}
+}
+
+// TestDefaultSecret: a secret in another form, or with blanks, is refused without a word of it. So
+// is a second one.
+func TestDefaultSecret(t *testing.T) {
+	m := newPostgres(t)
+	connection, err := m.Conn(t.Context())
+	must(t, err)
+	defer connection.Close()
+	copySecret := func(text string) (err error) {
+		must(t, connection.Raw(func(driver any) error {
+			_, err = driver.(*stdlib.Conn).Conn().PgConn().CopyFrom(t.Context(), strings.NewReader(text), "COPY randflake_default (secret) FROM STDIN")
+			return nil
+		}))
+		return err
+	}
+	hex := m.secret.Hex()
+	err = copySecret(hex + "\n")
+	if err == nil {
+		t.Error("there are two secrets")
+	}
+	m.wantHidden(t, "a second secret", err)
+	for _, text := range []string{hex + " \n", " " + hex + "\n", "\"" + hex + "\"\n", hex + "==\n", "\\N\n"} {
+		m.do(t, "DELETE FROM randflake_default")
+		m.wantHidden(t, text, copySecret(text))
+		_, err := m.next(1)
+		if err == nil || !strings.Contains(err.Error(), "no secret") {
+			t.Errorf("with the secret %q: %v", text, err)
+		}
+		m.wantHidden(t, text, err)
+	}
+	m.do(t, "DELETE FROM randflake_default")
+	must(t, copySecret(hex+"\r\n"))
+	_, err = m.next(1)
+	must(t, err)
 }
 
 // evil is what an unprivileged role creates beside the functions, for operands of all types that

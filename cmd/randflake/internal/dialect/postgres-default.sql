@@ -1,12 +1,14 @@
 
 -- IDs as a column's default, id bigint PRIMARY KEY DEFAULT randflake_next(), under a node that nobody else has. The owner gives the
 -- secret once: \copy randflake_default (secret) FROM 'secret'
-CREATE DOMAIN randflake_default_node AS int CHECK (VALUE BETWEEN 0 AND 131071); -- a check of the table would log the row that fails, with its secret
+-- Domains check two columns, and none checks the secret: where a constraint of the table or a row of COPY fails, PostgreSQL logs the row.
+CREATE DOMAIN randflake_default_row AS boolean NOT NULL CHECK (VALUE);
+CREATE DOMAIN randflake_default_node AS int NOT NULL CHECK (VALUE BETWEEN 0 AND 131071);
 CREATE TABLE randflake_default (
-  one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row), -- a key, as publications of all tables want one
-  node randflake_default_node NOT NULL DEFAULT {{node}},
-  secret text NOT NULL,
-  keys bigint[] GENERATED ALWAYS AS (randflake_keys(secret)) STORED
+  one_row randflake_default_row PRIMARY KEY DEFAULT true, -- a key, as publications of all tables want one
+  node randflake_default_node DEFAULT {{node}},
+  secret text,
+  keys bigint[] GENERATED ALWAYS AS (CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN randflake_keys(secret) END) STORED
 );
 ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRANT ON ALL TABLES shows nobody the row
 
@@ -23,8 +25,8 @@ DECLARE
   place bigint;
 BEGIN
   SELECT * INTO own FROM randflake_default;
-  IF NOT FOUND THEN
-    RAISE 'randflake: no secret: copy it into randflake_default' USING ERRCODE = 'object_not_in_prerequisite_state';
+  IF own.keys IS NULL THEN
+    RAISE 'randflake: no secret in randflake_default: copy its 32 hexadecimal digits there' USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
   LOOP
     -- A block that fails, by its own RF000 or when it is cancelled, gives up its locks, and a sequence keeps what the block did.
