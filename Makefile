@@ -61,7 +61,7 @@ helm:
 # Every package as users build it, on real servers, which the tests start on free ports and in temporary directories.
 ordinary: gotestsum servers
 	$(TEST) -p 3 $(EVERYTHING)
-	$(LAB) $(TEST) ./decoders ./etcd ./s3 ./upgrade ./upstream
+	$(LAB) $(TEST) ./decoders ./etcd ./gapless ./s3 ./upgrade ./upstream
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.
@@ -123,11 +123,10 @@ browser: gotestsum tools
 # Real processes, real stores, real faults: each fault once on its engines; or until a thousand million IDs are made, after the
 # engines' suite on a real API server of Kubernetes, which takes minutes to build.
 chaos-short: gotestsum servers
-	$(LAB) $(TEST) ./chaos/...
-	$(LAB) $(GO) run ./chaos -short
+	$(LAB) $(TEST) -short -parallel 8 ./chaos
 chaos: gotestsum servers
 	$(LAB) $(TEST) ./kubernetes
-	$(LAB) $(GO) run ./chaos -ids 1000000000
+	$(LAB) $(GO) test -v -parallel 8 -timeout 0 ./chaos -ids 1000000000
 
 fmt:
 	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt would change, or failed: $$files"; exit 1; }

@@ -5,9 +5,12 @@ package randflake
 // A kernel works on a fixed number of blocks, its width. This file cuts slices of any length to the
 // widths of the active backend. What remains is padded to the narrowest width, or if it is only a
 // few blocks, left to plain Go. So is everything if the backend has no kernel.
+//
+// Kernels are called by their names, in the switches of kernel and runKernel, and not from a table
+// of functions: what is passed to a function value escapes to the heap.
 
-// fewBlocks is about how many blocks it takes for a padded kernel to be faster than plain Go.
-const fewBlocks = 4
+// leastPadded is about how many blocks it takes for a padded kernel to be faster than plain Go.
+const leastPadded = 4
 
 // widestPadded is the most that is padded to: the narrowest width of avx512, as that of no other
 // backend is wider.
@@ -38,7 +41,7 @@ func cryptBlocks(d direction, keys *roundKeys, dst, src []uint64) {
 		}
 	}
 	switch {
-	case len(widths) > 0 && len(src) >= fewBlocks:
+	case len(widths) > 0 && len(src) >= leastPadded:
 		var buf [widestPadded]uint64
 		narrowest := widths[len(widths)-1]
 		padded := buf[:narrowest]

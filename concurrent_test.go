@@ -174,7 +174,7 @@ func TestPlan(t *testing.T) {
 		{"back before the start", first(testStart) + 5, testStart - 1, first(testStart) + 5, perSecond - 5, nil},
 		{"back, used up", end(testStart + 50), testStart + 49, 0, 0, ErrClockBackward},
 		{"last second", first(testStart + 99), testStart + 99, first(testStart + 99), perSecond, nil},
-		{"frozen", b.base + frozen, testStart + 50, 0, 0, errFrozen},
+		{"frozen", b.frozen(), testStart + 50, 0, 0, errFrozen},
 		{"after the format's end", b.base, MaxTimestamp + 1, 0, 0, ErrEndOfLife},
 	} {
 		start, left, err := b.plan(test.next, test.now)
@@ -211,14 +211,22 @@ func TestClaimTakesAShare(t *testing.T) {
 
 // TestWholeSpace leases all 2^64 values, where the cursor could come back to its start.
 func TestWholeSpace(t *testing.T) {
-	c := newCursor(Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}.bounds())
+	lease := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}
+	c := newCursor(lease.bounds())
 	start, taken, err := c.claim(MaxTimestamp, 1<<40, 1)
-	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-1 || err != nil {
-		t.Errorf("claim = %d, %d, %v, want all values of the last second but the last", start, taken, err)
+	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-2 || err != nil {
+		t.Errorf("claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
 	}
 	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
 		if _, _, err := c.claim(now, 1, 1); err == nil {
 			t.Errorf("a claim at %d after all was used", now)
+		}
+	}
+	g := newGenerator(t, lease, WithClock(newFakeClock(MaxTimestamp).now))
+	g.state.Load().cursor.claim(MaxTimestamp, 1<<40, 1)
+	for how, make := range makers(g) {
+		if raw, err := make(); !errors.Is(err, ErrExhausted) {
+			t.Errorf("%s after all was used: %v, %v", how, raw.Fields(), err)
 		}
 	}
 }
@@ -373,7 +381,7 @@ func TestEndsAtOnce(t *testing.T) {
 								made.Add(1)
 							case errors.Is(err, tt.want):
 								return
-							case begunAfter || !errors.Is(err, ErrClockBackward): // which is for those whom others have overtaken
+							default: // nor is ErrClockBackward for those whom others have overtaken
 								t.Errorf("%s, %s: %v", name, how, err)
 								return
 							}
@@ -399,7 +407,7 @@ func TestEndsAtOnce(t *testing.T) {
 
 // copiedMachine returns what a generator is in a copy of its machine.
 func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
-	twin := &Generator{cipher: g.cipher, now: g.now, strict: g.strict, line: queue.New("randflake")}
+	twin := &Generator{cipher: g.cipher, clock: g.clock, strict: g.strict, line: queue.New("randflake")}
 	st := *g.state.Load()
 	st.machine = vmgen.Of(machine)
 	st.cursor = newCursor(st.cursor.bounds)
@@ -515,6 +523,12 @@ func TestCopiedBeforeWake(t *testing.T) {
 			clock := newFakeClock(lease.Start.Unix() - 1)
 			g := newGenerator(t, lease, WithClock(clock.now))
 			undo()
+			var refusals []error
+			leasesOf(g).OnRefusal(func(err error, waiting bool) {
+				if !waiting {
+					refusals = append(refusals, err)
+				}
+			})
 			made := uint64(0)
 			ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
 				made = g.handedOut.Load()
@@ -535,6 +549,9 @@ func TestCopiedBeforeWake(t *testing.T) {
 			}
 			if copied != errors.Is(err, ErrLeaseEnded) || !copied && err != nil {
 				t.Errorf("%s, copied %v: %v", how, copied, err)
+			}
+			if copied != slices.Equal(refusals, []error{errCopied}) || !copied && refusals != nil {
+				t.Errorf("%s, copied %v: the keeper is told of %v", how, copied, refusals)
 			}
 		}
 	}

@@ -20,10 +20,8 @@ const clockTolerance = 10
 //	#####################################....................    one second of the nodes 5 and 6
 //	claimed                              next
 //
-// next is one past the newest value, so the last second used is that of next-1. After the last
-// value of a second, next is the first value of the node after the lease's last one. If the last
-// node is MaxNode, next is then the first value of the next second. After the format's last second
-// that is 0, where next stays.
+// next is one past the newest value, and only ever read as that: it may lie outside of the lease,
+// and wraps to 0 after the last value of the format.
 type cursor struct {
 	next   atomic.Uint64 // base as long as the cursor is unused
 	bounds               // of the lease
@@ -37,9 +35,8 @@ type bounds struct {
 	start, end int64  // the interval of Unix seconds, [start, end)
 }
 
-// A cursor whose next-base is frozen hands out nothing more: its next is one before the first
-// value. freeze puts it there. The claims of a lease of all 2^64 values end there, too.
-const frozen = ^uint64(0)
+// frozen returns the next of a cursor that hands out nothing more: one before the first value.
+func (b *bounds) frozen() uint64 { return b.base - 1 }
 
 // errFrozen is the error for claims from a frozen cursor. It never leaves the package.
 var errFrozen = errors.New("randflake: cursor is frozen")
@@ -64,72 +61,82 @@ func newCursor(b bounds) *cursor {
 // claim takes up to n consecutive raw values at the Unix second now, and returns the first one and
 // their number. That is at most 1/share of what is left in the second, but at least 1: near the end
 // of a second, callers that claim ahead of need then waste little.
-func (c *cursor) claim(now int64, n, share uint64) (uint64, uint64, error) {
+func (c *cursor) claim(now int64, n, share uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()
 		start, left, err := c.plan(next, now)
 		if err != nil {
 			return 0, 0, err
 		}
-		end := c.neverBase(start + min(n, max(left/share, 1)))
-		if c.next.CompareAndSwap(next, end) {
-			return start, end - start, nil
+		taken := min(n, max(left/share, 1))
+		if c.next.CompareAndSwap(next, start+taken) {
+			return start, taken, nil
 		}
 	}
-}
-
-// neverBase returns the end of a claim, or one less if that is base: at base the cursor would look
-// unused. Only a lease of all 2^64 values comes round to its base. Its last value is never taken,
-// as its cursor is frozen one before base. No claim starts there, so each has at least one value.
-func (b *bounds) neverBase(end uint64) uint64 {
-	if end == b.base {
-		return end - 1
-	}
-	return end
 }
 
 // plan returns, for a cursor at next and a clock at now, where a claim starts, and how many values
 // its second has from there on. It changes nothing: the compare-and-swap of claim takes effect only
 // if next is still what plan was given.
 func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
-	if next-b.base == frozen {
+	if next == b.frozen() {
 		return 0, 0, errFrozen
 	}
-	used := next != b.base
-	last := secondOf(next - 1) // the last second used; without meaning if not used
-	second := now
-	if used {
-		if now < last-clockTolerance {
-			return 0, 0, ErrClockBackward
-		}
-		second = max(now, last)
-	}
-	switch {
-	case second > MaxTimestamp:
-		return 0, 0, ErrEndOfLife
-	case second < b.start:
-		return 0, 0, ErrLeaseNotStarted
-	case second >= b.end:
-		return 0, 0, ErrLeaseEnded
+	second, err := b.secondFor(next, now)
+	if err != nil {
+		return 0, 0, err
 	}
 	start = pack(second, b.first, 0)
-	if used && second == last {
+	if next != b.base && second == secondOf(next-1) {
 		start = next
 	}
-	// For MaxNode in the format's last second the sum wraps to 0. The difference is still right.
-	left = pack(second, b.last, MaxSequence) + 1 - start
-	if left > 0 {
+	left = b.endOf(second) - start
+	switch {
+	case left > 0:
 		return start, left, nil
-	}
-	if now < second {
+	case now < second:
 		return 0, 0, ErrClockBackward // the newest ID's second, ahead of the clock, is used up
 	}
 	return 0, 0, ErrExhausted
 }
 
-// freeze ends all claims, and returns the last second used, if the cursor was used. The caller
+// secondFor returns the second of new values, or why there can be none. It is the clock's, or the
+// newest one used if the clock is behind that by no more than the tolerance.
+func (b *bounds) secondFor(next uint64, now int64) (int64, error) {
+	second := now
+	if next != b.base { // the cursor is used
+		newest := secondOf(next - 1)
+		if now < newest-clockTolerance {
+			return 0, ErrClockBackward
+		}
+		second = max(now, newest)
+	}
+	switch {
+	case second > MaxTimestamp:
+		return 0, ErrEndOfLife
+	case second < b.start:
+		return 0, ErrLeaseNotStarted
+	case second >= b.end:
+		return 0, ErrLeaseEnded
+	}
+	return second, nil
+}
+
+// endOf returns the value after the last one of a second. For MaxNode in the format's last second
+// that is 0; differences to it are right all the same.
+func (b *bounds) endOf(second int64) uint64 {
+	end := pack(second, b.last, MaxSequence) + 1
+	if end == b.base {
+		// Only a lease of all 2^64 values comes round to its base. It has two values less, as next
+		// would be base-1, and then base: the cursor would look frozen, or unused.
+		end -= 2
+	}
+	return end
+}
+
+// freeze ends all claims, and returns the newest second used, if the cursor was used. The caller
 // holds the generator's mu, and calls it once: a second call would return a wrong second.
 func (c *cursor) freeze() (lastUsed int64, used bool) {
-	next := c.next.Swap(c.base + frozen)
+	next := c.next.Swap(c.frozen())
 	return secondOf(next - 1), next != c.base
 }

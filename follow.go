@@ -1,6 +1,8 @@
 package randflake
 
 import (
+	"runtime"
+
 	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -38,14 +40,10 @@ func (v *keeperView) Add(lease Lease) error {
 		return err
 	}
 	g := (*Generator)(v)
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.load().closed {
-		return ErrClosed
-	}
-	g.pend(lease)
-	return nil
+	return g.change(func(*state) error {
+		g.pend(lease)
+		return nil
+	})
 }
 
 // Drop ends all leases at once, in a copy of the machine. The generator then works with new ones.
@@ -53,18 +51,28 @@ func (v *keeperView) Add(lease Lease) error {
 // for this process).
 func (v *keeperView) Drop() {
 	g := (*Generator)(v)
+	g.change(func(st *state) error {
+		g.pending.Clear()
+		g.end(st)
+		over := g.newState(st.lease, st.cursor, vmgen.Now(), runtime.GOMAXPROCS(0))
+		over.dropped = true
+		g.state.Store(over)
+		return nil
+	})
+}
+
+// change calls f with the state while no other call replaces it, and then serves the waiting
+// callers. If the generator is closed it does not call f, and returns ErrClosed.
+func (g *Generator) change(f func(st *state) error) error {
+	g.load() // panics without a generator
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pending.Clear()
 	st := g.load()
 	if st.closed {
-		return
+		return ErrClosed
 	}
-	g.end(st)
-	over := g.newState(st.lease, st.cursor, newShards(processors()), vmgen.Now())
-	over.dropped = true
-	g.state.Store(over)
+	return f(st)
 }
 
 func (v *keeperView) Ready() error {
@@ -74,15 +82,16 @@ func (v *keeperView) Ready() error {
 		if st.closed {
 			return ErrClosed
 		}
-		now := g.readClock()
-		_, _, refusal := st.cursor.plan(st.cursor.next.Load(), now)
+		now := g.clock.Read()
+		_, _, err := st.cursor.plan(st.cursor.next.Load(), now)
 		switch {
 		case st.machine.Stale():
 			return errCopied
-		case refusal == nil:
+		case err == nil:
 			return nil
 		}
-		if err := g.resolve(st, now, true, refusal); err != nil {
+		err = g.follow(st, now, err)
+		if err != nil {
 			return err
 		}
 	}
@@ -94,23 +103,22 @@ func (g *Generator) pend(lease Lease) {
 }
 
 // follow switches to a pending lease if that of st, which refused with err at second now, is of no
-// use at present. nil means: try again, as another lease is in force. Otherwise follow returns what
-// callers get.
+// use at present. now was read from the clock after st was loaded: other refusals may come from an
+// old lease, or from a new one before its start. nil means: try again. Otherwise follow returns
+// what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
-	if st.dropped {
+	switch {
+	case st.dropped:
 		err = ErrLeaseEnded // whatever the clock says
-	}
-	switch err {
-	case ErrLeaseEnded, ErrLeaseNotStarted, ErrClockBackward:
-	case errFrozen:
-		return ErrExhausted // st is in force: its lease is that of all 2^64 values, and none is left
-	default:
-		return err
+	case err == ErrEndOfLife, err == ErrExhausted && g.load() == st:
+		return err // no other lease helps
+	case err == ErrClockBackward && g.clock.Read() > now:
+		return nil // it need not have gone back: others may have used a second that began after now was read
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.load() != st {
-		return nil
+		return nil // as always after errFrozen: end has frozen the cursor with mu held
 	}
 	lease, ok := g.pending.Take(now)
 	if !ok {
@@ -123,7 +131,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	if !g.end(st) {
 		g.pend(st.lease)
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), st.machine))
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), st.machine, runtime.GOMAXPROCS(0)))
 	return nil
 }
 

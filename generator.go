@@ -2,6 +2,7 @@ package randflake
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,20 +24,19 @@ import (
 type Generator struct {
 	state  atomic.Pointer[state]
 	cipher *Cipher
-	now    func() time.Time // an injected clock, or nil
-	strict bool             // whether IDs come from the cursor one by one
+	clock  coarse.Source // of seconds
+	strict bool          // whether IDs come from the cursor one by one
 
 	// refused tells the keeper of each refusal, and with true of each wait for want of an ID. It is
 	// nil without a keeper.
 	refused func(err error, waiting bool)
 
-	mu       sync.Mutex              // held while the state is replaced
+	mu       sync.Mutex              // held while the state is replaced: see change
 	pending  handover.Pending[Lease] // leases that aren't in force
 	lastUsed int64                   // the newest second used under leases that are over, or 0
 
-	// line has the waiting callers. Add, Drop and Close call Serve after they unlocked mu. follow
-	// and grow don't: a waiting caller may have called them, with the line locked. The line then
-	// tries again by its timer.
+	// line has the waiting callers. change serves them. follow and grow don't: a waiting caller may
+	// have called them, with the line locked. The line then tries again by its timer.
 	line *queue.Queue
 
 	_         [64]byte      // keeps the counts off the cache lines that Generate reads
@@ -49,16 +49,14 @@ type Generator struct {
 type state struct {
 	hot     shards           // shards, or empty so that Generate takes the slow way: see newState
 	shards  shards           // one for each processor
-	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
+	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // to be tested first: a closed state has no cursor and no shards
 	dropped bool             // the lease is over, before its End; its cursor is frozen
 
 	lease     Lease
 	cursor    *cursor
-	cipher    *Cipher
 	runLength uint64
-	share     uint64         // see cursor.claim
-	handedOut *atomic.Uint64 // the generator's count
+	share     uint64 // see cursor.claim
 }
 
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
@@ -78,7 +76,7 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	}
 	g := &Generator{
 		cipher: NewCipher(secret),
-		now:    coarse.OfBubble(), // nil outside of testing/synctest
+		clock:  coarse.SourceOf(&coarse.Seconds),
 		line:   queue.New("randflake"),
 	}
 	for i, option := range options {
@@ -92,23 +90,21 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	if err := checkEarlier(secret, lease); err != nil {
 		return nil, err
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), newShards(processors()), vmgen.Now()))
+	g.state.Store(g.newState(lease, newCursor(lease.bounds()), vmgen.Now(), runtime.GOMAXPROCS(0)))
 	return g, nil
 }
 
-func (g *Generator) newState(l Lease, c *cursor, s shards, machine vmgen.Generation) *state {
+func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, processors int) *state {
 	st := &state{
-		shards:    s,
+		shards:    newShards(processors),
 		machine:   machine,
 		lease:     l,
 		cursor:    c,
-		cipher:    g.cipher,
-		runLength: runLength(l.nodes(), s.count()),
-		share:     2 * uint64(s.count()), // a run is at most half of a processor's part of what is left
-		handedOut: &g.handedOut,
+		runLength: runLength(l.nodes(), processors),
+		share:     2 * uint64(processors), // a run is at most half of a processor's part of what is left
 	}
-	if g.now == nil && !g.strict { // now is also set in a bubble of testing/synctest
-		st.hot = s
+	if g.clock.Injected == nil && !g.strict { // a bubble of testing/synctest injects its clock
+		st.hot = st.shards
 	}
 	return st
 }
@@ -166,64 +162,34 @@ func (g *Generator) generate() (ID, error) {
 		return id[0], err
 	}
 	st := g.load()
-	now, fresh := g.second()
+	now, fresh := g.clock.Now()
 	for {
 		if st.closed {
 			return 0, ErrClosed
 		}
-		if st.machine.Stale() {
-			return 0, errCopied
-		}
-		s := st.shards.pin()
 		var id ID
-		var ok bool
 		var err error
+		s := st.shards.pin()
 		if s != nil {
-			id, ok, err = s.next(st, now, fresh)
+			id, err = s.next(g, st, now, fresh)
 		}
 		st.shards.unpin(s)
 		switch {
-		case st.machine.Stale(): // once more: all this may have taken a while, unlike Generate
+		case st.machine.Stale(): // after the rest, which may have taken a while
 			return 0, errCopied
-		case ok:
-			return id, nil
 		case s == nil:
 			g.grow(st)
 		case err == nil:
-			// No ID and no error: the shard wants a second that is read from the clock.
-		default:
-			err = g.resolve(st, now, fresh, err)
+			return id, nil
+		case fresh: // the refusal counts: the clock was read after the state
+			err = g.follow(st, now, err)
 			if err != nil {
 				return 0, err
 			}
 		}
 		st = g.load()
-		now, fresh = g.readClock(), true
+		now, fresh = g.clock.Read(), true
 	}
-}
-
-// resolve returns what callers get after st refused with err at second now. nil means: load the
-// state, then read the clock, and try again.
-//
-// fresh says that now was read from the clock after st was loaded. A refusal counts only if now is
-// fresh and st is still in force: others may come from an old lease, or from a new one before its
-// start.
-func (g *Generator) resolve(st *state, now int64, fresh bool, err error) error {
-	if !fresh || g.outdated(st, err) {
-		return nil
-	}
-	return g.follow(st, now, err)
-}
-
-// outdated reports whether st, which refused with err, was replaced meanwhile.
-func (g *Generator) outdated(st *state, err error) bool {
-	if err == errFrozen {
-		// end freezes a cursor, with mu held until the state is replaced. A claim freezes only that
-		// of a lease of all 2^64 values, whose state stays.
-		g.mu.Lock()
-		defer g.mu.Unlock()
-	}
-	return g.load() != st
 }
 
 // Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of
@@ -236,35 +202,42 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 
 // fill is Fill, but does not report a refusal.
 func (g *Generator) fill(dst []ID) (n int, err error) {
+	machine := g.load().machine // as it was before the first ID
+	for n < len(dst) && err == nil {
+		var start, taken uint64
+		start, taken, err = g.claim(uint64(len(dst) - n))
+		encryptRun(g.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
+		n += int(taken)
+		g.handedOut.Add(taken)
+	}
+	if machine.Stale() {
+		return 0, errCopied
+	}
+	return n, err
+}
+
+// claim takes up to n consecutive raw values, and returns the first one and their number. It tries
+// again as generate does.
+func (g *Generator) claim(n uint64) (start, taken uint64, err error) {
 	st := g.load()
-	machine := st.machine // as it was before the first ID
-	defer func() {
-		if machine.Stale() {
-			n, err = 0, errCopied
-		}
-	}()
-	now, fresh := g.second()
-	for n < len(dst) {
+	now, fresh := g.clock.Now()
+	for {
 		if st.closed {
-			return n, ErrClosed
+			return 0, 0, ErrClosed
 		}
-		start, taken, refusal := st.cursor.claim(now, uint64(len(dst)-n), 1)
-		if refusal == nil {
-			encryptRun(st.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
-			n += int(taken)
-			g.handedOut.Add(taken)
-			if n < len(dst) {
-				now, fresh = g.second()
+		start, taken, err = st.cursor.claim(now, n, 1)
+		if err == nil {
+			return start, taken, nil
+		}
+		if fresh {
+			err = g.follow(st, now, err)
+			if err != nil {
+				return 0, 0, err
 			}
-			continue
-		}
-		if err = g.resolve(st, now, fresh, refusal); err != nil {
-			return n, err
 		}
 		st = g.load()
-		now, fresh = g.readClock(), true
+		now, fresh = g.clock.Read(), true
 	}
-	return n, nil
 }
 
 // Lease returns the lease in force; after Close, the last one.
@@ -291,23 +264,17 @@ func (g *Generator) Cipher() *Cipher {
 // Another Close returns the same second and ErrClosed. In a copy of the machine the error of the
 // first one may wrap ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
-	g.load() // panics without a generator
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.load()
-	if st.closed {
-		err = ErrClosed
-	} else {
+	err = g.change(func(st *state) error {
 		g.end(st)
 		neverStale := vmgen.Of(nil)
 		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease})
 		if st.machine.Stale() {
-			err = errCopied
+			return errCopied
 		}
-	}
-	if g.lastUsed == 0 {
-		return st.lease.Start.Add(-time.Second).UTC(), err
+		return nil
+	})
+	if g.lastUsed == 0 { // which does not change any more
+		return g.Lease().Start.Add(-time.Second).UTC(), err
 	}
 	return time.Unix(g.lastUsed, 0).UTC(), err
 }
@@ -321,35 +288,10 @@ func (g *Generator) grow(st *state) {
 		return
 	}
 	// At least one more, as the caller found too few: GOMAXPROCS may have been lowered again.
-	n := max(processors(), st.shards.count()+1)
-	grown := g.newState(st.lease, st.cursor, newShards(n), st.machine)
+	n := max(runtime.GOMAXPROCS(0), len(st.shards.list)+1)
+	grown := g.newState(st.lease, st.cursor, st.machine, n)
 	grown.dropped = st.dropped
 	g.state.Store(grown)
-}
-
-// second returns the current Unix second, and whether it was read from the clock: the published
-// second may be late.
-func (g *Generator) second() (second int64, fresh bool) {
-	if g.now == nil {
-		return coarse.Seconds.Now(), false
-	}
-	return g.readClock(), true
-}
-
-// readClock reads the clock.
-func (g *Generator) readClock() int64 {
-	if g.now == nil {
-		return coarse.Seconds.Read()
-	}
-	return g.now().Unix()
-}
-
-// time returns the time by the generator's clock.
-func (g *Generator) time() time.Time {
-	if g.now == nil {
-		return time.Now()
-	}
-	return g.now()
 }
 
 // report returns err, after telling the keeper of it if it is not nil.

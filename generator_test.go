@@ -344,8 +344,27 @@ func TestFillReadsTheClock(t *testing.T) {
 	g = newGenerator(t, lease, WithClock(func() time.Time { reads++; return time.Unix(testStart, 0) }))
 	for n := 0; n <= 1000; n = 10*n + 1 {
 		reads = 0
-		if made, err := g.Fill(ids[:n]); made != n || err != nil || reads != 1 {
+		if made, err := g.Fill(ids[:n]); made != n || err != nil || reads != int64(min(n, 1)) {
 			t.Errorf("Fill = %d, %v, with %d reads for %d IDs", made, err, reads, n)
+		}
+	}
+}
+
+// An injected clock is asked on every call, also while it agrees with the second that is published
+// for other generators.
+func TestClockIsAsked(t *testing.T) {
+	reads := 0
+	clock := func() time.Time { reads++; return time.Now() }
+	for how, make := range makers(newGenerator(t, systemLease(0, 15), WithClock(clock))) {
+		reads = 0
+		newGenerator(t, systemLease(16, 16)).Generate() // has the second published
+		for range 100 {
+			if _, err := make(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if reads < 100 {
+			t.Errorf("%s: %d reads for 100 IDs", how, reads)
 		}
 	}
 }
@@ -548,8 +567,17 @@ func TestGrowComesTooLate(t *testing.T) {
 	before := g.state.Load()
 	leasesOf(g).Drop()
 	g.grow(g.state.Load())
-	if st := g.state.Load(); st == before || !st.dropped || st.shards.count() <= before.shards.count() || leasesOf(g).Ready() != ErrLeaseEnded {
-		t.Errorf("a dropped lease came back with %d shards, of %d", st.shards.count(), before.shards.count())
+	if st := g.state.Load(); st == before || !st.dropped || len(st.shards.list) <= len(before.shards.list) || leasesOf(g).Ready() != ErrLeaseEnded {
+		t.Errorf("a dropped lease came back with %d shards, of %d", len(st.shards.list), len(before.shards.list))
+	}
+
+	g = newGenerator(t, systemLease(1, 1))
+	none := *g.state.Load()
+	none.hot = shards{}
+	none.shards = shards{}
+	g.state.Store(&none)
+	if _, err := g.Generate(); err != nil || len(g.state.Load().shards.list) == 0 {
+		t.Errorf("without a shard: %v, and %d shards then", err, len(g.state.Load().shards.list))
 	}
 }
 
@@ -586,6 +614,37 @@ func TestRefusalOfAnOldLease(t *testing.T) {
 				if _, err := call(); err != nil {
 					t.Errorf("%s, %s, clock %s: %v, want no error", called, change, name, err)
 				}
+			}
+		}
+	}
+}
+
+// A call that is held up after it has read the clock, while others go on to later seconds, doesn't
+// take that for a clock that went back.
+func TestHeldUpAfterReadingTheClock(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		seconds int64 // for which the call is held up
+		made    int   // by others, after that
+		want    error
+	}{
+		{"a used-up second later", 1, perNode, ErrExhausted},
+		{"long after", clockTolerance + 1, 1, nil},
+	} {
+		for how := range makers(newGenerator(t, testLease(1, 1, testStart, 60))) {
+			second, held := int64(testStart), true
+			var g *Generator
+			g = newGenerator(t, testLease(1, 1, testStart, 60), WithClock(func() time.Time {
+				read := second
+				if held {
+					held = false
+					second += tt.seconds
+					g.Fill(make([]ID, tt.made))
+				}
+				return time.Unix(read, 0)
+			}))
+			if _, err := makers(g)[how](); !errors.Is(err, tt.want) {
+				t.Errorf("%s, %s: %v, want %v", how, tt.name, err, tt.want)
 			}
 		}
 	}

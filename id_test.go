@@ -176,7 +176,7 @@ func TestGob(t *testing.T) {
 
 func TestPrefixes(t *testing.T) {
 	for prefix, valid := range map[string]bool{
-		"": true, "a": true, "z9": true, "sk_live": true, "a__b": true, strings.Repeat("a", 63): true,
+		"": true, "a": true, "z9": true, "a0": true, "sk_live": true, "a__b": true, strings.Repeat("a", 63): true,
 		strings.Repeat("a", 64): false, "_": false, "_a": false, "a_": false, "9a": false, "A": false, "aB": false, "a-b": false, "a b": false, "é": false, "a/": false, "a\x00": false,
 		"`a": false, "{a": false, "a`": false, "a{": false, "a/a": false, "a:a": false,
 	} {
@@ -237,6 +237,8 @@ func TestWithin(t *testing.T) {
 		{"second after a window", Fields{at(21), 0, 0}, Lease{0, MaxNode, at(10), at(20.1)}, "time"},
 		{"no time at all", Fields{}, Lease{0, MaxNode, at(0), time.Unix(math.MaxInt32, 0)}, "time 0001-01-01T00:00:00Z is before"},
 		{"no lease at all", Fields{at(0), 0, 0}, Lease{}, "time"},
+		{"window without time", Fields{at(10), 0, 0}, Lease{0, MaxNode, at(10.5), at(10.5)}, "time 2024-10-27T03:33:30Z is not"},
+		{"window that ends before it starts", Fields{at(10), 0, 0}, Lease{0, MaxNode, at(10.5), at(10.2)}, "time"},
 	} {
 		err := tt.f.Within(tt.lease)
 		if (err == nil) != (tt.want == "") || err != nil && (!errors.Is(err, ErrImplausible) || !strings.Contains(err.Error(), tt.want)) {

@@ -17,7 +17,6 @@ const (
 	timestampShift = sequenceBits + nodeBits
 )
 
-// The range of each part.
 const (
 	// Epoch is the Unix second that a timestamp of zero stands for: 2024-10-27 03:33:20 UTC.
 	Epoch int64 = 1730000000
@@ -33,13 +32,6 @@ const (
 	MaxSequence = 1<<sequenceBits - 1
 )
 
-// Fields are the three numbers that an ID holds.
-type Fields struct {
-	Time     time.Time // a whole second, in UTC
-	Node     uint32    // 0 to MaxNode
-	Sequence uint32    // 0 to MaxSequence
-}
-
 // pack returns the raw value of a Unix second, a node and a sequence number. Each must be in its
 // range.
 func pack(second int64, node, sequence uint32) uint64 {
@@ -49,29 +41,12 @@ func pack(second int64, node, sequence uint32) uint64 {
 // secondOf returns the Unix second in a raw value.
 func secondOf(raw uint64) int64 { return int64(raw>>timestampShift) + Epoch }
 
-// Compose returns the ID with the given fields; the time is rounded down to a whole second. For a
-// field that does not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife
-// as well if the time is after MaxTimestamp.
-//
-// Compose does not look at leases: to make unique IDs use a Generator.
-func (c *Cipher) Compose(f Fields) (ID, error) {
-	second := f.Time.Unix()
-	switch {
-	case second < Epoch:
-		epoch := rfc3339(time.Unix(Epoch, 0))
-		return 0, fmt.Errorf("%w: time %s is before the epoch, %s", ErrInvalidID, rfc3339(f.Time), epoch)
-	case second > MaxTimestamp:
-		return 0, fmt.Errorf("%w: time %s: %w", ErrInvalidID, rfc3339(f.Time), ErrEndOfLife)
-	case f.Node > MaxNode:
-		return 0, fmt.Errorf("%w: node %d is above %d", ErrInvalidID, f.Node, MaxNode)
-	case f.Sequence > MaxSequence:
-		return 0, fmt.Errorf("%w: sequence %d is above %d", ErrInvalidID, f.Sequence, MaxSequence)
-	}
-	return c.Encrypt(Raw(pack(second, f.Node, f.Sequence))), nil
+// Fields are the three numbers that an ID holds.
+type Fields struct {
+	Time     time.Time // a whole second, in UTC
+	Node     uint32    // 0 to MaxNode
+	Sequence uint32    // 0 to MaxSequence
 }
-
-// Inspect opens an ID. The fields are always valid; Within tells whether they are plausible.
-func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
 
 // Within returns nil if an ID with these fields could have been made under the lease: if its
 // second, or a part of it, lies in [Start, End), and its node in [FirstNode, LastNode]. Otherwise
@@ -87,6 +62,9 @@ func (f Fields) Within(l Lease) error {
 	second := f.Time.Truncate(time.Second)
 	next := second.Add(time.Second)
 	switch {
+	case !l.Start.Before(l.End):
+		return fmt.Errorf("%w: time %s is not in an empty lease, from %s to %s",
+			ErrImplausible, rfc3339(second), rfc3339(l.Start), rfc3339(l.End))
 	case !next.After(l.Start):
 		return fmt.Errorf("%w: time %s is before %s", ErrImplausible, rfc3339(second), rfc3339(l.Start))
 	case !second.Before(l.End):
@@ -97,5 +75,30 @@ func (f Fields) Within(l Lease) error {
 	}
 	return nil
 }
+
+// Compose returns the ID with the given fields; the time is rounded down to a whole second. For a
+// field that does not fit the layout it returns an error that wraps ErrInvalidID, and ErrEndOfLife
+// as well if the time is after MaxTimestamp.
+//
+// Compose does not look at leases: to make unique IDs use a Generator.
+func (c *Cipher) Compose(f Fields) (ID, error) {
+	second := f.Time.Unix()
+	switch {
+	case second < Epoch:
+		return 0, fmt.Errorf("%w: time %s is before the epoch, %s", ErrInvalidID, rfc3339(f.Time), epochText)
+	case second > MaxTimestamp:
+		return 0, fmt.Errorf("%w: time %s: %w", ErrInvalidID, rfc3339(f.Time), ErrEndOfLife)
+	case f.Node > MaxNode:
+		return 0, fmt.Errorf("%w: node %d is above %d", ErrInvalidID, f.Node, MaxNode)
+	case f.Sequence > MaxSequence:
+		return 0, fmt.Errorf("%w: sequence %d is above %d", ErrInvalidID, f.Sequence, MaxSequence)
+	}
+	return c.Encrypt(Raw(pack(second, f.Node, f.Sequence))), nil
+}
+
+// Inspect opens an ID. The fields are always valid; Within tells whether they are plausible.
+func (c *Cipher) Inspect(id ID) Fields { return c.Decrypt(id).Fields() }
+
+var epochText = rfc3339(time.Unix(Epoch, 0))
 
 func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

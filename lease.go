@@ -35,8 +35,7 @@ func (l Lease) check() error {
 		return fmt.Errorf("%w: end %s is not after start %s",
 			ErrInvalidLease, rfc3339(l.End), rfc3339(l.Start))
 	case start < Epoch:
-		epoch := rfc3339(time.Unix(Epoch, 0))
-		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, rfc3339(l.Start), epoch)
+		return fmt.Errorf("%w: start %s is before the epoch, %s", ErrInvalidLease, rfc3339(l.Start), epochText)
 	case end > MaxTimestamp+1:
 		return fmt.Errorf("%w: end %s: %w", ErrInvalidLease, rfc3339(l.End), ErrEndOfLife)
 	}
@@ -44,4 +43,4 @@ func (l Lease) check() error {
 }
 
 // nodes returns how many nodes l covers.
-func (l Lease) nodes() uint64 { return uint64(l.LastNode) - uint64(l.FirstNode) + 1 }
+func (l Lease) nodes() uint64 { return uint64(l.LastNode-l.FirstNode) + 1 }

@@ -16,7 +16,7 @@ func WithClock(now func() time.Time) Option {
 		if now == nil {
 			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", ErrInvalidOption)
 		}
-		g.now = now
+		g.clock.Injected = now
 		return nil
 	}}
 }

@@ -7,6 +7,11 @@ import (
 	"time"
 )
 
+const inner = "[inner]"
+
+var errInner = errors.New("randflake: a raw value is not for the outside: " +
+	"show it as a mask.ID, or encrypt it to an ID")
+
 // A Raw is what an ID encrypts: second, node and sequence in one integer, from high to low. Raws
 // sort by second, so a table with Raws as its keys grows at its end. Within one second their order
 // means nothing.
@@ -18,7 +23,7 @@ import (
 // Encrypt and Decrypt of a [Cipher] convert a Raw to its ID and back, and can't fail:
 //
 //	id := cipher.Encrypt(raw)
-//	raw := cipher.Decrypt(id)
+//	raw = cipher.Decrypt(id)
 type Raw uint64
 
 // Fields returns what the raw value holds. Every raw value holds valid fields.
@@ -29,11 +34,6 @@ func (r Raw) Fields() Fields {
 		Sequence: uint32(r) & MaxSequence,
 	}
 }
-
-const inner = "[inner]"
-
-var errInner = errors.New("randflake: a raw value is not for the outside: " +
-	"show it as a mask.ID, or encrypt it to an ID")
 
 // Format prints "[inner]" for every verb that package fmt leaves to it.
 func (Raw) Format(f fmt.State, _ rune) { f.Write([]byte(inner)) }

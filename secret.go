@@ -35,6 +35,8 @@ import (
 // Secrets may be compared with ==, which compares their encrypted forms.
 type Secret struct{ key hidden.Key }
 
+const secretSize = 16 // bytes
+
 const redacted = "[redacted]"
 
 var errZeroSecret = fmt.Errorf("%w: it is not set, or all zeros, so that anybody could open its IDs: make one with NewSecret or with the command: randflake secret new",
@@ -44,7 +46,7 @@ var errSecretText = errors.New("randflake: a secret is not encoded: leave it out
 
 // NewSecret returns a fresh random secret from crypto/rand.
 func NewSecret() Secret {
-	var key [16]byte
+	var key [secretSize]byte
 	rand.Read(key[:]) // never fails, by its contract
 	return secretOf(key)
 }
@@ -52,13 +54,14 @@ func NewSecret() Secret {
 // SecretFromBytes returns the secret with the given 16 bytes, which it copies. For another length,
 // or 16 zero bytes, the error wraps ErrInvalidSecret.
 func SecretFromBytes(b []byte) (Secret, error) {
-	if len(b) != 16 {
-		return Secret{}, fmt.Errorf("%w: want 16 bytes, got %d", ErrInvalidSecret, len(b))
+	if len(b) != secretSize {
+		return Secret{}, fmt.Errorf("%w: want %d bytes, got %d", ErrInvalidSecret, secretSize, len(b))
 	}
-	if [16]byte(b) == [16]byte{} {
+	key := [secretSize]byte(b)
+	if key == [secretSize]byte{} {
 		return Secret{}, errZeroSecret
 	}
-	return secretOf([16]byte(b)), nil
+	return secretOf(key), nil
 }
 
 // ParseSecret reads a secret from 32 hexadecimal digits, or from the base64 of its 16 bytes (RFC
@@ -67,9 +70,14 @@ func SecretFromBytes(b []byte) (Secret, error) {
 // not quote the text.
 func ParseSecret(text string) (Secret, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	invalid := fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d bytes",
+		ErrInvalidSecret, len(text))
+	if strings.ContainsAny(text, "\r\n") {
+		return Secret{}, invalid // package base64 would skip them
+	}
 	var decoded []byte
 	var err error
-	if len(text) == 32 {
+	if len(text) == 2*secretSize {
 		decoded, err = hex.DecodeString(text)
 	} else {
 		encoding := base64.RawStdEncoding
@@ -78,9 +86,8 @@ func ParseSecret(text string) (Secret, error) {
 		}
 		decoded, err = encoding.Strict().DecodeString(strings.TrimSuffix(text, "=="))
 	}
-	if err != nil || len(decoded) != 16 || strings.ContainsAny(text, "\r\n") { // base64 skips line breaks
-		return Secret{}, fmt.Errorf("%w: want 32 hexadecimal digits or the base64 of 16 bytes, in plain text without quotes, got %d bytes",
-			ErrInvalidSecret, len(text))
+	if err != nil || len(decoded) != secretSize {
+		return Secret{}, invalid
 	}
 	return SecretFromBytes(decoded)
 }
@@ -92,14 +99,10 @@ func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 // IsZero reports whether the secret is unset.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
-// The packages under compat take any key. So the door lets them make a secret of 16 zero bytes,
-// which the API refuses.
-func init() { door.Add(secretOf) }
-
-func secretOf(key [16]byte) Secret { return Secret{hidden.KeyOf(key)} }
+func secretOf(key [secretSize]byte) Secret { return Secret{hidden.KeyOf(key)} }
 
 // bytes returns the key. It panics on the zero Secret.
-func (s Secret) bytes() *[16]byte {
+func (s Secret) bytes() *[secretSize]byte {
 	if s.IsZero() {
 		panic(errZeroSecret)
 	}
@@ -113,11 +116,11 @@ func (s Secret) bytes() *[16]byte {
 // itself. To change the secret of a space, take the next version.
 func (s Secret) Derive(space string, version uint32) Secret {
 	info := binary.BigEndian.AppendUint32([]byte("randflake space key "), version)
-	derived, err := hkdf.Key(sha256.New, s.bytes()[:], nil, string(append(info, space...)), 16)
+	derived, err := hkdf.Key(sha256.New, s.bytes()[:], nil, string(append(info, space...)), secretSize)
 	if err != nil {
 		panic(err) // not with this hash and length
 	}
-	return secretOf([16]byte(derived))
+	return secretOf([secretSize]byte(derived))
 }
 
 // CheckValue returns the key check value of the secret, by which two programs can compare their
@@ -152,3 +155,7 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	*s = parsed
 	return nil
 }
+
+// The packages under compat take any key. So the door lets them make a secret of 16 zero bytes,
+// which the API refuses.
+func init() { door.Add(secretOf) }

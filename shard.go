@@ -1,6 +1,6 @@
 package randflake
 
-import "runtime"
+import "errors"
 
 // A shard belongs to one processor. It has a batch of IDs, made ahead, and the rest of a run of raw
 // values, claimed from the cursor at once, from which it makes further batches. Only its owner
@@ -22,24 +22,27 @@ type shard struct {
 // batchSize is the most IDs that a shard encrypts at once.
 const batchSize = 64
 
-// next returns an ID for the second now, and true. It returns false and no error if it needs a new
-// run and now is not fresh, which means read from the clock during this call: the published second
-// may be late.
-func (s *shard) next(st *state, now int64, fresh bool) (ID, bool, error) {
+// errNotFresh: the shard needs a new run, and the second was not read from the clock during the
+// call. The published one may be late.
+var errNotFresh = errors.New("randflake: want a second that was read from the clock")
+
+// next returns an ID for the second now, or why there is none. fresh says that now was read from
+// the clock during the call.
+func (s *shard) next(g *Generator, st *state, now int64, fresh bool) (ID, error) {
 	usedUp := s.left == 0 && s.runLeft == 0
 	if s.claimedAt != now || usedUp {
 		if !fresh {
-			return 0, false, nil
+			return 0, errNotFresh
 		}
-		if err := s.claim(st, now); err != nil {
-			return 0, false, err
+		if err := s.claim(g, st, now); err != nil {
+			return 0, err
 		}
 	}
 	if s.left == 0 {
-		s.fill(st.cipher)
+		s.fill(g.cipher)
 	}
 	s.left--
-	return ID(s.ids[s.left]), true, nil
+	return ID(s.ids[s.left]), nil
 }
 
 // claim claims a new run from the cursor. What is left of the old run is lost.
@@ -48,13 +51,13 @@ func (s *shard) next(st *state, now int64, fresh bool) (ID, bool, error) {
 // that makes a few does not look idle, and the other IDs of the old run that it handed out. Those
 // of a shard's last run are never added, as only the owner may read a shard: when another lease is
 // in force, the shards are new.
-func (s *shard) claim(st *state, now int64) error {
+func (s *shard) claim(g *Generator, st *state, now int64) error {
 	first, n, err := st.cursor.claim(now, st.runLength, st.share)
 	if err != nil {
 		return err
 	}
 	handedOut := s.uncounted - s.runLeft - s.left // 0 for a new shard
-	st.handedOut.Add(handedOut + 1)
+	g.handedOut.Add(handedOut + 1)
 	s.claimedAt = now
 	s.left = 0
 	s.nextRaw = first
@@ -72,9 +75,6 @@ func (s *shard) fill(c *Cipher) {
 	s.runLeft -= n
 }
 
-// count returns how many shards there are, in either form of shards.
-func (s *shards) count() int { return len(s.list) }
-
 // runLength returns how many raw values a shard claims at once: a small part of a processor's share
 // of a second, as the rest of a run is lost when the second ends. With long runs processors rarely
 // meet at the cursor.
@@ -88,6 +88,3 @@ func runLength(nodes uint64, shards int) uint64 {
 	batches := run / batchSize
 	return min(max(batches*batchSize, batchSize), longest)
 }
-
-// processors returns how many shards can be in use at once.
-func processors() int { return runtime.GOMAXPROCS(0) }

@@ -28,12 +28,12 @@ func (k *laneKeys) addLast(a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
 	return a, b, c, d
 }
 
-// minBlocks is how many blocks it takes at least for spreading the keys to pay off.
-const minBlocks = 8
+// leastInLanes is how many blocks it takes at least for spreading the keys to pay off.
+const leastInLanes = 8
 
 // encryptBlocksGeneric encrypts src into dst, of the same length.
 func encryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
-	if len(src) >= minBlocks {
+	if len(src) >= leastInLanes {
 		var k laneKeys
 		k.spread(keys)
 		for len(src) >= 4 && len(dst) >= 4 { // len(dst) is the same: this spares its bounds check
@@ -53,7 +53,7 @@ func encryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 
 // decryptBlocksGeneric decrypts src into dst, of the same length.
 func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
-	if len(src) >= minBlocks {
+	if len(src) >= leastInLanes {
 		var k laneKeys
 		k.spread(keys)
 		for len(src) >= 4 && len(dst) >= 4 { // as in encryptBlocksGeneric
@@ -103,12 +103,11 @@ func decryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64
 	return a ^ k[0], b ^ k[1], c ^ k[6], d ^ k[7]
 }
 
-// topBits is the highest bit of each lane, whose carry would enter the next lane. arxLanes adds
-// without the operands' top bits, so that a carry gets no further than the top bit of the sum. Then
-// it adds the top bits by exclusive or. subLanes sets them in x instead.
+// topBits is the highest bit of each lane, whose carry would enter the next lane.
 const topBits = 0x8000 * lanes
 
-// arxLanes is arx in each lane.
+// arxLanes is arx in each lane. It adds without the operands' top bits, so that a carry gets no
+// further than the top bit of the sum, and then adds the top bits by exclusive or.
 func arxLanes(x, y uint64) (uint64, uint64) {
 	// rotated is x rotated left by 9, or right by 7, its top bits cleared; left has those.
 	left := x << 9

@@ -49,11 +49,6 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // is not nil, the first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().machine
-	defer func() { // as fill does, once more: another goroutine may have served this caller
-		if machine.Stale() {
-			n, err = 0, errCopied
-		}
-	}()
 	if g.line.Empty() {
 		n, err = g.fill(dst)
 		if g.pause(err) == 0 {
@@ -61,10 +56,17 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 		}
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
-	return n + m, err
+	canceled := ctx.Err() == context.Canceled
+	switch {
+	case machine.Stale(): // as in fill, once more: another goroutine may have served this caller
+		return 0, g.report(errCopied)
+	case canceled: // by the caller, who gave up
+		return n + m, err
+	}
+	return n + m, g.report(err)
 }
 
-// fillInTurn is FillWait for a caller that has to queue.
+// fillInTurn is FillWait for a caller that has to queue. It does not report its refusal.
 func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
 	g.waited.Add(1)
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
@@ -76,17 +78,14 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 		}
 		return pause, err
 	})
-	if ctx.Err() == context.Canceled {
-		return n, err // the caller gave up
-	}
-	return n, g.report(err)
+	return n, err
 }
 
 // pause returns how long to wait before it helps to try again after err, or 0 when it does not.
 func (g *Generator) pause(err error) time.Duration {
 	switch err {
 	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:
-		return coarse.UntilNext(g.time(), time.Second)
+		return coarse.UntilNext(g.clock.Time(), time.Second)
 	}
 	return 0
 }

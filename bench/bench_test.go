@@ -13,15 +13,12 @@ import (
 // TestPeersAreDistinct: no peer repeats an ID in four goroutines.
 func TestPeersAreDistinct(t *testing.T) {
 	type id struct{ high, low uint64 }
-	for _, p := range peers() {
+	for _, p := range peers {
 		if p.bits == 0 {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			m := p.open()
-			if m.close != nil {
-				defer m.close()
-			}
+			source := p.open()
 			calls := 20_000
 			if p.waits {
 				calls = 1_000
@@ -29,7 +26,7 @@ func TestPeersAreDistinct(t *testing.T) {
 			drawn := make([][]id, 4)
 			var drawers sync.WaitGroup
 			for i := range drawn {
-				f := m.source()
+				f := source()
 				drawers.Go(func() {
 					for range calls {
 						high, low, err := f()
@@ -82,7 +79,7 @@ func TestPublished(t *testing.T) {
 func TestRun(t *testing.T) {
 	r := measure(1, time.Millisecond, time.Millisecond, 1<<16)
 	tables := r.tables()
-	for _, p := range peers() {
+	for _, p := range peers {
 		if strings.Count(tables, "\n| "+p.name+" |") < 2 {
 			t.Errorf("%s is in fewer than two tables", p.name)
 		}

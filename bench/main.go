@@ -56,7 +56,7 @@ func measure(rounds int, slice, calls time.Duration, ids int) result {
 		spreads:    make(map[string]spread),
 	}
 	var loads []load
-	for _, p := range peers() {
+	for _, p := range peers {
 		loads = append(loads, load{p.name, 1, 1})
 		if r.processors > 1 {
 			loads = append(loads, load{p.name, r.processors, r.processors})
@@ -70,7 +70,7 @@ func measure(rounds int, slice, calls time.Duration, ids int) result {
 		}
 	}
 	r.costs = costs(loads, rounds, slice)
-	for _, p := range peers() {
+	for _, p := range peers {
 		r.latencies[p.name] = latencyOf(p, calls)
 	}
 	for _, p := range peersNamed(counted...) {

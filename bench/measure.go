@@ -65,13 +65,10 @@ func median(values []float64) float64 {
 func measured(l load, slice time.Duration) cost {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
 	p := peersNamed(l.peer)[0]
-	m := p.open()
-	if m.close != nil {
-		defer m.close()
-	}
+	source := p.open()
 	sources := make([]next, l.goroutines)
 	for i := range sources {
-		sources[i] = m.source()
+		sources[i] = source()
 	}
 	chunk := chunkOf(p, sources[0])
 	counts := make([]int, l.goroutines)
@@ -140,14 +137,10 @@ type latency struct {
 const batch = 16
 
 func latencyOf(p peer, slice time.Duration) latency {
-	m := p.open()
-	if m.close != nil {
-		defer m.close()
-	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	l := latency{hdrhistogram.New(1, 1e12, 3), hdrhistogram.New(1, 1e12, 3)}
-	f := m.source()
+	f := p.open()()
 	call(p, f, batch)
 	for start := time.Now(); time.Since(start) < slice; {
 		for range batch {
@@ -171,11 +164,7 @@ type spread [256]int
 
 // spreadOf counts n IDs of one goroutine, in the order made.
 func spreadOf(p peer, ids int) (s spread) {
-	m := p.open()
-	if m.close != nil {
-		defer m.close()
-	}
-	f := m.source()
+	f := p.open()()
 	for range ids {
 		_, low, err := f()
 		if err != nil {

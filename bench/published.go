@@ -77,8 +77,8 @@ func (p *published2) raw() (uint64, error) {
 }
 
 // openPublished opens sources that encrypt what raw returns, all of them with one state.
-func openPublished(open func() (raw func() (uint64, error))) func() maker {
-	return func() maker {
+func openPublished(open func() (raw func() (uint64, error))) opener {
+	return func() func() next {
 		var key [16]byte
 		rand.Read(key[:])
 		cipher := newSparx(key)

@@ -20,11 +20,9 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A maker makes the sources of a peer, each for one goroutine. Sources may share state, as generators do.
-type maker struct {
-	source func() next
-	close  func() // may be nil
-}
+// An opener opens a peer: it returns what makes sources of it, each for one goroutine. Sources may share state, as
+// generators do.
+type opener func() (source func() next)
 
 // next makes an ID, or perCall of them, and returns the first and the last 64 bits of the first
 // one. All peers are called through such a function, so that the call costs them all the same.
@@ -38,11 +36,9 @@ func must[T any](value T, err error) T {
 }
 
 // each opens sources that share no more than what is behind next.
-func each(f next) func() maker { return func() maker { return shared(f) } }
+func each(f next) opener { return func() func() next { return shared(f) } }
 
-func shared(f next) maker { return maker{source: func() next { return f }} }
-
-func closing(stop func(), f next) maker { return maker{source: func() next { return f }, close: stop} }
+func shared(f next) func() next { return func() next { return f } }
 
 // ends returns the first and the last 64 bits of IDs of 16 bytes.
 func ends[T ~[16]byte](f func() (T, error)) next {
@@ -63,15 +59,13 @@ type line struct {
 	rest [128 - unsafe.Sizeof(uint64(0))]byte
 }
 
-// counting opens sources that count, each within a range of its own.
-func counting(source func(counter *line) next) func() maker {
-	return func() maker {
-		var sources uint64
-		return maker{source: func() next {
-			counter := &line{n: sources << 48}
-			sources++
-			return source(counter)
-		}}
+// counting makes sources that count, each within a range of its own.
+func counting(source func(counter *line) next) func() next {
+	var sources uint64
+	return func() next {
+		counter := &line{n: sources << 48}
+		sources++
+		return source(counter)
 	}
 }
 
@@ -86,54 +80,54 @@ func newGenerator(nodes uint32) *randflake.Generator {
 	}))
 }
 
-func openGenerate() maker {
+func openGenerate() func() next {
 	g := newGenerator(randflake.MaxNode + 1)
-	return closing(func() { g.Close() }, func() (high, low uint64, err error) {
+	return shared(func() (high, low uint64, err error) {
 		id, err := g.Generate()
 		return 0, uint64(id), err
 	})
 }
 
-func openFill() maker {
+func openFill() func() next {
 	g := newGenerator(randflake.MaxNode + 1)
-	return maker{close: func() { g.Close() }, source: func() next {
+	return func() next {
 		ids := make([]randflake.ID, 1024)
 		return func() (high, low uint64, err error) {
 			_, err = g.Fill(ids)
 			return 0, uint64(ids[0]), err
 		}
-	}}
+	}
 }
 
-func openWait() maker {
+func openWait() func() next {
 	g := newGenerator(1)
 	ctx := context.Background()
-	return closing(func() { g.Close() }, func() (high, low uint64, err error) {
+	return shared(func() (high, low uint64, err error) {
 		id, err := g.Wait(ctx)
 		return 0, uint64(id), err
 	})
 }
 
-func openEncrypt() maker {
+func openEncrypt() func() next {
 	c := randflake.NewCipher(randflake.NewSecret())
 	return counting(func(counter *line) next {
 		return func() (high, low uint64, err error) {
 			counter.n++
 			return 0, uint64(c.Encrypt(randflake.Raw(counter.n))), nil
 		}
-	})()
+	})
 }
 
-func openOwnSnowflake() maker {
+func openOwnSnowflake() func() next {
 	const years = 20 * 365 * 24 * time.Hour
 	g := must(snowflake.New(snowflake.Twitter(), snowflake.Forever(1), snowflake.RunAhead(years)))
-	return closing(func() { g.Close() }, func() (high, low uint64, err error) {
+	return shared(func() (high, low uint64, err error) {
 		id, err := g.Generate()
 		return 0, uint64(id), err
 	})
 }
 
-func openOwnULID() maker { return shared(ends(must(ulid.New()).Generate)) }
+func openOwnULID() func() next { return shared(ends(must(ulid.New()).Generate)) }
 
 func nextKSUID() (high, low uint64, err error) {
 	id, err := ksuid.NewRandom()
@@ -145,12 +139,12 @@ func nextXID() (high, low uint64, err error) {
 	return binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[4:]), nil
 }
 
-func openBwmarrin() maker {
+func openBwmarrin() func() next {
 	node := must(bwmarrin.NewNode(1))
 	return shared(func() (high, low uint64, err error) { return 0, uint64(node.Generate()), nil })
 }
 
-func openSonyflake() maker {
+func openSonyflake() func() next {
 	machine := must(sonyflake.New(sonyflake.Settings{MachineID: infallible(func() uint16 { return 1 })}))
 	return shared(func() (high, low uint64, err error) {
 		low, err = machine.NextID()
@@ -159,26 +153,24 @@ func openSonyflake() maker {
 }
 
 // openCrypto opens sources that read a number of bytes, 8 or 16.
-func openCrypto(size int) func() maker {
-	return counting(func(counter *line) next {
-		id := counter.rest[:size]
-		return func() (high, low uint64, err error) {
-			_, err = crand.Read(id)
-			low = binary.BigEndian.Uint64(id[size-8:])
-			if size == 16 {
-				high = binary.BigEndian.Uint64(id)
+func openCrypto(size int) opener {
+	return func() func() next {
+		return counting(func(counter *line) next {
+			id := counter.rest[:size]
+			return func() (high, low uint64, err error) {
+				_, err = crand.Read(id)
+				return binary.BigEndian.Uint64(id), binary.BigEndian.Uint64(id[size-8:]), err
 			}
-			return high, low, err
-		}
-	})
+		})
+	}
 }
 
-func openAtomic() maker {
+func openAtomic() func() next {
 	var counter atomic.Uint64
 	return shared(func() (high, low uint64, err error) { return 0, counter.Add(1), nil })
 }
 
-func openAES() maker {
+func openAES() func() next {
 	key := make([]byte, 16)
 	crand.Read(key)
 	block := must(aes.NewCipher(key))
@@ -191,14 +183,14 @@ func openAES() maker {
 			block.Encrypt(text, text)
 			return binary.BigEndian.Uint64(text), binary.BigEndian.Uint64(text[8:]), nil
 		}
-	})()
+	})
 }
 
-func openLoop() maker {
+func openLoop() func() next {
 	return counting(func(counter *line) next {
 		return func() (high, low uint64, err error) {
 			counter.n++
 			return 0, counter.n, nil
 		}
-	})()
+	})
 }

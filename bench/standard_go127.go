@@ -4,18 +4,19 @@ package main
 
 import "uuid"
 
+// The standard library has UUIDs from 1.27 on.
 func init() {
-	standard = []peer{
-		{
+	peers = append(peers,
+		peer{
 			name: "UUID v4 standard", call: "uuid, NewV4",
 			bits: 128, unpredictable: "yes", sortable: "no",
 			open: each(ends(infallible(uuid.NewV4))),
 		},
-		{
+		peer{
 			name: "UUID v7 standard", call: "uuid, NewV7",
 			bits: 128, unpredictable: timeShows, sortable: "yes",
 			perSecond: 4096e3,
 			open:      each(ends(infallible(uuid.NewV7))),
 		},
-	}
+	)
 }

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// tables returns all tables in Markdown, the README's first.
+// tables returns all tables in Markdown.
 func (r result) tables() string {
 	var b strings.Builder
 	section := func(title, notes string, rows [][]string) {
 		fmt.Fprintf(&b, "## %s\n\n%s\n%s%s\n\n", title, markdown(rows), notes, r.machine())
 	}
-	section("What an ID costs", costNotes, r.featured())
-	section("All sources", "", r.all())
+	section("What an ID costs", costNotes, r.all())
 	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
 		"worst, the machine. *By batches* is the median of 16 calls in a row, for one of them. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
 	section("Scaling", fmt.Sprintf("Nanoseconds for each ID, by all goroutines together on %d processors.\n\n", r.processors), r.scaling())
@@ -54,30 +53,10 @@ func (r result) on(p peer) (one, all cost) {
 	return r.costs[load{p.name, 1, 1}], r.costs[load{p.name, r.processors, r.processors}]
 }
 
-func (r result) featured() [][]string {
-	rows := [][]string{{"source", "bits", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "unpredictable", "sortable"}}
-	for _, p := range peers() {
-		if !p.featured {
-			continue
-		}
-		one, all := r.on(p)
-		rows = append(rows, []string{
-			p.name,
-			size(p),
-			limited(p, one.ns),
-			number(one.ratio),
-			limited(p, all.ns),
-			p.unpredictable,
-			p.sortable,
-		})
-	}
-	return rows
-}
-
 func (r result) all() [][]string {
 	rows := [][]string{{"source", "bits", "allocations", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "ratio",
 		"limit, IDs a second", "unpredictable", "sortable", "what is called"}}
-	for _, p := range peers() {
+	for _, p := range peers {
 		limit := ""
 		if p.perSecond > 0 {
 			limit = fmt.Sprintf("%.0f", p.perSecond)
@@ -102,7 +81,7 @@ func (r result) all() [][]string {
 
 func (r result) calls() [][]string {
 	rows := [][]string{{"source", "p50 by batches, ns", "p50", "p99", "p99.9", "max", "calls"}}
-	for _, p := range peers() {
+	for _, p := range peers {
 		l := r.latencies[p.name]
 		row := []string{p.name, number(float64(l.batches.ValueAtQuantile(50)) / batch)}
 		for _, q := range []float64{50, 99, 99.9, 100} {

@@ -181,7 +181,6 @@ func (c *Counter) Close() error {
 	c.closed = true
 	c.issuedBefore += c.current.Load().close()
 	c.current.Store(new(run))
-	c.next = nil
 	return nil
 }
 

@@ -57,6 +57,36 @@ func TestStrictGone(t *testing.T) {
 	})
 }
 
+// A served context has ended by the time that the caller has what it waits for.
+type served struct{ context.Context }
+
+func (s served) Done() <-chan struct{} {
+	synctest.Wait()
+	return s.Context.Done()
+}
+
+// TestStrictServed: a caller whose context ends just after it was served gets its number, or why
+// there is none.
+func TestStrictServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict := s.openStrict(t)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		for want := range int64(50) { // as select draws
+			if n, err := strict.Next(served{ended}); n != want+1 || err != nil {
+				t.Errorf("%d, %v, want %d", n, err, want+1)
+			}
+		}
+		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrEnd })
+		for range 50 {
+			if n, err := strict.Next(served{ended}); !errors.Is(err, lease.ErrEnd) {
+				t.Errorf("%d, %v, want ErrEnd", n, err)
+			}
+		}
+	})
+}
+
 // TestStrictShares: callers who come while a call of the store is under way share the next one, in the order
 // in which they came.
 func TestStrictShares(t *testing.T) {
@@ -147,7 +177,7 @@ func TestStrictClose(t *testing.T) {
 		})
 		synctest.Wait()
 		must(t, strict.Close())
-		if n, err := strict.Next(t.Context()); !errors.Is(err, ErrClosed) {
+		if n, err := strict.Fill(t.Context(), make([]int64, 1)); n != 0 || !errors.Is(err, ErrClosed) {
 			t.Errorf("%d, %v", n, err)
 		}
 		close(held)

@@ -295,6 +295,7 @@ func TestCounters(t *testing.T) {
 		{"c0998", 10, 999, 2},
 		{"c0999x", 10, 1000, 1},
 		{"c1000", 10, 1001, 0},
+		{strings.Repeat("c", 57), 10, 1001, 0}, // the longest name
 	} {
 		found, err := s.Counters(t.Context(), c.after, c.limit)
 		if err != nil || len(found) != c.many {

@@ -299,23 +299,24 @@ func TestCounts(t *testing.T) {
 // that is wanted, as far as the space allows, and takes no more than it needs for that.
 func TestOutage(t *testing.T) {
 	for _, c := range []struct {
-		nodes   uint32
+		limits  Limits
 		options []Option
 		least   time.Duration // that leases last at any time
 		windows int64         // the most beyond the present one
 	}{
-		{1024, nil, 3 * time.Minute, 5},
-		{1024, []Option{WithOutage(0)}, 0, 2},
-		{1024, []Option{WithOutage(-time.Hour)}, 0, 2},
-		{1024, []Option{WithOutage(time.Second)}, time.Second, 3},
-		{1024, []Option{WithOutage(time.Minute)}, time.Minute, 3},
-		{1024, []Option{WithOutage(61 * time.Second)}, 61 * time.Second, 4},
-		{1024, []Option{WithOutage(time.Hour)}, 4 * time.Minute, 5}, // as the space has five
-		{0, nil, 3 * time.Minute, 5},
-		{0, []Option{WithOutage(0)}, 128 * time.Second, 5}, // until the reserve opens, and a window
+		{Limits{Nodes: 1024}, nil, 3 * time.Minute, 5},
+		{Limits{Nodes: 1024}, []Option{WithOutage(0)}, 0, 2},
+		{Limits{Nodes: 1024}, []Option{WithOutage(-time.Hour)}, 0, 2},
+		{Limits{Nodes: 1024}, []Option{WithOutage(time.Second)}, time.Second, 3},
+		{Limits{Nodes: 1024}, []Option{WithOutage(time.Minute)}, time.Minute, 3},
+		{Limits{Nodes: 1024}, []Option{WithOutage(61 * time.Second)}, 61 * time.Second, 4},
+		{Limits{Nodes: 1024}, []Option{WithOutage(time.Hour)}, 4 * time.Minute, 5}, // as the space has five
+		{Limits{Nodes: 1024, Ahead: 1}, nil, 15 * time.Second, 1},                  // to try again
+		{Limits{}, nil, 3 * time.Minute, 5},
+		{Limits{}, []Option{WithOutage(0)}, 128 * time.Second, 5}, // until the reserve opens, and a window
 	} {
 		bubble(t, func(t *testing.T) {
-			s := newSource(t, Limits{Nodes: c.nodes})
+			s := newSource(t, c.limits)
 			k := keepOn(t, s, c.options...)
 			defer k.Close()
 			for range 60 {
@@ -391,8 +392,10 @@ func TestKeeperOutlives(t *testing.T) {
 			}
 			text := log.String()
 			since := "since=" + end.UTC().Format("2006-01-02T15:04:05")
-			if strings.Count(text, "level=ERROR") != 1 || strings.Count(text, "IDs go on") != 1 || !strings.Contains(text, since) {
-				t.Errorf("IDs ended at %v: log:\n%s", end.UTC(), text)
+			for _, once := range []string{"level=WARN", "level=ERROR", "IDs go on", since} {
+				if strings.Count(text, once) != 1 {
+					t.Errorf("IDs ended at %v, want one %s: log:\n%s", end.UTC(), once, text)
+				}
 			}
 
 			for range 2 {
@@ -619,6 +622,59 @@ func TestKeepStarts(t *testing.T) {
 	}
 }
 
+// grantless is a source that neither grants anything nor says why.
+type grantless struct{ *source }
+
+func (grantless) Take(context.Context, int64, int64, uint32) ([]randflake.Lease, error) {
+	return nil, nil
+}
+
+// TestKeepWaits has for how long Keep waits. The log says until when.
+func TestKeepWaits(t *testing.T) {
+	const full = 30 * time.Second // then nodes are free
+	for name, c := range map[string]struct {
+		waits       time.Duration
+		ends        time.Duration // when the context does
+		hangs       bool          // the store does not answer
+		least, most time.Duration // that Keep takes
+		err         error
+	}{
+		"as long as it may":       {full, time.Hour, false, full, full + time.Second, nil},
+		"not if it may wait less": {full - 1, time.Hour, false, 0, 0, ErrFull},
+		"until its context ends":  {time.Hour, time.Second, false, time.Second, time.Second, ErrFull},
+		"for a store that hangs":  {time.Hour, time.Hour, true, longestTake, longestTake, context.DeadlineExceeded},
+	} {
+		bubble(t, func(t *testing.T) {
+			s := newSource(t, Limits{})
+			s.away, s.hangs = c.hangs, c.hangs
+			began := time.Now()
+			s.refuse = func(int64) error {
+				if time.Since(began) < full {
+					return &WaitError{ErrFull, began.Add(full), "others have all"}
+				}
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), c.ends)
+			defer cancel()
+			var log bytes.Buffer
+			k, err := Keep(ctx, s, secret, WithWait(c.waits), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			took := time.Since(began)
+			if !errors.Is(err, c.err) || (k == nil) != (err != nil) || took < c.least || took > c.most {
+				t.Errorf("%s: %v, %v after %v, want %v after %v", name, k, err, took, c.err, c.least)
+			}
+			if told := strings.Contains(log.String(), "until=2027-01-15T08:00:30"); told != (took > 0 && !c.hangs) {
+				t.Errorf("%s: log:\n%s", name, &log)
+			}
+			if k != nil {
+				k.Close()
+			}
+		})
+	}
+	if k, err := Keep(t.Context(), grantless{newSource(t, Limits{})}, secret, quiet); k != nil || err == nil {
+		t.Errorf("%v, %v, want an error of a source that grants nothing", k, err)
+	}
+}
+
 // TestClockSet: after the clock was set IDs go on within two seconds, with a lease of the new time. If all
 // nodes are taken they go on when the clock has caught up.
 func TestClockSet(t *testing.T) {
@@ -651,6 +707,33 @@ func TestClockSet(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestClockSetTwice: the clock is set forward into the next window, back, and forward again, while no window
+// beyond is leased. Each time the generator has given up the lease of that window, and gets another one.
+func TestClockSetTwice(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var off atomic.Int64
+		now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+		s := newSource(t, Limits{})
+		next := s.Limits().WindowOf(time.Now()) + 1
+		s.refuse = func(window int64) error {
+			if window > next {
+				return &WaitError{ErrAhead, time.Now().Add(time.Minute), "the next one only"}
+			}
+			return nil
+		}
+		k := keepOn(t, s, WithClock(now))
+		defer k.Close()
+		for _, by := range []time.Duration{0, time.Minute, 0, time.Minute} {
+			off.Store(int64(by))
+			k.Generator().Generate()
+			time.Sleep(2 * time.Second)
+			if _, err := k.Generator().Generate(); err != nil {
+				t.Errorf("the clock set to %v: %v", now(), err)
+			}
+		}
+	})
 }
 
 // TestUnfitLease: what a generator can't use is taken once, and the status says why.

@@ -310,3 +310,21 @@ func TestYear(t *testing.T) {
 		t.Errorf("the store has %d entries, %d bytes: %v", len(data.data), data.size(), data.data)
 	}
 }
+
+// TestStep: a step takes all windows that are wanted, also on both sides of one that is leased.
+func TestStep(t *testing.T) {
+	data := newMemory()
+	c := &crew{now: noon}
+	create(t, conn{memory: data}, Limits{}, func() time.Time { return c.now })
+	m := new(member)
+	c.start(t, data, m)
+	c.now = noon.Add(5 * time.Minute) // it has lived a window
+	present := m.loop.plan.limits.WindowOf(c.now)
+	m.loop.plan.asked[present+1] = outcome{}
+	m.loop.step(t.Context())
+	for window := present; window <= m.loop.plan.lastWanted(c.now); window++ {
+		if !m.loop.plan.isLeased(window) {
+			t.Errorf("window %d after the present one is not leased", window-present)
+		}
+	}
+}

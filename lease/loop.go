@@ -149,10 +149,8 @@ func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 	if sleep(ctx, least) != nil {
 		return false
 	}
-	timer := time.NewTimer(pause - least)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(pause - least):
 	case <-l.wake:
 	case <-ctx.Done():
 	}

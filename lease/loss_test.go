@@ -448,6 +448,8 @@ func TestFloorOfAnother(t *testing.T) {
 		{false, []int64{0, 2}, 4 * time.Minute, 1},
 		{false, []int64{0, 2}, 5 * time.Minute, 2},
 		{false, []int64{2, 0}, 5 * time.Minute, 2},
+		{false, []int64{0, 7}, 6 * time.Minute, 1}, // no right clock reaches that by now
+		{false, []int64{0, 6}, time.Minute, 2},
 	} {
 		w := newTrial(t, false)
 		w.must(w.a.CreateCounter(t.Context(), Counter{Name: "c"}))
@@ -456,8 +458,8 @@ func TestFloorOfAnother(t *testing.T) {
 			w.take(w.b, far, 1)
 		}
 		for _, window := range c.takes {
-			if window == far {
-				w.now = noon.Add(far * time.Minute)
+			if window > 5 { // by a fast clock
+				w.now = noon.Add(time.Duration(window) * time.Minute)
 			}
 			w.take(w.a, window, 1)
 			w.now = noon
@@ -526,7 +528,7 @@ func TestReportLoss(t *testing.T) {
 	}
 }
 
-// TestFloorFails: who can't set the floor gets the reason.
+// TestFloorFails: who can't set the floor gets the reason, and so does who takes nodes where leases are damaged.
 func TestFloorFails(t *testing.T) {
 	report := func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }
 	take := func(s *Space) error {
@@ -551,6 +553,13 @@ func TestFloorFails(t *testing.T) {
 		if err := c.do(s); !errors.Is(err, errAway) || !errors.Is(err, c.err) {
 			t.Errorf("without %s: %v, want %v", name, err, c.err)
 		}
+	}
+	w := newTrial(t, false)
+	w.data.data["s/leases"] = "x"
+	w.report(w.a)
+	w.report(w.b)
+	if err := take(w.a); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("two floors above leases that are damaged: %v, want ErrCorrupt", err)
 	}
 }
 

@@ -254,12 +254,17 @@ func (w *removal) wantMark(want bool) {
 
 func errorOf(_ *Space, err error) error { return err }
 
-// TestMoveByTwo: before any call of a move another process moves the space to the same place, or makes
-// another space there.
+// TestMoveByTwo: before any call of a move another process moves the space to the same place, and uses it, or
+// makes another space there.
 func TestMoveByTwo(t *testing.T) {
 	type request = call
 	for what, other := range map[string]func(w *removal){
-		"moves": func(w *removal) { w.must(errorOf(w.move(never(), "s"))) },
+		"moves": func(w *removal) {
+			s, err := w.move(never(), "s")
+			w.must(err)
+			_, err = s.TakeNumbers(t.Context(), "b", Period{}, 5)
+			w.must(err)
+		},
 		"makes": func(w *removal) { create(w.T, conn{memory: w.to}, Limits{}, w.clock) },
 	} {
 		for call := 1; ; call++ {
@@ -291,7 +296,7 @@ func TestMoveByTwo(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 10 || c.Lost {
+			if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 15 || c.Lost {
 				t.Errorf("another process %s it before call %d: %+v, %v", what, call, c, err)
 			}
 		}
@@ -501,6 +506,11 @@ func TestMoveOpens(t *testing.T) {
 		s, err := w.move(never(), "s")
 		w.must(err)
 		w.to.clock = nil
+		for _, data := range []*memory{w.from, w.to} {
+			if meta := data.data["s/meta"]; !strings.HasPrefix(meta, `{"format":2,`) {
+				t.Errorf("%s: want a format that a program refuses which doesn't know of moves", meta)
+			}
+		}
 		info, err := s.Info(t.Context())
 		w.must(err)
 		m := s.meta()

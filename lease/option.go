@@ -92,7 +92,8 @@ func WithClock(now func() time.Time) Option {
 	}}
 }
 
-// Generating makes Keep create the generator with these options.
+// Generating makes Keep create the generator with these options. For a clock use WithClock, which is
+// the keeper's, too.
 func Generating(options ...randflake.Option) Option {
 	return Option{func(s *settings) error {
 		s.generating = options

@@ -181,6 +181,10 @@ func TestSlice(t *testing.T) {
 			t.Errorf("%s: %+v, want node %d", tt.what, l, tt.first)
 		}
 	}
+	now = opens // in the window after that of noon
+	if info, err := s.Info(t.Context()); err != nil || info.Taken != 3 {
+		t.Errorf("%+v, %v, want three nodes taken of the slice", info, err)
+	}
 }
 
 // TestSliceInUse: a space that was made for IDs in use grants nothing before its first floor, not even from
@@ -190,6 +194,12 @@ func TestSliceInUse(t *testing.T) {
 		"nothing":  func(*memory) {},
 		"all":      func(data *memory) { data.restore(state{map[string]string{}, "second", 0}) },
 		"evidence": func(data *memory) { data.lineage = "second" },
+		"all, and it is made anew as a new one": func(data *memory) {
+			data.restore(state{map[string]string{}, "second", 0})
+			if _, err := Create(t.Context(), conn{memory: data}, Config{Clock: atNoon, New: true}); err != nil {
+				t.Fatal(err)
+			}
+		},
 	} {
 		now := noon
 		data := newMemory()

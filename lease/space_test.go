@@ -107,6 +107,21 @@ func TestTake(t *testing.T) {
 			t.Errorf("%s: %+v", step.name, l)
 		}
 	}
+	now, data.clock = noon, nil
+	for _, c := range []struct {
+		first, last int64
+		many        int
+		err         error
+	}{
+		{present + 1, present, 0, ErrInvalid},
+		{present, present + 33, 0, ErrInvalid},
+		{present - 27, present + 5, 31, ErrFull}, // as two are
+	} {
+		leases, err := s.Take(t.Context(), c.first, c.last, 1)
+		if len(leases) != c.many || !errors.Is(err, c.err) {
+			t.Errorf("%+v: %d leases, %v", c, len(leases), err)
+		}
+	}
 }
 
 // TestLimits has the limits at their bounds, and beyond.
@@ -133,6 +148,8 @@ func TestLimits(t *testing.T) {
 		{Limits{MaxSkew: -time.Second}, ErrInvalid},
 		{Limits{MaxSkew: 1500 * time.Millisecond}, ErrInvalid},
 		{Limits{MaxSkew: 24*time.Hour + time.Second}, ErrInvalid},
+		{Limits{Nodes: 65, Reserve: 1}, nil},
+		{Limits{Nodes: 64, Reserve: 1}, ErrInvalid},
 	} {
 		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Clock: atNoon, New: true})
 		if !errors.Is(err, c.err) || (s == nil) != (err != nil) {
@@ -305,6 +322,7 @@ func TestOpen(t *testing.T) {
 		{"s/meta", `"Nodes":1024`, `"Nodes":1000000`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"low":0`, `"low":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"low":0`, `"low":"9"`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"low":0`, `"begin":-1,"low":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"low":0`, `"low":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"low":0`, `"low":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},

@@ -116,10 +116,8 @@ func (s *Space) backOff(ctx context.Context, try int, call time.Duration) error 
 
 // sleep returns the error of ctx if that ends before d is over.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -11,27 +11,17 @@ import (
 // layout's epoch.
 type bounds struct {
 	sequence, time uint   // the bits of these parts
-	base           uint64 // where the cursor began
-	from           int64  // the unit of base
+	base           uint64 // where the cursor begins: a unit's first value, with rollback 0
 	first, end     int64  // the lease's units, [first, end), all of which the layout can express
 	life           int64  // the first unit that the layout can't express
 
-	random maphash.Seed // see policy
-
-	ahead int64  // how far ahead of the clock a unit may be used
-	lag   int64  // how far behind the clock a unit may be used up that callers wait for
-	hold  int64  // how far the clock may step back while the candidate stays
-	steps uint64 // the highest rollback that stepping back may reach
+	random           maphash.Seed // see policy
+	ahead, hold, lag int64        // see plan.go
+	steps            uint64       // the highest rollback that stepping back may reach
 }
 
-// startAt makes the cursor of b begin with unit.
-func (b *bounds) startAt(unit int64) {
-	b.from = unit
-	b.base = uint64(unit) << b.sequence
-}
-
-// bounds returns a lease and a policy in the cursor's terms, except for where the cursor begins. If
-// the lease can't be used, the error wraps randflake.ErrInvalidLease.
+// bounds returns a lease and a policy in the cursor's terms, without base. If the lease can't be
+// used, the error wraps randflake.ErrInvalidLease.
 func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 	invalid := func(format string, args ...any) (bounds, error) {
 		return bounds{}, fmt.Errorf("%w: "+format, append([]any{errInvalidLease}, args...)...)
@@ -42,7 +32,7 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		sequence: l.sequence.bits,
 		time:     l.time.bits,
 		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0),  // the first unit that begins in the lease
-		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first unit that begins after it
+		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first one that begins at its end or later
 		life:     life,
 		random:   p.random,
 		ahead:    int64(p.ahead / l.Unit()),

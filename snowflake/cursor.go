@@ -20,47 +20,22 @@ import (
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// The candidate is the unit that contains next: here unit 8. It is opened if a value of it is
-// claimed already. A unit is used up when its last value is claimed: next is then the first value
-// of the unit after it, which is the new candidate, not opened. So the newest unit used is the
-// candidate if that is opened, and otherwise the one before it. (RandomStart changes only with
-// which value a unit opens.)
-//
-// Which values a claim gets depends on where the clock is:
-//
-//   - In the candidate: the candidate's next ones.
-//   - Past the candidate: the first ones of the clock's unit, and the rest of the candidate is
-//     lost. But an awaited candidate is used up first, if the clock is past it by at most lag. It
-//     is awaited if the unit before it was used up and callers wait, since their timers are late.
-//     The units that pass until it is opened are then awaited, too.
-//   - Before an opened candidate, by at most ahead + hold units: the candidate's next ones.
-//   - Before a candidate that is not opened, by at most ahead units: its first ones. If it is by
-//     one unit more, or the lease ends before the candidate: errExhausted, as all units that may be
-//     used at present are used up.
-//   - Before the candidate by more: the clock stepped back. The error is errClockBackward. With
-//     StepBack, if the clock is in the lease and there is a higher rollback, the claim instead gets
-//     the first values of the clock's unit with that. They are higher than all values before.
-//
-// An error counts only if the clock was read after next: an old reading can look like a step back.
-//
-// All three are whole units. ahead is RunAhead's limit, rounded down, or 0. hold is 10 seconds,
-// rounded up, or 0 with StepBack. lag is 20 ms, rounded down, but at least one unit. A claim gets
-// no values outside of the lease's units. In code, all this is plan and stepBack, in plan.go.
+// Which values a claim gets is in plan.go.
 type cursor struct {
 	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
 	// written for every ID: on its cache line are only two more fields, which are rarely written.
 	_    [64]byte
 	next atomic.Uint64
 
-	// The units below awaited are awaited. It is a slot: a value without its sequence. It only
-	// grows. Uniqueness does not depend on it.
+	// The units below this one are awaited, which lets late timers lose no unit: see plan.go. It is
+	// a slot, which is a value without its sequence, and only grows. Uniqueness does not depend on it.
 	awaited atomic.Uint64
 
 	// abandoned is the newest unit used before the clock stepped back, or 0 if it never did.
 	abandoned atomic.Int64
 	_         [40]byte
 
-	*bounds // of the lease
+	bounds // of the lease
 
 	// handedOut is the generator's count. The first ID of a unit is added at once, so that a
 	// generator that makes a few does not look idle. The others are added when the next unit is
@@ -75,7 +50,7 @@ const frozen = ^uint64(0)
 // errFrozen is the error for claims from a frozen cursor. It never leaves the package.
 var errFrozen = errors.New("snowflake: cursor is frozen")
 
-func newCursor(b *bounds, handedOut *atomic.Uint64) *cursor {
+func newCursor(b bounds, handedOut *atomic.Uint64) *cursor {
 	c := &cursor{bounds: b, handedOut: handedOut}
 	c.next.Store(b.base)
 	return c

@@ -26,36 +26,42 @@ func (v *keeperView) Counts() (handedOut, waited uint64) {
 
 func (v *keeperView) Add(lease randflake.Lease) error {
 	g := (*Generator)(v)
-	next, err := g.pendingState(lease)
+	added, err := g.term(lease)
 	if err != nil {
 		return err
 	}
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.load().closed {
-		return errClosed
-	}
-	g.pend(next)
-	return nil
+	return g.change(func(*state) error {
+		g.pend(added)
+		return nil
+	})
 }
 
 // Drop ends all leases at once, in a copy of the machine. The generator then works with new ones.
 func (v *keeperView) Drop() {
 	g := (*Generator)(v)
+	g.change(func(st *state) error {
+		g.pending.Clear()
+		over := *st
+		over.machine = vmgen.Now()
+		over.dropped = true
+		over.last, _ = g.end(st)
+		g.state.Store(&over)
+		return nil
+	})
+}
+
+// change calls f with the state while no other call replaces it, and then serves the waiting
+// callers. If the generator is closed it does not call f, and returns errClosed.
+func (g *Generator) change(f func(st *state) error) error {
+	g.load() // panics without a generator
 	defer g.line.Serve()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pending.Clear()
 	st := g.load()
 	if st.closed {
-		return
+		return errClosed
 	}
-	over := *st
-	over.machine = vmgen.Now()
-	over.dropped = true
-	over.last, _ = g.end(st)
-	g.state.Store(&over)
+	return f(st)
 }
 
 func (v *keeperView) Ready() error {
@@ -67,10 +73,8 @@ func (v *keeperView) Ready() error {
 	return err
 }
 
-// pend keeps a state for the time of its lease.
-func (g *Generator) pend(st *state) {
-	g.pending.Add(st.bounds.first, st.bounds.end, st)
-}
+// pend keeps a lease for its time.
+func (g *Generator) pend(t term) { g.pending.Add(t.bounds.first, t.bounds.end, t) }
 
 // follow switches to a pending lease if that of st, which refused with err at unit now, is of no
 // use at present. nil means: try again, as another lease is in force. Otherwise follow returns what
@@ -101,7 +105,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	}
 	last, used := g.end(st)
 	if !used {
-		g.pend(&state{bounds: st.bounds, static: st.static, lease: st.lease})
+		g.pend(term{st.lease, st.cursor.bounds, st.static})
 	}
 	from := max(next.bounds.first, last+1)
 	if now+next.bounds.ahead < last { // the clock stepped back
@@ -119,20 +123,20 @@ func (g *Generator) end(st *state) (last int64, used bool) {
 		return st.last, true
 	}
 	next := st.cursor.freeze()
-	if next == st.bounds.base {
+	if next == st.cursor.base {
 		return st.last, false
 	}
-	g.handedOut.Add(st.bounds.used(next) - 1) // the first one of the unit is counted
+	g.handedOut.Add(st.cursor.used(next) - 1) // the first one of the unit is counted
 	second := g.layout.startOf(st.cursor.lastUsed(next)) / 1000
 	g.lastUsed = max(g.lastUsed, second)
-	return st.bounds.newest(next), true
+	return st.cursor.newest(next), true
 }
 
 // begins returns the first unit after now at which a lease begins: that in force, or a pending one.
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	due := g.load().bounds.first
+	due := g.load().cursor.first
 	next, ok := g.pending.Next(now)
 	if ok && (due <= now || next < due) {
 		due = next

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -37,13 +36,12 @@ type Generator struct {
 	// nil without a keeper.
 	refused func(err error, waiting bool)
 
-	mu       sync.Mutex               // held while the state is replaced
-	pending  handover.Pending[*state] // of leases that aren't in force, as pendingState makes them
-	lastUsed int64                    // the newest second used under leases that are over, or 0
+	mu       sync.Mutex             // held while the state is replaced: see change
+	pending  handover.Pending[term] // leases that aren't in force
+	lastUsed int64                  // the newest second used under leases that are over, or 0
 
-	// line has the waiting callers. Add, Drop and Close call Serve after they unlocked mu. follow
-	// doesn't: a waiting caller may have called it, with the line locked. The line then tries again
-	// by its timer.
+	// line has the waiting callers. change serves them. follow doesn't: a waiting caller may have
+	// called it, with the line locked. The line then tries again by its timer.
 	line *queue.Queue
 
 	_         [64]byte      // keeps the counts off the cache lines that every claim reads
@@ -54,18 +52,24 @@ type Generator struct {
 // A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never
 // changed.
 type state struct {
-	machine vmgen.Generation // stale in a copy of the machine, where the lease is the original's
+	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // the cursor stays, frozen: claim looks at it before it looks at closed
 	dropped bool             // the lease is over, before its End; its cursor is frozen
 
 	lease  randflake.Lease
-	bounds bounds
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
 
 	// last is the newest unit used under earlier leases, as end returned it. If dropped is set, it
 	// includes this lease. In a new generator it is the unit before the lease.
 	last int64
+}
+
+// A term is a lease that isn't in force, in the generator's terms. Its bounds lack base.
+type term struct {
+	lease  randflake.Lease
+	bounds bounds
+	static uint64
 }
 
 // Forever returns a lease of a worker from 2024-10-27 until 9999-12-31. A generator stops earlier
@@ -110,39 +114,40 @@ func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, 
 
 func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Generator, error) {
 	g := &Generator{layout: layout, settings: settings, line: queue.New("snowflake")}
-	st, err := g.pendingState(lease)
+	t, err := g.term(lease)
 	if err != nil {
 		return nil, err
 	}
-	first := st.bounds.first
+	first := t.bounds.first
 	last := first - 1 // no unit of the lease was used
-	g.state.Store(g.inForce(st, first, last, vmgen.Now()))
+	g.state.Store(g.inForce(t, first, last, vmgen.Now()))
 	return g, nil
 }
 
-// pendingState returns a state with what a lease that is not in force has: lease, static, and
-// bounds without where the cursor begins. It is not to be claimed from: see inForce.
-func (g *Generator) pendingState(lease randflake.Lease) (*state, error) {
+// term returns what a lease is for the generator, or an error if it can't be used.
+func (g *Generator) term(lease randflake.Lease) (term, error) {
 	static, _, err := g.layout.static(uint64(lease.FirstNode), g.settings.pins)
 	if err != nil {
-		return nil, err
+		return term{}, err
 	}
 	b, err := g.layout.bounds(lease, g.settings.policy)
 	if err != nil {
-		return nil, err
+		return term{}, err
 	}
-	return &state{lease: lease, bounds: b, static: static}, nil
+	return term{lease, b, static}, nil
 }
 
-// inForce returns a copy of a pending state that is complete: its cursor begins with unit from, and
-// machine and last are set.
-func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Generation) *state {
-	st := *pending
-	st.bounds.startAt(from)
-	st.cursor = newCursor(&st.bounds, &g.handedOut)
-	st.machine = machine
-	st.last = last
-	return &st
+// inForce returns the state of a lease whose cursor begins with unit from.
+func (g *Generator) inForce(t term, from, last int64, machine vmgen.Generation) *state {
+	b := t.bounds
+	b.base = uint64(from) << b.sequence
+	return &state{
+		machine: machine,
+		lease:   t.lease,
+		cursor:  newCursor(b, &g.handedOut),
+		static:  t.static,
+		last:    last,
+	}
 }
 
 // Generate returns a new ID. It never waits: if it can't make an ID at present it returns
@@ -150,11 +155,11 @@ func (g *Generator) inForce(pending *state, from, last int64, machine vmgen.Gene
 // randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed. While callers wait in
 // Wait or FillWait, the IDs that are left are theirs, and the error is randflake.ErrExhausted.
 func (g *Generator) Generate() (ID, error) {
-	st, start, _, err := g.claim(1, false)
+	c, err := g.claim(1, false)
 	if err != nil {
 		return 0, g.report(err)
 	}
-	return g.id(st, start), nil
+	return g.first(c), nil
 }
 
 // load returns the state.
@@ -167,44 +172,50 @@ func (g *Generator) load() *state {
 	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
 }
 
-// claim takes up to n consecutive values of one unit, at least one. It returns the state under
-// which it took them, the first one and how many they are. inTurn says that the caller has waited
-// and is the first in line.
+// claimed are n values of one unit, from start on, which a call took under st.
+type claimed struct {
+	st       *state
+	start, n uint64
+}
+
+// claim takes up to n consecutive values of one unit, at least one. inTurn says that the caller has
+// waited and is the first in line.
 //
 // claim goes by the cached clock, which may be late. What that refuses, claimSlowly decides.
-func (g *Generator) claim(n uint64, inTurn bool) (_ *state, start, taken uint64, err error) {
+func (g *Generator) claim(n uint64, inTurn bool) (claimed, error) {
 	st := g.load()
 	if !inTurn && !g.line.Empty() {
-		return g.claimSlowly(n, false) // which refuses, with the right error
+		return g.claimSlowly(n, false)
 	}
-	now := g.layout.unitAt(g.millisecond()) // not read anew below: it is late anyway
+	ms, _ := g.settings.clock.Now()
+	now := g.layout.unitAt(ms) // not read anew below: it is late anyway
 	for {
 		next := st.cursor.next.Load()
 		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
 		if err != nil {
 			return g.claimSlowly(n, inTurn)
 		}
-		start, taken = st.cursor.take(next, p, n)
+		start, taken := st.cursor.take(next, p, n)
 		if taken > 0 {
-			return st, start, taken, st.copied()
+			return claimed{st, start, taken}, st.copied()
 		}
 		st = g.load()
 	}
 }
 
 // claimSlowly is claim, but reads the clock for each try, so that its errors count.
-func (g *Generator) claimSlowly(n uint64, inTurn bool) (_ *state, start, taken uint64, err error) {
+func (g *Generator) claimSlowly(n uint64, inTurn bool) (claimed, error) {
 	for {
 		st, next, p, err := g.findPlan()
 		switch {
 		case err != nil:
-			return nil, 0, 0, err
+			return claimed{}, err
 		case !inTurn && !g.line.Empty():
-			return nil, 0, 0, errExhausted // the IDs that are left belong to waiting callers
+			return claimed{}, errExhausted // the IDs that are left belong to waiting callers
 		}
-		start, taken = st.cursor.take(next, p, n)
+		start, taken := st.cursor.take(next, p, n)
 		if taken > 0 {
-			return st, start, taken, st.copied()
+			return claimed{st, start, taken}, st.copied()
 		}
 	}
 }
@@ -219,9 +230,9 @@ func (st *state) copied() error {
 
 // findPlan reads the state and the clock, and returns the state, its cursor's next, and what a
 // claim may take, or an error that says why it may not.
-func (g *Generator) findPlan() (_ *state, next uint64, _ plan, _ error) {
+func (g *Generator) findPlan() (st *state, next uint64, p plan, err error) {
 	for {
-		st := g.load()
+		st = g.load()
 		if st.closed {
 			return nil, 0, plan{}, errClosed
 		}
@@ -229,8 +240,8 @@ func (g *Generator) findPlan() (_ *state, next uint64, _ plan, _ error) {
 			return nil, 0, plan{}, err
 		}
 		next = st.cursor.next.Load()
-		now := g.layout.unitAt(g.readClock()) // after next: an older reading could look like a step back
-		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
+		now := g.layout.unitAt(g.settings.clock.Read()) // after next: an older reading could look like a step back
+		p, err = st.cursor.plan(next, st.cursor.awaited.Load(), now)
 		if err == errClockBackward {
 			st.cursor.abandon(next)                // harmless if stepBack refuses: the unit was used
 			p, err = st.cursor.stepBack(next, now) // refuses without the option StepBack: steps is 0
@@ -245,11 +256,11 @@ func (g *Generator) findPlan() (_ *state, next uint64, _ plan, _ error) {
 	}
 }
 
-// id returns the ID of a value, which is rollback, unit and sequence, as the cursor has it.
-func (g *Generator) id(st *state, value uint64) ID {
+// first returns the ID of the first value, which is rollback, unit and sequence.
+func (g *Generator) first(c claimed) ID {
 	l := g.layout
-	slot := value >> l.sequence.bits
-	id := st.static | (value&l.sequence.max())<<l.sequence.shift
+	slot := c.start >> l.sequence.bits
+	id := c.st.static | (c.start&l.sequence.max())<<l.sequence.shift
 	id |= (slot & l.time.max()) << l.time.shift
 	id |= slot >> l.time.bits << l.rollback.shift
 	return ID(id)
@@ -267,16 +278,16 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 	machine := g.load().machine // as it was before the first ID
 	for n < len(dst) {
-		st, start, taken, err := g.claim(uint64(len(dst)-n), inTurn)
+		c, err := g.claim(uint64(len(dst)-n), inTurn)
 		if machine.Stale() {
 			return 0, errCopied
 		}
 		if err != nil {
 			return n, err
 		}
-		id := g.id(st, start)
+		id := g.first(c)
 		step := ID(1) << g.layout.sequence.shift // the values of a claim differ in the sequence alone
-		for range taken {
+		for range c.n {
 			dst[n] = id
 			n++
 			id += step
@@ -299,48 +310,16 @@ func (g *Generator) Layout() *Layout {
 // made none. Another Close returns the same second and randflake.ErrClosed. In a copy of the
 // machine the error of the first one may wrap randflake.ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
-	g.load() // panics without a generator
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.load()
-	if st.closed {
-		err = errClosed
-	} else {
+	err = g.change(func(st *state) error {
 		g.end(st)
 		neverStale := vmgen.Of(nil)
 		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
-		err = st.copied()
-	}
-	if g.lastUsed == 0 {
-		return st.lease.Start.Add(-time.Second).UTC(), err
+		return st.copied()
+	})
+	if g.lastUsed == 0 { // which does not change any more
+		return g.Lease().Start.Add(-time.Second).UTC(), err
 	}
 	return time.Unix(g.lastUsed, 0).UTC(), err
-}
-
-// millisecond returns the current Unix millisecond by the cached clock, which may be late, or by an
-// injected one.
-func (g *Generator) millisecond() int64 {
-	if g.settings.now == nil {
-		return coarse.Milliseconds.Now()
-	}
-	return g.readClock()
-}
-
-// readClock reads the clock, in Unix milliseconds.
-func (g *Generator) readClock() int64 {
-	if g.settings.now == nil {
-		return coarse.Milliseconds.Read()
-	}
-	return g.settings.now().UnixMilli()
-}
-
-// time returns the time by the generator's clock.
-func (g *Generator) time() time.Time {
-	if g.settings.now == nil {
-		return time.Now()
-	}
-	return g.settings.now()
 }
 
 // report returns err, after telling the keeper of it if it is not nil.

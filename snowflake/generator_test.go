@@ -268,6 +268,39 @@ func TestOrderAcrossLeases(t *testing.T) {
 	}
 }
 
+// An ID that was made while another call read the clock is not made again.
+func TestMadeMeanwhile(t *testing.T) {
+	for at := 1; at <= 2; at++ { // claim reads the clock, and then claimSlowly
+		now := time.Unix(testStart+1, 0)
+		reads := 0
+		var g *Generator
+		var meanwhile ID
+		g, err := New(smallLayout(t), testLease(1, 0, 60), WithClock(func() time.Time {
+			reads++
+			if reads == at {
+				now = now.Add(time.Millisecond)
+				meanwhile, _ = g.Generate()
+			}
+			return now
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads = at
+		ids := make([]ID, 8)
+		if _, err := g.Fill(ids); err != nil {
+			t.Fatal(err)
+		}
+		reads = 0
+		if id, err := g.Generate(); id <= meanwhile || meanwhile <= ids[7] || err != nil {
+			t.Errorf("reading %d: %d, %v, after %d and %d", at, id, err, ids[7], meanwhile)
+		}
+		if reads <= at {
+			t.Errorf("the clock was read %d times, want more than %d", reads, at)
+		}
+	}
+}
+
 // With RandomStart, IDs of the first place in their units are spread over all shards of id % 16,
 // where they would be in one. A unit keeps three quarters of its IDs, and they grow.
 func TestRandomStart(t *testing.T) {
@@ -307,7 +340,7 @@ func (b *bench) count() uint64 {
 	if next == frozen {
 		return b.handedOut.Load()
 	}
-	return b.handedOut.Load() + max(st.bounds.used(next), 1) - 1
+	return b.handedOut.Load() + max(st.cursor.used(next), 1) - 1
 }
 
 func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }

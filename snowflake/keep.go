@@ -47,18 +47,16 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 		return nil, fmt.Errorf("%w: %s has room for %d workers, and %s has %d nodes: make a space with %d nodes",
 			ErrInvalidLayout, layout, workers, source, nodes, workers)
 	}
-	leasing := append(slices.Clone(set.leasing), lease.WithNodes(1))
-	if set.now != nil {
-		leasing = append(leasing, lease.WithClock(set.now))
-	}
+	// Last, so that they win.
+	leasing := append(slices.Clone(set.leasing), lease.WithNodes(1), lease.WithClock(set.clock.Time))
 	return lease.KeepFor(ctx, source, func(first randflake.Lease) (*Generator, error) {
 		return newGenerator(layout, first, set)
 	}, leasing...)
 }
 
 // Leasing passes options such as lease.WithOutage and lease.WithLogger to the lease of Keep. They
-// can't change the number of nodes or the clock. Leasing is for Keep only: New returns an error for
-// it.
+// can't change the number of nodes, or the clock, which is that of WithClock of this package.
+// Leasing is for Keep only: New returns an error for it.
 func Leasing(options ...lease.Option) Option {
 	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
 }

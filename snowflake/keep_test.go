@@ -178,6 +178,25 @@ func TestKeepChecks(t *testing.T) {
 	}
 }
 
+// Keeper and generator have the same clock: a lease.WithClock among the options of Leasing has no
+// effect, here outside of a bubble, where no clock is injected.
+func TestKeepHasOneClock(t *testing.T) {
+	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := func() time.Time { return time.Now().Add(time.Hour) }
+	leasing := snowflake.Leasing(lease.WithClock(ahead), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	k, err := snowflake.Keep(t.Context(), space, layoutOf(t, "worker 17, sequence 4"), leasing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	if _, err := k.Generator().Generate(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Three keepers on one space, with a clock that steps and keepers that end at random, never make the same ID.
 func TestKeepIsUnique(t *testing.T) {
 	policies := []snowflake.Option{snowflake.RunAhead(0), snowflake.StepBack(), snowflake.RunAhead(3 * time.Second)}

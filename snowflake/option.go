@@ -17,15 +17,15 @@ type Option struct{ set func(*settings) error }
 type settings struct {
 	policy  policy
 	pins    []pin
-	now     func() time.Time // an injected clock, or nil
-	leasing []lease.Option   // of the keeper
+	clock   coarse.Source  // of milliseconds
+	leasing []lease.Option // of the keeper
 }
 
 func newSettings(l *Layout, options []Option) (s settings, err error) {
 	if err := l.check(); err != nil {
 		return s, err
 	}
-	s.now = coarse.OfBubble() // nil outside of testing/synctest
+	s.clock = coarse.SourceOf(&coarse.Milliseconds)
 	for i, option := range options {
 		if option.set == nil {
 			return s, fmt.Errorf("%w: option %d is the zero Option: leave it out", errInvalidOption, i+1)
@@ -51,7 +51,7 @@ func WithClock(now func() time.Time) Option {
 		if now == nil {
 			return fmt.Errorf("%w: clock is nil: leave WithClock out for the system's", errInvalidOption)
 		}
-		s.now = now
+		s.clock.Injected = now
 		return nil
 	}}
 }

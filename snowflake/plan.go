@@ -2,6 +2,42 @@ package snowflake
 
 import "hash/maphash"
 
+// The rules by which a cursor hands out values.
+//
+// The candidate is the unit that contains next. It is opened if a value of it is claimed already. A
+// unit is used up when its last value is claimed: next is then the first value of the unit after
+// it, which is the new candidate, not opened. So the newest unit used is the candidate if that is
+// opened, and otherwise the one before it. (RandomStart changes only with which value a unit opens.)
+//
+// Timers are late, so a unit for which callers wait may be used up after its time: it is awaited.
+// The candidate is awaited if the unit before it was used up and callers wait. The units that pass
+// until it is opened are then awaited, too.
+//
+// How far candidate and clock may be apart, in whole units:
+//
+//   - ahead is how far ahead of the clock a unit may be used: RunAhead's limit, rounded down, or 0.
+//   - hold is how far the clock may step back while an opened candidate stays: 10 seconds, rounded
+//     up, or 0 with StepBack.
+//   - lag is how far the clock may be past an awaited candidate that is used up: 20 ms, rounded
+//     down, but at least one unit.
+//
+// Which values a claim gets depends on where the clock is:
+//
+//   - In the candidate: the candidate's next ones.
+//   - Past an awaited candidate, by at most lag: the candidate's next ones.
+//   - Past any other candidate: the first ones of the clock's unit. The rest of the candidate is
+//     lost.
+//   - Before an opened candidate, by at most ahead + hold: the candidate's next ones.
+//   - Before a candidate that is not opened, by at most ahead: its first ones. If it is by one unit
+//     more, or the lease ends before the candidate: errExhausted, as all units that may be used at
+//     present are used up.
+//   - Before the candidate by more: the clock stepped back. The error is errClockBackward. With
+//     StepBack, if the clock is in the lease and there is a higher rollback, the claim instead gets
+//     the first values of the clock's unit with that. They are higher than all values before.
+//
+// A claim gets no values outside of the lease's units. An error counts only if the clock was read
+// after next: an old reading can look like a step back.
+
 // A plan says which values a claim may take. (With more than four fields the compiler would keep it
 // in memory.)
 type plan struct {
@@ -23,7 +59,7 @@ func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
 // candidate returns the candidate of a cursor at next.
 func (b *bounds) candidate(next uint64) candidate {
 	if next == b.base {
-		return candidate{unit: b.from}
+		return candidate{unit: int64(b.base >> b.sequence)}
 	}
 	// A shift takes twice as long if its count may be 64 or more, hence the &63.
 	slot := (next - 1) >> (b.sequence & 63)
@@ -151,7 +187,12 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 // due returns the unit that the clock must reach before claiming again makes sense, with a lease
 // that has begun.
 func (b *bounds) due(next uint64, now int64) int64 {
-	if unit := b.candidate(next).unit - b.ahead; unit > now {
+	c := b.candidate(next)
+	unit := c.unit - b.ahead
+	if c.opened {
+		unit -= b.hold
+	}
+	if unit > now {
 		return unit
 	}
 	return now + b.lag // the lease is used up early, and another one may follow by then

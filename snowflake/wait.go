@@ -3,6 +3,8 @@ package snowflake
 import (
 	"context"
 	"time"
+
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 const (
@@ -35,19 +37,19 @@ const (
 // ms instead of for each unit, which costs no ID and saves CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	machine := g.load().machine
-	st, start, _, err := g.claim(1, false)
+	c, err := g.claim(1, false)
 	switch {
 	case helps(err):
 		var id [1]ID
-		_, err = g.fillInTurn(ctx, id[:])
-		if machine.Stale() { // others serve those who wait
-			return 0, errCopied
+		_, err = g.fillInTurn(ctx, machine, id[:])
+		if err != nil {
+			return 0, err
 		}
-		return id[0], err
+		return id[0], nil
 	case err != nil:
 		return 0, g.report(err)
 	}
-	return g.id(st, start), nil
+	return g.first(c), nil
 }
 
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err
@@ -58,15 +60,16 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	if !helps(err) {
 		return n, g.report(err)
 	}
-	m, err := g.fillInTurn(ctx, dst[n:])
-	if machine.Stale() {
-		return 0, errCopied
+	m, err := g.fillInTurn(ctx, machine, dst[n:])
+	if err == errCopied {
+		return 0, err
 	}
 	return n + m, err
 }
 
-// fillInTurn is FillWait if there is no ID at present.
-func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
+// fillInTurn is FillWait if there is no ID at present. machine is as it was when the call began: if
+// that was copied meanwhile, the error is errCopied, and no ID is good.
+func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, dst []ID) (n int, err error) {
 	g.waited.Add(1)
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
 		m, err := g.fill(dst[n:], true)
@@ -80,8 +83,12 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 		}
 		return max(min(pause, longestPause), 1), err
 	})
-	if ctx.Err() == context.Canceled {
-		return n, err // the caller gave up
+	canceled := ctx.Err() == context.Canceled
+	switch {
+	case machine.Stale(): // another goroutine may have served this caller before that
+		return 0, g.report(errCopied)
+	case canceled: // by the caller, who gave up
+		return n, err
 	}
 	return n, g.report(err)
 }
@@ -95,18 +102,18 @@ func helps(err error) bool {
 // units that pass until then may be used up later.
 func (g *Generator) untilDue(cause error) time.Duration {
 	st := g.load()
-	now := g.layout.unitAt(g.readClock())
+	now := g.layout.unitAt(g.settings.clock.Read())
 	next := st.cursor.next.Load()
 	var due int64
 	switch {
 	case cause == errLeaseNotStarted:
 		due = g.begins(now)
-	case st.closed || next == frozen:
+	case next == frozen: // by Close, Drop, or another lease
 		return 0
 	default:
-		due = st.bounds.due(next, now)
+		due = st.cursor.due(next, now)
 	}
-	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.time())
+	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.settings.clock.Time())
 	if cause == errExhausted && st.cursor.awaitUnit(next) {
 		pause = max(pause, lull)
 	}

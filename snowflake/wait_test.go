@@ -126,6 +126,9 @@ func TestGenerateGivesWay(t *testing.T) {
 		synctest.Wait()
 		w.shift(time.Millisecond) // a new unit, and the one who waits does not know yet
 		w.refuses(errExhausted)
+		if n, err := w.Fill(make([]ID, 1)); n != 0 || err != errExhausted {
+			t.Errorf("Fill = %d, %v, want errExhausted", n, err)
+		}
 		if err := w.ready(); err != errExhausted {
 			t.Errorf("Ready: %v, want errExhausted", err)
 		}
@@ -211,6 +214,15 @@ func TestWaitForTheFirstLease(t *testing.T) {
 			w.waited(29 * time.Second)
 		})
 	}
+	inBubble(t, func(t *testing.T, w *waiting) {
+		w.add(testLease(2, 30, 60))
+		w.shift(-10 * time.Second)
+		time.Sleep(33_333 * time.Microsecond)
+		if p := w.want(1, -1000); p.Static["worker"] != 1 {
+			t.Errorf("%+v, want worker 1, whose lease is in force and has not begun", p)
+		}
+		w.waited(9 * time.Second)
+	})
 }
 
 func TestWaitHeedsItsContext(t *testing.T) {
@@ -278,10 +290,15 @@ func TestCopiedBeforeWake(t *testing.T) {
 		undo := vmgen.Pretend(&machine)
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(8, 0)
+			var refusals []error
+			(*keeperView)(w.Generator).OnRefusal(func(err error, _ bool) { refusals = append(refusals, err) })
 			ctx := idtest.LateContext{Context: t.Context(), Asked: func() { machine.Add(1) }}
 			n, err := wait(w.Generator, ctx)
 			if n != 0 || err != errCopied || w.count() != 9 {
 				t.Errorf("%s: %d IDs, %v, after %d were made; want errCopied, after 9", how, n, err, w.count())
+			}
+			if !slices.Equal(refusals, []error{errCopied}) {
+				t.Errorf("%s: the keeper is told of %v, want errCopied", how, refusals)
 			}
 		})
 		undo()

@@ -108,6 +108,16 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// Twitter's ID that Wikipedia has, and five later.
+func TestFields(t *testing.T) {
+	setFormat(t, time.UnixMilli(1288834974657), 10, 12)
+	id := snowflake.ParseInt64(1541815603606036480 + 5)
+	made := time.UnixMilli(id.Time()).UTC().Format(time.RFC3339Nano)
+	if made != "2022-06-28T16:07:40.105Z" || id.Node() != 378 || id.Step() != 5 {
+		t.Errorf("node %d, step %d, %s", id.Node(), id.Step(), made)
+	}
+}
+
 // Two IDs a millisecond: each caller sleeps until there is one, and IDs increase.
 func TestGenerateWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

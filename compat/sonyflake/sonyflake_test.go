@@ -107,6 +107,20 @@ func TestNextID(t *testing.T) {
 	})
 }
 
+// By default times begin with 2014-09-01.
+func TestDefaultStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2014, 9, 1, 1, 0, 0, 0, time.UTC)))
+		sf, err := New(Settings{MachineID: machine(11)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, err := sf.NextID(); err != nil || ElapsedTime(id) != time.Hour {
+			t.Errorf("%v, %v, want an hour", Decompose(id), err)
+		}
+	})
+}
+
 func TestNextIDAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sf, err := New(Settings{StartTime: time.Unix(0, 0), MachineID: machine(9)})
@@ -119,7 +133,7 @@ func TestNextIDAtTheEnd(t *testing.T) {
 			t.Errorf("at the end: %v, %v", Decompose(id), err)
 		}
 		time.Sleep(time.Nanosecond)
-		if id, err := sf.NextID(); err != ErrOverTimeLimit {
+		if id, err := sf.NextID(); id != 0 || err != ErrOverTimeLimit {
 			t.Errorf("after the end: %d, %v", id, err)
 		}
 		sf.Close() // which does nothing

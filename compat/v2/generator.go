@@ -102,27 +102,20 @@ func (l Lease) from(start, end UnixSeconds) root.Lease {
 //   - ErrConsistencyViolation: the clock went back;
 //   - ErrResourceExhausted: the node's 131,072 IDs of this second are used up.
 func (g *Generator) Generate() (int64, error) {
-	for {
-		if err := g.tick(); err != nil {
-			return 0, err
-		}
-		var id [1]root.ID
-		_, err := g.inner.Fill(id[:])
-		switch {
-		case g.machine.Stale():
-			return 0, ErrInvalidLease
-		case err == nil:
-			return int64(id[0]), nil
-		case errors.Is(err, root.ErrExhausted):
-			return 0, ErrResourceExhausted
-		case errors.Is(err, root.ErrClockBackward), errors.Is(err, root.ErrLeaseEnded):
-			// In the meantime other goroutines moved on to a later second. That second is used up,
-			// or 10 seconds ahead of the time that inner read, or after the lease's end at that
-			// time: try again with that second.
-		default:
-			return 0, err
-		}
+	if err := g.tick(); err != nil {
+		return 0, err
 	}
+	var id [1]root.ID
+	_, err := g.inner.Fill(id[:])
+	switch {
+	case g.machine.Stale():
+		return 0, ErrInvalidLease
+	case errors.Is(err, root.ErrExhausted):
+		return 0, ErrResourceExhausted
+	case err != nil:
+		return 0, err
+	}
+	return int64(id[0]), nil
 }
 
 // tick reads the clock and advances newest to it.

@@ -31,8 +31,8 @@ func Example() {
 	_ = write
 }
 
-// TestInvalid: what is wrong is refused before anything is sent. The rest is tested on servers, by
-// the modules of store's engines for them.
+// TestInvalid: what is wrong is refused before anything is sent. The rest is tested on servers, in
+// lab/gapless.
 func TestInvalid(t *testing.T) {
 	var tx gapless.Tx
 	for _, name := range []string{"", "A", "-a", "a/", "a'b", `a\`, "a b", "ä", "a\n", strings.Repeat("a", 51)} {

@@ -2,7 +2,6 @@ package numbers
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -207,7 +206,7 @@ func (f *Format) parse(text string) (Number, error) {
 	if permutation != nil {
 		n = permutation.Decrypt(n)
 	}
-	if n < 1 || n > math.MaxInt64 {
+	if n < 1 {
 		return Number{}, misread(text, "want the text of a number from 1 on")
 	}
 	return Number{Period: period, N: int64(n), text: text}, nil

@@ -350,6 +350,7 @@ func TestParsingOfPeople(t *testing.T) {
 		{"INV-{n:4:0123456789abcdef}", Forever, "inv OOAF", "INV-00af"},
 		{"{n:4:" + sixtyFour + "}", Forever, "Aa-aA", "AaaA"},
 		{"{n:4:" + sixtyFour + "}", Forever, "OolI", "OolI"},
+		{"{n:2:qrstuvwxyz}", Forever, "ZY", "zy"},
 		{"INV {n:4:-123456789}", Forever, "INV -1234", ""},
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
 	} {

@@ -19,7 +19,7 @@ type Queue[Lease any] interface {
 
 	// Counts returns how many IDs were handed out, late and not quite all, and how many calls had
 	// to wait for one.
-	Counts() (claimed, waited uint64)
+	Counts() (handedOut, waited uint64)
 
 	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one
 	// goes on waiting. It comes before the first ID.

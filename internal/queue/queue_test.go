@@ -75,14 +75,11 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// Who leaves the line holds up nobody, be it from the head or from the middle, nor later callers
-// outside of a bubble.
+// Who leaves the line holds up nobody, be it from the head or from the middle. An empty line has no
+// timer, which would keep what it serves in memory.
 func TestLeaving(t *testing.T) {
-	q := New("test")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	defer q.Wait(ctx, func() (time.Duration, error) { return time.Hour, errNone })
 	synctest.Test(t, func(t *testing.T) {
+		q := New("test")
 		water := tap{n: 1, second: time.Now().Unix()}
 		enough := errors.New("enough")
 		var errs [4]error
@@ -103,8 +100,8 @@ func TestLeaving(t *testing.T) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
-		if !q.Empty() {
-			t.Error("somebody is still in line")
+		if !q.Empty() || q.timer != nil {
+			t.Errorf("the line is empty: %v; its timer: %v", q.Empty(), q.timer)
 		}
 	})
 }
@@ -231,18 +228,27 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// A function that does not return leaves nothing behind, neither a timer of a bubble, which nothing
-// outside may stop.
-func TestLoneFunctionThatPanics(t *testing.T) {
-	q := New("test")
-	synctest.Test(t, func(t *testing.T) {
-		defer func() { recover() }()
-		q.Wait(t.Context(), func() (time.Duration, error) { panic("oh") })
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := q.Wait(ctx, func() (time.Duration, error) { return time.Hour, errNone }); !errors.Is(err, errNone) {
-		t.Error(err)
+// A lone function that does not return leaves nothing behind, neither a lock nor a timer.
+func TestLoneFunctionThatDoesNotReturn(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+		outside := New("test")
+		synctest.Test(t, func(t *testing.T) {
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			for where, q := range map[string]*Queue{"alone": outside, "in line": New("test")} {
+				go func() {
+					defer func() { recover() }()
+					q.Wait(t.Context(), func() (time.Duration, error) { end(); return 0, nil })
+				}()
+				synctest.Wait()
+				if !q.Empty() || q.timer != nil {
+					t.Errorf("%s, %s: the line is empty: %v; its timer: %v", name, where, q.Empty(), q.timer)
+				}
+				if err := q.Wait(over, func() (time.Duration, error) { return time.Hour, errNone }); !errors.Is(err, errNone) {
+					t.Errorf("%s, %s: %v", name, where, err)
+				}
+			}
+		})
 	}
 }
 
@@ -307,12 +313,17 @@ func TestOneTimer(t *testing.T) {
 	})
 }
 
-// Waiting does not help against every error.
+// Waiting does not help against every error, in line or alone.
 func TestHopeless(t *testing.T) {
 	over := errors.New("over")
-	if err := New("test").Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
-		t.Errorf("Wait = %v", err)
+	q := New("test")
+	hopeless := func(t *testing.T) {
+		if err := q.Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
+			t.Errorf("Wait = %v", err)
+		}
 	}
+	hopeless(t)
+	synctest.Test(t, hopeless)
 }
 
 // A clock that stands still just before the next second makes nobody spin.

@@ -37,34 +37,20 @@ func StartMySQLIn(environ []string, dir string, args ...string) (*MySQL, error) 
 		return nil, err
 	}
 	m := &MySQL{s, rand.Text(), slices.Clone(args)}
-	if err := m.initialize(); err != nil {
-		return nil, m.failed(err)
-	}
-	if err := m.onFreePort(func() error { return m.start("--init-file=" + m.initFile()) }); err != nil {
+	init, err := m.initialize()
+	if err != nil {
 		return nil, err
 	}
-	return m, os.Remove(m.initFile())
+	if err := m.onFreePort(func() error { return m.start("--init-file=" + init) }); err != nil {
+		return nil, err
+	}
+	return m, os.Remove(init)
 }
 
-// mysqlBinary finds a program of MariaDB: the server is not on everybody's PATH.
-func mysqlBinary(name string) (string, error) {
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
-	}
-	path := filepath.Join(mysqlHome, name)
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("no program %s: %w: make servers installs it", name, exec.ErrNotFound)
-	}
-	return path, nil
-}
-
-// mysqlHome is where Debian keeps the server.
-var mysqlHome = "/usr/sbin"
-
-// initialize makes the server's files, and what it runs at its first start.
-func (m *MySQL) initialize() error {
+// initialize makes the server's files, and returns that with what it runs at its first start.
+func (m *MySQL) initialize() (file string, err error) {
 	if _, err := m.tool("", "mariadb-install-db", "--no-defaults", "--datadir="+m.Data(), "--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
-		return err
+		return "", err
 	}
 	// Replicas have all that of their own, so it is not for the binary log.
 	statements := fmt.Sprintf(`SET sql_log_bin = 0;
@@ -73,31 +59,19 @@ CREATE OR REPLACE USER root@127.0.0.1 IDENTIFIED BY '%[1]s';
 GRANT ALL ON *.* TO root@127.0.0.1 WITH GRANT OPTION;
 CREATE DATABASE randflake;
 `, m.password)
-	if err := os.WriteFile(m.initFile(), []byte(statements), 0o600); err != nil {
-		return err
-	}
-	return m.own(m.initFile())
+	return m.write("init.sql", statements)
 }
-
-func (m *MySQL) initFile() string { return filepath.Join(m.dir, "init.sql") }
 
 // tool runs one of MariaDB's programs to its end, and returns what it prints.
 func (m *MySQL) tool(input, name string, args ...string) (string, error) {
-	path, err := mysqlBinary(name)
+	path, err := program(name, "/usr/bin")
 	if err != nil {
-		return "", err
+		return "", m.failed(err)
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Env = []string{"MYSQL_PWD=" + m.password, "TMPDIR=" + m.dir}
-	m.confine(cmd)
 	cmd.Stdin = strings.NewReader(input)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w: %s", name, err, said.Bytes())
-	}
-	return string(out), nil
+	return m.finish(cmd)
 }
 
 // client returns the arguments by which a program connects.
@@ -109,19 +83,12 @@ func (m *MySQL) client(args ...string) []string {
 // with tabs between the columns.
 func (m *MySQL) Do(statements string) (string, error) {
 	out, err := m.tool(statements, "mariadb", m.client("--batch", "--skip-column-names", "randflake")...)
-	if err != nil {
-		return "", m.failed(err)
-	}
-	return strings.TrimSuffix(out, "\n"), nil
+	return strings.TrimSuffix(out, "\n"), err
 }
 
 // Dump returns the statements, for Do, that make the tables of the database randflake anew.
 func (m *MySQL) Dump() (string, error) {
-	out, err := m.tool("", "mariadb-dump", m.client("--single-transaction", "randflake")...)
-	if err != nil {
-		return "", m.failed(err)
-	}
-	return out, nil
+	return m.tool("", "mariadb-dump", m.client("--single-transaction", "randflake")...)
 }
 
 // URL returns the address of the database randflake, with root's credentials.
@@ -137,7 +104,7 @@ func (m *MySQL) Data() string { return filepath.Join(m.dir, "data") }
 func (m *MySQL) Start() error { return m.start() }
 
 func (m *MySQL) start(more ...string) error {
-	binary, err := mysqlBinary("mariadbd")
+	binary, err := program("mariadbd", "/usr/sbin")
 	if err != nil {
 		return m.failed(err)
 	}
@@ -195,22 +162,3 @@ func ShareSQL(m interface{ Run() int }, postgres **Postgres, mariaDB **MySQL) (c
 type runner func() int
 
 func (r runner) Run() int { return r() }
-
-// Program returns the file of a program that build makes. It stays in the user's cache: it takes
-// minutes to build.
-func Program(name string, build func(file string) *exec.Cmd) (file string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	file = filepath.Join(cache, "randflake", name)
-	if _, err := os.Stat(file); err == nil {
-		return file, nil
-	}
-	cmd := build(file)
-	cmd.Env = append(os.Environ(), "GOBIN="+filepath.Dir(file), "GOFLAGS=", "GOWORK=off")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", name, err, said)
-	}
-	return file, nil
-}

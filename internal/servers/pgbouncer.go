@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 )
 
 // A PgBouncer is a pooler before a PostgreSQL server, in transaction mode. Its methods are for one
@@ -32,14 +31,15 @@ func StartPgBouncer(dir string, server *Postgres, sessions int) (*PgBouncer, err
 // Start starts the pooler again after Kill or Stop, on the same port, and waits until it takes
 // connections. It does nothing to one that runs.
 func (b *PgBouncer) Start() error {
-	binary, err := exec.LookPath("pgbouncer")
+	binary, err := program("pgbouncer", "/usr/sbin")
 	if err != nil {
-		return b.failed(fmt.Errorf("%w: make servers installs it", err))
+		return b.failed(err)
 	}
-	config, users := filepath.Join(b.dir, "pgbouncer.ini"), filepath.Join(b.dir, "users")
-	for path, content := range map[string]string{
-		users: fmt.Sprintf("%q %q\n", "postgres", b.postgres.password),
-		config: fmt.Sprintf(`[databases]
+	users, err := b.write("users", fmt.Sprintf("%q %q\n", "postgres", b.postgres.password))
+	if err != nil {
+		return err
+	}
+	config, err := b.write("pgbouncer.ini", fmt.Sprintf(`[databases]
 * = host=127.0.0.1 port=%d
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -50,14 +50,9 @@ auth_file = %s
 pool_mode = transaction
 default_pool_size = %d
 max_client_conn = 1000
-`, b.postgres.port, b.port, users, b.sessions),
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			return b.failed(err)
-		}
-		if err := b.own(path); err != nil {
-			return b.failed(err)
-		}
+`, b.postgres.port, b.port, users, b.sessions))
+	if err != nil {
+		return err
 	}
 	return b.Launch(exec.Command(binary, config), func() bool {
 		said, _ := os.ReadFile(b.Log())

@@ -3,7 +3,6 @@
 package servers
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -45,7 +44,7 @@ func StartPostgresIn(environ []string, dir string, config map[string]string) (*P
 		p.settings = append(p.settings, "-c", name+"="+value)
 	}
 	if err := p.initialize(); err != nil {
-		return nil, p.failed(err)
+		return nil, err
 	}
 	if err := p.onFreePort(p.Start); err != nil {
 		return nil, err
@@ -67,52 +66,29 @@ func newPostgres(dir, password string, environ []string) (*Postgres, error) {
 // initialize makes the cluster's files. They are not synced: what they were before the server
 // started is never needed again.
 func (p *Postgres) initialize() error {
-	file := filepath.Join(p.dir, "password")
-	if err := os.WriteFile(file, []byte(p.password), 0o600); err != nil {
+	file, err := p.write("password", p.password)
+	if err != nil {
 		return err
 	}
 	defer os.Remove(file)
-	if err := p.own(file); err != nil {
-		return err
-	}
 	return p.tool("initdb", "-D", p.data(), "-U", "postgres", "--auth=scram-sha-256", "--pwfile="+file, "--no-sync", "--encoding=UTF8", "--no-locale")
 }
 
+// postgresFolders are where Debian keeps PostgreSQL's programs.
+const postgresFolders = "/usr/lib/postgresql/*/bin"
+
 // tool runs one of PostgreSQL's programs to its end.
 func (p *Postgres) tool(name string, args ...string) error {
-	path, err := postgresBinary(name)
+	path, err := program(name, postgresFolders)
 	if err != nil {
-		return err
+		return p.failed(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), serverTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = []string{"PGPASSWORD=" + p.password}
-	p.confine(cmd)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, out)
-	}
-	return nil
-}
-
-// postgresBinary finds a program of the newest PostgreSQL: Debian keeps them off the PATH.
-func postgresBinary(name string) (string, error) {
-	if path, err := exec.LookPath(name); err == nil && !strings.HasPrefix(path, "/usr/bin/") {
-		return path, nil
-	}
-	paths, err := filepath.Glob(filepath.Join(postgresHome, "*/bin", name))
-	if err != nil || len(paths) == 0 {
-		return "", fmt.Errorf("no program %s: %w: make servers installs it", name, exec.ErrNotFound)
-	}
-	return slices.MaxFunc(paths, func(a, b string) int { return postgresMajor(a) - postgresMajor(b) }), nil
-}
-
-// postgresHome holds one directory for each major version.
-var postgresHome = "/usr/lib/postgresql"
-
-func postgresMajor(path string) int {
-	major, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
-	return major
+	_, err = p.finish(cmd)
+	return err
 }
 
 // URL returns the server's address with the superuser's credentials.
@@ -125,7 +101,7 @@ func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }
 // Start starts the server again after Kill or Stop, on the same directory and port, and waits until
 // it answers. It does nothing to a server that runs.
 func (p *Postgres) Start() error {
-	binary, err := postgresBinary("postgres")
+	binary, err := program("postgres", postgresFolders)
 	if err != nil {
 		return p.failed(err)
 	}
@@ -154,24 +130,20 @@ func (p *Postgres) Kill() error {
 	if p.process == nil {
 		return nil
 	}
-	// A stopped postmaster makes no more children.
-	pid := p.process.Pid
-	p.process.Signal(syscall.SIGSTOP)
-	children, err := childrenOf(pid)
-	if err != nil {
-		return p.failed(err)
+	// A stopped postmaster makes no more children, and its list of them stays whole. There is none if it has crashed.
+	p.Server.Pause()
+	children := p.children()
+	if err := p.end(syscall.SIGKILL); err != nil {
+		return err
 	}
-	err = p.end(syscall.SIGKILL)
 	for _, child := range children {
 		syscall.Kill(child, syscall.SIGKILL)
 	}
-	err = cmp.Or(err, p.failed(p.wait("end of all processes", func() (bool, error) {
-		return !slices.ContainsFunc(children, func(child int) bool { return syscall.Kill(child, 0) == nil && !isZombie(child) }), nil
-	})))
+	err := p.wait("end of all processes", func() (bool, error) { return !slices.ContainsFunc(children, isRunning), nil })
 	if err == nil {
 		p.freeMemory()
 	}
-	return err
+	return p.failed(err)
 }
 
 // freeMemory removes the segment of shared memory by which a server knows that another one has its
@@ -188,34 +160,21 @@ func (p *Postgres) freeMemory() {
 // Stop ends the server in good order but does not wait for its clients, and waits until it is gone.
 func (p *Postgres) Stop() error { return p.end(syscall.SIGINT) }
 
-// childrenOf returns the processes whose parent is pid.
-func childrenOf(pid int) (children []int, err error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		if state, parent := statOf(path); state != "" && parent == pid {
-			child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			children = append(children, child)
-		}
+// children returns the processes of the server beside the first one.
+func (p *Postgres) children() (children []int) {
+	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.process.Pid))
+	for word := range strings.FieldsSeq(string(list)) {
+		child, _ := strconv.Atoi(word)
+		children = append(children, child)
 	}
-	return children, err
+	return children
 }
 
-// isZombie reports whether a process has ended, and init has not noticed yet.
-func isZombie(pid int) bool {
-	state, _ := statOf(fmt.Sprintf("/proc/%d/stat", pid))
-	return state == "Z"
-}
-
-// statOf reads a process's state and parent. Its name, in parentheses, may contain anything.
-func statOf(path string) (state string, parent int) {
-	content, _ := os.ReadFile(path)
-	_, rest, ok := strings.Cut(string(content), ") ")
-	if !ok {
-		return "", 0
-	}
-	fields := strings.Fields(rest)
-	parent, _ = strconv.Atoi(fields[1])
-	return fields[0], parent
+// isRunning reports whether there is a process that has not ended. Of one that has, init may not know yet.
+func isRunning(pid int) bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, found := strings.Cut(string(stat), ") ")
+	return found && state[0] != 'Z'
 }
 
 // Pause stops the server's processes, as a machine does that stalls, until Resume.
@@ -231,11 +190,10 @@ func (p *Postgres) signal(s syscall.Signal) error {
 	if err := p.Server.signal(s); err != nil {
 		return err
 	}
-	children, err := childrenOf(p.process.Pid)
-	for _, child := range children {
+	for _, child := range p.children() {
 		syscall.Kill(child, s)
 	}
-	return err
+	return nil
 }
 
 // BaseBackup copies the cluster of a running server to dir, which is made, and returns it as a
@@ -251,13 +209,10 @@ func (p *Postgres) BaseBackup(dir string, standby bool) (*Postgres, error) {
 	if standby {
 		args = append(args, "-R")
 	}
-	if err := p.tool("pg_basebackup", args...); err != nil {
-		return nil, p.failed(err)
-	}
-	return backup, nil
+	return backup, p.tool("pg_basebackup", args...)
 }
 
 // Promote makes a standby a primary, on a new timeline, and waits until it is one.
 func (p *Postgres) Promote() error {
-	return p.failed(p.tool("pg_ctl", "promote", "-w", "-D", p.data()))
+	return p.tool("pg_ctl", "promote", "-w", "-D", p.data())
 }

@@ -41,9 +41,9 @@ func (r *Redis) URL() string { return "redis://" + r.Addr() }
 // Start starts the server again after Kill or Stop, in the same directory and on the same port, and
 // waits until it has loaded its data. It does nothing to a server that runs.
 func (r *Redis) Start() error {
-	binary, err := exec.LookPath("redis-server")
+	binary, err := program("redis-server", "/usr/bin")
 	if err != nil {
-		return r.failed(fmt.Errorf("%w: make servers installs it", err))
+		return r.failed(err)
 	}
 	cmd := exec.Command(binary, append([]string{
 		"--port", strconv.Itoa(r.port), "--bind", "127.0.0.1", "--dir", r.dir,

@@ -3,6 +3,7 @@
 package servers
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -85,6 +86,15 @@ func (s *Server) own(path string) error {
 	return os.Chown(path, int(s.owner.Uid), int(s.owner.Gid))
 }
 
+// write writes a file in the directory, for the server alone.
+func (s *Server) write(name, content string) (path string, err error) {
+	path = filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		return "", s.failed(err)
+	}
+	return path, s.failed(s.own(path))
+}
+
 // letPass lets every user pass through dir and those above it, within os.TempDir.
 func letPass(dir string) error {
 	for ; strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
@@ -99,11 +109,37 @@ func letPass(dir string) error {
 	return nil
 }
 
+// program finds a program. Debian keeps some off the PATH, in folders that a pattern matches, such
+// as one for each version, of which the newest counts.
+func program(name, folders string) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(folders, name))
+	if len(paths) > 0 {
+		return slices.Max(paths), err
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%w: make servers installs it", err)
+	}
+	return path, nil
+}
+
 // confine makes cmd run as the owner of the directory, in it.
 func (s *Server) confine(cmd *exec.Cmd) {
 	cmd.Dir = s.dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"LC_ALL=C", "TZ=UTC"}, cmd.Env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
+}
+
+// finish runs cmd to its end, and returns what it prints.
+func (s *Server) finish(cmd *exec.Cmd) (string, error) {
+	s.confine(cmd)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", s.failed(fmt.Errorf("%s: %w: %s%s", filepath.Base(cmd.Path), err, out, &said))
+	}
+	return string(out), nil
 }
 
 // onFreePort starts a server, on another port when a process has taken the one that was free a

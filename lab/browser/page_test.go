@@ -2,62 +2,35 @@
 package browsertest
 
 import (
-	"bufio"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/randflake/randflake/internal/servers"
 )
 
 // serve runs randflaked with space and counter "demo", and returns its URL.
 func serve(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "randflaked")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/randflake/randflake/service/cmd/randflaked").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	service := exec.Command(program, "--dev", "--dir", filepath.Join(t.TempDir(), "state"), "--listen", "localhost:0")
-	lines, err := service.StderrPipe()
-	if err == nil {
-		err = service.Start()
-	}
+	program, err := servers.Tool(".", "github.com/randflake/randflake/service/cmd/randflaked")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		service.Process.Signal(os.Interrupt)
-		service.Wait()
-	})
-	url := make(chan string, 1)
-	said := ""
-	go func() {
-		for scanner := bufio.NewScanner(lines); scanner.Scan(); {
-			if at, ok := strings.CutPrefix(scanner.Text(), "look: "); ok {
-				url <- at
-			}
-			said += scanner.Text() + "\n"
-		}
-		close(url)
-	}()
-	at, ok := <-url
-	if !ok {
-		t.Fatalf("it does not serve:\n%s", said)
+	s, err := servers.New("randflaked", t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for ; ; time.Sleep(10 * time.Millisecond) {
-		a, err := http.Get(at + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.Body.Close()
-		if a.StatusCode == http.StatusOK {
-			return at
-		}
+	t.Cleanup(func() { s.Kill() })
+	url := "http://" + s.Addr()
+	cmd := exec.Command(program, "--dev", "--dir", filepath.Join(s.Dir(), "state"), "--listen", s.Addr())
+	if err := s.Launch(cmd, servers.Ready(url+"/readyz")); err != nil {
+		t.Fatal(err)
 	}
+	return url
 }
 
 // TestPage: the page shows a space, its counter and until when IDs last, fits a phone and a screen,

@@ -1,56 +1,123 @@
-package main
+// Package chaos runs real worker processes on real stores, breaks things, and checks that nothing is given twice.
+// README.md says how. It needs Linux, and for some faults the right to mount a file system.
+package chaos
 
 import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
-	"path/filepath"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
-// TestMain makes this program what main would be where it is run again: a worker, or a member of etcd.
+var (
+	seed   = flag.Uint64("seed", uint64(time.Now().UnixNano()), "`number` that all times and choices come from")
+	ids    = flag.Uint64("ids", 0, "`number` of IDs that all faults together make at least, again and again")
+	window = flag.Duration("window", 0, "`duration` of windows, and of the most by which clocks differ, in place of what each fault has")
+)
+
+// TestMain runs the tests, or is a worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "worker" || os.Getenv("ETCDTEST_MEMBER") != "" {
-		main()
-		return
+	if len(os.Args) != 3 || os.Args[1] != "worker" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	var c workerConfig
+	err := json.Unmarshal([]byte(os.Args[2]), &c)
+	if err == nil {
+		err = runWorker(c)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
-// TestShort runs real processes on a directory, and leaves nothing behind.
-func TestShort(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	var out strings.Builder
-	err := run(t.Context(), strings.Fields("-short -engine file -fault killed,restored,count-killed -seed 1"), &out)
-	if err != nil || !strings.Contains(out.String(), "count-killed  1     0  ") {
-		t.Errorf("error %v\n%s", err, &out)
+// interruptible returns a context for runs, which clean up after an interrupt, and of which no more begin then.
+func interruptible(t *testing.T) context.Context {
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	t.Cleanup(stop)
+	return ctx
+}
+
+// TestFaults has each fault happen on its engines, once or until its part of the IDs is made.
+func TestFaults(t *testing.T) {
+	if *window < 0 || *window%time.Second != 0 {
+		t.Fatalf("-window %v: want whole seconds", *window)
 	}
-	left, err := os.ReadDir(os.TempDir())
-	if err != nil || len(left) > 0 {
-		t.Errorf("files left: %v, %v", left, err)
-	}
-	threads, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil || len(threads) == 0 {
-		t.Fatalf("can't list processes: %v", err)
-	}
-	for _, path := range threads {
-		if children, _ := os.ReadFile(path); len(strings.TrimSpace(string(children))) > 0 { // no error: the thread may have ended
-			t.Errorf("processes left: %s", children)
+	ctx := interruptible(t)
+	t.Logf("seed %d", *seed)
+	var all table
+	t.Cleanup(func() { t.Logf("\n%s", &all) })
+	share := *ids / uint64(makers())
+	for i := range faults {
+		f := &faults[i]
+		for _, engine := range strings.Fields(f.engines) {
+			t.Run(f.name+"/"+engine, func(t *testing.T) {
+				t.Parallel()
+				t.Log(f.does)
+				j := job{engine: engine, fault: f, rate: rate(share)}
+				for made := uint64(0); j.round == 0 || made < share && f.makesIDs(); j.round++ {
+					o := j.patiently(ctx)
+					all.add(o)
+					made += o.result.IDs
+					if o.err != nil {
+						t.Fatal(o.err)
+					}
+				}
+			})
 		}
 	}
 }
 
+// makers returns how many runs make IDs.
+func makers() (n int) {
+	for _, f := range faults {
+		if f.makesIDs() {
+			n += len(strings.Fields(f.engines))
+		}
+	}
+	return n
+}
+
+// rate returns how many IDs a worker makes in a second: a run has some three workers for some twenty seconds, or more
+// with longer windows.
+func rate(share uint64) int {
+	perSecond := max(50_000, int(share/60))
+	if testing.Short() {
+		perSecond = max(10_000, int(share/30))
+	}
+	if *window > usual {
+		perSecond = int(int64(perSecond) * int64(usual) / int64(*window))
+	}
+	return perSecond
+}
+
 // TestPlantedBugs is the negative control: what must not happen is found when it does.
 func TestPlantedBugs(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	for _, args := range []string{
-		"-bug forget -fault killed,count-killed",
-		"-bug outlive -fault stopped",
-		"-bug repeat -fault count-killed",
+	ctx := interruptible(t)
+	for _, tt := range []struct {
+		bug    bug
+		faults []string // on a directory
+	}{
+		{forget, []string{"killed", "count-killed"}},
+		{outlive, []string{"stopped"}},
+		{repeat, []string{"count-killed"}},
 	} {
-		t.Run(args, func(t *testing.T) {
-			var out strings.Builder
-			if err := run(t.Context(), strings.Fields(args+" -short -engine file"), &out); err != nil {
-				t.Errorf("%v\n%s", err, &out)
+		t.Run(string(tt.bug), func(t *testing.T) {
+			t.Parallel()
+			found := false
+			for _, name := range tt.faults {
+				j := job{engine: "file", fault: faultNamed(name), rate: rate(0), bug: tt.bug}
+				r := j.run(ctx).result
+				found = found || r.Shared > 0 || r.Outside > 0 || r.Duplicates > 0
+			}
+			if !found {
+				t.Error("the planted bug was not found")
 			}
 		})
 	}

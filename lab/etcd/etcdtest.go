@@ -2,27 +2,20 @@
 
 // Package etcdtest runs etcd for tests: etcd's own server, of one member or several, on free ports
 // of this machine, each member in a process of its own, with its data in a directory of the caller's.
-//
-// The processes are those of the test's own program, which calls [Main] for that.
 package etcdtest
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
-	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
 	"github.com/randflake/randflake/internal/servers"
@@ -121,9 +114,9 @@ func (c *Cluster) Save(path string) error {
 	return err
 }
 
-// RestoreSaved stops the cluster, of one member, and starts it again as another one with the data
-// of a snapshot.
-func (c *Cluster) RestoreSaved(path string) error {
+// RestoreSaved stops the cluster, of one member, and starts it again with the data of a snapshot. The
+// cluster's ID comes from its members and the token.
+func (c *Cluster) RestoreSaved(path, token string) error {
 	return c.offline(func(m *Member) error {
 		if err := os.RemoveAll(m.Data); err != nil {
 			return err
@@ -134,7 +127,7 @@ func (c *Cluster) RestoreSaved(path string) error {
 			OutputDataDir:       m.Data,
 			PeerURLs:            []string{m.Peer},
 			InitialCluster:      m.Cluster,
-			InitialClusterToken: path,
+			InitialClusterToken: token,
 		})
 	})
 }
@@ -183,8 +176,7 @@ func (m *Member) leads(ctx context.Context) (bool, error) {
 
 // A Member is one server of a cluster.
 type Member struct {
-	*servers.Server `json:"-"`
-
+	*servers.Server
 	Name    string
 	Data    string // directory
 	Client  string // URL that it serves clients at
@@ -193,95 +185,31 @@ type Member struct {
 	TLS     *TLS   // nil for none
 }
 
-// variable is the environment variable that makes Main run the member which it describes.
-const variable = "ETCDTEST_MEMBER"
-
-// readyLine is what a process says when its member serves clients.
-const readyLine = "etcdtest: ready"
-
-// Start runs this program again, in a process whose [Main] runs the member. It returns when the
-// member serves clients, which takes a majority of members. It does nothing when the member runs
-// already.
+// Start starts the member, and returns when it serves clients, which takes a majority of members. It does nothing
+// when the member runs already.
 func (m *Member) Start() error {
-	exe, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("etcdtest: %w", err)
-	}
-	description, _ := json.Marshal(m) // nothing but strings
-	cmd := exec.Command(exe)
-	cmd.Env = []string{variable + "=" + string(description)}
-	return m.Launch(cmd, func() bool {
-		said, _ := os.ReadFile(m.Log())
-		return bytes.Contains(said, []byte(readyLine))
-	})
-}
-
-// Main must be the first thing that a program which uses this package does, in main or TestMain.
-// In a process that Start made it runs the member until SIGTERM, and does not return. In any other
-// it returns at once.
-func Main() {
-	description, ok := os.LookupEnv(variable)
-	if !ok {
-		return
-	}
-	if err := foreground(description); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func foreground(description string) error {
-	over := make(chan os.Signal, 1)
-	signal.Notify(over, syscall.SIGTERM)
-	var m Member
-	if err := json.Unmarshal([]byte(description), &m); err != nil {
-		return fmt.Errorf("etcdtest: environment variable %s: %w", variable, err)
-	}
-	config, err := m.config()
+	program, err := servers.Tool(".", "go.etcd.io/etcd/server/v3")
 	if err != nil {
 		return err
 	}
-	server, err := embed.StartEtcd(config)
-	if err != nil {
-		return fmt.Errorf("etcdtest: %s: %w", m.Name, err)
-	}
-	defer server.Close()
-	select {
-	case <-server.Server.ReadyNotify():
-		fmt.Println(readyLine)
-	case <-over:
-		return nil
-	}
-	select {
-	case <-over:
-		return nil
-	case err := <-server.Err():
-		return fmt.Errorf("etcdtest: %s: %w", m.Name, err)
-	}
-}
-
-func (m *Member) config() (*embed.Config, error) {
-	config := embed.NewConfig()
-	config.Name = m.Name
-	config.Dir = m.Data
-	client, clientErr := url.Parse(m.Client)
-	peer, peerErr := url.Parse(m.Peer)
-	if clientErr != nil || peerErr != nil {
-		return nil, fmt.Errorf("etcdtest: %s: client %q, peer %q: want URLs", m.Name, m.Client, m.Peer)
-	}
-	config.ListenClientUrls = []url.URL{*client}
-	config.AdvertiseClientUrls = config.ListenClientUrls
-	config.ListenPeerUrls = []url.URL{*peer}
-	config.AdvertisePeerUrls = config.ListenPeerUrls
-	config.InitialCluster = m.Cluster
-	config.BcryptCost = 4 // passwords of tests are worth no more time
-	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	cmd := exec.Command(program,
+		"--name="+m.Name,
+		"--data-dir="+m.Data,
+		"--listen-client-urls="+m.Client,
+		"--advertise-client-urls="+m.Client,
+		"--listen-peer-urls="+m.Peer,
+		"--initial-advertise-peer-urls="+m.Peer,
+		"--initial-cluster="+m.Cluster,
+		"--bcrypt-cost=4", // passwords of tests are worth no more time
+	)
 	if m.TLS != nil {
-		config.ClientTLSInfo.CertFile = m.TLS.Cert
-		config.ClientTLSInfo.KeyFile = m.TLS.Key
-		config.ClientTLSInfo.TrustedCAFile = m.TLS.CA
-		config.ClientTLSInfo.ClientCertAuth = m.TLS.CA != ""
+		cmd.Args = append(cmd.Args, "--cert-file="+m.TLS.Cert, "--key-file="+m.TLS.Key)
+		if m.TLS.CA != "" {
+			cmd.Args = append(cmd.Args, "--trusted-ca-file="+m.TLS.CA, "--client-cert-auth")
+		}
 	}
-	return config, nil
+	return m.Launch(cmd, func() bool {
+		said, _ := os.ReadFile(m.Log())
+		return bytes.Contains(said, []byte("ready to serve client requests"))
+	})
 }

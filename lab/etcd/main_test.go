@@ -1,12 +1,10 @@
 package etcdtest_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -24,7 +22,6 @@ import (
 var shared *etcdtest.Cluster
 
 func TestMain(m *testing.M) {
-	etcdtest.Main()
 	os.Exit(servers.Share(m, &shared, func(dir string) (*etcdtest.Cluster, error) {
 		c, err := etcdtest.New(dir, 1, nil)
 		if err == nil {
@@ -47,19 +44,15 @@ func urlOf(c *etcdtest.Cluster, prefix string) string {
 func startCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster {
 	t.Helper()
 	c := newCluster(t, members, tls)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Kill() })
+	must(t, c.Start())
 	return c
 }
 
 func newCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster {
 	t.Helper()
 	c, err := etcdtest.New(t.TempDir(), members, tls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	t.Cleanup(func() { c.Kill() })
 	return c
 }
 
@@ -67,9 +60,7 @@ func newCluster(t *testing.T, members int, tls *etcdtest.TLS) *etcdtest.Cluster 
 func rawClient(t testing.TB, endpoints ...string) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -87,49 +78,16 @@ func clientOf(t testing.TB, c *etcdtest.Cluster) *clientv3.Client {
 func newEngine(t testing.TB, client *clientv3.Client, prefix string) *etcd.Engine {
 	t.Helper()
 	e, err := etcd.New(client, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 
-var put, entries = leasetest.Put, leasetest.Entry
-
-// read reads an entry as soon as etcd can be reached.
-func read(t testing.TB, e lease.Engine, name string) (value string, evidence lease.Answer) {
-	t.Helper()
-	eventually(t, "read", func(ctx context.Context) error {
-		answer, err := e.Read(ctx, name)
-		if err == nil {
-			value, evidence = string(answer.Entries[0].Value), answer
-		}
-		return err
-	})
-	return value, evidence
-}
-
-// wantValue checks what is stored.
-func wantValue(t testing.TB, e lease.Engine, name, want string) {
-	t.Helper()
-	if got, _ := read(t, e, name); got != want {
-		t.Errorf("%s is %q, want %q", name, got, want)
-	}
-}
-
-// eventually calls f until it succeeds, for faults that pass.
-func eventually(t testing.TB, what string, f func(context.Context) error) {
-	t.Helper()
-	var err error
-	for begin := time.Now(); time.Since(begin) < 3*time.Minute; time.Sleep(20 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		err = f(ctx)
-		cancel()
-		if err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: still failing after three minutes: %v", what, err)
-}
+var (
+	put     = leasetest.Put
+	entries = leasetest.Entry
+	read    = enginetest.UntilRead
+	must    = enginetest.Must
+)
 
 func TestSuite(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/etcd"
@@ -54,11 +55,7 @@ func TestAuth(t *testing.T) {
 	as := func(user, password, prefix string) string {
 		return "etcd://" + url.UserPassword(user, password).String() + "@" + cluster.Hosts() + "/?prefix=" + prefix
 	}
-	e, err := etcd.Connect(ctx, as("app", password, prefix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := enginetest.Open(t, etcd.Connect, as("app", password, prefix))
 	put(t, e, "x", "1")
 	for name, url := range map[string]string{
 		"wrong password": as("app", "zqzqxj", prefix),
@@ -71,10 +68,8 @@ func TestAuth(t *testing.T) {
 	}
 	// A member that restarts forgets the tokens that it gave out; the client asks for another.
 	cluster.Stop()
-	if err := cluster.Start(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "read after a restart", func(ctx context.Context) error { _, err := e.Read(ctx, "x"); return err })
+	must(t, cluster.Start())
+	read(t, e, "x")
 }
 
 // certificate returns the files of a new certificate for hosts, each with a port, which is its own authority,
@@ -82,9 +77,7 @@ func TestAuth(t *testing.T) {
 func certificate(t *testing.T, hosts ...string) (cert, key string) {
 	t.Helper()
 	info, err := transport.SelfCert(zap.NewNop(), t.TempDir(), hosts, 1, x509.ExtKeyUsageClientAuth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return info.CertFile, info.KeyFile
 }
 

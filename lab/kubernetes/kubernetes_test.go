@@ -17,7 +17,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/lab/etcd"
 	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/kubernetes"
@@ -25,17 +24,7 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-func TestMain(m *testing.M) {
-	etcdtest.Main()
-	os.Exit(m.Run())
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = enginetest.Must
 
 func serve(t *testing.T) *Server {
 	t.Helper()

@@ -25,12 +25,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+var must = enginetest.Must
+
 func connect(t *testing.T, url string) lease.Engine {
 	t.Helper()
 	e, err := s3.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 
@@ -39,9 +39,7 @@ func TestEngine(t *testing.T) {
 	backend := s3mem.New()
 	fake := httptest.NewServer(gofakes3.New(backend).Server())
 	defer fake.Close()
-	if err := backend.CreateBucket(Bucket); err != nil {
-		t.Fatal(err)
-	}
+	must(t, backend.CreateBucket(Bucket))
 	var prefixes atomic.Int64
 	for name, endpoint := range map[string]string{"versitygw": "http://" + serve(t).Addr(), "gofakes3": fake.URL} {
 		t.Run(name, func(t *testing.T) {
@@ -57,9 +55,7 @@ func TestEngine(t *testing.T) {
 func TestEngineWithFaults(t *testing.T) {
 	enginetest.RunServer(t, serve(t), true, func(t *testing.T, addr string) lease.Engine {
 		e := connect(t, URL("http://"+addr, "ids"))
-		if err := e.Prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Prepare(t.Context()))
 		return e
 	})
 }
@@ -81,16 +77,12 @@ func TestThousand(t *testing.T) {
 func TestKeep(t *testing.T) {
 	store, secret := serve(t).URL("ids"), randflake.NewSecret()
 	space, err := url.Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	space.Close()
+	must(t, err)
+	must(t, space.Close())
 	t.Setenv("RANDFLAKE_STORE", store)
 	t.Setenv("RANDFLAKE_SECRET", secret.Hex())
 	keeper, err := url.Keep("shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer keeper.Close()
 	if id, err := keeper.Generator().Generate(); err != nil {
 		t.Errorf("%v, %v", id, err)

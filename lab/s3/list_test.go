@@ -64,9 +64,7 @@ func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
 	t.Helper()
 	now := start
 	generator, err := ulid.New(ulid.Strict(), ulid.WithClock(func() time.Time { return now }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range n {
 		switch random.IntN(8) {
 		case 0:
@@ -79,9 +77,7 @@ func objects(t *testing.T, random *rand.Rand, n int) (ids []ulid.ID) {
 			now = time.UnixMilli(now.UnixMilli()>>10<<10 + 1<<10 - 1) // the last millisecond of 8 characters
 		}
 		id, err := generator.Generate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, id)
 	}
 	return ids
@@ -114,9 +110,7 @@ func TestListingsOnAServer(t *testing.T) {
 	ids := objects(t, random, 150)
 	for _, format := range formats {
 		keys, err := objectkey.New(format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, id := range ids {
 			put(t, client, keys.Key(id))
 		}
@@ -155,9 +149,7 @@ func TestListingsOnAServer(t *testing.T) {
 
 				got = nil
 				listings, err := keys.Listings(from, to, 6)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for l := range listings {
 					list, _ := list(t, client, l, pageSize)
 					got = append(got, list...)
@@ -186,17 +178,13 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 	client := startServer(t)
 	ids := objects(t, rand.New(rand.NewPCG(3, 4)), 150)
 	keys, err := objectkey.New(objectkey.Format{Prefix: "e/", Splits: []int{6}, Delimiter: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, id := range ids {
 		put(t, client, keys.Key(id))
 	}
 	from, to := ulid.Inspect(ids[0]).Time, ulid.Inspect(ids[len(ids)-1]).Time.Add(time.Millisecond)
 	listings, err := keys.Listings(from, to, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var full []string
 	for l := range listings {
 		if keys, _ := list(t, client, l, 1000); len(keys) > 0 {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 
 	"github.com/randflake/randflake/internal/servers"
 )
@@ -26,18 +25,11 @@ type Server struct {
 // Bucket is the bucket, and the others are the credentials of all servers.
 const Bucket, Access, Secret = "objects", "test", "test-secret"
 
-// program builds the server, apart from this module, which would otherwise require all that the server does.
-var program = sync.OnceValues(func() (string, error) {
-	const version = "v1.8.0"
-	return servers.Program("versitygw-"+version+"/versitygw", func(string) *exec.Cmd {
-		return exec.Command("go", "install", "github.com/versity/versitygw/cmd/versitygw@"+version)
-	})
-})
-
 // Start starts a server in a directory, with flags of its posix backend in addition, and waits
 // until it answers.
 func Start(dir string, flags ...string) (*Server, error) {
-	path, err := program()
+	// A module of its own, as this one would otherwise require all that the server does. Tests run in a folder of lab.
+	program, err := servers.Tool("../s3/versitygw", "github.com/versity/versitygw/cmd/versitygw")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +37,7 @@ func Start(dir string, flags ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &Server{s, path, flags}
+	server := &Server{s, program, flags}
 	return server, errors.Join(os.MkdirAll(filepath.Join(server.Data(), Bucket), 0o700), server.Start())
 }
 

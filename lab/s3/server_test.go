@@ -14,9 +14,7 @@ func serve(t *testing.T, flags ...string) *Server {
 	if s != nil {
 		t.Cleanup(func() { s.Kill() })
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -28,8 +26,6 @@ func startServer(t *testing.T) minio.Core {
 		Region:       "us-east-1",
 		BucketLookup: minio.BucketLookupPath,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return *core
 }

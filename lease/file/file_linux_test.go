@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"github.com/randflake/randflake/lease/leasetest"
+	"golang.org/x/sys/unix"
 )
 
 // TestStopped: a process that is stopped while it holds the lock holds up others no longer than
@@ -49,6 +51,25 @@ func TestFailures(t *testing.T) {
 		{"lock", "the lock", func(t *testing.T, e *Engine) {
 			localfiletest.Fail(t, syscall.SYS_FLOCK)
 		}, syscall.EIO, "1"},
+		{"write", "the making of a file", func(t *testing.T, e *Engine) {
+			must(t, os.Chmod(e.dir, 0o555))
+			t.Cleanup(func() { os.Chmod(e.dir, 0o700) })
+			if os.Geteuid() == 0 {
+				localfiletest.Become(t, 1001, 1001)
+			}
+		}, fs.ErrPermission, "1"},
+		{"write", "the change of the file's owner", func(t *testing.T, e *Engine) {
+			if os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			must(t, os.Chown(e.dir, 1001, 1001))
+			stayOwner(t)
+		}, fs.ErrPermission, "1"},
+		{"write", "the look at the directory", func(t *testing.T, e *Engine) {
+			dir := e.dir
+			t.Cleanup(func() { e.dir = dir })
+			e.dir += "-moved"
+		}, fs.ErrNotExist, "1"},
 		{"write", "the change of the file's mode", func(t *testing.T, e *Engine) {
 			must(t, os.Chmod(e.dir, 0o770))
 			localfiletest.Fail(t, syscall.SYS_FCHMOD)
@@ -66,7 +87,7 @@ func TestFailures(t *testing.T) {
 			t.Cleanup(func() { os.Rename(e.path(lineageName+"-"), e.path(lineageName)) })
 		}, lease.ErrCorrupt, "2"},
 	} {
-		e := prepared(t, place(t))
+		e := prepared(t, filepath.Join(localfiletest.TempDir(t), "leases"))
 		t.Run(tt.what, func(t *testing.T) {
 			e.before = func(step string) error {
 				if step == tt.step {
@@ -97,6 +118,18 @@ func TestFailures(t *testing.T) {
 	})
 }
 
+// stayOwner takes from the calling test the right to give files away, as some containers do from
+// root. It does so for this goroutine's thread, which ends with the test.
+func stayOwner(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
+	thread := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var rights [2]unix.CapUserData
+	must(t, unix.Capget(&thread, &rights[0]))
+	rights[0].Effective &^= 1 << unix.CAP_CHOWN
+	must(t, unix.Capset(&thread, &rights[0]))
+}
+
 // TestReplaced replaces the directory during a swap: one that waits for the lock goes on in the new
 // directory, and one that is nearly done answers with the new lineage.
 func TestReplaced(t *testing.T) {
@@ -124,6 +157,50 @@ func TestReplaced(t *testing.T) {
 	e.before = func(string) error { return os.RemoveAll(e.dir) }
 	if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, lease.ErrNoSpace) {
 		t.Errorf("removed while it waited: %v", err)
+	}
+}
+
+// TestReplacedLocked: a swap that goes on in a new directory waits for whoever has the lock of that.
+func TestReplacedLocked(t *testing.T) {
+	dir := place(t)
+	e, other := prepared(t, dir), prepared(t, dir+"-new")
+	unlock, err := other.lock(t.Context())
+	must(t, err)
+	defer unlock()
+	e.before = func(string) error {
+		e.before = func(string) error { return nil }
+		return errors.Join(os.Rename(dir, dir+"-old"), os.Rename(dir+"-new", dir))
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if a, err := e.Swap(soon, nil, entry("a", "2")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%+v, %v, while another one has the lock", a, err)
+	}
+}
+
+// TestNowhere: where the working directory is gone, nobody can tell which directory a relative name means.
+func TestNowhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must(t, os.Remove(dir))
+	if e, err := New("leases"); e != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, %v, want ErrNotExist", e, err)
+	}
+}
+
+// TestForbidden: Prepare says so where the user may make neither the directory nor a file in it.
+func TestForbidden(t *testing.T) {
+	for _, name := range []string{"leases", ""} {
+		dir := filepath.Join(localfiletest.TempDir(t), "dir")
+		must(t, os.Mkdir(dir, 0o555))
+		t.Run(name, func(t *testing.T) {
+			if os.Geteuid() == 0 {
+				localfiletest.Become(t, 1001, 1001)
+			}
+			if err := open(t, filepath.Join(dir, name)).Prepare(t.Context()); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%v, want ErrPermission", err)
+			}
+		})
 	}
 }
 

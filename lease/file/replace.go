@@ -26,7 +26,7 @@ func (e *Engine) replace(name string, content []byte) error {
 		if err == nil {
 			err = step.do()
 		}
-		if err != nil && step.name == "write" {
+		if step.name == "write" {
 			err = swap.Unmade(err)
 		}
 		if err != nil {

@@ -47,7 +47,8 @@ type metadata struct {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Lock()
 	defer s.Unlock()
-	path, name, _ := strings.Cut(r.URL.Path, "/configmaps")
+	path, named, _ := strings.Cut(r.URL.Path, "/configmaps")
+	name := named
 	var body object
 	var m, old metadata
 	json.NewDecoder(r.Body).Decode(&body)
@@ -76,6 +77,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Header.Get("Content-Type") != "application/json":
 		refuse(w, http.StatusUnsupportedMediaType)
+		return
+	case r.Method == "POST" && named != "":
+		refuse(w, http.StatusMethodNotAllowed)
 		return
 	case r.Method == "GET" && r.ContentLength != 0:
 		refuse(w, http.StatusBadRequest)
@@ -198,11 +202,12 @@ func TestBusy(t *testing.T) {
 	}{
 		{"1", time.Second, nil},
 		{"5", 5 * time.Second, nil},
+		{"12", 12 * time.Second, nil},
 		{"0", time.Second, nil},
 		{"", time.Second, nil},
 		{"soon", time.Second, nil},
-		{"60", 10 * time.Second, context.DeadlineExceeded},
-		{"99999999", 10 * time.Second, context.DeadlineExceeded},
+		{"60", 20 * time.Second, context.DeadlineExceeded},
+		{"99999999", 20 * time.Second, context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			requests := 0
@@ -216,7 +221,7 @@ func TestBusy(t *testing.T) {
 			}}
 			e := newEngine(&access{client: &http.Client{Transport: server}}, "shop", "ids")
 			began := time.Now()
-			ctx, cancel := context.WithDeadline(t.Context(), began.Add(10*time.Second))
+			ctx, cancel := context.WithDeadline(t.Context(), began.Add(20*time.Second))
 			defer cancel()
 			_, err := e.Read(ctx, "a")
 			if took := time.Since(began); !errors.Is(err, tt.want) || took != tt.waits {
@@ -338,6 +343,9 @@ func TestKubeconfig(t *testing.T) {
 			t.Errorf("%s, %s: %v, want %q", tt.cluster, tt.user, err, tt.want)
 		}
 	}
+	if _, found := s.objects["/ids"]; !found || len(s.objects) != 1 {
+		t.Errorf("%v, want the ConfigMap ids alone", s.objects)
+	}
 }
 
 func TestURL(t *testing.T) {
@@ -351,9 +359,10 @@ func TestURL(t *testing.T) {
 			"kubernetes:shop/IDs":              "NAMESPACE/NAME",
 			"configmap:shop/ids":               "NAMESPACE/NAME",
 			"kubernetes:shop/ids?config=x":     `"config"`,
+			"kubernetes:shop/ids?%zz":          "parameters can't be parsed",
 		},
 		Failing: map[string]string{
-			"kubernetes:" + long[:63] + "/" + long + "?kubeconfig=/none": "/none",
+			"kubernetes:" + long[:63] + "/" + long + "?kubeconfig=/none": "want a kubeconfig file, outside of pods",
 		},
 	})
 }
@@ -402,6 +411,11 @@ func TestInPod(t *testing.T) {
 		if a, err := inPod(dir, tt.host, tt.port); err != nil || a.server != tt.want {
 			t.Errorf("%+v, %v, want %s", a, err, tt.want)
 		}
+	}
+	a, err := inPod(dir, "no host", "")
+	must(t, err)
+	if err := newEngine(a, "shop", "ids").Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "host name") {
+		t.Errorf("a host that is none: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "ca.crt")))
 	if _, err := inPod(dir, "10.0.0.1", ""); !errors.Is(err, fs.ErrNotExist) {

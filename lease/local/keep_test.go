@@ -141,11 +141,13 @@ func TestKeepRefuses(t *testing.T) {
 
 func TestDirRefuses(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/b", `a\b`, "Shop", "ä", "a b", "shop.old", strings.Repeat("a", 101)} {
-		if dir, err := Dir(name); err == nil || dir != "" {
+		dir, err := Dir(name)
+		if err == nil || dir != "" {
 			t.Errorf("%q: %s, %v", name, dir, err)
+			continue
 		}
-		if _, err := Keep(name); err == nil {
-			t.Errorf("%q is kept", name)
+		if _, kept := Keep(name); kept == nil || kept.Error() != err.Error() {
+			t.Errorf("%q: Keep: %v, and Dir: %v", name, kept, err)
 		}
 	}
 }

@@ -176,6 +176,29 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
+// TestUnknownDisk: where nobody can tell which file system it is, nothing is made, and what is there is not used.
+func TestUnknownDisk(t *testing.T) {
+	dir := isolate(t)
+	logs(t)
+	makeOne(t)
+	t.Run("calls", func(t *testing.T) {
+		localfiletest.Fail(t, unix.SYS_STATFS)
+		if err := unix.Statfs(dir, new(unix.Statfs_t)); err == nil {
+			t.Skip("another system call tells it here")
+		}
+		keeper, err := Keep("shop", quiet())
+		wantErr(t, "Keep", err, unix.EIO, dir)
+		if keeper != nil {
+			t.Error("there is a keeper")
+		}
+		made, err := Create(dir + "-2")
+		wantErr(t, "Create", err, unix.EIO, dir)
+		if left, err := os.ReadDir(filepath.Dir(dir)); made || err != nil || len(left) != 1 {
+			t.Errorf("%v, and left behind: %v, %v", made, left, err)
+		}
+	})
+}
+
 // TestCreateOnce: Create writes nothing where something is, not even beside it.
 func TestCreateOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
@@ -200,8 +223,9 @@ func TestForbidden(t *testing.T) {
 			_, err := Create(filepath.Join(dir, "shop"))
 			return err
 		},
-		"makeDirs": func(dir string) error {
-			return makeDirs(filepath.Join(dir, "a", "b"))
+		"Create, and what is above": func(dir string) error {
+			_, err := Create(filepath.Join(dir, "a", "b", "shop"))
+			return err
 		},
 	} {
 		for _, mode := range []os.FileMode{0o300, 0o500} {

@@ -105,8 +105,8 @@ func publish(file, content string, link func(from, to string) error) error {
 		return err
 	}
 	err = link(temp.Name(), file) // unlike a rename, never replaces a file
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = publishWithoutLinks(file, content)
+	if err != nil {
+		err = publishWithoutLinks(file, content) // nor does this
 	}
 	if err != nil {
 		return err

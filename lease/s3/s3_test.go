@@ -31,7 +31,8 @@ type server struct {
 	objects map[string][]byte
 	age     time.Duration // of all objects
 	ignores string        // a header
-	refuses string        // a header
+	refuses string        // a header,
+	once    bool          // and then no more
 	status  int           // with which it refuses
 	asked   http.Header   // of the last request
 }
@@ -54,6 +55,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "Unconditional")
 	case r.Header.Get(s.refuses) != "":
 		refuse(w, s.status, "Refused")
+		if s.once {
+			s.refuses = ""
+		}
 	case r.Method == "GET" && found:
 		w.Header().Set("ETag", etag)
 		w.Header().Set("Last-Modified", time.Now().Add(-s.age).UTC().Format(http.TimeFormat))
@@ -140,18 +144,19 @@ func TestConditionsIgnored(t *testing.T) {
 // TestTrialFails: where the trial fails for another reason, nothing else is asked, and the next
 // call tries again.
 func TestTrialFails(t *testing.T) {
-	s, connect := start(t)
-	s.refuses, s.status = "If-Match", http.StatusForbidden
-	e := connect(t)
-	err := e.Prepare(t.Context())
-	if err == nil || errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), "403") {
-		t.Errorf("%v, want one that says 403", err)
+	for _, refuses := range []string{"If-None-Match", "If-Match"} {
+		s, connect := start(t)
+		s.refuses, s.once, s.status = refuses, true, http.StatusForbidden
+		e := connect(t)
+		err := e.Prepare(t.Context())
+		if err == nil || errors.Is(err, lease.ErrUnsafe) || !strings.Contains(err.Error(), "403") {
+			t.Errorf("%s: %v, want one that says 403", refuses, err)
+		}
+		if s.Puts > 0 {
+			t.Errorf("%s: %d puts", refuses, s.Puts)
+		}
+		must(t, e.Prepare(t.Context()))
 	}
-	if s.Puts > 0 {
-		t.Errorf("%d puts", s.Puts)
-	}
-	s.refuses = ""
-	must(t, e.Prepare(t.Context()))
 }
 
 // TestGone: a Swap onto an object that was removed finds that there is none.
@@ -205,6 +210,9 @@ func TestLostConnection(t *testing.T) {
 		a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
 		if c.puts != puts || (err == nil) != (op != "read") || a.Swapped != (err == nil) {
 			t.Errorf("%q failed: %+v, %v, sent %d times, want %d", op, a, err, c.puts, puts)
+		}
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("%q failed: %v, want what failed", op, err)
 		}
 	}
 	if got, want := New(s3.New(options), "bucket", "").String(), "s3://bucket/randflake "+s.url; got != want {
@@ -270,6 +278,7 @@ func TestURL(t *testing.T) {
 		Right: []string{
 			"s3://bucket/ids?region=eu-central-1",
 			"s3://bucket?endpoint=http://127.0.0.1:9000",
+			"s3://bucket?endpoint=https://127.0.0.1:9000",
 		},
 		Wrong: map[string]string{
 			"s3://bucket?endpoint=ftp://127.0.0.1":           "http://HOST:PORT",

@@ -44,6 +44,16 @@ func TestBrokenDisk(t *testing.T) {
 	put(t, e, "a", "3")
 }
 
+// TestNowhere: where the working directory is gone, nobody can tell which file a relative name means.
+func TestNowhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must(t, os.Remove(dir))
+	if e, err := New("app.db"); e != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, %v, want ErrNotExist", e, err)
+	}
+}
+
 // TestMountedAlone refuses a file that is mounted without its directory, as in a container.
 func TestMountedAlone(t *testing.T) {
 	path, alone := filepath.Join(t.TempDir(), "app.db"), filepath.Join(t.TempDir(), "app.db")

@@ -216,7 +216,7 @@ func TestRefused(t *testing.T) {
 			errs = append(errs, readErr, listErr, putErr)
 		}
 		for i, err := range errs {
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "%!") {
 				t.Errorf("%s: call %d: %v, want %s", tt.does, i, err, tt.want)
 			}
 		}
@@ -263,6 +263,11 @@ func TestGone(t *testing.T) {
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
 	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) {
 		t.Error(err)
+	}
+	do(t, path, "CREATE TABLE randflake_position (token, position)",
+		"CREATE TRIGGER t BEFORE INSERT ON randflake_position BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Prepare where a statement fails: %v", err)
 	}
 }
 

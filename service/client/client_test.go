@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,25 +23,26 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 )
 
-// A replica answers with a lease, or an error, or one that does not fit.
+// A replica answers with a lease, or several, or an error, or one that does not fit.
 type replica struct {
 	randflakev1connect.UnimplementedLeaseServiceHandler
 	err    error
-	add    int64 // to the window
-	later  int64 // to that of calls after the first
-	longer int64 // seconds
+	leases [][]int64 // by call: their windows, 0 for the first one that is asked for. nil is that one
+	longer int64     // seconds
 	more   uint32
 	limits *api.GetLimitsResponse // nil are those of a sound one
 
 	calls  int
 	header http.Header // of the last call
 	label  string
+	asked  []uint32 // windows, by call
 }
 
 func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.GetLimitsResponse, error) {
@@ -53,13 +55,20 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 }
 
 func (r *replica) Take(_ context.Context, q *api.TakeRequest) (*api.TakeResponse, error) {
-	r.calls++
 	r.label = q.Label
-	start := (q.Window + r.add) * 60
-	if r.calls > 1 {
-		start += r.later * 60
+	r.asked = append(r.asked, q.Windows)
+	windows := []int64{0}
+	if r.calls < len(r.leases) {
+		windows = r.leases[r.calls]
 	}
-	answer := &api.TakeResponse{FirstNode: 3, LastNode: 2 + q.Nodes + r.more, Start: start, End: start + 60 + r.longer}
+	r.calls++
+	var all []*api.Lease
+	for _, window := range windows {
+		start := (q.Window + window) * 60
+		all = append(all, &api.Lease{FirstNode: 3, LastNode: 2 + q.Nodes + r.more, Start: start, End: start + 60 + r.longer})
+	}
+	first := all[0]
+	answer := &api.TakeResponse{FirstNode: first.FirstNode, LastNode: first.LastNode, Start: first.Start, End: first.End, More: all[1:]}
 	return answer, r.err
 }
 
@@ -113,11 +122,12 @@ func TestReplicas(t *testing.T) {
 		"unknown":     {[]string{serve(t, &replica{err: coded(connect.CodeUnknown)}), sound}, nil, true},
 		"canceled":    {[]string{serve(t, &replica{err: coded(connect.CodeCanceled)}), sound}, nil, true},
 		"denied":      {[]string{serve(t, &replica{err: coded(connect.CodePermissionDenied)}), sound}, nil, false},
-		"another":     {[]string{serve(t, &replica{add: 1}), sound}, nil, false},
+		"another":     {[]string{serve(t, &replica{leases: [][]int64{{1}}}), sound}, nil, false},
 		"longer":      {[]string{serve(t, &replica{longer: 1}), sound}, nil, false},
 		"more":        {[]string{serve(t, &replica{more: 1}), sound}, nil, false},
 		"none":        {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), away}, lease.ErrClock, false},
 		"none either": {[]string{away, serve(t, &replica{err: sent(lease.ErrClock)})}, lease.ErrClock, false},
+		"reset last":  {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)}, syscall.ECONNRESET, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", tt.replicas)
 		if err != nil {
@@ -136,8 +146,8 @@ func TestReplicas(t *testing.T) {
 	if err := leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}); err != nil {
 		t.Error(err)
 	}
-	if err := leases.CheckSecret([8]byte{}); !errors.Is(err, lease.ErrSecret) {
-		t.Errorf("another secret: error %v", err)
+	if err := leases.CheckSecret([8]byte{}); !errors.Is(err, lease.ErrSecret) || !strings.Contains(err.Error(), sound) {
+		t.Errorf("another secret: error %v, want one that says of which service", err)
 	}
 	if _, err := client.New(t.Context(), "demo", []string{away, away}); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("all are away: error %v", err)
@@ -167,19 +177,44 @@ func TestCurrent(t *testing.T) {
 	if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 0); !errors.Is(err, lease.ErrInvalid) || second.calls != 3 {
 		t.Errorf("a lease of no nodes: error %v", err)
 	}
+	if _, err := leases.Take(t.Context(), 30_000_000, 29_999_999, 1); !errors.Is(err, lease.ErrInvalid) || second.calls != 3 {
+		t.Errorf("a lease of no windows: error %v", err)
+	}
 }
 
-// TestMissing: a window that has no lease in an answer is asked for alone, and what comes for it is
-// checked too.
+// TestMissing: leases of several windows come in one call. The first window that has none in its
+// answer is asked for alone, and what comes for it is checked too.
 func TestMissing(t *testing.T) {
-	for later, want := range map[int64]int{0: 2, 1: 1} {
-		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{later: later})})
+	const first = 30_000_000
+	for _, tt := range []struct {
+		granted [][]int64 // in each answer, from the first window that is asked for
+		want    []int64   // from the first window
+		asked   []uint32
+		ok      bool
+	}{
+		{[][]int64{{0, 1, 2}}, []int64{0, 1, 2}, []uint32{3}, true},
+		{[][]int64{{0, 2}, {0}}, []int64{0, 1, 2}, []uint32{3, 1}, true},
+		{[][]int64{{1, 2}, {0}}, []int64{0, 1, 2}, []uint32{3, 1}, true},
+		{[][]int64{{0, 1}, {0}}, []int64{0, 1, 2}, []uint32{3, 1}, true},
+		{[][]int64{{0}, {0}}, []int64{0, 1}, []uint32{3, 1}, true},
+		{[][]int64{{0}, {1}}, []int64{0}, []uint32{3, 1}, false},
+		{[][]int64{{0, 0}}, nil, []uint32{3}, false},
+		{[][]int64{{1, 0}}, nil, []uint32{3}, false},
+		{[][]int64{{0, 3}}, nil, []uint32{3}, false},
+	} {
+		r := &replica{leases: tt.granted}
+		leases, err := client.New(t.Context(), "demo", []string{serve(t, r)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := leases.Take(t.Context(), 30_000_000, 30_000_001, 1)
-		if len(got) != want || (err == nil) != (later == 0) {
-			t.Errorf("the second lease is %d windows later than it should be: %+v, error %v", later, got, err)
+		all, err := leases.Take(t.Context(), first, first+2, 1)
+		var got []int64
+		for _, l := range all {
+			got = append(got, l.Start.Unix()/60-first)
+		}
+		if !slices.Equal(got, tt.want) || !slices.Equal(r.asked, tt.asked) || (err == nil) != tt.ok {
+			t.Errorf("answers for %v: leases for %v, error %v, asked for %v windows; want %v and %v",
+				tt.granted, got, err, r.asked, tt.want, tt.asked)
 		}
 	}
 }
@@ -359,6 +394,21 @@ func TestCounters(t *testing.T) {
 		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
 		}
+	}
+	if err := counters.Create(t.Context(), "a", counter.Config{}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("create: error %v, want that the service does it", err)
+	}
+	service.err = nil
+	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
+	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
+		period := lease.Period{Of: "day in UTC", Key: key}
+		if run, err := counters.TakeNumbers(t.Context(), "a", period, 1); !errors.Is(err, want) {
+			t.Errorf("in period %s: %+v, error %v, want %v", key, run, err, want)
+		}
+	}
+	service.run = &api.CounterServiceTakeResponse{First: 0, Count: 1, Step: 1}
+	if n, err := strict.Next(t.Context()); n != 0 || err != nil {
+		t.Errorf("of a counter from 0 on: %d, error %v", n, err)
 	}
 	for _, run := range []*api.CounterServiceTakeResponse{
 		{},

@@ -77,15 +77,18 @@ func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr 
 	if value, _ := leasetest.Get(t, direct, "a"); value != "later" {
 		t.Errorf("found %q: the swap was repeated", value)
 	}
-	untilRead(t, e, "a")
+	UntilRead(t, e, "a")
 	leasetest.Put(t, e, "a", "3")
 }
 
-// untilRead reads an entry as soon as the server can be reached.
-func untilRead(t *testing.T, e lease.Engine, name string) (string, lease.Answer) {
+// UntilRead reads an entry as soon as the server can be reached.
+func UntilRead(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if a, err := e.Read(t.Context(), name); err == nil {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		a, err := e.Read(ctx, name)
+		cancel()
+		if err == nil {
 			return string(a.Entries[0].Value), a
 		}
 	}
@@ -170,7 +173,7 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 	untilUnsent(t, e)
 	wantErr(t, "Start", server.Start(), nil)
 	for i, n := range acknowledged {
-		value, after := untilRead(t, e, fmt.Sprint(round, "/", i))
+		value, after := UntilRead(t, e, fmt.Sprint(round, "/", i))
 		found := 0
 		if fmt.Sscan(value, &found); found < n || found > n+1 || kept != (after.Lineage == before.Lineage) || after.Position < positions[i] {
 			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, the lineage was %s", value, after, n, positions[i], before.Lineage)

@@ -2,6 +2,8 @@ module github.com/randflake/randflake/lab/kubernetes/apiserver
 
 go 1.26.0
 
+tool k8s.io/kubernetes/cmd/kube-apiserver
+
 replace k8s.io/api => k8s.io/api v0.34.1
 
 replace k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.1
@@ -64,7 +66,7 @@ replace k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.34.1
 
 replace k8s.io/sample-controller => k8s.io/sample-controller v0.34.1
 
-require k8s.io/kubernetes v1.34.1
+require k8s.io/kubernetes v1.34.1 // indirect
 
 require (
 	cel.dev/expr v0.24.0 // indirect

@@ -204,7 +204,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		}
 		first := state{Lineage: rand.Text(), Entries: map[string][]byte{}}
 		_, err = e.put(ctx, first, "")
-		if err != nil && !errors.Is(err, ErrChanged) {
+		if !errors.Is(err, ErrChanged) {
 			return err
 		}
 		if err := swap.Pause(ctx, longestPause); err != nil {

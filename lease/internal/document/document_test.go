@@ -29,6 +29,16 @@ type memory struct {
 	failsPut error // of puts
 	changed  bool  // says each Put
 	ahead    time.Duration
+	proxy    bool // answers in its place, without a version
+}
+
+// answered returns a document as the caller gets it.
+func (m *memory) answered(d Document) Document {
+	d.Date = time.Now().Add(m.ahead)
+	if m.proxy {
+		d.Version = ""
+	}
+	return d
 }
 
 func (m *memory) Check(context.Context) error {
@@ -47,8 +57,7 @@ func (m *memory) Get(context.Context) (Document, error) {
 	}
 	d := m.document
 	d.Content = bytes.Clone(d.Content)
-	d.Date = time.Now().Add(m.ahead)
-	return d, m.fails
+	return m.answered(d), m.fails
 }
 
 func (m *memory) Put(_ context.Context, content []byte, version string) (Document, error) {
@@ -62,9 +71,9 @@ func (m *memory) Put(_ context.Context, content []byte, version string) (Documen
 		return Document{}, ErrChanged
 	}
 	m.versions++
-	now := time.Now().Add(m.ahead)
-	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: now, Date: now}
-	return m.document, nil
+	made := time.Now().Add(m.ahead)
+	m.document = Document{Content: content, Version: fmt.Sprint(m.versions), Lineage: "-m", Made: made}
+	return m.answered(m.document), nil
 }
 
 func (m *memory) String() string { return "memory" }
@@ -124,6 +133,12 @@ func TestRequests(t *testing.T) {
 			if err != nil || a.Swapped != tt.swapped || m.gets != tt.gets || m.puts != tt.puts {
 				t.Errorf("a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
 			}
+			if !a.Time.Equal(time.Now().Add(time.Second)) {
+				t.Errorf("a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
+			}
+		}
+		if a := new(version).answer(nil); !a.Time.IsZero() {
+			t.Errorf("an answer without a date: %v by the server's clock", a.Time)
 		}
 	})
 }
@@ -262,6 +277,14 @@ func TestContent(t *testing.T) {
 	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, m.fails) {
 		t.Errorf("an error without a version: %v", err)
 	}
+	m, e = prepared(t)
+	m.proxy = true
+	if _, err := e.Read(t.Context(), "a"); err == nil {
+		t.Fatal("an answer without a version is taken for the server's")
+	}
+	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "2")); err == nil || errors.Is(err, lease.ErrStore) {
+		t.Errorf("a write whose answer has no version: %v, want an outcome that is unknown", err)
+	}
 }
 
 // TestCheck: the backend is checked before anything is asked, until it is found good, and then no more.
@@ -279,10 +302,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%v after %d checks", err, m.checks)
 		}
 	}
+	m.document = Document{}
 	failed := errors.New("failed")
-	m.document, m.fails = Document{}, failed
-	if err := e.Prepare(t.Context()); !errors.Is(err, failed) {
-		t.Error(err)
+	for _, fails := range []*error{&m.fails, &m.failsPut} {
+		m.fails, m.failsPut = nil, nil
+		*fails = failed
+		if err := e.Prepare(t.Context()); !errors.Is(err, failed) {
+			t.Error(err)
+		}
 	}
 }
 

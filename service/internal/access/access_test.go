@@ -62,6 +62,15 @@ func TestTrusted(t *testing.T) {
 		if who, err := p.Identify(r); err != nil || who != "web" {
 			t.Errorf("an authority that signs for clients alone: %q, error %v", who, err)
 		}
+		trusted := x509.NewCertPool()
+		trusted.AddCert(r.TLS.PeerCertificates[0])
+		alone := &http.Request{TLS: &tls.ConnectionState{
+			PeerCertificates: r.TLS.PeerCertificates,
+			VerifiedChains:   [][]*x509.Certificate{r.TLS.PeerCertificates},
+		}}
+		if who, err := policy(trusted).Identify(alone); err != nil || who != "web" {
+			t.Errorf("a certificate that is among the authorities itself: %q, error %v", who, err)
+		}
 		time.Sleep(time.Hour + time.Second)
 		if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) {
 			t.Errorf("once it has expired: error %v", err)
@@ -176,6 +185,9 @@ func TestIdentify(t *testing.T) {
 			who, err := p.Identify(r)
 			if who != tt.want || errors.Is(err, ErrUnknown) != (tt.want == "") || err != nil && tt.want != "" {
 				t.Errorf("%q for %q: %q, error %v, want %q", tt.header, tt.host, who, err, tt.want)
+			}
+			if errors.Is(err, ErrCertificate) {
+				t.Errorf("%q for %q: error %v, without a certificate", tt.header, tt.host, err)
 			}
 		}
 	}

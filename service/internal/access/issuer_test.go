@@ -616,7 +616,7 @@ func TestKeysInFile(t *testing.T) {
 		s.config.TLS = &config.TLS{Certificate: "no/such/certificate"}
 		_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
 		said := fmt.Sprint(err)
-		hasBoth := strings.Contains(said, "jwks") && strings.Contains(said, "no/such/certificate")
+		hasBoth := strings.Contains(said, "jwks: open "+file) && strings.Contains(said, "no/such/certificate")
 		if !errors.Is(err, fs.ErrNotExist) || !hasBoth {
 			t.Errorf("neither a certificate nor a file of keys: error %v, want both", err)
 		}

@@ -26,7 +26,7 @@ func TestLimits(t *testing.T) {
 		"- {name: slow, tokens: ["+hashOf("slow")+"]}\n"+
 		"rules:\n"+
 		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [mint], limits: {rate: 0.001}}\n"+
+		"- {principals: [slow], spaces: [mint, given], verbs: [mint], limits: {rate: 0.001}}\n"+
 		"- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
 		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
@@ -38,6 +38,7 @@ func TestLimits(t *testing.T) {
 		{"web", "CounterService/Next", `{"space":"none","counter":"invoices/2"}`, ""},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, ""},
 		{"slow", "IDService/Mint", `{"space":"mint"}`, "resource_exhausted"},
+		{"slow", "IDService/Mint", `{"space":"given"}`, ""},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
 		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},

@@ -73,7 +73,7 @@ func TestInspect(t *testing.T) {
 		{"mint", `"number":"-7"`, fields(-7)},
 		{"mint", `"text":"` + randflake.ID(-7).String() + `"`, fields(-7)},
 		{"sorted", `"number":"-1"`, "invalid_argument"},
-		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, "the ID is of the year 10889"},
+		{"ulid", `"text":"7ZZZZZZZZZZZZZZZZZZZZZZZZZ"`, `"invalid_argument","message":"the ID is of the year 10889`},
 	} {
 		a := w.call("IDService/Inspect", `{"space":"`+tt.space+`",`+tt.id+`}`)
 		got := fmt.Sprintf("%s node %d sequence %d", a.body.Time, a.body.Node, cmp.Or(a.body.Sequence, 0))
@@ -210,8 +210,8 @@ func TestLeases(t *testing.T) {
 	a := w.take("none", "")
 	log := w.written.String()
 	logged := strings.Contains(log, `"first_node":9,"last_node":9,`) && strings.Contains(log, `"label":"anyone"`)
-	if a.body.FirstNode != 9 || !logged {
-		t.Errorf("without a number of nodes and a label: %s, and the log has\n%s", a.text, log)
+	if a.body.FirstNode != 9 || strings.Contains(a.text, `"more"`) || !logged {
+		t.Errorf("without a number of nodes, one of windows and a label: %s, and the log has\n%s", a.text, log)
 	}
 	a = w.take("none", `,"nodes":65536`)
 	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
@@ -242,6 +242,7 @@ func TestBadInput(t *testing.T) {
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
 		{"IDService/Mint", `{"space":"none"}`, "failed_precondition"},
+		{"IDService/Mint", `{"space":"mint","count":65536}`, "permission_denied"}, // the limit, of the configuration
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
@@ -256,9 +257,22 @@ func TestBadInput(t *testing.T) {
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"1000000001"}`, "invalid_argument"},
 		{"CounterService/Take", `{"space":"none","counter":"orders","count":"-1"}`, "invalid_argument"},
 		{"CounterService/Set", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Take", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Next", `{"space":"none","counter":"unknown"}`, "not_found"},
+		{"CounterService/Next", `{"space":"none","counter":"few","count":4}`, "out_of_range"},
 	} {
 		if a := w.call(tt.procedure, tt.body); a.body.Code != tt.code {
 			t.Errorf("%s %.200s: %d %s, want code %s", tt.procedure, tt.body, a.status, a.text, tt.code)
+		}
+	}
+	if strings.Contains(w.written.String(), "store failed") {
+		t.Errorf("the log has lines on what callers did wrong:\n%s", w.written)
+	}
+	largest := fmt.Sprintf("%-*s", maxMessage, `{"space":"mint"}`)
+	for encoding, body := range map[string]string{"identity": largest, "gzip": gzipped(largest)} {
+		a := w.call("IDService/Mint", body, func(r *http.Request) { r.Header.Set("Content-Encoding", encoding) })
+		if a.status != http.StatusOK {
+			t.Errorf("a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
 		}
 	}
 	for _, procedure := range procedures() {

@@ -51,6 +51,10 @@ func TestPages(t *testing.T) {
 			t.Error("a scrape asks stores")
 		}
 	}
+	withPassword := func(r *http.Request) { r.SetBasicAuth("x", "token-of-web") }
+	if a := w.call("IDService/Mint", `{"space":"mint"}`, withPassword); a.status != http.StatusUnauthorized {
+		t.Errorf("a call with the password that browsers send for pages of other sites, too: %d %s", a.status, a.text)
+	}
 	w.broken.Store(true)
 	away := w.send(http.MethodGet, "/", "", as("all")).text
 	for _, want := range []string{"The store does not answer as it should", "IDs last until"} {

@@ -28,6 +28,7 @@ import (
 // A fake is a space on data in memory, whose store fails when it is told to.
 type fake struct {
 	*Space
+	data      *leasetest.Memory
 	fails     atomic.Pointer[error]
 	meanwhile atomic.Pointer[func() error] // is done once, before the next swap, whose error it may be
 	attempts  atomic.Int64                 // to open the store
@@ -83,13 +84,12 @@ func counting(t *testing.T, counters []config.Counter, run func(t *testing.T, f 
 func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	t.Helper()
 	c.Counters = counters
-	f := new(fake)
-	data := leasetest.NewMemory()
+	f := &fake{data: leasetest.NewMemory()}
 	limits := lease.Limits{}
 	if c.Kind == "twitter" {
 		limits.Nodes = 1024
 	}
-	made, err := lease.Create(t.Context(), data.Connect(), lease.Config{
+	made, err := lease.Create(t.Context(), f.data.Connect(), lease.Config{
 		Limits: limits,
 		New:    c.Store != "old",
 		Check:  map[string][8]byte{"checked": {1}}[c.Store],
@@ -100,7 +100,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	made.Close()
 	open := func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
 		f.attempts.Add(1)
-		engine := leasetest.Intercept(data.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+		engine := leasetest.Intercept(f.data.Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
 			if why := f.fails.Load(); why != nil {
 				return lease.Answer{}, *why
 			}
@@ -130,6 +130,16 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	}
 	f.counters = NewCounters(f.Space, c)
 	return f
+}
+
+// secretFile writes a secret to a file, and returns its name.
+func secretFile(t *testing.T, secret randflake.Secret) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(secret.Hex()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // begin opens the space.
@@ -255,19 +265,25 @@ func TestStopped(t *testing.T) {
 
 // TestOld: a space where forgotten leases may be in use says until when, and opens then.
 func TestOld(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "old"})
-		synctest.Wait()
-		wait := (*lease.WaitError)(nil)
-		if _, err := f.State(); !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute || strings.Contains(err.Error(), "memory") {
-			t.Fatalf("%v: want until when to wait, and not where the data is", err)
-		}
-		if !errors.As(f.Ready(), &wait) {
-			t.Errorf("ready %v: want until when to wait", f.Ready())
-		}
-		time.Sleep(time.Until(wait.Until) + 11*time.Second)
-		f.open(t)
-	})
+	for _, c := range []config.Space{
+		{Kind: "twitter"},
+		{Kind: "randflake", SecretFile: secretFile(t, randflake.NewSecret())},
+	} {
+		bubble(t, func(t *testing.T) {
+			c.Name, c.Store = "demo", "old"
+			f := newFake(t, c)
+			synctest.Wait()
+			wait := (*lease.WaitError)(nil)
+			if _, err := f.State(); !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute || strings.Contains(err.Error(), "memory") {
+				t.Fatalf("%s: %v: want until when to wait, and not where the data is", c.Kind, err)
+			}
+			if !errors.As(f.Ready(), &wait) {
+				t.Errorf("%s: ready %v: want until when to wait", c.Kind, f.Ready())
+			}
+			time.Sleep(time.Until(wait.Until) + 11*time.Second)
+			f.open(t)
+		})
+	}
 }
 
 // TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of
@@ -275,10 +291,7 @@ func TestOld(t *testing.T) {
 // have.
 func TestMinters(t *testing.T) {
 	secret := randflake.NewSecret()
-	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte(secret.Hex()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := secretFile(t, secret)
 	check := fmt.Sprintf("%x", secret.CheckValue())
 	for _, tt := range []struct {
 		space config.Space
@@ -294,8 +307,8 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			if state.Check != tt.check || f.Ready() != nil {
-				t.Errorf("%+v: check value %q, ready %v", tt.space, state.Check, f.Ready())
+			if state.Check != tt.check || f.Ready() != nil || !f.Begun() {
+				t.Errorf("%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
 			}
 			if tt.nodes == 0 {
 				if state.Minter != nil || state.Own != nil {
@@ -427,6 +440,9 @@ func TestPatterns(t *testing.T) {
 		if _, err := all.Handle(t.Context(), "other/1"); !errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("a counter that is in no configuration: error %v", err)
 		}
+		if _, _, err := all.Take(t.Context(), "other/1", 1); !errors.Is(err, lease.ErrNoCounter) {
+			t.Errorf("numbers of a counter that is in no configuration: error %v", err)
+		}
 		f.fail(errAway)
 		if _, err := all.Handle(t.Context(), "orders/8"); err == nil {
 			t.Error("a counter came from a store that fails")
@@ -471,6 +487,26 @@ func TestCounters(t *testing.T) {
 		}
 		if n, err := take("orders/2"); n != 1 || err != nil {
 			t.Errorf("the store is back: %d, error %v", n, err)
+		}
+	})
+}
+
+// TestLostCounter: a counter that the store has lost is made again, and waits until it is set.
+func TestLostCounter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := makeFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "memory"}, config.Counter{Name: "orders"})
+		before := f.data.Snapshot()
+		before.Lineage = "another"
+		f.begin(t)
+		all := f.open(t).Counters
+		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 1 || err != nil {
+			t.Fatalf("%+v, error %v", run, err)
+		}
+		f.data.Restore(before)
+		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounter, lease.ErrCounter} {
+			if run, _, err := all.Take(t.Context(), "orders", 1); !errors.Is(err, want) {
+				t.Errorf("after a loss: %+v, error %v, want %v", run, err, want)
+			}
 		}
 	})
 }
@@ -698,10 +734,7 @@ func TestManyCounters(t *testing.T) {
 func TestTry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFake(t, config.Space{Name: "demo", Kind: "randflake", Store: "checked"})
-		other := filepath.Join(t.TempDir(), "secret")
-		if err := os.WriteFile(other, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		other := secretFile(t, randflake.NewSecret())
 		for want, c := range map[string]config.Space{
 			"": {Kind: "randflake", Store: "m"}, "check value is 0100000000000000, that of the secret is ": {Kind: "randflake", Store: "m", SecretFile: other},
 			"want another one for twitter IDs": {Kind: "twitter", Store: "m"}, "storeFile": {Kind: "twitter", StoreFile: "no/such/file"}, "no/such/secret": {Kind: "randflake", Store: "m", SecretFile: "no/such/secret"},
@@ -717,6 +750,15 @@ func TestTry(t *testing.T) {
 		f.fail(errAway)
 		if s, _ := New(f.Space.Space, f.options); s.Try(t.Context()) == nil {
 			t.Error("a store that is away is none that can't be opened")
+		}
+		later := f.options
+		later.Open = func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
+			f.fail(nil)
+			defer f.fail(errAway)
+			return f.options.Open(ctx, place, c)
+		}
+		if s, _ := New(f.Space.Space, later); !errors.Is(s.Try(t.Context()), errAway) {
+			t.Error("a store that is away once it was opened is none that can't be opened")
 		}
 	})
 }
@@ -734,6 +776,14 @@ func TestSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		return s
+	}
+	secret := secretFile(t, randflake.NewSecret())
+	guarded := newSpace(config.Space{SecretFile: secret}, "redis://:one@db/ids")
+	if err := os.WriteFile(secret, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if newSpace(config.Space{SecretFile: secret}, "redis://:one@db/ids").Same(guarded) {
+		t.Error("a space with another secret in its file is the same")
 	}
 	before := newSpace(config.Space{}, "redis://:one@db/ids")
 	for _, tt := range []struct {
@@ -794,6 +844,33 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestCloseWhileOpening: a space that is being opened ends with its store closed.
+func TestCloseWhileOpening(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := makeFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "memory"})
+		held := make(chan struct{})
+		hold := func() error {
+			<-held
+			return nil
+		}
+		f.meanwhile.Store(&hold)
+		f.begin(t)
+		synctest.Wait()
+		var storesLeft atomic.Int64
+		storesLeft.Store(-1)
+		go func() {
+			f.Close()
+			storesLeft.Store(f.stores.Load())
+		}()
+		synctest.Wait()
+		close(held)
+		synctest.Wait()
+		if n := storesLeft.Load(); n != 0 || f.Ready() == nil {
+			t.Errorf("%d stores are open after Close, ready %v", n, f.Ready())
+		}
+	})
+}
+
 // TestLateCounter: a counter whose opening ends after the space was closed is closed, too.
 func TestLateCounter(t *testing.T) {
 	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, _ *fake, all *Counters) {
@@ -823,8 +900,10 @@ func TestExplain(t *testing.T) {
 	until := time.Now().Add(time.Hour)
 	keeper := waiting{until: until}
 	var wait *lease.WaitError
-	if err := explain(randflake.ErrLeaseEnded, keeper); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, randflake.ErrLeaseEnded) {
-		t.Error(err)
+	for _, without := range []error{randflake.ErrLeaseEnded, randflake.ErrLeaseNotStarted} {
+		if err := explain(without, keeper); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, without) {
+			t.Error(err)
+		}
 	}
 	if err := explain(randflake.ErrExhausted, keeper); err != randflake.ErrExhausted {
 		t.Error(err)

@@ -40,6 +40,16 @@ func tweetOf(at time.Time) string {
 	return fmt.Sprint(at.Sub(snowflake.Twitter().Epoch()).Milliseconds() << 22)
 }
 
+// tweetsOf are IDs of worker 0, each a millisecond later than the one before, of hours since the
+// begin.
+func tweetsOf(hours ...int) (texts []string) {
+	for i, hour := range hours {
+		at := auditBegin.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Millisecond)
+		texts = append(texts, tweetOf(at))
+	}
+	return texts
+}
+
 func numbersFrom(first, n int) (texts []string) {
 	for i := range n {
 		texts = append(texts, fmt.Sprint(first+i))
@@ -106,6 +116,8 @@ func TestAudit(t *testing.T) {
 		"Snowflakes":            {twitterIDs(n), nil, nil, []string{"kind     snowflake twitter\n", "\nor       snowflake instagram, by which the newest are of 2019-03-24\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"}, nil},
 		"a new Snowflake":       {[]string{tweetOf(time.Now())}, nil, nil, []string{"kind     snowflake twitter\n"}, []string{"\nor "}},
 		"an old Snowflake":      {[]string{tweetOf(time.Date(2021, 6, 1, 0, 0, 0, 0, time.UTC))}, nil, nil, []string{"snowflake discord\nor       snowflake twitter, by which the newest are of 2021-06-01\n"}, nil},
+		"hours":                 {tweetsOf(0, 0, 1), []string{"--layout", "twitter"}, nil, []string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T01Z ####################                     1 an hour\n"}, nil},
+		"two hours a bar":       {tweetsOf(0, 0, 1, 1, 30, 30), []string{"--layout", "twitter"}, nil, []string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T02Z ", " 0 an hour\n2026-01-02T06Z ####################                     1 an hour\n"}, nil},
 		"two rows twice":        {twitterIDs(n), nil, []int{3, 7}, nil, []string{"doubled"}},
 		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7: two processes at once, or rows that came twice: 3 IDs"}, []string{"doubled  worker 1"}},
 		"Snowflakes and secret": {twitterIDs(1000), first, []int{8}, []string{"snowflake twitter"}, nil},

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func check(t *testing.T, err error) {
@@ -30,6 +33,12 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "program":
 		Main()
+	case "stuck": // work that goes on after it was told to stop
+		new(tool).unlessStopped(context.Background(), func(context.Context) error {
+			fmt.Printf("%1000s", "begun")
+			time.Sleep(time.Hour)
+			return nil
+		})
 	}
 }
 

@@ -680,6 +680,16 @@ func TestPublishedIDs(t *testing.T) {
 	}
 }
 
+// TestCapitals: a TSID in capitals that are also the text of a Randflake ID, as from 2028 on, is
+// read as a TSID.
+func TestCapitals(t *testing.T) {
+	in := at(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	readings, err := in.readingsOf(in.parse("10N7SQ0T00010"))
+	if err != nil || !slices.Equal(labels(readings), []string{"snowflake tsid"}) {
+		t.Errorf("%q, %v", labels(readings), err)
+	}
+}
+
 // TestLikeliest: of the layouts that a number can be of, the first has small numbers in its fields,
 // and is common. Discord's documentation has these.
 func TestLikeliest(t *testing.T) {

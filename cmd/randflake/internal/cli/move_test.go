@@ -81,6 +81,25 @@ func (f *fleet) count(p *program, want int64) {
 	}
 }
 
+// TestLeftBehind: programs may have leases for three minutes, or for as many windows as may be
+// leased ahead beside the present one.
+func TestLeftBehind(t *testing.T) {
+	for _, tt := range []struct {
+		ahead int64
+		want  string
+	}{
+		{5, "leases until 2027-01-15T08:03:00Z"},
+		{4, "leases until 2027-01-15T08:03:00Z"},
+		{3, "leases until 2027-01-15T08:02:00Z"},
+	} {
+		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}}
+		said := leftBehind(info, false, time.Unix(1800000000, 0))
+		if !strings.Contains(said, tt.want) {
+			t.Errorf("%d windows ahead: %s, want %s", tt.ahead, said, tt.want)
+		}
+	}
+}
+
 // TestMove runs the procedure of docs/operations.md while programs make IDs. No ID repeats, and
 // only a program that had just started has to wait.
 func TestMove(t *testing.T) {
@@ -113,6 +132,9 @@ func move(t *testing.T, from, to string, into time.Duration) {
 
 	said := succeed(t, "", "store", "move", from, to)
 	moved := time.Now()
+	if strings.Contains(said, "3. Keep") {
+		t.Errorf("to be kept, and not there: %s", said)
+	}
 	_, after, _ := strings.Cut(said, "are granted from ")
 	word, _, _ := strings.Cut(after, " ")
 	opens, err := time.Parse(time.RFC3339, word)
@@ -120,6 +142,9 @@ func move(t *testing.T, from, to string, into time.Duration) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	f.run(time.Until(opens), old, grown, young)
+	if r := call(t, "", "store", "info", to); !strings.Contains(r.out, " leases are of the reserve: ") {
+		t.Errorf("%+v, want that leases are of the reserve", r)
+	}
 	var programs []*program
 	for i, p := range []*program{old, grown, young} { // one after the other
 		programs = append(programs, f.start(to, "new "+p.name))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -408,6 +409,13 @@ func TestTerminal(t *testing.T) {
 	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
 	if code != exitOK || errs.Len() > 0 {
 		t.Errorf("text for a terminal: exit status %d, %s", code, &errs)
+	}
+	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"convert", "v"})
+	shown := bufio.NewScanner(terminal) // its echo of all that it was sent
+	for _, want := range []string{"", "TEXT           SIGNED", "v              31"} {
+		if shown.Scan(); !strings.HasPrefix(shown.Text(), want) || code != exitOK {
+			t.Errorf("a table for a terminal: exit status %d, %q, want %q", code, shown.Text(), want)
+		}
 	}
 }
 

@@ -25,7 +25,6 @@ func (t *tool) root() *cobra.Command {
 	}, t.versionCommand(),
 		&cobra.Command{Use: "stores", Short: "what --store and --secret-file mean"},
 		&cobra.Command{Use: "kinds", Short: "kinds, layouts and formats of IDs"})
-	root.SetIn(t.stdin)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })

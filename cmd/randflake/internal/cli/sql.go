@@ -34,18 +34,15 @@ func (t *tool) sqlCommand() *cobra.Command {
 				return wrong(cmd, "--node is missing: "+
 					"want one that no space leases and no other database has, such as %d", randflake.MaxNode)
 			}
-			write := func() error {
-				return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node)))
-			}
-			if h.store == "" {
-				return write()
-			}
-			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-				if err := spares(ctx, space, node); err != nil {
+			if h.store != "" {
+				check := h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+					return spares(ctx, space, node)
+				})
+				if err := check(cmd, args); err != nil {
 					return err
 				}
-				return write()
-			})(cmd, args)
+			}
+			return t.print("%s%s", dialect.Text(name), dialect.Default(name, uint32(node)))
 		},
 	}
 	choiceFlag(cmd, &name, "dialect", "", "NAME", "the database", dialect.Names...)

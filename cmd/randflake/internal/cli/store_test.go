@@ -112,6 +112,8 @@ func TestStores(t *testing.T) {
 		{"secret derive orders --secret-file other --version 4294967295", 0, "\n"},
 		{"secret derive orders --secret-file other --version 4294967296", 2, "want at most 4294967295"},
 		{"secret new -o other", 1, "other"},
+		{"secret new -o -5", 0, ""},
+		{"secret new -o ./-5", 1, "./-5"}, // which is there
 		{"store ddl", 0, `"randflake".entries`},
 		{"store ddl postgres", 0, `"randflake".entries`},
 		{"store ddl postgres://h/d?schema=s", 0, `"s".entries`},
@@ -123,6 +125,7 @@ func TestStores(t *testing.T) {
 		{"store move few few", 1, "take another name or store"},
 		{"store move missing few", 1, "randflake store init missing"},
 		{"store move few redis:/x", 1, "NEW: store redis: want redis://HOST"},
+		{"store move few kubernetes:a/b", 1, "NEW: kubernetes: "},
 		{"store info few", 1, "wrong  it is retired, and grants nothing any more: use space \"default\" in "},
 		{"store info more/few", 1, "moved from space \"default\" in "},
 		{"store move ids sqlite:ids.db?space=c", 0, "3. Keep ids/secret: programs need the secret."},
@@ -140,7 +143,7 @@ func TestStores(t *testing.T) {
 		{"convert a_dqi0vcvoqd1fq z_dqi0vcvoqd1fq", 0, "a_dqi0vcvoqd1fq  -"},
 		{"convert ord_", 1, "want 1 to 13 base32hex digits"},
 		{"convert 1p --to int", 0, "57\n"},
-		{"convert Ord_7", 1, "invalid ID"},
+		{"convert Ord_7", 1, "randflake: invalid ID"},
 	} {
 		r := call(t, "", strings.Fields(step.args)...)
 		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
@@ -264,6 +267,7 @@ func TestOutput(t *testing.T) {
 		"list in JSON":   {"counter list --json", ""},
 		"version":        {"version", ""},
 		"SQL":            {"sql --dialect mysql", ""},
+		"SQL with IDs":   {"sql --dialect mysql --default --node 5", ""},
 		"ID":             {"new", ""},
 		"ULID":           {"new --kind ulid", ""},
 		"info":           {"store info", ""},
@@ -325,25 +329,52 @@ func TestInitAtOnce(t *testing.T) {
 	}
 }
 
-// TestSignals stops a process that prints for ever, and one that nobody reads.
+// TestSignals stops a process that prints for ever, one that nobody reads any more, and by a second
+// signal one that does not stop at the first.
 func TestSignals(t *testing.T) {
 	isolate(t)
-	for name, end := range map[string]func(cmd *exec.Cmd, out io.ReadCloser){
-		"SIGINT": func(cmd *exec.Cmd, out io.ReadCloser) { cmd.Process.Signal(syscall.SIGINT); io.Copy(io.Discard, out) },
-		"reader": func(_ *exec.Cmd, out io.ReadCloser) { out.Close() },
+	forever := []string{"new", "-n", fmt.Sprint(int64(1e15))}
+	for name, tt := range map[string]struct {
+		as   string
+		args []string
+		end  func(cmd *exec.Cmd, out io.ReadCloser)
+	}{
+		"SIGINT": {"program", forever, func(cmd *exec.Cmd, out io.ReadCloser) {
+			cmd.Process.Signal(syscall.SIGINT)
+			io.Copy(io.Discard, out)
+		}},
+		"reader": {"program", forever, func(_ *exec.Cmd, out io.ReadCloser) { out.Close() }},
+		"second SIGINT": {"stuck", nil, func(cmd *exec.Cmd, _ io.ReadCloser) {
+			go func() {
+				for cmd.Process.Signal(syscall.SIGINT) == nil { // until Wait has seen the end
+					time.Sleep(10 * time.Millisecond)
+				}
+			}()
+		}},
 	} {
-		cmd := process(t, "program", "new", "-n", fmt.Sprint(int64(1e15)))
+		cmd := process(t, tt.as, tt.args...)
 		var said strings.Builder
 		cmd.Stderr = &said
 		out, err := cmd.StdoutPipe()
 		check(t, err)
 		check(t, cmd.Start())
 		io.ReadFull(out, make([]byte, 1000))
-		end(cmd, out)
+		tt.end(cmd, out)
 		err = cmd.Wait()
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if name == "SIGINT" && (status.Signal() != syscall.SIGINT || !strings.Contains(said.String(), "stopped after ")) || name == "reader" && err != nil {
-			t.Errorf("%s: %v, %s", name, err, &said)
+		switch name {
+		case "SIGINT":
+			if status.Signal() != syscall.SIGINT || !strings.Contains(said.String(), "stopped after ") {
+				t.Errorf("%s: %v, %s", name, err, &said)
+			}
+		case "reader":
+			if err != nil {
+				t.Errorf("%s: %v, %s", name, err, &said)
+			}
+		default:
+			if status.Signal() != syscall.SIGINT {
+				t.Errorf("%s: %v, %s", name, err, &said)
+			}
 		}
 	}
 }

@@ -1,0 +1,217 @@
+package chaos
+
+import (
+	"strings"
+	"time"
+)
+
+func restarted(w *world) { w.restartServer(w.start(3), Ended) }
+
+func countRestarted(w *world) { w.restartServer(w.startCounting(3), Unreachable) }
+
+// restartServer has the server killed and started again: at once, and when workers are refused.
+func (w *world) restartServer(workers []*process, by refusal) {
+	for i := range w.rounds(2) {
+		w.must(w.Kill())
+		if i%2 == 1 {
+			w.refuse(workers, by)
+		}
+		w.must(w.Start())
+		workers = append(workers, w.launch(1)...)
+		w.recover(workers...)
+	}
+}
+
+func stalled(w *world) { w.unreachable(w.start(3), Ended, w.step(w.Pause), w.step(w.Resume)) }
+
+func diskFull(w *world) { w.unreachable(w.start(3), Ended, w.step(w.FillDisk), w.step(w.FreeDisk)) }
+
+func cutOffStore(w *world) { w.unreachable(w.start(3), Ended, w.Link.Refuse, w.Link.Heal) }
+
+func countCutOff(w *world) {
+	workers := w.startCounting(3)
+	for range w.rounds(1) {
+		workers = w.unreachable(workers, Unreachable, w.Link.Refuse, w.Link.Heal)
+		workers = w.unreachable(workers, Unreachable, func() { w.Link.Mute(true) }, w.Link.Heal)
+	}
+}
+
+// unreachable has nobody reach the store until workers are refused, and one that starts meanwhile.
+func (w *world) unreachable(workers []*process, by refusal, begin, end func()) []*process {
+	begin()
+	w.refuse(workers, by)
+	late := w.launch(1)
+	w.refuse(late, Unreachable)
+	end()
+	workers = append(workers, late...)
+	w.recover(workers...)
+	return workers
+}
+
+func repliesLost(w *world) {
+	workers := w.start(3)
+	for i := range w.rounds(3) {
+		w.Link.Mute(true)
+		workers = append(workers, w.launch(1)...)
+		w.linger(w.reach / 2)
+		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
+			w.must(w.Kill())
+			w.must(w.Start())
+		}
+		w.Link.Heal()
+		w.linger(w.reach / 3)
+	}
+	w.recover(workers...)
+}
+
+// Who finds out that data are lost: whoever comes, or only a process that saw the data before.
+const anybody, witness = false, true
+
+// loses has data replaced twice by copies, before the floor of the first loss.
+//
+// The first time all main nodes are leased, far ahead, which the copy doesn't have. The second copy is made as soon as that loss is
+// noted, so that it lacks all leases that the reserve grants after it.
+func loses(seen bool) func(*world) {
+	return func(w *world) {
+		w.lost = true
+		w.worker.Nodes = 1
+		saw := w.start(1)
+		w.must(w.Copy())
+		w.worker.Nodes = half - 1
+		lost := w.start(2)
+		w.recover(saw...)
+		w.getAhead(lost)
+		w.standStill(lost...)
+		if !seen {
+			w.close(saw...)
+		}
+		w.must(w.Restore())
+		w.wantLeased(lost)
+		if seen {
+			w.wantLosses(1)
+		}
+		w.worker.Nodes = quarter
+		large := w.launch(2) // wait for the floor: the reserve is too small for them
+		w.wantLosses(1)
+
+		w.must(w.Copy())
+		small := w.startOnReserve()
+		w.recover(small...)
+		if seen {
+			w.standStill(large...) // they can't tell that data are lost, as they had no lease yet
+		}
+		_, floor, err := w.losses(w.ctx)
+		w.must(err)
+		w.must(w.Restore())
+		w.ensure(time.Now().Before(floor), "the second loss came after %v, the floor of the first", floor)
+		w.wantLosses(2)
+		small = append(small, w.startOnReserve()...)
+		for _, p := range append(lost, large...) {
+			p.resume()
+		}
+		w.close(lost...)
+		w.recover(append(large, small...)...)
+	}
+}
+
+// restartedRedis has a server start again on the data that it had, which can't be told from older data.
+func restartedRedis(w *world) {
+	w.lost = true
+	w.worker.Nodes = few
+	workers := w.start(3)
+	for i := range w.rounds(2) {
+		w.must(w.Kill())
+		if i%2 == 1 {
+			w.refuse(workers, Ended)
+		}
+		w.must(w.Start())
+		workers = append(workers, w.startOnReserve()...)
+		w.recover(workers...)
+		w.wantLosses(i + 1)
+	}
+}
+
+// wiped has all data removed while main nodes are leased, and the space made again at once.
+func wiped(w *world) {
+	w.lost = true
+	w.worker.Nodes = quarter
+	lost := w.start(2)
+	w.getAhead(lost)
+	w.standStill(lost...)
+	since := time.Now()
+	w.must(w.Wipe())
+	late := w.launch(1)
+	w.refuse(late, NoSpace)
+	w.must(w.create(w.ctx))
+	w.wantLeased(lost)
+	_, floor, err := w.losses(w.ctx)
+	w.must(err)
+	w.ensure(floor.After(since), "the floor is %v, which is before the data were removed", floor)
+	w.goOn(late...)
+	w.ensure(!late[0].onReserve(), "%s had a lease of the reserve, which the earlier space may have had for other nodes", late[0].name)
+	for _, p := range lost {
+		p.resume()
+	}
+	w.recover(append(lost, late...)...)
+}
+
+func leaderKilled(w *world) {
+	workers := w.start(3)
+	for range w.rounds(2) {
+		w.must(w.KillLeader())
+		workers = append(workers, w.launch(1)...)
+		w.recover(workers...)
+		w.must(w.Start())
+		w.recover(workers...)
+	}
+}
+
+func poolerKilled(w *world) {
+	workers := w.start(3)
+	for range w.rounds(1) {
+		w.must(w.KillPooler())
+		w.recover(workers...)
+		w.must(w.Kill())
+		w.sleep(w.reach / 2) // so that some worker calls
+		w.must(w.Start())
+		workers = append(workers, w.launch(1)...)
+		w.recover(workers...)
+	}
+}
+
+func replicaKilled(w *world) {
+	workers := w.start(3)
+	for _, victim := range w.Replicas {
+		w.during(workers, func() {
+			w.must(victim.Kill())
+			w.recover(append(w.launch(1), workers...)...)
+			w.must(victim.Start())
+		})
+	}
+	for _, victim := range w.Replicas {
+		w.must(victim.Kill())
+	}
+	w.refuse(workers, Ended)
+	workers = append(workers, w.launch(1)...)
+	for _, victim := range w.Replicas {
+		w.must(victim.Start())
+	}
+	w.recover(workers...)
+}
+
+func answersLost(w *world) { w.loseAnswers(w.start(3)) }
+
+// loseAnswers loses those of a replica, of the other one, and of both.
+func (w *world) loseAnswers(workers []*process) {
+	for _, replicas := range [][]*replica{w.Replicas[:1], w.Replicas[1:], w.Replicas} {
+		for _, r := range replicas {
+			r.Link.Mute(true)
+		}
+		workers = append(workers, w.launch(1)...)
+		w.linger(w.reach / 2)
+		for _, r := range replicas {
+			r.Link.Heal()
+		}
+		w.recover(workers...)
+	}
+}

@@ -1,0 +1,257 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lab/etcd"
+	"github.com/randflake/randflake/lab/s3"
+)
+
+// A server, or a cluster.
+type server interface {
+	Kill() error
+	Start() error
+	Pause() error
+	Resume() error
+}
+
+// serve has the store be a server, reached over a link, or another one than before.
+func (s *store) serve(by server, addr string) (err error) {
+	s.Kill = by.Kill
+	s.Start = by.Start
+	s.Pause = by.Pause
+	s.Resume = by.Resume
+	s.onStop(func() { by.Kill() })
+	if s.Link == nil {
+		s.Link, err = s.link(addr)
+		return err
+	}
+	s.Link.server = addr
+	s.Link.Heal()
+	return nil
+}
+
+// startEtcd is a cluster. Workers reach a single member over the link, and several ones directly.
+func startEtcd(s *store) error {
+	cluster, err := etcdtest.New(s.dir, max(s.setup.members, 1), nil)
+	if err != nil {
+		return err
+	}
+	s.onStop(func() { cluster.Kill() })
+	if err := cluster.Start(); err != nil {
+		return err
+	}
+	if err := s.serve(cluster, cluster.Members[0].Addr()); err != nil {
+		return err
+	}
+	s.URL = "etcd://" + s.Link.Addr()
+	if len(cluster.Members) > 1 {
+		s.URL = "etcd://" + cluster.Hosts()
+	}
+	var copied string
+	s.Copy = func() error {
+		copied = s.fresh("copy")
+		if s.setup.copies == snapshots {
+			return cluster.Save(copied)
+		}
+		return cluster.Copy(copied)
+	}
+	s.Restore = func() error {
+		if err := cluster.Kill(); err != nil {
+			return err
+		}
+		if s.setup.copies == snapshots {
+			return cluster.RestoreSaved(copied, copied)
+		}
+		return cluster.Restore(copied)
+	}
+	s.KillLeader = func() error {
+		leader, err := cluster.Leader(context.Background())
+		if err != nil {
+			return err
+		}
+		return leader.Kill()
+	}
+	return nil
+}
+
+// startRedis is a primary that makes a change durable before it says so. What is copied is its
+// append-only file.
+func startRedis(s *store) error {
+	environ, err := s.timed()
+	if err != nil {
+		return err
+	}
+	primary, err := servers.StartRedisIn(environ, filepath.Join(s.dir, "primary"))
+	if err != nil {
+		return err
+	}
+	if err := s.serve(primary, primary.Addr()); err != nil {
+		return err
+	}
+	s.URL = "redis://" + s.Link.Addr() + "?replicas=0"
+	s.Wipe = func() error { _, err := primary.Do("FLUSHALL"); return err }
+	data := filepath.Join(primary.Dir(), "appendonlydir")
+	copied := filepath.Join(s.dir, "copy")
+	s.Copy = func() error {
+		if err := primary.Pause(); err != nil {
+			return err
+		}
+		defer primary.Resume()
+		return os.CopyFS(copied, os.DirFS(data))
+	}
+	s.Restore = func() error {
+		return errors.Join(primary.Kill(), os.RemoveAll(data), os.Rename(copied, data), primary.Start())
+	}
+	if s.setup.copies == standbys {
+		s.replicate(primary)
+	}
+	return nil
+}
+
+// replicate has the copies of a Redis be replicas, which hear no more of it once they have all data.
+func (s *store) replicate(primary *servers.Redis) {
+	var replica *servers.Redis
+	s.Copy = func() (err error) {
+		replica, err = servers.StartRedis(s.fresh("replica"))
+		if err != nil {
+			return err
+		}
+		s.onStop(func() { replica.Kill() })
+		return errors.Join(replica.ReplicaOf(primary), replica.Pause())
+	}
+	s.Restore = func() error {
+		if err := errors.Join(primary.Kill(), replica.Resume(), replica.ReplicaOf(nil)); err != nil {
+			return err
+		}
+		primary = replica
+		return s.serve(primary, primary.Addr())
+	}
+}
+
+// startPostgres is a server, with a pooler before it if one is asked for. A backup takes its place on
+// the same timeline, a standby that is promoted on a new one.
+func startPostgres(s *store) error {
+	environ, err := s.timed()
+	if err != nil {
+		return err
+	}
+	config := map[string]string{}
+	if s.setup.copies == synchronous {
+		config["synchronous_standby_names"] = "*"
+	}
+	server, err := servers.StartPostgresIn(environ, filepath.Join(s.dir, "server"), config)
+	if err != nil {
+		return err
+	}
+	s.onStop(func() { server.Kill() })
+	addr := server.Addr()
+	if s.setup.pooler {
+		pooler, err := servers.StartPgBouncer(filepath.Join(s.dir, "pooler"), server, 20)
+		if err != nil {
+			return err
+		}
+		addr = pooler.Addr()
+		s.onStop(func() { pooler.Kill() })
+		s.KillPooler = func() error { return errors.Join(pooler.Kill(), pooler.Start()) }
+	}
+	if err := s.serve(server, addr); err != nil {
+		return err
+	}
+	s.URL = strings.Replace(server.URL(), server.Addr(), s.Link.Addr(), 1)
+	return s.backUp(server)
+}
+
+// backUp sets what copies of a PostgreSQL are. A synchronous one runs all the time, and another one once it was promoted.
+func (s *store) backUp(server *servers.Postgres) error {
+	promoted := s.setup.copies != backups
+	var copied *servers.Postgres
+	take := func() (err error) {
+		copied, err = server.BaseBackup(s.fresh("copy"), promoted)
+		return err
+	}
+	restore := func() error {
+		err := errors.Join(server.Kill(), copied.Start())
+		if err == nil && promoted {
+			err = copied.Promote()
+		}
+		if err != nil {
+			return err
+		}
+		server = copied
+		return s.serve(server, server.Addr())
+	}
+	s.Copy = take
+	s.Restore = restore
+	if s.setup.copies != synchronous {
+		return nil
+	}
+	s.URL += "&promotion=kept"
+	follow := func() error {
+		if err := take(); err != nil {
+			return err
+		}
+		s.onStop(func() { copied.Kill() })
+		return copied.Start()
+	}
+	s.Copy = func() error { return nil }
+	s.Restore = func() error {
+		if err := restore(); err != nil {
+			return err
+		}
+		return follow()
+	}
+	return follow()
+}
+
+// startMariaDB is a server. Its copies are dumps, as most backups are.
+func startMariaDB(s *store) error {
+	environ, err := s.timed()
+	if err != nil {
+		return err
+	}
+	// Workers have up to 32 connections each.
+	server, err := servers.StartMySQLIn(environ, filepath.Join(s.dir, "server"), "--max-connections=1000")
+	if err != nil {
+		return err
+	}
+	if err := s.serve(server, server.Addr()); err != nil {
+		return err
+	}
+	s.URL = strings.Replace(server.URL(), server.Addr(), s.Link.Addr(), 1)
+	var dump string
+	s.Copy = func() (err error) { dump, err = server.Dump(); return err }
+	s.Restore = func() error { // nobody may come between the statements of a dump
+		s.Link.Refuse()
+		defer s.Link.Heal()
+		_, err := server.Do(dump)
+		return err
+	}
+	return nil
+}
+
+// startS3 is a server with one bucket. What is copied are its files, with ETags and dates.
+func startS3(s *store) error {
+	s.ServerTime = true // of a program in Go, which libfaketime can't step
+	server, err := s3test.Start(filepath.Join(s.dir, "server"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s3test.Credentials(), s.serve(server, server.Addr())); err != nil {
+		return err
+	}
+	s.URL = s3test.URL("http://"+s.Link.Addr(), "ids")
+	copied := filepath.Join(s.dir, "copy")
+	s.Copy = func() error { return exec.Command("cp", "--archive", server.Data(), copied).Run() }
+	s.Restore = func() error {
+		return errors.Join(server.Kill(), os.RemoveAll(server.Data()), os.Rename(copied, server.Data()), server.Start())
+	}
+	s.Wipe = func() error { return os.RemoveAll(filepath.Join(server.Data(), s3test.Bucket, "ids")) }
+	return nil
+}

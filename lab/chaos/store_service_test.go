@@ -1,0 +1,65 @@
+package chaos
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/randflake/randflake/internal/servers"
+)
+
+// A replica is a process of randflaked, which is reached over a link of its own.
+type replica struct {
+	*servers.Server
+	Link    *link
+	program string
+}
+
+// token is what workers show to replicas, and spaceName what those call the space.
+const token, spaceName = "of-the-workers", "chaos"
+
+// serveReplicas starts two replicas on the space.
+func (s *store) serveReplicas() error {
+	program, err := servers.Tool(".", "github.com/randflake/randflake/service/cmd/randflaked")
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		server, err := servers.New("randflaked", s.fresh("replica"), []string{"GOMAXPROCS=2"})
+		if err != nil {
+			return err
+		}
+		r := &replica{Server: server, program: program}
+		s.Replicas = append(s.Replicas, r)
+		s.onStop(func() { r.Kill() })
+		if err := r.configure(s.URL); err != nil {
+			return err
+		}
+		if err := r.Start(); err != nil {
+			return err
+		}
+		if r.Link, err = s.link(r.Addr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *replica) configuration() string { return filepath.Join(r.Dir(), "randflaked.yaml") }
+
+func (r *replica) configure(store string) error {
+	text := fmt.Sprintf(`listen: %s
+audit: %q
+spaces: [{name: %s, kind: randflake, store: %q, counters: [{name: %s}, {name: %s}]}]
+principals: [{name: workers, tokens: [%x]}]
+rules: [{principals: [workers], spaces: ["*"], verbs: [lease, list, count], limits: {rate: 1000000}}]
+`, r.Addr(), filepath.Join(r.Dir(), "audit"), spaceName, store, orders, tickets, sha256.Sum256([]byte(token)))
+	return os.WriteFile(r.configuration(), []byte(text), 0o600)
+}
+
+// Start starts the process, and waits until it serves.
+func (r *replica) Start() error {
+	return r.Launch(exec.Command(r.program, "--config", r.configuration()), servers.Ready("http://"+r.Addr()+"/readyz"))
+}

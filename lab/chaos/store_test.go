@@ -1,0 +1,169 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
+)
+
+// A store is what a space is kept in, a directory, a file or servers, or replicas of the service
+// before those, each as its operator would run it. It is for one run of one fault. What it can't do
+// is nil.
+type store struct {
+	name   string // of its engine
+	dir    string
+	setup  setup
+	config lease.Config // of the space
+	URL    string       // where workers find the space
+
+	Link          *link        // the only way to the server
+	Kill, Start   func() error // the server: SIGKILL, and again on the same data
+	Pause, Resume func() error // SIGSTOP and SIGCONT
+
+	Copy, Restore func() error // the data, as they are at some moment, and that in their place
+	Wipe          func() error // remove all data
+
+	FillDisk, FreeDisk func() error // of a store on a small disk
+
+	KillLeader func() error // of a cluster
+	KillPooler func() error // and start it again
+
+	ServerTime bool   // the space goes by the server's clock
+	Clock      *clock // that, if it was made to be stepped
+
+	Replicas []*replica // of the service, which workers ask
+
+	stops []func()
+	dirs  int // that fresh has named
+}
+
+// A setup is how a fault wants its store.
+type setup struct {
+	stepClock bool   // the server's clock is to be stepped
+	smallDisk bool   // on a disk of its own, that can be filled
+	members   int    // of a cluster, if not one
+	pooler    bool   // before the server
+	copies    copies // what they are
+}
+
+// Copies are what takes the place of the data when these are lost.
+type copies int
+
+const (
+	backups     copies = iota // of files, or dumps
+	snapshots                 // of etcd, each of which is restored as another cluster
+	standbys                  // that hear no more of the primary, and are promoted
+	synchronous               // standbys that PostgreSQL waits for: the space is told that promotions lose nothing
+)
+
+// starts are the engines by their names.
+var starts = map[string]func(*store) error{
+	"file":                   startFile,
+	"sqlite":                 startSQLite,
+	"etcd":                   startEtcd,
+	"redis":                  startRedis,
+	"postgres":               startPostgres,
+	"mariadb":                startMariaDB,
+	"s3":                     startS3,
+	overService + "etcd":     startEtcd,
+	overService + "postgres": startPostgres,
+}
+
+// overService begins the names of those that have replicas of the service before them.
+const overService = "service-"
+
+// start starts the store, and creates a space in it. Whatever it returns, the store must be stopped.
+func (s *store) start(ctx context.Context) error {
+	if err := starts[s.name](s); err != nil {
+		return err
+	}
+	s.config.New = true
+	if err := s.create(ctx); err != nil {
+		return err
+	}
+	s.config.New = false
+	if strings.HasPrefix(s.name, overService) {
+		return s.serveReplicas()
+	}
+	return nil
+}
+
+// another starts a store beside s, without a space. Whatever it returns, the other one must be
+// stopped, which stops s too.
+func (s *store) another(name string) (*store, error) {
+	other := &store{name: name, dir: s.fresh("another"), config: s.config}
+	other.onStop(s.stop)
+	if err := os.Mkdir(other.dir, 0o755); err != nil {
+		return other, err
+	}
+	return other, starts[name](other)
+}
+
+// stop ends all that runs.
+func (s *store) stop() {
+	for i := range s.stops {
+		s.stops[len(s.stops)-1-i]()
+	}
+}
+
+func (s *store) onStop(f func()) { s.stops = append(s.stops, f) }
+
+// fresh returns the path of a directory that does not exist yet: data is copied and replaced more than once.
+func (s *store) fresh(name string) string {
+	s.dirs++
+	return filepath.Join(s.dir, fmt.Sprintf("%s-%d", name, s.dirs))
+}
+
+// create creates the space: at first as a new one, later as one that had all its data lost.
+func (s *store) create(ctx context.Context) error {
+	space, err := url.Create(ctx, s.URL, s.config)
+	if err != nil {
+		return err
+	}
+	return space.Close()
+}
+
+// losses returns how often the space took data for lost, and the first second that it grants after that.
+func (s *store) losses(ctx context.Context) (losses int, floor time.Time, err error) {
+	space, err := url.Open(ctx, s.URL, lease.Config{})
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	defer space.Close()
+	info, err := space.Info(ctx)
+	return info.Losses, info.Floor, err
+}
+
+// A link is the only way from workers to a server.
+type link struct {
+	*servers.Proxy
+	server string
+}
+
+// nowhere is an address where nobody listens.
+const nowhere = "127.0.0.1:1"
+
+func (s *store) link(server string) (*link, error) {
+	proxy, err := servers.StartProxy(server)
+	if err == nil {
+		s.onStop(proxy.Close)
+	}
+	return &link{proxy, server}, err
+}
+
+// Refuse cuts all connections, and leads new ones nowhere.
+func (l *link) Refuse() { l.Redirect(nowhere) }
+
+// Heal undoes Refuse and Mute. A connection whose replies were lost must not get later ones.
+func (l *link) Heal() {
+	l.Redirect(nowhere)
+	l.Mute(false)
+	l.Redirect(l.server)
+}
