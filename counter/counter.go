@@ -20,17 +20,18 @@ type Counter struct {
 	settings settings
 	line     *queue.Queue // of callers who wait
 
-	// current is an empty run at first and after Close. It is nil only in the zero Counter.
+	// current is an empty run at first and after Close. It is nil only in the zero Counter. Calls
+	// that only read current share no cache line with what mu guards.
 	current atomic.Pointer[run]
-	_       [56]byte // each call reads current, and what follows is written, with mu held
+	_       [56]byte
 
 	mu     sync.Mutex
 	next   *run // fetched ahead, or nil
 	closed bool
 
-	// Callers ran dry though fetches work: half a run is too short. So the next run asks for its
-	// successor at its first number.
-	ranDry bool
+	// The next run has its successor fetched at its first number: callers ran dry though fetches
+	// work, so half a run is too short.
+	early bool
 
 	fetches fetches
 
@@ -92,6 +93,9 @@ func (c *Counter) run() *run {
 	panic("counter: no Counter, or the zero one: make one with Open")
 }
 
+// check panics unless Open made c.
+func (c *Counter) check() { c.run() }
+
 // nextSlowly is Next for an index i of r that is not below r.low. At r.low it has the next run
 // fetched. From r.count on r has no number, and Fill goes on to the next run.
 func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
@@ -111,7 +115,7 @@ func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
 // Fill is Next for len(dst) numbers, in order. If n < len(dst), err says why. The first n numbers
 // are good all the same.
 func (c *Counter) Fill(dst []int64) (n int, err error) {
-	c.run() // panics if c is of no use
+	c.check()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -129,9 +133,9 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 			c.issuedBefore += c.current.Load().count // all of it was given, as take came up short
 			c.current.Store(c.next)
 			c.next = nil
-			c.ranDry = false // the run that it was for is there
+			c.early = false // the run that it was for is there
 		case c.fetches.why == nil:
-			c.ranDry = true
+			c.early = true
 			return n, ErrPending
 		case final(c.fetches.why):
 			return n, c.fetches.why
@@ -144,7 +148,7 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 // Wait is Next, but instead of returning ErrPending it waits for the next run. Callers are served
 // in order. If ctx ends first, the error wraps the cause of that and ErrPending.
 func (c *Counter) Wait(ctx context.Context) (int64, error) {
-	c.run() // panics if c is of no use
+	c.check()
 	if c.line.Empty() {
 		if n, err := c.Next(); !errors.Is(err, ErrPending) {
 			return n, err
@@ -158,13 +162,12 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n numbers are good even if
 // err is not nil.
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
-	c.run()                   // panics if c is of no use
-	const noTimer = time.Hour // fetchRun and Close call Serve, which runs this function again
+	c.check()
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
 		more, err := c.Fill(dst[n:])
 		n += more
 		if errors.Is(err, ErrPending) {
-			return noTimer, err
+			return queue.Forever, err // until fetchRun or Close calls Serve
 		}
 		return 0, err
 	})
@@ -174,7 +177,7 @@ func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) 
 // Close makes later calls, and calls that wait, return ErrClosed. The numbers that are left in
 // memory are lost.
 func (c *Counter) Close() error {
-	c.run()              // panics if c is of no use
+	c.check()
 	defer c.line.Serve() // after Unlock, as callers who are served lock mu
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,14 +89,15 @@ type Config struct {
 	Check string
 }
 
-// record returns the counter to create.
-func (c Config) record(name string) lease.Counter {
+// counter returns the counter to create. periods is what its periods are, or "".
+func (c Config) counter(name, periods string) lease.Counter {
 	return lease.Counter{
-		Name:  name,
-		Start: cmp.Or(c.Start, 1),
-		Step:  cmp.Or(c.Step, 1),
-		End:   cmp.Or(c.End, math.MaxInt64),
-		Check: c.Check,
+		Name:    name,
+		Start:   cmp.Or(c.Start, 1),
+		Step:    cmp.Or(c.Step, 1),
+		End:     cmp.Or(c.End, math.MaxInt64),
+		Check:   c.Check,
+		Periods: periods,
 	}
 }
 
@@ -121,14 +122,14 @@ func (cs *Counters) check() {
 // Create makes a counter without periods. It returns lease.ErrExists if there is one.
 func (cs *Counters) Create(ctx context.Context, name string, config Config) error {
 	cs.check()
-	return cs.CreateCounter(ctx, config.record(name))
+	return cs.CreateCounter(ctx, config.counter(name, ""))
 }
 
 // open applies options, and finds the counter. With OrCreate it creates a missing one. If another
 // process creates the counter at the same time, open uses that, unless it is another one.
-func (cs *Counters) open(ctx context.Context, name string, options []Option) (set settings, err error) {
+func (cs *Counters) open(ctx context.Context, name string, options []Option) (settings, error) {
 	cs.check()
-	set = settings{least: 10, most: 1e9, logger: slog.Default()}
+	set := settings{least: 10, most: 1e9, logger: slog.Default()}
 	for i, option := range options {
 		if option.set == nil {
 			return set, fmt.Errorf("%w: option %d is the zero Option: leave it out", lease.ErrInvalid, i+1)
@@ -139,9 +140,7 @@ func (cs *Counters) open(ctx context.Context, name string, options []Option) (se
 	}
 	found, err := cs.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
-		made := set.create.record(name)
-		made.Periods = set.period.Of
-		err = cs.CreateCounter(ctx, made)
+		err = cs.CreateCounter(ctx, set.create.counter(name, set.period.Of))
 		if err == nil || errors.Is(err, lease.ErrExists) {
 			found, err = cs.Counter(ctx, name)
 		}
@@ -150,9 +149,9 @@ func (cs *Counters) open(ctx context.Context, name string, options []Option) (se
 		return set, err
 	}
 	want := found
+	want.Periods = set.period.Of // without OrCreate only the periods have to match
 	if set.create != nil {
-		want = set.create.record(name)
+		want = set.create.counter(name, set.period.Of)
 	}
-	want.Periods = set.period.Of
 	return set, found.Match(want)
 }

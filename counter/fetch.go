@@ -14,10 +14,10 @@ import (
 // callTimeout bounds a call of the space.
 const callTimeout = 10 * time.Second
 
-// lasting is how long a run should last, at the pace of callers since the last fetch. The next run
+// runTime is how long a run should last, at the pace of callers since the last fetch. The next run
 // is fetched when half of the current one is given. So callers wait only if a fetch takes longer
-// than half of lasting.
-const lasting = 10 * time.Second
+// than half of runTime.
+const runTime = 10 * time.Second
 
 // growth bounds how many times longer a run is than the one before, since a burst is not a pace.
 const growth = 16
@@ -36,12 +36,14 @@ func (c *Counter) fetch() {
 	go c.fetchRun(c.runLength(pace, c.current.Load().count))
 }
 
-// fetchRun fetches a run of n numbers.
+// fetchRun fetches a run of n numbers. It logs last, without mu: a handler of logs may hang, or ask
+// for the Status.
 func (c *Counter) fetchRun(n int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
 	c.mu.Lock()
+	failedBefore := c.fetches.failed > 0
 	c.fetches.busy = false
 	if err != nil {
 		c.retryAfter(err)
@@ -50,15 +52,19 @@ func (c *Counter) fetchRun(n int64) {
 	}
 	c.mu.Unlock()
 	c.line.Serve()
-}
-
-// setNext makes a run that was fetched the next one. It is called with mu held.
-func (c *Counter) setNext(got lease.Run) {
-	if c.fetches.failed > 0 {
+	switch {
+	case err != nil && !failedBefore:
+		c.log(slog.LevelWarn, "gets no more numbers", "error", err)
+	case err == nil && failedBefore:
 		c.log(slog.LevelInfo, "gets numbers again")
 	}
+}
+
+// setNext makes a run that was fetched the next one. It is called with mu held, or before anyone
+// else has c.
+func (c *Counter) setNext(got lease.Run) {
 	next := &run{first: got.First, step: got.Step, count: uint64(got.N)}
-	if !c.ranDry {
+	if !c.early {
 		next.low = next.count / 2
 	}
 	c.next = next
@@ -71,9 +77,6 @@ func (c *Counter) setNext(got lease.Run) {
 // not help, the next caller after the pause begins it. It is called with mu held.
 func (c *Counter) retryAfter(err error) {
 	f := &c.fetches
-	if f.failed == 0 {
-		c.log(slog.LevelWarn, "gets no more numbers", "error", err)
-	}
 	f.why = err
 	f.failed++
 	f.retry = time.AfterFunc(retryPause(f.failed), func() {
@@ -123,7 +126,7 @@ func (s sample) pace(next sample) float64 {
 // runLength returns how many numbers to take, at a pace in numbers a second, after a run of last
 // numbers.
 func (c *Counter) runLength(pace float64, last uint64) int64 {
-	want := pace * lasting.Seconds()
+	want := pace * runTime.Seconds()
 	want = min(want, growth*float64(max(last, 1)))
 	want = min(want, float64(c.settings.most))
 	return max(int64(want), c.settings.least)
@@ -133,7 +136,7 @@ func (c *Counter) runLength(pace float64, last uint64) int64 {
 // It is at random between half and the whole of a pause that doubles with each failure.
 func retryPause(failures int) time.Duration {
 	const first, longest = 100 * time.Millisecond, 10 * time.Second
-	doublings := min(failures-1, 10) // no more are needed, nor would fit a Duration
+	doublings := min(failures-1, 10) // 7 reach longest
 	pause := min(first<<doublings, longest)
 	return pause/2 + rand.N(pause/2)
 }

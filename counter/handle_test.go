@@ -168,7 +168,7 @@ func TestTake(t *testing.T) {
 		{3, 2, "[115]", false},
 		{4, 1, "[]", false},
 		{9, 1, "[]", false},
-		{closed, 1, "[]", false},
+		{beyondAll, 1, "[]", false},
 	} {
 		b := &run{first: 100, step: 5, count: 4, low: 2}
 		b.given.Store(tt.given)
@@ -291,13 +291,26 @@ func TestFinal(t *testing.T) {
 	}
 }
 
+// An asking is what a log writes to. It looks at the counter that logs, which must hold up no caller.
+type asking struct {
+	bytes.Buffer
+	counter *Counter
+}
+
+func (a *asking) Write(line []byte) (int, error) {
+	a.counter.Status()
+	return a.Buffer.Write(line)
+}
+
 // TestRetries: while the store fails a handle asks it again by itself, ever less often and at most twice in
-// 10 seconds, however many calls there are. It logs the first failure and the end of them.
+// 10 seconds, however many calls there are. It logs the first failure and the end of them, and holds up no
+// caller meanwhile.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		text := &bytes.Buffer{}
+		text := &asking{}
 		c := s.open(t, WithRunLength(2, 2), WithLogger(slog.New(slog.NewTextHandler(text, nil))))
+		text.counter = c
 		defer c.Close()
 		take(t, c, 2)
 		for _, callers := range []bool{false, true} {
@@ -326,9 +339,10 @@ func TestRetries(t *testing.T) {
 			}
 			take(t, c, 2)
 		}
+		synctest.Wait()
 		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2, "counter=orders": 4} {
 			if got := strings.Count(text.String(), what); got != want {
-				t.Errorf("logged %q %d times, want %d: %s", what, got, want, text)
+				t.Errorf("logged %q %d times, want %d: %s", what, got, want, &text.Buffer)
 			}
 		}
 	})

@@ -28,19 +28,19 @@ func (r *run) number(i uint64) int64 { return r.first + int64(i)*r.step }
 // issued returns how many of the run's numbers callers got.
 func (r *run) issued() uint64 { return min(r.given.Load(), r.count) }
 
-// closed is the value of given in a run that gives no more numbers. It is beyond the count of every
-// run, and far enough below the largest uint64 for callers to go on adding to it.
-const closed = 1 << 62
+// beyondAll is the value of given in a run that gives no more numbers. It is beyond the count of
+// every run, and far enough below the largest uint64 for callers to go on adding to it.
+const beyondAll = 1 << 62
 
 // close makes the run give no more numbers, and returns how many callers got.
 func (r *run) close() uint64 {
-	given := r.given.Swap(closed)
+	given := r.given.Swap(beyondAll)
 	return min(given, r.count)
 }
 
 // take fills dst with numbers of the run. It returns how many there were, and whether the number at
 // the low mark was among them.
-func (r *run) take(dst []int64) (n int, low bool) {
+func (r *run) take(dst []int64) (n int, passedLow bool) {
 	end := r.given.Add(uint64(len(dst)))
 	first := end - uint64(len(dst))
 	end = min(end, r.count)

@@ -12,7 +12,7 @@ type Status struct {
 
 // Status returns a snapshot. It never waits for the space.
 func (c *Counter) Status() Status {
-	c.run() // panics if c is of no use
+	c.check()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.fetches.why}

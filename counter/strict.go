@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/randflake/randflake/lease"
@@ -34,7 +35,7 @@ type request struct {
 	dst   []int64
 	n     int // how many numbers of dst are filled
 	err   error
-	gone  bool          // the caller stopped waiting
+	gone  bool          // the caller stopped waiting while a call of the space was under way
 	ready chan struct{} // closed when n and err are as they stay
 }
 
@@ -56,7 +57,7 @@ func (s *Strict) check() {
 }
 
 // Next returns the next number. Its errors are ErrClosed and those of lease.Space.TakeNumbers. If
-// ctx ends first, a number may be lost.
+// ctx ends while the space is asked, a number may be lost.
 func (s *Strict) Next(ctx context.Context) (int64, error) {
 	var one [1]int64
 	_, err := s.Fill(ctx, one[:])
@@ -70,32 +71,49 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
 	}
+	if ctx.Err() != nil {
+		return 0, fmt.Errorf("counter: %s: %w", s.name, context.Cause(ctx))
+	}
 	r := &request{dst: dst, ready: make(chan struct{})}
+	if err := s.join(r); err != nil {
+		return 0, err
+	}
+	select {
+	case <-r.ready:
+		return r.n, r.err
+	case <-ctx.Done():
+		return s.leave(ctx, r)
+	}
+}
+
+// join puts a caller at the end of the list, and has the list served.
+func (s *Strict) join(r *request) error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
-		s.mu.Unlock()
-		return 0, fmt.Errorf("%w: %s", ErrClosed, s.name)
+		return fmt.Errorf("%w: %s", ErrClosed, s.name)
 	}
 	s.waiting = append(s.waiting, r)
 	if !s.serving {
 		s.serving = true
 		go s.serve()
 	}
-	s.mu.Unlock()
-	select {
-	case <-r.ready:
-		return r.n, r.err
-	case <-ctx.Done():
-	}
+	return nil
+}
+
+// leave takes a caller whose ctx has ended off the list. If a call of the space is already under
+// way for the caller, the numbers are lost.
+func (s *Strict) leave(ctx context.Context, r *request) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
 	case <-r.ready: // just now
 		return r.n, r.err
 	default:
-		r.gone = true
-		return r.n, fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
 	}
+	r.gone = true
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *request) bool { return other == r })
+	return r.n, fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
 }
 
 // serve serves all waiting callers by one call of the space, and again until no caller waits.
@@ -123,16 +141,17 @@ func (s *Strict) serve() {
 // yield, the first of them would get a compare-and-swap for itself, and the others would wait for
 // another one.
 func (s *Strict) gather() (batch []*request) {
-	for {
+	for seen := 0; ; {
 		runtime.Gosched()
 		s.mu.Lock()
-		if len(s.waiting) == len(batch) {
+		if len(s.waiting) == seen {
+			batch = s.waiting
 			s.waiting = nil
 			s.serving = len(batch) > 0
 			s.mu.Unlock()
 			return batch
 		}
-		batch = s.waiting
+		seen = len(s.waiting)
 		s.mu.Unlock()
 	}
 }
@@ -145,18 +164,19 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 	s.why = err
 	var short []*request
 	for _, r := range batch {
+		if r.gone {
+			continue
+		}
 		part := min(got.N, int64(len(r.dst)-r.n))
-		got.N -= part
-		for ; part > 0; part-- {
-			if !r.gone { // otherwise the number is lost
-				r.dst[r.n] = got.First
-				r.n++
-				s.issued++
-			}
+		for range part {
+			r.dst[r.n] = got.First
+			r.n++
 			got.First += got.Step
 		}
+		got.N -= part
+		s.issued += uint64(part)
 		r.err = err
-		if err == nil && r.n < len(r.dst) && !r.gone {
+		if err == nil && r.n < len(r.dst) {
 			short = append(short, r)
 			continue
 		}

@@ -29,8 +29,8 @@ func (s *store) hold() chan struct{} {
 	return held
 }
 
-// TestStrictGone: a caller whose context ends loses numbers, which are not written to its dst any more, and
-// harms nobody.
+// TestStrictGone: a caller whose context ends during a call of the store loses numbers, which are not written
+// to its dst any more. One who leaves before that takes none.
 func TestStrictGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -43,7 +43,16 @@ func TestStrictGone(t *testing.T) {
 		if n, err := strict.Fill(ctx, dst); n != 0 || !errors.Is(err, cause) {
 			t.Errorf("%d, %v", n, err)
 		}
+		later, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+		defer cancel()
+		if n, err := strict.Fill(later, make([]int64, 50)); n != 0 || !errors.Is(err, cause) {
+			t.Errorf("while another's call is under way: %d, %v", n, err)
+		}
 		close(held)
+		synctest.Wait()
+		if n, err := strict.Next(ctx); n != 0 || !errors.Is(err, cause) {
+			t.Errorf("with a context that has ended: %d, %v", n, err)
+		}
 		synctest.Wait()
 		if dst[0] != 0 || dst[1] != 0 {
 			t.Errorf("%d were written after the call", dst)
@@ -54,14 +63,26 @@ func TestStrictGone(t *testing.T) {
 		if got := strict.Status(); got != (Status{Taken: 3, Issued: 1}) {
 			t.Errorf("%+v", got)
 		}
+		if calls := fmt.Sprint(s.calls()); calls != "[2 1]" {
+			t.Errorf("calls for %s numbers", calls)
+		}
 	})
 }
 
-// A served context has ended by the time that the caller has what it waits for.
-type served struct{ context.Context }
+// A served context ends as soon as the caller has what it waits for.
+type served struct {
+	context.Context
+	end func()
+}
+
+func newServed(t *testing.T) served {
+	ctx, end := context.WithCancel(t.Context())
+	return served{ctx, end}
+}
 
 func (s served) Done() <-chan struct{} {
 	synctest.Wait()
+	s.end()
 	return s.Context.Done()
 }
 
@@ -71,16 +92,14 @@ func TestStrictServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
 		strict := s.openStrict(t)
-		ended, end := context.WithCancel(t.Context())
-		end()
 		for want := range int64(50) { // as select draws
-			if n, err := strict.Next(served{ended}); n != want+1 || err != nil {
+			if n, err := strict.Next(newServed(t)); n != want+1 || err != nil {
 				t.Errorf("%d, %v, want %d", n, err, want+1)
 			}
 		}
 		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrEnd })
 		for range 50 {
-			if n, err := strict.Next(served{ended}); !errors.Is(err, lease.ErrEnd) {
+			if n, err := strict.Next(newServed(t)); !errors.Is(err, lease.ErrEnd) {
 				t.Errorf("%d, %v, want ErrEnd", n, err)
 			}
 		}

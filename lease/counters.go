@@ -68,7 +68,7 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		if err := s.enter(seen, c, period); err != nil {
 			return err
 		}
-		if err := s.mayTakeNumbers(c); err != nil {
+		if err := s.checkNumbers(c); err != nil {
 			return err
 		}
 		run = c.take(n)
@@ -82,15 +82,15 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 
 // enter puts a counter into a period, or returns why the counter can't be in it.
 func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
-	if period.Of != c.Periods {
-		want := *c
-		want.Periods = period.Of
-		return c.Match(want) // ErrMismatch, with both
+	want := *c
+	want.Periods = period.Of
+	if err := c.Match(want); err != nil {
+		return err
 	}
 	if period.Key == c.Period {
 		return nil
 	}
-	if err := s.mayBegin(seen, c, period); err != nil {
+	if err := s.checkBegin(seen, c, period); err != nil {
 		return err
 	}
 	// A period that is not new goes on: a person who sets the counter after the loss sets it beyond
@@ -105,25 +105,8 @@ func (s *Space) enter(seen *snapshot, c *Counter, period Period) error {
 	return nil
 }
 
-// mayTakeNumbers returns why no number of a counter can be taken, or nil.
-func (s *Space) mayTakeNumbers(c *Counter) error {
-	switch {
-	case c.isUsedUp():
-		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.End)
-	case c.Lost && c.Next == c.Start:
-		return fmt.Errorf("%w: %s of %s, after a loss of data: no number is known to be taken: "+
-			"set the counter beyond all that were",
-			ErrCounter, c.Name, s)
-	case c.Lost:
-		return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: "+
-			"set the counter beyond all that were",
-			ErrCounter, c.Name, s, c.Next-c.Step)
-	}
-	return nil
-}
-
-// mayBegin returns why the counter can't go on to another period, or nil.
-func (s *Space) mayBegin(seen *snapshot, c *Counter, period Period) error {
+// checkBegin returns why a counter can't go on to another period, or nil.
+func (s *Space) checkBegin(seen *snapshot, c *Counter, period Period) error {
 	if period.Begin.Unix() <= c.begin() {
 		return fmt.Errorf("%w: counter %s of %s is in %s already, and this machine's clock in %s",
 			ErrClock, c.Name, s, c.Period, period.Key)
@@ -142,6 +125,23 @@ func (s *Space) mayBegin(seen *snapshot, c *Counter, period Period) error {
 // had reached the floor by then, and a number may be taken MaxSkew before its period begins.
 func (m *meta) isNew(period Period) bool {
 	return m.Floor == 0 || !period.Begin.Before(m.start(m.Floor).Add(m.MaxSkew))
+}
+
+// checkNumbers returns why no number of a counter can be taken, or nil.
+func (s *Space) checkNumbers(c *Counter) error {
+	switch {
+	case c.isUsedUp():
+		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.End)
+	case c.Lost && c.Next == c.Start:
+		return fmt.Errorf("%w: %s of %s, after a loss of data: no number is known to be taken: "+
+			"set the counter beyond all that were",
+			ErrCounter, c.Name, s)
+	case c.Lost:
+		return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: "+
+			"set the counter beyond all that were",
+			ErrCounter, c.Name, s, c.Next-c.Step)
+	}
+	return nil
 }
 
 // SetCounter says where a counter goes on, for instance after a loss: at next, beyond all numbers
@@ -165,7 +165,7 @@ func (s *Space) SetCounter(ctx context.Context, name string, next int64) error {
 		case c.isUsedUp(): // there is nothing to set, even after a loss
 			return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, name, s, c.End)
 		case c.Periods != "" && c.Period == "" && seen.meta.Floor == 0:
-			return fmt.Errorf("%w: set counter %s: its first period begins at %d all the same: take a number before",
+			return fmt.Errorf("%w: set counter %s: no period has begun, and each begins at %d: take a number before",
 				ErrInvalid, name, c.Start)
 		case next < c.Next || !c.has(next):
 			return fmt.Errorf("%w: set counter %s to %d: want %d or more, by steps of %d, and at most %d",

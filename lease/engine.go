@@ -78,8 +78,7 @@ type Answer struct {
 	// takes effect. The Position that such a Swap returns must itself be durable: no crash takes it
 	// back. 0 means that the engine has no positions.
 	//
-	// Read returns the Position too, so that a handle notices older data before it swaps. Otherwise
-	// swaps on older data could bring them up to the position that the handle knows. If their
-	// answers were then lost, nothing would show the loss.
+	// Read returns it too: a handle must notice older data before it swaps, or its swaps could bring
+	// them up to the position that it knows, and hide the loss if their answers are lost.
 	Position uint64
 }

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A process has a keeper, and a generator that makes IDs all the time. It also takes leases and numbers by
@@ -29,10 +31,9 @@ type process struct {
 	sure   bool // nothing happens before its next call of the engine
 	gone   bool
 
-	// Generations of the machine: the present one, the one that the keeper has seen, and that of the
-	// generator, 0 before its first lease.
-	machine, kept, generator int
-	original                 *process // of this copy, which waits for the same answer
+	machine   *atomic.Uint64 // its generation
+	generator uint64         // the generation of the generator, 0 before its first lease
+	original  *process       // of this copy, which waits for the same answer
 }
 
 // A held lease is one of a generator, or of a generator and its copies that nobody announced.
@@ -88,7 +89,7 @@ func (p *process) open() error {
 	p.space = space
 	p.told = told{} // what another handle created the space with is not known to this one
 	p.told.hear(h.told)
-	p.machine, p.kept = 1, 1
+	p.machine = newMachine(1)
 	p.keep(settings{nodes: uint32(1 + w.IntN(2)), outage: 5 * time.Second})
 	return nil
 }
@@ -98,12 +99,8 @@ func (p *process) keep(s settings) {
 	p.space.pause = func(context.Context, time.Duration) error { return nil }
 	p.space.maxSteps = 6
 	s.clock, s.logger = p.clock, slog.New(slog.DiscardHandler)
-	s.noticeCopy = func() bool {
-		was := p.kept
-		p.kept = p.machine
-		return was != p.machine
-	}
 	p.loop = newLoop(p, s)
+	p.loop.machine = vmgen.Of(p.machine)
 	p.loop.queue = p
 }
 
@@ -228,6 +225,7 @@ func (p *process) copy() {
 	w.names++
 	q := *p
 	q.name, q.calls, q.taking = w.names, 0, false
+	q.machine = newMachine(p.machine.Load())
 	w.note("%d is a copy of %d, announced: %v, in a call: %v", p.name, q.name, announced, waits)
 	q.space, _ = newSpace(conn{w.data, q.call}, Config{Name: "s", Clock: q.clock})
 	q.space.known = p.space.known // as the keeper asks for the limits
@@ -236,7 +234,7 @@ func (p *process) copy() {
 	p.leases = slices.Clone(p.leases)
 	if announced {
 		w.generations++
-		p.machine = w.generations
+		p.machine.Store(w.generations)
 		for i, h := range p.leases { // they are the original's
 			p.leases[i] = &held{h.Lease}
 		}
@@ -251,14 +249,20 @@ func (p *process) copy() {
 // learn gives an original what its copy knows.
 func (p *process) learn(q *process) {
 	p.space.known = q.space.known
-	p.space.known.values = maps.Clone(q.space.known.values)
+	p.space.values = maps.Clone(q.space.values)
 	p.told = q.told.clone()
 	p.loop.plan.asked = maps.Clone(q.loop.plan.asked)
 	p.loop.plan.started = q.loop.plan.started
 }
 
 // isCopy reports whether the machine is a copy, and the keeper has not seen it.
-func (p *process) isCopy() bool { return p.kept != p.machine }
+func (p *process) isCopy() bool { return p.loop.machine.Stale() }
+
+func newMachine(generation uint64) *atomic.Uint64 {
+	machine := new(atomic.Uint64)
+	machine.Store(generation)
+	return machine
+}
 
 // call plays a call of the engine. Before it and before its answer others make moves, and messages get lost.
 func (p *process) call(ctx context.Context, c call) (Answer, error) {
@@ -307,7 +311,7 @@ func (p *process) Add(l randflake.Lease) error {
 	w := p.world
 	w.note("(%d has nodes %d to %d of window %d)", p.name, l.FirstNode, l.LastNode, w.limits.WindowOf(l.Start)-w.limits.WindowOf(genesisTime))
 	if p.generator == 0 {
-		p.generator = p.machine
+		p.generator = p.machine.Load()
 	}
 	p.leases = append(p.leases, &held{l})
 	return nil
@@ -317,7 +321,7 @@ func (p *process) Add(l randflake.Lease) error {
 func (p *process) Drop() {
 	p.leases = nil
 	if p.generator != 0 {
-		p.generator = p.machine
+		p.generator = p.machine.Load()
 	}
 }
 
@@ -325,7 +329,7 @@ func (p *process) Drop() {
 func (p *process) Ready() error {
 	now := p.clock()
 	ready := slices.ContainsFunc(p.leases, func(h *held) bool { return !now.Before(h.Start) && now.Before(h.End) })
-	if !ready || p.generator != p.machine {
+	if !ready || p.generator != p.machine.Load() {
 		return randflake.ErrLeaseEnded
 	}
 	return nil
@@ -339,7 +343,7 @@ func (p *process) OnRefusal(func(error, bool)) {}
 
 // makeIDs makes IDs in a second, with all nodes that the process has then.
 func (p *process) makeIDs(second int64) {
-	if p.generator != p.machine {
+	if p.generator != p.machine.Load() {
 		return
 	}
 	for _, h := range p.leases {

@@ -23,7 +23,7 @@ type world struct {
 	lineages    int    // that were made up
 	processes   []*process
 	names       int    // that processes were given
-	generations int    // of machines
+	generations uint64 // of machines
 	stops       int    // of the server, which break connections
 	creating    int    // how many make a space just now
 	hidden      string // ID of the space whose data went back without a trace in the engine, or ""

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -266,6 +267,7 @@ func TestCounts(t *testing.T) {
 		machine.Add(1)
 		g.Generate()
 		time.Sleep(time.Second)
+		want["ids_claimed_total"]++ // by the call that was refused then
 		want["ids_refused_total"]++
 		want["machine_copies_total"]++
 		want["leases_taken_total"] += 2
@@ -310,8 +312,8 @@ func TestOutage(t *testing.T) {
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Second)}, time.Second, 3},
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Minute)}, time.Minute, 3},
 		{Limits{Nodes: 1024}, []Option{WithOutage(61 * time.Second)}, 61 * time.Second, 4},
-		{Limits{Nodes: 1024}, []Option{WithOutage(time.Hour)}, 4 * time.Minute, 5}, // as the space has five
-		{Limits{Nodes: 1024, Ahead: 1}, nil, 15 * time.Second, 1},                  // to try again
+		{Limits{Nodes: 1024}, []Option{WithOutage(math.MaxInt64)}, 4 * time.Minute, 5}, // as the space has five
+		{Limits{Nodes: 1024, Ahead: 1}, nil, 15 * time.Second, 1},                      // to try again
 		{Limits{}, nil, 3 * time.Minute, 5},
 		{Limits{}, []Option{WithOutage(0)}, 128 * time.Second, 5}, // until the reserve opens, and a window
 	} {
@@ -480,6 +482,111 @@ func TestLossByAnotherClock(t *testing.T) {
 			t.Errorf("%+v", status)
 		}
 	})
+}
+
+// TestAheadAfterRefusal: a window was refused, and when it is asked for again, it is too far ahead by the clock
+// of the source, which is behind. It is not asked for at once after that.
+func TestAheadAfterRefusal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		behind := func() time.Time { return time.Now().Add(-25 * time.Second) }
+		limits := Limits{Window: 10 * time.Second} // and a MaxSkew of a minute
+		s := &source{Space: create(t, conn{memory: newMemory()}, limits, behind), taken: map[randflake.Lease]string{}}
+		full := s.Limits().WindowOf(time.Now()) + 2
+		asked := 0
+		s.refuse = func(window int64) error {
+			asked++
+			if asked > 10000 {
+				return errAway // or it asks for ever, and no time passes
+			}
+			if window == full {
+				return &WaitError{ErrFull, s.Limits().start(window + 1), "full"}
+			}
+			return nil
+		}
+		k := keepOn(t, s)
+		defer k.Close()
+		time.Sleep(2 * time.Minute)
+		if status := k.Status(); asked > 100 || !status.Healthy {
+			t.Errorf("asked for %d windows in 12 of them: %+v", asked, status)
+		}
+	})
+}
+
+// An astray source answers what it should not.
+type astray struct {
+	*source
+	answer func([]randflake.Lease) []randflake.Lease
+	takes  int
+}
+
+func (s *astray) Take(ctx context.Context, first, last int64, n uint32) ([]randflake.Lease, error) {
+	leases, err := s.source.Take(ctx, first, last, n)
+	s.takes++
+	if s.takes > 1000 {
+		return nil, errAway // or it asks for ever, and no time passes
+	}
+	if s.answer != nil && err == nil {
+		leases = s.answer(leases)
+	}
+	return leases, err
+}
+
+// TestKeepWaitsOnce: where the time until which Keep is to wait has passed, as the source's clock is behind, Keep
+// waits for no longer than it may.
+func TestKeepWaitsOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newSource(t, Limits{})
+		began := time.Now()
+		s.refuse = func(int64) error {
+			if time.Since(began) > time.Hour {
+				return errAway
+			}
+			return &WaitError{ErrFull, began, "full"}
+		}
+		k, err := Keep(t.Context(), s, secret, quiet, WithWait(10*time.Second))
+		if took := time.Since(began); k != nil || !errors.Is(err, ErrFull) || took < 10*time.Second || took > 11*time.Second {
+			t.Errorf("%v, %v after %v", k, err, took)
+		}
+	})
+}
+
+// TestSourceAstray: a source leaves out windows, and does not say why. That is a failure, which is tried again
+// after a pause. Leases of other windows than it was asked for are not used.
+func TestSourceAstray(t *testing.T) {
+	for name, answer := range map[string]func([]randflake.Lease) []randflake.Lease{
+		"nothing":            func([]randflake.Lease) []randflake.Lease { return nil },
+		"all but the first":  func(leases []randflake.Lease) []randflake.Lease { return leases[1:] },
+		"windows that ended": func(leases []randflake.Lease) []randflake.Lease { return moveLeases(leases, -time.Hour) },
+		"later windows":      func(leases []randflake.Lease) []randflake.Lease { return moveLeases(leases, time.Hour) },
+	} {
+		bubble(t, func(t *testing.T) {
+			s := &astray{source: newSource(t, Limits{})}
+			k := keepOn(t, s)
+			defer k.Close()
+			s.answer = answer
+			time.Sleep(4 * time.Minute)
+			status := k.Status()
+			if status.Err == nil || !strings.Contains(status.Err.Error(), "did not say why") || s.takes > 300 {
+				t.Errorf("%s: %d takes: %+v", name, s.takes, status)
+			}
+			if end := time.Now().Add(10 * time.Minute); status.End.After(end) {
+				t.Errorf("%s: leases until %v", name, status.End)
+			}
+			s.answer = nil
+			time.Sleep(time.Minute)
+			if status := k.Status(); !status.Healthy || status.Err != nil {
+				t.Errorf("%s, and then as it should be: %+v", name, status)
+			}
+		})
+	}
+}
+
+func moveLeases(leases []randflake.Lease, by time.Duration) []randflake.Lease {
+	for i, lease := range leases {
+		leases[i].Start = lease.Start.Add(by)
+		leases[i].End = lease.End.Add(by)
+	}
+	return leases
 }
 
 // TestKeepOptions has options that are refused, and those that others replace.

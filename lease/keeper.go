@@ -72,11 +72,15 @@ func Keep(
 			return nil, fmt.Errorf("lease: keep: %w", err)
 		}
 	}
-	return keep(ctx, source, options, func(lease randflake.Lease, s settings) (*randflake.Generator, error) {
-		generating := slices.Clone(s.generating) // the caller's slice stays as it is
-		if s.clock != nil {
-			generating = append(generating, randflake.WithClock(s.clock)) // last, so that it wins
-		}
+	s, err := newSettings(options)
+	if err != nil {
+		return nil, err
+	}
+	generating := slices.Clone(s.generating) // the caller's slice stays as it is
+	if s.clock != nil {
+		generating = append(generating, randflake.WithClock(s.clock)) // last, so that it wins
+	}
+	return keep(ctx, source, s, func(lease randflake.Lease) (*randflake.Generator, error) {
 		return randflake.New(secret, lease, generating...)
 	})
 }
@@ -86,23 +90,23 @@ func Keep(
 func KeepFor[G Generator](
 	ctx context.Context, source Source, begin func(randflake.Lease) (G, error), options ...Option,
 ) (*Keeper[G], error) {
-	return keep(ctx, source, options, func(lease randflake.Lease, _ settings) (G, error) { return begin(lease) })
-}
-
-func keep[G Generator](
-	ctx context.Context, source Source, options []Option, begin func(randflake.Lease, settings) (G, error),
-) (*Keeper[G], error) {
 	s, err := newSettings(options)
 	if err != nil {
 		return nil, err
 	}
+	return keep(ctx, source, s, begin)
+}
+
+func keep[G Generator](
+	ctx context.Context, source Source, s settings, begin func(randflake.Lease) (G, error),
+) (*Keeper[G], error) {
 	k := &Keeper[G]{
 		loop:     newLoop(source, s),
 		unlisten: vmgen.Listen(), // so that a copy made during the first take is noticed
 	}
 	leases, err := k.loop.first(ctx)
 	if err == nil {
-		k.generator, err = begin(leases[0], s)
+		k.generator, err = begin(leases[0])
 	}
 	if err != nil {
 		k.unlisten()

@@ -7,73 +7,75 @@ import (
 
 // known is what a handle has seen made durable: the space as of the newest swap that the handle
 // made, with what others had written by then. Meta alone may come from a read: see Open. An answer
-// that shows less counts as a loss.
+// that shows less counts as a loss. The values of Space are what is known of its records.
 type known struct {
-	meta     *meta             // of the newest ID, with the mark of a retired space if that was seen
-	position uint64            // of the data
-	values   map[string][]byte // by the name of the record
-	lost     string            // the loss that this handle saw and nobody has noted yet, or ""
+	meta     *meta  // of the newest ID, with the mark of a retired space if that was seen
+	position uint64 // of the data
+	lost     string // the loss that this handle saw and nobody has noted yet, or ""
 }
 
 // loss says how an answer shows that data was lost, or returns "".
-//
-// If the ID is another one, another process may have noted a loss. Then the answer shows no loss if
-// the new floor is above every window that this handle saw taken.
-func (s *snapshot) loss() string {
-	before := s.known.meta
-	leastPosition := s.known.position
-	found := s.value
-	if s.Swapped {
+func (seen *snapshot) loss() string {
+	m := seen.meta
+	switch {
+	case m == nil:
+		return "the space is gone"
+	case m.Lineage != seen.Lineage:
+		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
+	case m.ID == seen.known.meta.ID:
+		return seen.lossWithinID()
+	case seen.floorCovers():
+		return "" // another process has noted a loss
+	}
+	return "the space is older than the last loss, or was made anew"
+}
+
+// lossWithinID says how an answer with the known ID is older than what is known, or returns "".
+func (seen *snapshot) lossWithinID() string {
+	leastPosition := seen.known.position
+	found := seen.value
+	if seen.Swapped {
 		// The swap may have run on an older copy of the data, and brought that up to the known
 		// position. So the position must be beyond the known one, and what the swap replaced must
 		// not be older.
 		leastPosition++
-		found = s.replaced
+		found = seen.replaced
 	}
-	m := s.meta
 	switch {
-	case m == nil:
-		return "the space is gone"
-	case m.Lineage != s.Lineage:
-		return fmt.Sprintf("the data is another copy, %q in place of %q", s.Lineage, m.Lineage)
-	case m.ID != before.ID && s.floorCovers():
-		return ""
-	case m.ID != before.ID:
-		return "the space is older than the last loss, or was made anew"
-	case s.known.lost != "":
-		return s.known.lost
-	case s.Position != 0 && s.Position < leastPosition:
-		return fmt.Sprintf("the data went back from position %d to %d", s.known.position, s.Position)
-	case s.wentBackFrom(s.known.values[s.record.name], found):
-		return s.record.name + " went back"
+	case seen.known.lost != "":
+		return seen.known.lost
+	case seen.Position != 0 && seen.Position < leastPosition:
+		return fmt.Sprintf("the data went back from position %d to %d", seen.known.position, seen.Position)
+	case seen.wentBackFrom(seen.knownValue, found):
+		return seen.record.name + " went back"
 	}
 	return ""
 }
 
 // floorCovers reports whether another process has noted a loss, with a floor that is not below the
 // one that this handle knows, and above every window that it saw taken.
-func (s *snapshot) floorCovers() bool {
-	before := s.known.meta
-	if s.meta.Losses <= before.Losses || s.meta.Floor < before.Floor {
+func (seen *snapshot) floorCovers() bool {
+	m, before := seen.meta, seen.known.meta
+	if m.Losses <= before.Losses || m.Floor < before.Floor {
 		return false
 	}
-	taken, err := decodeTakenNodes(s.known.values[leasesRecord.name])
+	taken, err := decodeTakenNodes(seen.knownLeases)
 	if err != nil {
 		return false
 	}
-	end := s.reach(s.meta) + 1 // windows from here on don't count: only a fast clock can have taken one
-	return s.meta.Floor > taken.newest(end)
+	end := seen.newFloor(m) // windows from here on don't count: only a fast clock can have taken one
+	return m.Floor > taken.newest(end)
 }
 
 // wentBackFrom reports whether a value of the record is older than a known one.
-func (s *snapshot) wentBackFrom(was, is []byte) bool {
+func (seen *snapshot) wentBackFrom(was, is []byte) bool {
 	switch {
 	case was == nil || bytes.Equal(was, is):
 		return false
 	case is == nil:
 		return true // it is gone
 	}
-	return s.record.wentBack(was, is)
+	return seen.record.wentBack(was, is)
 }
 
 // rememberRetired remembers that the space is retired. If its data are lost later, this handle
@@ -92,20 +94,21 @@ func (s *Space) rememberRetired(retired *meta) {
 func (s *Space) learn(after *snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := &s.known
-	if k.meta == nil || k.meta.ID != after.meta.ID {
-		if k.meta != nil && k.meta.Losses >= after.meta.Losses {
+	if s.known.meta == nil || s.known.meta.ID != after.meta.ID {
+		if s.known.meta != nil && s.known.meta.Losses >= after.meta.Losses {
 			return // the swap was decided before a loss that this handle has noted since
 		}
-		*k = known{meta: after.meta, values: map[string][]byte{}}
+		s.known = known{meta: after.meta}
+		s.values = map[string][]byte{}
 	}
 
-	k.position = max(k.position, after.Position)
+	s.known.position = max(s.known.position, after.Position)
 
 	name := after.record.name
-	latest := k.values[name]
-	unchanged := bytes.Equal(latest, after.known.values[name]) // since before the swap
-	if unchanged || !after.wentBackFrom(latest, after.value) {
-		k.values[name] = after.value
+	latest := s.values[name]
+	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
+	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
+		return
 	}
+	s.values[name] = after.value
 }

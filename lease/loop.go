@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A loop takes leases for one keeper, and gives them to the generator.
@@ -34,7 +36,8 @@ type loop struct {
 	// Only one goroutine uses these: at first that of Keep, and then that of run. Others read the
 	// limits of plan, which never change.
 	plan       *plan
-	pauseLimit time.Duration // see backOff; 0 if the last step did not fail
+	machine    vmgen.Generation // as noticeCopy has last seen it
+	pauseLimit time.Duration    // see backOff; 0 if the last step did not fail
 
 	mu     sync.Mutex
 	status Status // only that goroutine changes it, and reads it without mu
@@ -71,6 +74,7 @@ func newLoop(source Source, s settings) *loop {
 		settings: s,
 		wake:     make(chan struct{}, 1),
 		plan:     newPlan(source.Limits(), s.outage, s.clock()),
+		machine:  vmgen.Now(),
 	}
 }
 
@@ -85,6 +89,7 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 	for {
 		present := l.plan.limits.WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
+		late := l.clock().After(deadline)
 		var wait *WaitError
 		switch {
 		case l.noticeCopy():
@@ -94,7 +99,7 @@ func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
 		case errors.Is(err, errBusy) && ctx.Err() == nil: // again at once: Take has paused already
 			l.logger.Info("randflake: waiting for the first lease",
 				"error", err, "space", l.source.String(), "label", l.label)
-		case errors.As(err, &wait) && !wait.Until.After(deadline):
+		case errors.As(err, &wait) && !late && !wait.Until.After(deadline):
 			l.logger.Warn("randflake: waiting for the first lease",
 				"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
 			pause := max(wait.Until.Sub(l.clock()), 0) + rand.N(shortestPause)
@@ -126,7 +131,7 @@ func (l *loop) close() {
 	l.running.Wait()
 }
 
-// wakeUp ends the pause, as a caller was refused. It returns at once and is safe for concurrent
+// wakeUp shortens the pause, as a caller was refused. It returns at once and is safe for concurrent
 // use.
 func (l *loop) wakeUp() {
 	select {
@@ -165,8 +170,7 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 
 	// fill asked for the window that was present when it began. If the clock has since then left
 	// all windows that fill asked for, the step failed.
-	_, asked := l.plan.asked[l.plan.limits.WindowOf(now)]
-	if err == nil && !asked {
+	if err == nil && !l.plan.isAsked(l.plan.limits.WindowOf(now)) {
 		err = errLate
 	}
 
@@ -199,7 +203,39 @@ func (l *loop) backOff(now time.Time) time.Duration {
 // failed. If a window has no lease although takes work, there is no error: the plan has the reason.
 func (l *loop) fill(ctx context.Context) error {
 	now := l.clock()
-	l.plan.forgetPast(now)
+	present := l.plan.limits.WindowOf(now)
+	l.prepare(now)
+	for {
+		first, last, found := l.plan.wanted(now)
+		if !found {
+			return nil
+		}
+		leases, err := l.take(ctx, first, last)
+		if l.noticeCopy() { // after the take: if the machine was copied during it, these are the original's
+			l.drop()
+			continue // all windows are wanted again
+		}
+		for _, lease := range leases {
+			l.add(lease)
+		}
+		var wait *WaitError
+		switch {
+		case err == nil: // each window has an outcome by add
+		case errors.Is(err, ErrAhead) && l.plan.isAsked(present+1):
+			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
+		case errors.Is(err, ErrAhead):
+			return err // not even the next one: its clock may be behind this one
+		case errors.As(err, &wait):
+			l.plan.refused(first, last, l.clock(), wait)
+		default:
+			return err
+		}
+	}
+}
+
+// prepare forgets the outcomes of windows that are wanted once more.
+func (l *loop) prepare(now time.Time) {
+	l.plan.forget(now)
 	if l.noticeCopy() {
 		l.drop()
 	}
@@ -209,39 +245,10 @@ func (l *loop) fill(ctx context.Context) error {
 		// later lease, and does not return to this one. Take another lease.
 		delete(l.plan.asked, present)
 	}
-	lastWanted := l.plan.lastWanted(now)
-
-	// Each outcome below removes its windows from those that are wanted. Only a copy of the machine
-	// makes all of them wanted again.
-	for {
-		first, last, found := l.plan.wanted(now, lastWanted)
-		if !found {
-			return nil
-		}
-		leases, err := l.take(ctx, first, last)
-		if l.noticeCopy() { // after the take: if the machine was copied during it, these are the original's
-			l.drop()
-			continue
-		}
-		for _, lease := range leases {
-			l.add(lease)
-		}
-		var wait *WaitError
-		switch {
-		case err == nil && l.plan.isWanted(first, now): // or it would be asked for without a pause
-			return fmt.Errorf("lease: %s granted nothing for window %d, and did not say why", l.source, first)
-		case err == nil: // each window is leased, or given up by add
-		case errors.Is(err, ErrAhead) && l.plan.isLeased(present+1):
-			return nil // the source grants fewer windows ahead than its limits say: the next one will do
-		case errors.Is(err, ErrAhead):
-			return err // not even the next one: its clock may be behind this one
-		case errors.As(err, &wait):
-			l.plan.refused(first, last, l.clock(), wait) // those of them that have no lease
-		default:
-			return err
-		}
-	}
 }
+
+// noticeCopy reports whether this machine became a copy of another one since the last call.
+func (l *loop) noticeCopy() bool { return l.machine.Renew() }
 
 // lacksLease reports whether the generator refuses because it has no lease for the present second.
 func (l *loop) lacksLease() bool {
@@ -251,7 +258,8 @@ func (l *loop) lacksLease() bool {
 		errors.Is(err, randflake.ErrClockBackward)
 }
 
-// take takes leases in one call, and bounds how long that lasts.
+// take takes leases in one call, and bounds how long that lasts. It also checks that the source keeps
+// to what Source says, as services in front of a space are written by others too.
 func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
 	limit := longestTake
 	if l.isUrgent() {
@@ -260,8 +268,13 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	leases, err := l.source.Take(ctx, first, last, l.nodes)
-	if len(leases) == 0 && err == nil {
-		err = fmt.Errorf("lease: %s granted nothing, and did not say why", l.source)
+	leases = slices.DeleteFunc(leases, func(lease randflake.Lease) bool {
+		window := l.plan.limits.WindowOf(lease.Start)
+		return window < first || window > last
+	})
+	wanted := last - first + 1
+	if err == nil && int64(len(leases)) < wanted {
+		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), wanted)
 	}
 	if err != nil {
 		l.change(func(s *Status) { s.Failed++ })

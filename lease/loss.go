@@ -14,27 +14,15 @@ import (
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
 // the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
-	for try := 0; ; try++ {
-		seen, err := s.read(ctx, leasesRecord)
-		if err != nil {
-			return err
-		}
-		done, err := s.setFloor(ctx, seen, why)
-		if done || err != nil {
-			return err
-		}
-		if err := s.backOff(ctx, try, 0); err != nil {
-			return err
-		}
-	}
+	return s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
+		return s.setFloor(ctx, seen, why)
+	})
 }
 
-// newFloor returns the floor for a loss that is noted now: the window after reach.
-func (s *snapshot) newFloor(m *meta) int64 { return s.reach(m) + 1 }
-
-// reach returns the last window that a process with a right clock can have taken by now.
-func (s *snapshot) reach(m *meta) int64 {
-	return m.WindowOf(s.later().Add(m.MaxSkew)) + m.Ahead
+// newFloor returns the floor for a loss that is noted now: the first window that no process with a
+// right clock can have taken by now.
+func (seen *snapshot) newFloor(m *meta) int64 {
+	return m.WindowOf(seen.later().Add(m.MaxSkew)) + m.Ahead + 1
 }
 
 // noteLoss sets the floor for a loss that an answer shows, unless another process has done so
@@ -60,8 +48,8 @@ func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error 
 func (s *Space) rememberLoss(seen *snapshot, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	noted := s.known.meta.ID != seen.known.meta.ID // by another call of this handle, since seen was asked for
-	if !noted {
+	notedMeanwhile := s.known.meta.ID != seen.known.meta.ID
+	if !notedMeanwhile {
 		s.known.lost = why
 	}
 }
@@ -69,24 +57,17 @@ func (s *Space) rememberLoss(seen *snapshot, why string) {
 // setFloor sets the floor, and opens a slice of the reserve, if meta and leases are still those of
 // seen. It is not done if another process was faster: see putMeta.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
-	before := seen.known.meta
-	m := *cmp.Or(seen.meta, before) // a space that is gone is made again, as this handle knew it
+	m := seen.mergedMeta()
 	m.Why = why
-	m.Lineage = seen.Lineage
-	// The mark of a retired space may be among what was lost.
-	if m.Retired == "" {
-		m.Retired = before.Retired
-		m.Successor = before.Successor
-	}
 	// By wrong clocks the floor could be too low.
-	if err := seen.clockError(&m); err != nil {
+	if err := seen.clockError(m); err != nil {
 		s.markPending(ctx, seen, m)
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
-	m.Losses = max(m.Losses, before.Losses) + 1
-	m.Begin = max(m.Begin, before.Begin)
-	m.Floor = max(m.Floor, before.Floor, seen.newFloor(&m))
+	m.Lineage = seen.Lineage
+	m.Losses++
+	m.Floor = max(m.Floor, seen.newFloor(m))
 
 	var nodes []byte // nil: the leases stay as they are, since without a reserve only the floor counts
 	if m.Reserve > 0 {
@@ -94,45 +75,41 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 		if err != nil {
 			return false, err
 		}
-		seen.openReserve(&m, taken)
+		seen.openReserve(m, taken)
 		nodes = taken.encode()
 	}
-	return s.putMeta(ctx, seen, &m, nodes)
+	return s.putMeta(ctx, seen, m, nodes)
+}
+
+// mergedMeta returns the meta that is there, with what this handle knows and may be lost. A space that
+// is gone is made again as this handle knew it.
+func (seen *snapshot) mergedMeta() *meta {
+	before := seen.known.meta
+	m := *cmp.Or(seen.meta, before)
+	if m.Retired == "" {
+		m.Retired = before.Retired
+		m.Successor = before.Successor
+	}
+	m.Losses = max(m.Losses, before.Losses)
+	m.Begin = max(m.Begin, before.Begin)
+	m.Floor = max(m.Floor, before.Floor)
+	return &m
 }
 
 // openReserve sets the tick of a loss. From then on all windows before the floor are leased from
 // the slice of that tick. A second loss of the tick begins its slice once more: nothing is granted
 // from a slice before its tick is over.
-func (s *snapshot) openReserve(m *meta, taken *takenNodes) {
-	m.Tick = m.tickOf(s.later())
+func (seen *snapshot) openReserve(m *meta, taken *takenNodes) {
+	m.Tick = m.tickOf(seen.later())
 	taken.restart(m.Floor, m.sliceStart(m.Tick))
 }
 
 // markPending marks the space, if it is still there, so that a process that saw nothing of the loss
 // sets the floor too. m is what meta is to be, but for the floor. The mark may fail: the call that
 // saw the loss returns an error in any case, and the next call tries again.
-func (s *Space) markPending(ctx context.Context, seen *snapshot, m meta) {
+func (s *Space) markPending(ctx context.Context, seen *snapshot, m *meta) {
 	if seen.meta != nil && seen.meta.Lineage != pending {
 		m.Lineage = pending
-		s.putMeta(ctx, seen, &m, nil)
+		s.putMeta(ctx, seen, m, nil)
 	}
-}
-
-// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen.
-// It is not done if another process was faster, or if the swap took effect on another copy of the
-// data: the lineage in m is wrong there, so the next answer shows a loss.
-func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
-	value, err := m.encode()
-	if err != nil {
-		return false, err
-	}
-	after, err := s.swap(ctx, seen, value, nodes)
-	if err != nil {
-		return false, err
-	}
-	if !after.Swapped || after.Lineage != m.Lineage { // on another copy, or it is the mark of markPending
-		return false, nil
-	}
-	s.learn(after)
-	return true, nil
 }

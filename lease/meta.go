@@ -1,10 +1,14 @@
 package lease
 
 import (
+	cryptorand "crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/randflake/randflake"
 )
 
 // meta is the entry that every swap expects. It changes only when a process sees a loss of data, or
@@ -33,6 +37,27 @@ const (
 	plainFormat   = 1
 	reserveFormat = 2
 )
+
+// newMeta returns the meta of a new space. seen shows that there is none.
+func newMeta(seen *snapshot, limits Limits, config Config) *meta {
+	m := &meta{
+		Limits:  limits,
+		ID:      cryptorand.Text(),
+		Lineage: seen.Lineage,
+	}
+	if config.Check != [8]byte{} {
+		m.Check = hex.EncodeToString(config.Check[:])
+	}
+	if !config.New {
+		// As after a loss: leases of an earlier space may be in use in all windows before the
+		// floor. It may have leased from a reserve as well, so no window before Begin is leased
+		// from that either.
+		m.Floor = seen.newFloor(m)
+		m.Begin = m.Floor
+		m.Why = "created for IDs that were in use"
+	}
+	return m
+}
 
 // encode also sets the format.
 func (m *meta) encode() ([]byte, error) {
@@ -66,3 +91,13 @@ func decodeMeta(value []byte) (*meta, error) {
 // pending is the lineage that marks a space where a process has seen a loss, but could not set the
 // floor, as clocks differ. It is no engine's lineage, so that every process sees a loss too.
 const pending = "lost"
+
+// lease returns the lease of n nodes for a window.
+func (m *meta) lease(window int64, first, n uint32) randflake.Lease {
+	return randflake.Lease{
+		FirstNode: first,
+		LastNode:  first + n - 1,
+		Start:     m.start(window),
+		End:       m.start(window + 1),
+	}
+}

@@ -4,23 +4,27 @@ import (
 	"cmp"
 	"context"
 	cryptorand "crypto/rand"
+	"encoding/json"
 	"fmt"
-	"strings"
 )
 
-// moving is the entry of a space that is about to take the place of an old one: a random word, the
-// lineage of the new space's data, and the name of the old space. The old space is retired after
-// that, and its mark is the word. So only one space can take its place. If the data of the new
-// space are lost, it can't do so once more: the entry is gone too, or has another lineage than the
-// data.
+// A move has three steps. One that was stopped is called again, and goes on from there:
 //
-// The entry is never updated, so it needs no wentBack.
-var moving = record{name: "move"}
-
-// tieOf returns the value of the entry, which ties the two spaces.
-func tieOf(word string, seen *snapshot, old *Space) string {
-	return word + " " + seen.Lineage + " " + old.String()
+//  1. announce puts a tie into the new store: an entry with a random word.
+//  2. retire retires the old space, with the word as its mark. So only one space can take its place.
+//  3. makeSuccessor copies the counters, and then puts the meta entry, which makes the new space. Its
+//     ID is the word.
+//
+// If the data of the new space are lost, it is not made once more: the tie is gone too, or has
+// another lineage than the data.
+type tie struct {
+	Word    string `json:"word"`
+	Lineage string `json:"lineage"` // of the new space's data
+	Old     string `json:"old"`     // the old space
 }
+
+// moving is the record of a tie. It is never updated, so it needs no wentBack.
+var moving = record{name: "move"}
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
 // that were granted stay in force. Only an older copy of the data would undo it.
@@ -42,125 +46,133 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	tie, err := s.announce(ctx, old)
+	t, err := s.announce(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	word, _, _ := strings.Cut(tie, " ")
-	last, err := old.retire(ctx, word, s.String())
+	last, err := old.retire(ctx, t.Word, s.String())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.follow(ctx, old, last, tie); err != nil {
+	if err := s.makeSuccessor(ctx, old, last, t); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// announce returns what ties the old space to this one: the entry of the move, which begins with
-// the word, and which the first call puts. If the name is taken, even by the old space itself, it
-// fails before anything is retired. It takes ten seconds at most.
-func (s *Space) announce(ctx context.Context, old *Space) (tie string, err error) {
+// announce returns what ties the old space to this one. The first call of a move puts it here. If
+// the name is taken, even by the old space itself, announce fails before anything is retired. It
+// takes ten seconds at most.
+func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
-		return "", s.unchanged("prepare", err)
+		return tie{}, s.unchanged("prepare", err)
 	}
-
 	seen, err := s.read(ctx, moving)
-	if err != nil {
-		return "", err
-	}
-	word, _, _ := strings.Cut(string(seen.value), " ")
 	switch {
+	case err != nil:
+		return tie{}, err
 	case seen.meta != nil: // a space was made here, perhaps by this move
-		word = seen.meta.From
-	case seen.value == nil: // a new move
-		return s.newTie(ctx, seen, old)
-	case string(seen.value) == tieOf(word, seen, old): // this move, which was stopped
-		return string(seen.value), nil
+		made := tie{Word: seen.meta.From} // without a lineage: if the space is gone soon, it is not made again
+		return made, s.checkTied(ctx, made, old)
+	case seen.value != nil: // a move has begun
+		return s.oldTie(ctx, seen, old)
 	}
+	return s.newTie(ctx, seen, old)
+}
 
-	// It is this move if the old space, perhaps by another address, was retired for the word.
-	before, err := old.read(ctx, leasesRecord)
-	if err != nil {
-		return "", err
+// newTie puts the tie of a move, with a new word.
+func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
+	if err := seen.clockError(old.meta()); err != nil {
+		return tie{}, err
 	}
-	tied := before.meta != nil && word != "" && before.meta.Retired == word
+	put := tie{Word: cryptorand.Text(), Lineage: seen.Lineage, Old: old.String()}
+	value, err := json.Marshal(put)
+	if err != nil {
+		return tie{}, err
+	}
+	after, err := s.swap(ctx, seen, nil, value)
+	if err != nil {
+		return tie{}, err
+	}
+	if !after.Swapped {
+		return tie{}, fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
+	}
+	return put, nil
+}
+
+// oldTie returns the tie that is here, if it is that of this move, which was stopped.
+func (s *Space) oldTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
+	var found tie
+	if err := json.Unmarshal(seen.value, &found); err != nil {
+		return tie{}, fmt.Errorf("%w: %s: move: %.100q: %w", ErrCorrupt, s, seen.value, err)
+	}
+	sameData := found.Lineage == seen.Lineage
+	if sameData && found.Old == old.String() {
+		return found, nil
+	}
+	if err := s.checkTied(ctx, found, old); err != nil {
+		return tie{}, err
+	}
+	if !sameData {
+		return tie{}, fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
+	}
+	return found, nil
+}
+
+// checkTied returns ErrExists unless the old space, perhaps by another address, was retired for the
+// word of a tie.
+func (s *Space) checkTied(ctx context.Context, t tie, old *Space) error {
+	seen, err := old.read(ctx, leasesRecord)
+	if err != nil {
+		return err
+	}
+	tied := seen.meta != nil && t.Word != "" && seen.meta.Retired == t.Word
 	if !tied {
-		return "", fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store; "+
+		return fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store; "+
 			"or it is, and an older copy of the other is back, without its mark: retire that",
 			ErrExists, s, old)
 	}
-	sameData := strings.HasPrefix(string(seen.value), word+" "+seen.Lineage+" ")
-	if seen.meta == nil && !sameData {
-		return "", fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
-	}
-	return tieOf(word, seen, old), nil
-}
-
-// newTie puts the entry of a move, with a new word.
-func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie string, err error) {
-	if err := seen.clockError(old.meta()); err != nil {
-		return "", err
-	}
-	tie = tieOf(cryptorand.Text(), seen, old)
-	after, err := s.swap(ctx, seen, nil, []byte(tie))
-	if err != nil {
-		return "", err
-	}
-	if !after.Swapped {
-		return "", fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
-	}
-	return tie, nil
+	return nil
 }
 
 // retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
 // ties the space to successor, which takes its place; both are empty if none does.
-func (s *Space) retire(ctx context.Context, word, successor string) (*snapshot, error) {
-	for try := 0; ; try++ {
-		seen, err := s.read(ctx, leasesRecord)
-		if err != nil {
-			return nil, err
-		}
+func (s *Space) retire(ctx context.Context, word, successor string) (last *snapshot, err error) {
+	err = s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
 		if seen.meta == nil {
-			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
+			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
 		seen, err = s.noteLosses(ctx, seen)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
 			s.rememberRetired(seen.meta)
-			return seen, nil
+			last = seen
+			return true, nil
 		}
 		if m.Successor != "" {
-			return nil, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
+			return false, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
 				ErrRetired, s, m.Successor)
 		}
 		if err := seen.clockError(&m); err != nil {
-			return nil, err
+			return false, err
 		}
 		m.Retired = cmp.Or(word, cryptorand.Text())
 		m.Successor = successor
-		done, err := s.putMeta(ctx, seen, &m, nil)
-		if err != nil {
-			return nil, err
-		}
-		if done {
-			continue // and read what is there with the mark
-		}
-		if err := s.backOff(ctx, try, 0); err != nil {
-			return nil, err
-		}
-	}
+		_, err = s.putMeta(ctx, seen, &m, nil)
+		return false, err // the next try reads what is there with the mark
+	})
+	return last, err
 }
 
-// follow makes the space that takes the place of a retired one. Its meta entry comes last, because
-// nobody can use the space until then. It is not made if the data were lost after tie was found:
-// perhaps it was there already, and used.
-func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie string) error {
+// makeSuccessor makes the space that takes the place of a retired one, unless it is there. last is
+// the retired one's. Meta comes last, because nobody can use the space until then. The space is not
+// made if its data were lost after the tie was found: perhaps it was there already, and used.
+func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t tie) error {
 	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return err
@@ -172,11 +184,11 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie stri
 		s.known.meta = seen.meta // without the lock, as nobody else has s yet
 		return nil
 	}
-	if tie != tieOf(last.meta.Retired, seen, old) {
+	if seen.Lineage != t.Lineage {
 		return fmt.Errorf("%w: %s: data was lost meanwhile: try again", ErrUnknown, s)
 	}
 
-	m := seen.successor(last.meta, old)
+	m := seen.successorMeta(last.meta, old)
 	if err := seen.clockError(m); err != nil {
 		return err
 	}
@@ -200,18 +212,18 @@ func (s *Space) follow(ctx context.Context, old *Space, last *snapshot, tie stri
 	return nil
 }
 
-// successor returns the meta of the space that takes the place of a retired one. What is not set
+// successorMeta returns the meta of the space that takes the place of a retired one. What is not set
 // here stays, such as the limits, the check value and Begin.
-func (s *snapshot) successor(retired *meta, old *Space) *meta {
+func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 	m := *retired
 	m.ID = retired.Retired // the same in each attempt, for the counters
 	m.From = retired.Retired
 	m.Losses++ // for a program whose name of the old store leads here now, it is a loss that was noted
 	m.Retired = ""
 	m.Successor = ""
-	m.Lineage = s.Lineage
+	m.Lineage = seen.Lineage
 	m.Why = "moved from " + old.String()
-	m.Floor = max(m.Floor, s.newFloor(&m))
+	m.Floor = max(m.Floor, seen.newFloor(&m))
 	return &m
 }
 
@@ -235,7 +247,7 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 
 // copyCounter puts a counter of a retired space into this one, in place of what an earlier attempt
 // has put: since then the old space may have lost its mark, and given numbers. If another process
-// has just made this space, copyCounter changes nothing, and follow finds that out.
+// has just made this space, copyCounter changes nothing, and makeSuccessor finds that out.
 func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
 	there := &snapshot{record: counterRecord(name)} // at first: neither meta nor this counter
 	for {

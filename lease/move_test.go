@@ -208,6 +208,7 @@ func TestMoveRefused(t *testing.T) {
 			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
 		}, "s", ErrClock, true},
 		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
+		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/move"] = "x" }, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
@@ -434,6 +435,21 @@ func TestMoveStalled(t *testing.T) {
 		w.must(err)
 		w.to.restore(empty)
 	}), w.clock)
+	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	if !errors.Is(err, ErrUnknown) || len(w.to.data) > 0 {
+		t.Errorf("%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
+	}
+}
+
+// TestMoveVanished: a move is run again, and finds the space that it made, which is lost just then, under the
+// same lineage. It is not made once more.
+func TestMoveVanished(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	empty := w.to.snapshot()
+	w.must(errorOf(w.move(never(), "s")))
+	opened := false
+	old := open(t, before(w.from, func(call) bool { return opened }, func() { w.to.restore(empty) }), w.clock)
+	opened = true
 	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
 	if !errors.Is(err, ErrUnknown) || len(w.to.data) > 0 {
 		t.Errorf("%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)

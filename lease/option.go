@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // An Option is an option of Keep and KeepFor.
@@ -22,8 +21,6 @@ type settings struct {
 	label      string           // whose leases they are, for the log
 	clock      func() time.Time // nil for the system's
 	generating []randflake.Option
-
-	noticeCopy func() bool // reports whether this machine became a copy of another one since the last call
 }
 
 // WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs
@@ -108,12 +105,6 @@ func newSettings(options []Option) (settings, error) {
 		outage: 3 * time.Minute,
 		logger: slog.Default(),
 		label:  host + "/" + filepath.Base(os.Args[0]),
-	}
-	machine := vmgen.Now()
-	s.noticeCopy = func() bool {
-		before := machine
-		machine = vmgen.Now()
-		return before.Stale()
 	}
 	for i, option := range options {
 		if option.set == nil {

@@ -22,8 +22,9 @@ import (
 // With odd 0 it takes one window more in 101, and the pairs in 103, 105 and so on.
 type plan struct {
 	limits  Limits
-	outage  time.Duration // the leases should outlive it at any time
 	started time.Time
+	ahead   int64             // how many windows after the present one are wanted, if the process has lived one
+	pairs   bool              // two windows are taken at once
 	odd     int64             // 1 or 0, at random: a pair ends with an odd or even window, see above
 	asked   map[int64]outcome // by window
 }
@@ -35,87 +36,86 @@ type outcome struct {
 	retry time.Time
 }
 
+// newPlan returns a plan by which leases outlive an outage at any time.
 func newPlan(limits Limits, outage time.Duration, started time.Time) *plan {
+	outage = max(outage, limits.afterLoss())
+	windows := int64(outage / limits.Window)
+	if outage%limits.Window > 0 {
+		windows++
+	}
+	// One more is wanted, as the present window may be almost over when the outage begins. Another
+	// one lets a take wait until a pair of windows is wanted.
+	windows += 2
 	return &plan{
 		limits:  limits,
-		outage:  max(outage, limits.afterLoss()),
 		started: started,
+		ahead:   min(windows, limits.Ahead),
+		pairs:   windows <= limits.Ahead,
 		odd:     rand.Int64N(2),
 		asked:   map[int64]outcome{},
 	}
 }
 
-// forgetPast forgets windows that are over.
-func (p *plan) forgetPast(now time.Time) {
+// forget forgets windows that are over, and those that are to be asked for again by now.
+func (p *plan) forget(now time.Time) {
 	present := p.limits.WindowOf(now)
-	maps.DeleteFunc(p.asked, func(window int64, _ outcome) bool { return window < present })
+	maps.DeleteFunc(p.asked, func(window int64, o outcome) bool {
+		again := !o.retry.IsZero() && !now.Before(o.retry)
+		return window < present || again
+	})
 }
 
-// depth returns how many windows after the present one are wanted, and how many are taken at once:
-// two if the limits allow it. In its first window a process wants the next one alone, so that one
-// that crashes again and again takes few.
-func (p *plan) depth(now time.Time) (ahead, together int64) {
-	if now.Sub(p.started) < p.limits.Window {
-		return 1, 1
-	}
-	windows := int64((p.outage + p.limits.Window - 1) / p.limits.Window) // as long as the outage, rounded up
-
-	// One more is wanted, as the present window may be almost over when the outage begins. Where
-	// two are taken at once, another one is: a take waits until both are wanted.
-	if windows+2 <= p.limits.Ahead {
-		return windows + 2, 2
-	}
-	return min(windows+1, p.limits.Ahead), 1
-}
-
-// lastWanted returns the last window that is wanted.
+// lastWanted returns the last window that is wanted at a time. In its first window a process wants
+// the next one alone, so that one that crashes again and again takes few.
 func (p *plan) lastWanted(now time.Time) int64 {
-	ahead, together := p.depth(now)
-	last := p.limits.WindowOf(now) + ahead
-	if together == 2 && last%2 != p.odd {
+	present := p.limits.WindowOf(now)
+	if now.Sub(p.started) < p.limits.Window {
+		return present + 1
+	}
+	last := present + p.ahead
+	if p.pairs && last%2 != p.odd {
 		last-- // it is wanted together with the one after it
 	}
 	return last
 }
 
 // wanted returns the windows that the next take should ask for: the first consecutive ones of those
-// that are wanted up to lastWanted.
-func (p *plan) wanted(now time.Time, lastWanted int64) (first, last int64, found bool) {
+// that are wanted and have no outcome.
+func (p *plan) wanted(now time.Time) (first, last int64, found bool) {
 	first = p.limits.WindowOf(now)
-	for first <= lastWanted && !p.isWanted(first, now) {
+	end := p.lastWanted(now) + 1
+	for first < end && p.isAsked(first) {
 		first++
 	}
-	end := first
-	for end <= lastWanted && p.isWanted(end, now) {
-		end++
+	after := first
+	for after < end && !p.isAsked(after) {
+		after++
 	}
-	return first, end - 1, first < end
+	return first, after - 1, first < after
 }
 
-// isWanted reports whether nobody has asked for a window, or it is time to ask again.
-func (p *plan) isWanted(window int64, now time.Time) bool {
-	o, asked := p.asked[window]
-	again := !o.retry.IsZero() && !now.Before(o.retry)
-	return !asked || again
+// isAsked reports whether a window has an outcome.
+func (p *plan) isAsked(window int64) bool {
+	_, asked := p.asked[window]
+	return asked
 }
 
-// refused notes why windows that were asked for are not leased, and until when it makes no sense to
-// ask again. Processes that have leases for some time ask later than those that have none.
-func (p *plan) refused(first, last int64, now time.Time, wait *WaitError) {
+// refused notes that the windows of a take that have no outcome yet were refused, and until when it
+// makes no sense to ask again. why is that of the first of them, and counts for all. Processes that
+// have leases for some time ask later than those that have none.
+func (p *plan) refused(first, last int64, now time.Time, why *WaitError) {
 	spread := shortestPause
 	if p.left(now) > 4*longestPause {
 		spread = longestPause
 	}
-	over := wait.Until
+	over := why.Until
 	if over.Before(now) {
 		over = now // the clock that decides is behind this one
 	}
 	retry := over.Add(rand.N(spread))
 	for window := first; window <= last; window++ {
-		o, asked := p.asked[window]
-		settled := asked && o.retry.IsZero() // leased by this take, or given up
-		if !settled {
-			p.asked[window] = outcome{wait, retry}
+		if !p.isAsked(window) {
+			p.asked[window] = outcome{why, retry}
 		}
 	}
 }
@@ -155,8 +155,8 @@ func (p *plan) deadline(now time.Time) time.Time {
 	return p.limits.start(max(p.gap(now), p.limits.WindowOf(now)+1))
 }
 
-// next returns when there is something to do again: the first moment at which windows are wanted
-// that were not asked for, or are to be asked for again.
+// next returns when there is something to do again: when further windows are wanted, or one that was
+// refused, or the leases end.
 func (p *plan) next(now time.Time) time.Time {
 	times := []time.Time{p.due(now), p.deadline(now)}
 	for _, o := range p.asked {
@@ -165,23 +165,23 @@ func (p *plan) next(now time.Time) time.Time {
 		}
 	}
 	lived := p.started.Add(p.limits.Window)
-	if now.Before(lived) { // from then on more windows are wanted: see depth
+	if now.Before(lived) { // from then on more windows are wanted: see lastWanted
 		times = append(times, lived.Add(rand.N(p.limits.Window/2)))
 	}
 	return slices.MinFunc(times, time.Time.Compare)
 }
 
-// due returns a random moment of the window in which the next ones are taken, so that processes
-// don't call at once. Where one window is taken at a time, leases may end with that window: so the
-// last quarter of it is left to try again.
+// due returns a moment of the next window in which a window without a lease is wanted. It is random,
+// so that processes don't call at once.
 func (p *plan) due(now time.Time) time.Time {
-	present := p.limits.WindowOf(now)
-	ahead, together := p.depth(now)
-	lastLeased := p.gap(now) - 1
-	window := max(present+1, lastLeased+together-ahead) // from it, the next ones are up to ahead away
-	span := p.limits.Window
-	if together == 1 {
-		span = span * 3 / 4
+	gap := p.gap(now)
+	begin := p.limits.start(p.limits.WindowOf(now) + 1)
+	for p.lastWanted(begin) < gap {
+		begin = begin.Add(p.limits.Window)
 	}
-	return p.limits.start(window).Add(rand.N(span))
+	span := p.limits.Window
+	if p.lastWanted(begin) == gap {
+		span = span * 3 / 4 // the leases may end with this window: the rest of it is left to try again
+	}
+	return begin.Add(rand.N(span))
 }

@@ -15,18 +15,24 @@ import "time"
 //	     noted                    opens                 floor
 //	[--------------- windows that slice k mod 64 serves ---------------)
 //
-// So two losses never share a second of a node. If something was leased from the slice of the first
-// one, then its tick was over by every clock, and the second one is noted in a later tick. That is
-// so even if the second one brings back a copy of the data that is older than the first one. Two
-// ticks with one slice are at least 64 ticks apart, and no window is served by both.
+// So two losses never share a second of a node:
+//
+//   - If both are noted in one tick, nothing was leased from its slice by then: it opens when the
+//     tick is over by every clock. That is so even if the second loss brings back a copy of the data
+//     that is older than the first one.
+//   - If they are noted in two ticks, these have two slices, or are at least 64 ticks apart, and then
+//     no window is served for both.
 
 // sliceCount is how many slices there are.
 const sliceCount = 64
 
-// tickSeconds returns how many seconds a tick has. The slice of tick k must serve all windows
-// before the floor. The floor is at most MaxSkew and Ahead+1 windows after the loss is noted, and
-// the loss is noted before k+1. From k+1 to k+64 are 63 ticks, but the window in which k+64 begins
-// is not served. So 63 ticks must be as long as MaxSkew and Ahead+2 windows.
+// tickSeconds returns how many seconds a tick has: the fewest with
+//
+//	63 ticks >= MaxSkew + (Ahead+2) windows
+//
+// so that the slice of tick k serves all windows before the floor. The floor is at most MaxSkew and
+// Ahead+1 windows after the loss is noted, which is before k+1. From k+1 to k+64 are 63 ticks, but
+// the window in which k+64 begins is not served.
 func (l Limits) tickSeconds() int64 {
 	const ticks = sliceCount - 1
 	seconds := int64((l.MaxSkew + time.Duration(l.Ahead+2)*l.Window) / time.Second)
@@ -53,6 +59,22 @@ func (l Limits) opens(tick int64) time.Time { return l.tickStart(tick + 1).Add(l
 // servedWindows returns the windows that the slice of a tick serves: from first on, and before end.
 func (l Limits) servedWindows(tick int64) (first, end int64) {
 	return l.WindowOf(l.tickStart(tick)), l.WindowOf(l.tickStart(tick + sliceCount))
+}
+
+// nodesOf returns the nodes [begin, end) that are for leases of a window.
+func (m *meta) nodesOf(window int64) (begin, end uint32) {
+	// With tick 0, nothing is granted before the floor, and only Info asks for such a window.
+	if window >= m.Floor || m.Tick == 0 {
+		return 0, m.mainNodes()
+	}
+	begin = m.sliceStart(m.Tick)
+	return begin, begin + m.Reserve
+}
+
+// countTaken returns how many nodes of a window are taken.
+func (m *meta) countTaken(taken *takenNodes, window int64) uint32 {
+	begin, end := m.nodesOf(window)
+	return min(max(taken.at(window), begin), end) - begin
 }
 
 // afterLoss returns for how long a process must have leases, so that it goes on without a gap after

@@ -23,7 +23,11 @@ type snapshot struct {
 	replaced []byte    // what the record was before, if this is the answer to a swap that took effect
 	asked    time.Time // by the process's clock, before the call
 	answered time.Time // by the same clock, after the call
-	known    known     // before the call; of values, those of this record and of the leases
+
+	// What the handle knew before the call.
+	known       known
+	knownValue  []byte // of this record
+	knownLeases []byte
 }
 
 // A record is an entry of a space beside meta. wentBack reports whether a value of it is of an
@@ -76,53 +80,73 @@ func (s *Space) swap(ctx context.Context, before *snapshot, newMeta, newValue []
 	return after, after.complete(s)
 }
 
+// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen.
+// It is not done if another process was faster, or if the swap took effect on another copy of the
+// data: the lineage in m is wrong there, so the next answer shows a loss.
+func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
+	value, err := m.encode()
+	if err != nil {
+		return false, err
+	}
+	after, err := s.swap(ctx, seen, value, nodes)
+	if err != nil {
+		return false, err
+	}
+	if !after.Swapped || after.Lineage != m.Lineage { // on another copy, or it is the mark of markPending
+		return false, nil
+	}
+	s.learn(after)
+	return true, nil
+}
+
 // newSnapshot begins a snapshot before the call: with the time, and with what is known by then.
 func (s *Space) newSnapshot(r record) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := &snapshot{record: r, asked: s.now(), known: s.known}
-	seen.known.values = map[string][]byte{}
-	for _, name := range []string{r.name, leasesRecord.name} {
-		seen.known.values[name] = s.known.values[name]
+	return &snapshot{
+		record:      r,
+		asked:       s.now(),
+		known:       s.known,
+		knownValue:  s.values[r.name],
+		knownLeases: s.values[leasesRecord.name],
 	}
-	return seen
 }
 
 // complete ends a snapshot after the call: with the time, and with what the answer has.
-func (s *snapshot) complete(space *Space) error {
-	s.answered = space.now()
-	s.rawMeta = s.Entries[0].Value
-	s.value = s.Entries[1].Value
-	if s.rawMeta == nil {
+func (seen *snapshot) complete(s *Space) error {
+	seen.answered = s.now()
+	seen.rawMeta = seen.Entries[0].Value
+	seen.value = seen.Entries[1].Value
+	if seen.rawMeta == nil {
 		return nil
 	}
-	m, err := decodeMeta(s.rawMeta)
+	m, err := decodeMeta(seen.rawMeta)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrCorrupt, space, err)
+		return fmt.Errorf("%w: %s: %w", ErrCorrupt, s, err)
 	}
-	s.meta = m
-	before := s.known.meta
+	seen.meta = m
+	before := seen.known.meta
 	same := before == nil || before.Limits == m.Limits && before.Check == m.Check
 	if !same { // its windows may be others
 		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again",
-			ErrNoSpace, space)
+			ErrNoSpace, s)
 	}
 	return nil
 }
 
 // clockError returns an error that wraps ErrClock unless the clocks of process and server can both
 // be right.
-func (s *snapshot) clockError(m *meta) error {
-	if s.asked.Unix() < randflake.Epoch {
-		return fmt.Errorf("%w: this machine's says %s", ErrClock, s.asked.UTC().Format(time.RFC3339))
+func (seen *snapshot) clockError(m *meta) error {
+	if seen.asked.Unix() < randflake.Epoch {
+		return fmt.Errorf("%w: this machine's says %s", ErrClock, seen.asked.UTC().Format(time.RFC3339))
 	}
-	if s.Time.IsZero() {
+	if seen.Time.IsZero() {
 		return nil
 	}
 	// The server told its time between the two readings of this machine's clock. So it is behind or
 	// ahead of that by at least:
-	behind := s.asked.Sub(s.Time)
-	ahead := s.Time.Sub(s.answered)
+	behind := seen.asked.Sub(seen.Time)
+	ahead := seen.Time.Sub(seen.answered)
 	if behind > m.MaxSkew || ahead > m.MaxSkew {
 		return fmt.Errorf("%w: the server's is %v ahead of this machine's: "+
 			"want at most %v between them: set the wrong one right",
@@ -132,17 +156,17 @@ func (s *snapshot) clockError(m *meta) error {
 }
 
 // later returns the later one of two times: the process's after the answer, and the server's.
-func (s *snapshot) later() time.Time {
-	if s.Time.After(s.answered) {
-		return s.Time
+func (seen *snapshot) later() time.Time {
+	if seen.Time.After(seen.answered) {
+		return seen.Time
 	}
-	return s.answered
+	return seen.answered
 }
 
 // id returns the ID of the space, or "" if there is none.
-func (s *snapshot) id() string {
-	if s.meta == nil {
+func (seen *snapshot) id() string {
+	if seen.meta == nil {
 		return ""
 	}
-	return s.meta.ID
+	return seen.meta.ID
 }

@@ -3,7 +3,6 @@ package lease
 import (
 	"cmp"
 	"context"
-	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -22,8 +21,9 @@ type Space struct {
 	pause    func(context.Context, time.Duration) error // sleep
 	maxSteps int                                        // of takenNodes: maxSteps
 
-	mu    sync.Mutex
-	known known
+	mu     sync.Mutex
+	known  known
+	values map[string][]byte // known ones of records, by name
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -93,27 +93,6 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	return s, nil
 }
 
-// newMeta returns the meta of a new space. seen shows that there is none.
-func newMeta(seen *snapshot, limits Limits, config Config) *meta {
-	m := &meta{
-		Limits:  limits,
-		ID:      cryptorand.Text(),
-		Lineage: seen.Lineage,
-	}
-	if config.Check != [8]byte{} {
-		m.Check = hex.EncodeToString(config.Check[:])
-	}
-	if !config.New {
-		// As after a loss: leases of an earlier space may be in use in all windows before the
-		// floor. It may have leased from a reserve as well, so no window before Begin is leased
-		// from that either.
-		m.Floor = seen.newFloor(m)
-		m.Begin = m.Floor
-		m.Why = "created for IDs that were in use"
-	}
-	return m
-}
-
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
 		engine:   engine,
@@ -121,7 +100,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		now:      config.Clock,
 		pause:    sleep,
 		maxSteps: maxSteps,
-		known:    known{values: map[string][]byte{}},
+		values:   map[string][]byte{},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -213,11 +192,14 @@ func (s *Space) meta() *meta {
 // entry returns the name of an entry in the engine.
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
-// unchanged wraps the error of a call that changed nothing: with ErrStore, unless err has a reason
-// of its own. That the caller cancelled is a reason. That a deadline passed is none, as the store
-// has not answered by then.
+// reasons are errors that say by themselves why a call changed nothing. That the caller cancelled is
+// one. That a deadline passed is none, as the store has not answered by then.
+var reasons = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
+
+// unchanged wraps the error of a call that changed nothing: with ErrStore, unless it has one of the
+// reasons.
 func (s *Space) unchanged(call string, err error) error {
-	for _, why := range []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled} {
+	for _, why := range reasons {
 		if errors.Is(err, why) {
 			return fmt.Errorf("lease: %s: %s: %w", call, s, err)
 		}

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -67,7 +66,9 @@ func (s *Space) grant(
 		window := first + i
 		node, err := s.firstFree(seen, taken, window, n)
 		if err != nil {
-			missing = cmp.Or(missing, err)
+			if missing == nil {
+				missing = err
+			}
 			continue
 		}
 		granted = append(granted, seen.meta.lease(window, node, n))
@@ -80,11 +81,11 @@ func (s *Space) grant(
 func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uint32) (uint32, error) {
 	m := seen.meta
 	if window < m.Floor {
-		if err := s.mayTakeBeforeFloor(seen, window, n); err != nil {
+		if err := s.checkBeforeFloor(seen, window, n); err != nil {
 			return 0, err
 		}
 	}
-	if err := s.mayTakeAhead(seen, window); err != nil {
+	if err := s.checkAhead(seen, window); err != nil {
 		return 0, err
 	}
 
@@ -101,34 +102,33 @@ func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uin
 	return next, nil
 }
 
-// mayTakeBeforeFloor returns nil if the reserve serves a window before the floor. Otherwise it says
-// why not, and until when to wait.
-func (s *Space) mayTakeBeforeFloor(seen *snapshot, window int64, n uint32) error {
+// checkBeforeFloor returns why the reserve does not serve a window before the floor, and until when
+// to wait, or nil.
+func (s *Space) checkBeforeFloor(seen *snapshot, window int64, n uint32) error {
 	m := seen.meta
-	refusal := func(until time.Time, why string) error {
-		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
-	}
-	mainOpens := m.start(m.Floor)
-	// With tick 0 there is no reserve. Before Begin, an earlier space may have leased from it.
-	if m.Tick == 0 || window < m.Begin {
-		return refusal(mainOpens, "forgotten leases may be in use")
-	}
-	reserveOpens := m.opens(m.Tick)
 	first, end := m.servedWindows(m.Tick)
+	reserveOpens := m.opens(m.Tick)
+	until := m.start(m.Floor) // when main nodes are leased
+	var why string
 	switch {
+	// With tick 0 there is no reserve. Before Begin, an earlier space may have leased from it.
+	case m.Tick == 0 || window < m.Begin:
+		why = "forgotten leases may be in use"
 	case window < first || window >= end:
-		return refusal(mainOpens, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
+		why = fmt.Sprintf("the reserve is for windows %d to %d", first, end-1)
 	case n > m.Reserve:
-		return refusal(mainOpens,
-			fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n))
+		why = fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n)
 	case seen.asked.Before(reserveOpens):
-		return refusal(reserveOpens, "until the reserve opens")
+		why = "until the reserve opens"
+		until = reserveOpens
+	default:
+		return nil
 	}
-	return nil
+	return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
 }
 
-// mayTakeAhead returns why a window is too far ahead, or nil.
-func (s *Space) mayTakeAhead(seen *snapshot, window int64) error {
+// checkAhead returns why a window is too far ahead, or nil.
+func (s *Space) checkAhead(seen *snapshot, window int64) error {
 	m := seen.meta
 	ahead := window - m.WindowOf(seen.asked)
 	if ahead <= m.Ahead {
@@ -138,30 +138,4 @@ func (s *Space) mayTakeAhead(seen *snapshot, window int64) error {
 	wait := m.Window * time.Duration(min(ahead-m.Ahead, longest))
 	why := fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)
 	return &WaitError{ErrAhead, seen.answered.Add(wait), why}
-}
-
-// nodesOf returns the nodes [begin, end) that are for leases of a window.
-func (m *meta) nodesOf(window int64) (begin, end uint32) {
-	// With tick 0, nothing is granted before the floor, and only Info asks for such a window.
-	if window >= m.Floor || m.Tick == 0 {
-		return 0, m.mainNodes()
-	}
-	begin = m.sliceStart(m.Tick)
-	return begin, begin + m.Reserve
-}
-
-// countTaken returns how many nodes of a window are taken.
-func (m *meta) countTaken(taken *takenNodes, window int64) uint32 {
-	begin, end := m.nodesOf(window)
-	return min(max(taken.at(window), begin), end) - begin
-}
-
-// lease returns the lease of n nodes for a window.
-func (m *meta) lease(window int64, first, n uint32) randflake.Lease {
-	return randflake.Lease{
-		FirstNode: first,
-		LastNode:  first + n - 1,
-		Start:     m.start(window),
-		End:       m.start(window + 1),
-	}
 }

@@ -38,7 +38,7 @@ type step struct {
 	Take int64  // Count as the newest take in this step left it
 }
 
-// maxSteps bounds the entry to two kilobytes. It leaves room for a step for each window ahead, and
+// maxSteps bounds the entry to about two kilobytes. It leaves room for a step for each window ahead, and
 // for as many before.
 const maxSteps = 64
 

@@ -32,25 +32,40 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if err != nil {
 			return err
 		}
-		begun := time.Now()
 		after, err := s.swap(ctx, seen, nil, value)
 		if err != nil {
-			return markBusy(try, err)
+			return markBusy(ctx, try, err)
 		}
 		if after.Swapped {
 			return s.swapped(ctx, after)
 		}
 
-		seen = after
-		if try == 0 {
-			continue // at once: the swap that failed has shown what is there now
+		seen = after // which shows what is there now: so the second try is made at once
+		if try > 0 {
+			if err := s.backOff(ctx, try, after.answered.Sub(after.asked)); err != nil {
+				return err
+			}
+			seen, err = s.read(ctx, r) // as the record has probably changed again
+			if err != nil {
+				return markBusy(ctx, try, err)
+			}
 		}
-		if err := s.backOff(ctx, try, time.Since(begun)); err != nil {
+	}
+}
+
+// changeMeta reads the leases and has change put another meta, until it is done: others may be faster.
+func (s *Space) changeMeta(ctx context.Context, change func(*snapshot) (done bool, err error)) error {
+	for try := 0; ; try++ {
+		seen, err := s.read(ctx, leasesRecord)
+		if err != nil {
 			return err
 		}
-		seen, err = s.read(ctx, r) // as the record has probably changed again
-		if err != nil {
-			return markBusy(try, err)
+		done, err := change(seen)
+		if done || err != nil {
+			return err
+		}
+		if err := s.backOff(ctx, try, 0); err != nil {
+			return err
 		}
 	}
 }
@@ -79,13 +94,13 @@ func (s *Space) noteLosses(ctx context.Context, seen *snapshot) (*snapshot, erro
 	}
 }
 
-// markBusy marks an error of an update that was not the fastest: the store works, so another try is
-// worth it.
-func markBusy(try int, err error) error {
-	if try == 0 {
-		return err
+// markBusy marks the error of an update whose time was over when others had been faster: the store
+// works, so it is worth beginning again.
+func markBusy(ctx context.Context, try int, err error) error {
+	if try > 0 && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errBusy, err)
 	}
-	return fmt.Errorf("%w: %w", errBusy, err)
+	return err
 }
 
 // swapped ends an update whose swap took effect. It returns ErrUnknown if that was on another or an

@@ -36,13 +36,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"hash"
 	"strings"
 	"sync"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/derived"
 	"github.com/randflake/randflake/internal/hidden"
 )
 
@@ -63,8 +63,7 @@ type Signer struct {
 // New returns a Signer with the given secret. The purpose is any text; a link for one is invalid
 // for another. New panics on the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
-	derived := secret.Derive("link\x00"+purpose, 1)
-	key, _ := hex.DecodeString(derived.Hex()) // which is always hexadecimal
+	key := derived.Key(secret, "link\x00"+purpose)
 	return &Signer{hidden.To(&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})}
 }
 
@@ -93,8 +92,8 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 }
 
 // Parse reads the text of a link, and also that of an ID alone, for a page that takes either.
-// verified tells which: an ID that is not verified may be guessed, so check whether the caller may
-// see it. The errors are those of Verify and of randflake.Parse: a link with the wrong MAC never
+// verified tells which, and is false with every error: an ID that is not verified may be guessed,
+// so check whether the caller may see it. The errors are those of Verify and of randflake.Parse: a link with the wrong MAC never
 // comes back as an ID that is not verified.
 func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) {
 	if len(text) <= digits {
@@ -110,8 +109,9 @@ func (s *Signer) sign(id randflake.ID) []byte {
 	if s == nil || s.macs.Get() == nil {
 		panic("link: no Signer, or the zero one: make one with New")
 	}
-	mac := s.macs.Get().Get().(hash.Hash)
-	defer s.macs.Get().Put(mac)
+	pool := s.macs.Get()
+	mac := pool.Get().(hash.Hash)
+	defer pool.Put(mac)
 	mac.Reset()
 	mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
 	return mac.Sum(nil)[:8]
@@ -125,6 +125,6 @@ func pad(id randflake.ID) string {
 
 // unpad reads what pad returned.
 func unpad(text string) (randflake.ID, error) {
-	shortest := strings.TrimLeft(text[:digits-1], "0") + text[digits-1:]
+	shortest := strings.TrimLeft(text[:digits-1], "0") + text[digits-1:] // at least one digit
 	return randflake.Parse(shortest)
 }

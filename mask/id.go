@@ -24,7 +24,7 @@ type Inner interface{ ~int64 | ~uint64 }
 // their inner IDs are equal; the zero ID holds zero. IDs have no order; to order them, compare what
 // Inner returns. IDs of two kinds can't be converted into each other.
 type ID[K Kind[T], T Inner] struct {
-	_      [0]*K
+	_      [0]*K // a part of the layout, so that IDs of two kinds can't be converted
 	_      [0]*T
 	hidden randflake.ID
 }
@@ -55,7 +55,7 @@ func (id *ID[K, T]) open(masked randflake.Typed[K]) error {
 	return err
 }
 
-// maskerOf returns the masker of a kind, or nil if K is an interface.
+// maskerOf returns the masker M of a kind of IDs or UUIDs, or nil if K is an interface.
 func maskerOf[K interface{ Masker() M }, M any]() (masker M) {
 	var kind K
 	if any(kind) == nil {
@@ -74,12 +74,14 @@ func Parse[K Kind[T], T Inner](text string) (ID[K, T], error) {
 
 // String returns the masked form, which is the text of a [randflake.Typed]. If the kind has no
 // cipher or the inner value is negative, it returns the error's text in brackets.
-func (id ID[K, T]) String() string {
-	masked, err := id.mask()
+func (id ID[K, T]) String() string { return shown(id.MarshalText()) }
+
+// shown returns a text, or the error's text in brackets.
+func shown(text []byte, err error) string {
 	if err != nil {
 		return "[" + err.Error() + "]"
 	}
-	return masked.String()
+	return string(text)
 }
 
 // Format prints what String returns, in quotes for %q, with the flags and the width of a string. It
@@ -146,7 +148,7 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 // ErrInvalidID.
 func (id ID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
-	if inner < 0 {
+	if inner < 0 { // never if T is unsigned
 		return nil, errNegative
 	}
 	return int64(inner), nil

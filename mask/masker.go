@@ -99,11 +99,11 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	}
 	inner := T(m.Cipher.Decrypt(masked))
 	if inner < 0 {
-		return 0, &implausible{masked, errNegative}
+		return 0, &implausible{masked.String(), errNegative}
 	}
 	if m.Check != nil {
 		if err := m.Check(inner); err != nil {
-			return 0, &implausible{masked, err}
+			return 0, &implausible{masked.String(), err}
 		}
 	}
 	return inner, nil
@@ -124,12 +124,13 @@ var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
 // An implausible is the error for a masked ID that opens to a value that can't exist. The cause may
 // contain the inner value, so errors.Is finds it, but it is never printed.
 type implausible struct {
-	masked any
+	masked string
 	cause  error
 }
 
 func (e *implausible) Error() string {
-	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked under this secret", ErrInvalidID, e.masked)
+	return fmt.Sprintf("%v: %q opens to no plausible value: it was not masked under this secret",
+		ErrInvalidID, e.masked)
 }
 
 func (e *implausible) Unwrap() error { return ErrInvalidID }

@@ -20,7 +20,7 @@ type UUIDKind[T ~[16]byte] interface{ Masker() *UUIDMasker[T] }
 //
 // It isn't an ID of another inner type, as its text is a UUID without a prefix, and so is its column.
 type UUID[K UUIDKind[T], T ~[16]byte] struct {
-	_      [0]*K
+	_      [0]*K // as in an ID
 	_      [0]*T
 	hidden [2]randflake.ID
 }
@@ -51,13 +51,7 @@ func ParseUUID[K UUIDKind[T], T ~[16]byte](text string) (id UUID[K, T], err erro
 }
 
 // String returns the masked form, or if there is none, the error's text in brackets.
-func (id UUID[K, T]) String() string {
-	text, err := id.MarshalText()
-	if err != nil {
-		return "[" + err.Error() + "]"
-	}
-	return string(text)
-}
+func (id UUID[K, T]) String() string { return shown(id.MarshalText()) }
 
 // Format prints what String returns, for every verb that package fmt leaves to it, in quotes for
 // %q.
@@ -86,7 +80,7 @@ func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalBinary is MarshalText, for package gob.
+// MarshalBinary is MarshalText, for package gob, which does not call that.
 func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
 // UnmarshalParam is UnmarshalText, for gin and echo.
@@ -103,7 +97,10 @@ func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalTe
 // since most types of UUIDs are texts to a database.
 func (id UUID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
-	return ulid.FormatUUID(ulid.ID(inner)), checkVersion(inner, 7)
+	if err := checkVersion(inner, 7); err != nil {
+		return nil, err
+	}
+	return ulid.FormatUUID(ulid.ID(inner)), nil
 }
 
 // Scan reads the inner UUID from its text or its 16 bytes. For anything else, and for another

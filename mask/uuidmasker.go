@@ -1,13 +1,12 @@
 package mask
 
 import (
-	"crypto/aes"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/derived"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -24,14 +23,9 @@ type UUIDMasker[T ~[16]byte] struct {
 // What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of
 // radix 2 without a tweak.
 func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, check func(inner T) error) *UUIDMasker[T] {
-	key, _ := hex.DecodeString(secret.Derive("mask UUID FF1-AES-128", 1).Hex())
-	block, err := aes.NewCipher(key)
+	cipher, err := ff1.New(derived.AES(secret, "mask UUID FF1-AES-128"), 2, 122, nil)
 	if err != nil {
-		panic(err) // not with a key of 16 bytes
-	}
-	cipher, err := ff1.New(block, 2, 122, nil)
-	if err != nil {
-		panic(err) // not with halves of 61 bits
+		panic(err) // never: halves of 61 bits are possible
 	}
 	return &UUIDMasker[T]{cipher, check}
 }
@@ -75,21 +69,30 @@ func checkVersion[T ~[16]byte](u T, version byte) error {
 	return nil
 }
 
-// variant is the one of RFC 9562, in the two highest bits of the second half.
-const variant = 2 << 62
-
 // convert returns u with another version, and what f makes of its other bits: 60 around the version
 // and 62 after the variant, of which f gets 61 each.
 func convert[T ~[16]byte](u T, version uint64, f func(high, low uint64) (uint64, uint64)) (converted T) {
-	first := binary.BigEndian.Uint64(u[:8])
-	around := first>>16<<12 | first&0xfff
-	after := binary.BigEndian.Uint64(u[8:]) &^ (3 << 62)
+	around := withoutVersion(binary.BigEndian.Uint64(u[:8]))
+	after := binary.BigEndian.Uint64(u[8:]) &^ variantBits
 
 	high, low := f(around<<1|after>>61, after&^(1<<61))
 
 	around = high >> 1
 	after = high&1<<61 | low
-	binary.BigEndian.PutUint64(converted[:8], around>>12<<16|version<<12|around&0xfff)
+	binary.BigEndian.PutUint64(converted[:8], withVersion(around, version))
 	binary.BigEndian.PutUint64(converted[8:], variant|after)
 	return converted
 }
+
+// The variant of RFC 9562 is in the two highest bits of a UUID's second half.
+const (
+	variantBits uint64 = 3 << 62
+	variant     uint64 = 2 << 62
+)
+
+// withoutVersion returns the bits around the version in the first half of a UUID. The version is in
+// the bits 12 to 15, from the lowest one on.
+func withoutVersion(first uint64) uint64 { return first>>16<<12 | first&0xfff }
+
+// withVersion puts a version between the bits around it.
+func withVersion(around, version uint64) uint64 { return around>>12<<16 | version<<12 | around&0xfff }

@@ -8,37 +8,28 @@ import (
 
 // A checkSystem computes check characters of a text. It skips characters without a value.
 type checkSystem struct {
-	name       string
-	characters string // characters[v] has the value v
+	characters string // those that have a value: alphanumeric, or the first of it
 	checks     string // checks[v] is the check character for the value v
 	radix      int
 	modulus    int
 	length     int // how many check characters there are
 }
 
+// alphanumeric[v] has the value v.
 const alphanumeric = digits + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // checkSystems are the pure systems of ISO/IEC 7064. Each finds every wrong character and every
 // exchange of neighbors. mod97-10 is for digits alone: IBAN and LEI, which have it too, take a
 // letter for two digits, A for 10 and Z for 35.
-var checkSystems = []checkSystem{
-	{"mod11-2", digits, digits + "X", 2, 11, 1},
-	{"mod37-2", alphanumeric, alphanumeric + "*", 2, 37, 1},
-	{"mod97-10", digits, digits, 10, 97, 2},
-}
-
-func findCheckSystem(name string) *checkSystem {
-	for i := range checkSystems {
-		if checkSystems[i].name == name {
-			return &checkSystems[i]
-		}
-	}
-	return nil
+var checkSystems = map[string]*checkSystem{
+	"mod11-2":  {characters: digits, checks: digits + "X", radix: 2, modulus: 11, length: 1},
+	"mod37-2":  {characters: alphanumeric, checks: alphanumeric + "*", radix: 2, modulus: 37, length: 1},
+	"mod97-10": {characters: digits, checks: digits, radix: 10, modulus: 97, length: 2},
 }
 
 // covers reports whether each character of an alphabet has a value in the system.
-func (s *checkSystem) covers(a *alphabet) bool {
-	return strings.Trim(a.characters, s.characters) == ""
+func (s *checkSystem) covers(a *idtext.Alphabet) bool {
+	return strings.Trim(a.Digits, s.characters) == ""
 }
 
 var alphanumericValues = idtext.Values(alphanumeric)

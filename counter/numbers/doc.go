@@ -26,10 +26,9 @@
 //     with - . / _ or spaces between.
 //   - {period} is the name of the period, such as 2026-W47 or FY2027. A date beside it must show at
 //     least as much.
-//   - {check:mod97-10} is check digits over all digits before it, and over letters if the system
-//     has them. For digits there are mod97-10 (two digits) and mod11-2 (a digit or X), for digits
-//     and capitals there is mod37-2 (a digit, capital or *). They detect every wrong character, and
-//     every exchange of two neighbors.
+//   - {check:mod97-10} is two check digits over all digits before it, {check:mod11-2} a digit or X
+//     over these, and {check:mod37-2} a digit, capital or * over all digits and capitals. They
+//     detect every wrong character, and every exchange of two neighbors.
 //
 // # Periods
 //
@@ -39,7 +38,8 @@
 //
 // The numbers of a name have one counter. It starts again with each period, and never goes back to
 // an earlier one, so no number is made twice. A process whose clock is still in the period before
-// gets errors that wrap lease.ErrClock, or waits if that period ends within a minute.
+// waits while the border between the two is within a minute, and otherwise gets errors that wrap
+// lease.ErrClock.
 //
 // A day begins by the zone's calendar, also if it has 23 or 25 hours or no midnight. In the first
 // milliseconds of a day, numbers may have the date of the day before.

@@ -35,7 +35,6 @@ type Format struct {
 	patternText string
 	pattern     *pattern
 	settings    settings
-	last        int64 // the greatest N
 }
 
 // seriesName matches the names that a counter can have.
@@ -67,7 +66,6 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 		patternText: pattern,
 		pattern:     p,
 		settings:    settings{period: p.dateShows, zone: time.UTC},
-		last:        p.last(),
 	}
 	for i, option := range options {
 		if option.set == nil {
@@ -93,7 +91,7 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 // Last returns the greatest N that a number can have.
 func (f *Format) Last() int64 {
 	f.mustBeMade()
-	return f.last
+	return f.pattern.last
 }
 
 // mustBeMade panics unless NewFormat made f: each format has a pattern.
@@ -118,7 +116,7 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	return f.number(d, permutation, n)
 }
 
-// A date is what numbers need of a day.
+// A date is what numbers have of a day, or a text of it.
 type date struct {
 	day    time.Time // a time of the day
 	shown  string    // the day in the layout of the pattern
@@ -146,15 +144,15 @@ func (f *Format) dateOf(t time.Time) (date, error) {
 
 // number returns the number n, encrypted unless permutation is nil.
 func (f *Format) number(d date, permutation *ff1.Cipher, n int64) (Number, error) {
-	if n < 1 || n > f.last {
+	if n < 1 || n > f.pattern.last {
 		return Number{}, fmt.Errorf("%w: %d: want 1 to %d, which %q has room for",
-			ErrInvalidNumber, n, f.last, f.patternText)
+			ErrInvalidNumber, n, f.pattern.last, f.patternText)
 	}
 	shown := uint64(n)
 	if permutation != nil {
 		shown = permutation.Encrypt(shown)
 	}
-	text := f.pattern.print(values{date: d.shown, period: d.period, n: shown})
+	text := f.pattern.print(d, shown)
 	return Number{Period: d.period, N: n, text: text}, nil
 }
 
@@ -173,40 +171,42 @@ func (f *Format) Parse(text string) (Number, error) {
 	if err == nil {
 		return n, nil
 	}
-	if n, failed := f.parse(f.pattern.asPrinted(text)); failed == nil {
-		return n, nil
+	meant, failed := f.parse(f.pattern.asPrinted(text))
+	if failed != nil {
+		return Number{}, err // of the text as it is
 	}
-	return Number{}, err
+	return meant, nil
 }
 
 // parse reads a text exactly as String returned it.
 func (f *Format) parse(text string) (Number, error) {
-	v, err := f.pattern.read(text)
+	d, n, err := f.pattern.read(text)
 	if err != nil {
 		return Number{}, misread(text, "%w, as in %q", err, f.patternText)
 	}
-	t, err := time.Parse(f.pattern.layout, v.date)
-	if err != nil || t.Format(f.pattern.layout) != v.date {
-		return Number{}, misread(text, "date %q: want a day of the calendar, as in %q", v.date, f.patternText)
+	d.day, err = time.Parse(f.pattern.layout, d.shown)
+	if err != nil || d.day.Format(f.pattern.layout) != d.shown {
+		return Number{}, misread(text, "date %q: want a day of the calendar, as in %q", d.shown, f.patternText)
 	}
-	day, ok := f.settings.period.parse(v.period)
-	if ok && f.pattern.layout == "" {
-		t = day
+	if f.pattern.periodName != "" {
+		day, ok := f.settings.period.parse(d.period)
+		if f.pattern.layout == "" {
+			d.day = day
+		}
+		if !ok || f.settings.period.key(d.day) != d.period {
+			return Number{}, misread(text, "period %s: want a %v of the calendar, with the date in it",
+				strings.ToUpper(d.period), f.settings.period)
+		}
 	}
-	period := f.settings.period.key(t)
-	if f.pattern.periodName != "" && (!ok || v.period != period) {
-		return Number{}, misread(text, "period %s: want a %v of the calendar, with the date in it",
-			strings.ToUpper(v.period), f.settings.period)
-	}
+	period := f.settings.period.key(d.day)
 	permutation, err := f.permutation(period)
 	if err != nil {
 		return Number{}, err
 	}
-	n := v.n
 	if permutation != nil {
 		n = permutation.Decrypt(n)
 	}
-	if n < 1 {
+	if n == 0 {
 		return Number{}, misread(text, "want the text of a number from 1 on")
 	}
 	return Number{Period: period, N: int64(n), text: text}, nil
@@ -223,7 +223,7 @@ func (f *Format) permutation(period string) (*ff1.Cipher, error) {
 	if f.settings.block == nil {
 		return nil, nil
 	}
-	radix := len(f.pattern.alphabet.characters)
+	radix := len(f.pattern.alphabet.Digits)
 	tweak := f.name + "\x00" + period
 	return ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak))
 }

@@ -404,11 +404,11 @@ func TestEncryptedZero(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := f.pattern.print(values{date: "2026", n: permutation.Encrypt(0)})
+	text := f.pattern.print(date{shown: "2026"}, permutation.Encrypt(0))
 	if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
 		t.Errorf("%s is read as %#v, %v", text, n, err)
 	}
-	if n, err := f.Parse(f.pattern.print(values{date: "2025", n: permutation.Encrypt(0)})); err != nil || n.N < 1 {
+	if n, err := f.Parse(f.pattern.print(date{shown: "2025"}, permutation.Encrypt(0))); err != nil || n.N < 1 {
 		t.Errorf("in another year: %#v, %v", n, err)
 	}
 }
@@ -446,7 +446,7 @@ func FuzzParse(f *testing.F) {
 			if again, err := format.parse(read.String()); again != read || err != nil {
 				t.Fatalf("%s: %q prints as %q, which is %v, %v", format.patternText, text, read, again, err)
 			}
-			if day, err := time.Parse(keys[format.settings.period], read.Period); err != nil {
+			if day, err := time.Parse(periods[format.settings.period].layout, read.Period); err != nil {
 				t.Fatalf("%s: %q is of period %q: %v", format.patternText, text, read.Period, err)
 			} else if again, err := format.Number(day, read.N); format.settings.period == format.pattern.dateShows && (again != read || err != nil) {
 				t.Fatalf("%s: %q is %#v, which prints as %q, %v", format.patternText, text, read, again, err)
@@ -475,7 +475,7 @@ func TestCheckSystems(t *testing.T) {
 		{"mod11-2", "A0B7-9Z4", "0", "the first one, as letters have no value there"},
 		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
 	} {
-		got := string(findCheckSystem(c.system).append([]byte(c.text)))
+		got := string(checkSystems[c.system].append([]byte(c.text)))
 		if got != c.text+c.check {
 			t.Errorf("%s of %q (%s): %q, want %q", c.system, c.text, c.source, got[len(c.text):], c.check)
 		}
@@ -484,7 +484,7 @@ func TestCheckSystems(t *testing.T) {
 
 // Every system finds every wrong character of a text of three, and all exchanges of neighbors.
 func TestCheckSystemsFindWrongCharacters(t *testing.T) {
-	for _, s := range checkSystems {
+	for name, s := range checkSystems {
 		base := len(s.characters)
 		for n := range base * base * base {
 			text := []byte{s.characters[n/base/base], s.characters[n/base%base], s.characters[n%base]}
@@ -497,7 +497,7 @@ func TestCheckSystemsFindWrongCharacters(t *testing.T) {
 					wrong[i-3], wrong[i-2] = text[i-2], text[i-3]
 				}
 				if !slices.Equal(wrong, text) && slices.Equal(s.append(wrong)[3:], right[3:]) {
-					t.Fatalf("%s: %s also checks %s", s.name, right[3:], wrong)
+					t.Fatalf("%s: %s also checks %s", name, right[3:], wrong)
 				}
 			}
 		}

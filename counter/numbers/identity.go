@@ -27,27 +27,26 @@ func (f *Format) checkValue() string {
 // literals may change, and so may what separates the parts of a date.
 //
 // Of the literal before the first field only characters that touch the field count, and these only
-// if texts can have any length.
+// if texts can have any length: ORD1 with the number 23 and ORD12 with 3 would be one text.
 func (p *pattern) identity() string {
+	confusable := p.alphabet.Digits + digits // digits are in dates and check characters
 	text := ""
-	characters := p.alphabet.characters + digits // digits are in dates and check characters
-	for i, part := range p.parts {
+	if p.width == 0 {
+		first := p.parts[0]
+		text = first[len(strings.TrimRight(first, confusable)):]
+	}
+	for _, part := range p.parts[1:] {
 		switch part {
 		case dateField:
 			text += "{date:" + strings.Map(ungrouped, p.layout) + "}"
 		case periodField:
 			text += part
 		case numberField:
-			text += fmt.Sprintf("{n:%d:%s}", p.width, p.alphabet.characters)
+			text += fmt.Sprintf("{n:%d:%s}", p.width, p.alphabet.Digits)
 		case checkField:
 			text += fmt.Sprintf("{check:%d}", p.check.length)
 		default:
-			switch {
-			case i > 0:
-				text += only(part, characters)
-			case p.width == 0:
-				text += part[len(strings.TrimRight(part, characters)):]
-			}
+			text += only(part, confusable)
 		}
 	}
 	return text

@@ -1,9 +1,7 @@
 package numbers
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -11,7 +9,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/alike"
-	"github.com/randflake/randflake/internal/hidden"
+	"github.com/randflake/randflake/internal/derived"
 )
 
 // An Option changes a Format or a Series.
@@ -47,9 +45,11 @@ func WithPeriod(p Period) Option {
 // which may be another one on another machine.
 func WithLocation(zone *time.Location) Option {
 	return Option{func(s *settings) error {
-		if zone == nil || zone.String() == time.Local.String() {
-			return fmt.Errorf("%w: location is nil or time.Local: want one of time.LoadLocation",
-				ErrInvalidOption)
+		switch {
+		case zone == nil:
+			return fmt.Errorf("%w: location is nil: leave WithLocation out for UTC", ErrInvalidOption)
+		case zone.String() == time.Local.String():
+			return fmt.Errorf("%w: location is time.Local: want one of time.LoadLocation", ErrInvalidOption)
 		}
 		s.zone = zone
 		return nil
@@ -64,15 +64,7 @@ func Encrypted(secret randflake.Secret) Option {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
 		}
-		key, err := hex.DecodeString(secret.Derive("numbers FF1-AES-128", 1).Hex())
-		if err != nil {
-			return err
-		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return err
-		}
-		s.block = hidden.Block(block)
+		s.block = derived.AES(secret, "numbers FF1-AES-128")
 		return nil
 	}}
 }

@@ -3,6 +3,7 @@ package numbers
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -10,12 +11,14 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // A pattern is the shape of the texts of a format. All parts have a fixed length, except a number
 // without a width. So each text can be split in only one way, whatever the literals are.
 type pattern struct {
-	parts []string // literals, and the fields named below
+	parts []string // literals, and the fields named below. The first is a literal, perhaps ""
 	fixed int      // length of all parts but the number, in bytes
 
 	layout    string // of the date, or ""
@@ -23,10 +26,12 @@ type pattern struct {
 
 	periodName string // of some period, for the length and the hyphens of {period}, or ""
 
-	alphabet *alphabet // of the number
-	width    int       // of the number in characters, or 0 for as many as it needs
+	alphabet *idtext.Alphabet // of the number
+	width    int              // of the number in characters, or 0 for as many as it needs
+	last     int64            // the greatest number
 
-	check *checkSystem // or nil
+	check     *checkSystem // or nil
+	checkName string       // of the system
 }
 
 // The fields, as they stand among the parts of a pattern.
@@ -63,18 +68,17 @@ func parsePattern(text string) (*pattern, error) {
 	if p.check != nil && !p.check.covers(p.alphabet) {
 		return nil, fmt.Errorf("{check:%s} has no value for all characters of the number: "+
 			"want an alphabet out of %s",
-			p.check.name, p.check.characters)
+			p.checkName, p.check.characters)
 	}
 	return p, nil
 }
 
 func (p *pattern) addLiteral(literal string) error {
-	unprintable := func(r rune) bool { return !unicode.IsPrint(r) || r == '}' }
-	if !utf8.ValidString(literal) || strings.ContainsFunc(literal, unprintable) {
+	refused := func(r rune) bool { return !unicode.IsPrint(r) || r == '}' }
+	if !utf8.ValidString(literal) || strings.ContainsFunc(literal, refused) {
 		return fmt.Errorf("literal %+q: want printable characters, and { and } around fields alone", literal)
 	}
 	p.parts = append(p.parts, literal)
-	p.fixed += len(literal)
 	return nil
 }
 
@@ -90,7 +94,6 @@ func (p *pattern) addField(field string) (err error) {
 	case "date":
 		p.layout = argument
 		p.dateShows, err = parseLayout(argument)
-		p.fixed += len(argument) // a layout is as long as its dates
 	case "period":
 		if argument != "" {
 			err = errors.New("want {period}, and WithPeriod")
@@ -113,12 +116,14 @@ func (p *pattern) setNumber(argument string) error {
 	width, characters, _ := strings.Cut(argument, ":")
 	var err error
 	p.alphabet, err = findAlphabet(characters)
+	p.last = math.MaxInt64
 	if err != nil || width == "" {
 		return err
 	}
+	var fits bool
 	p.width, err = strconv.Atoi(width)
-	_, fits := p.alphabet.last(p.width)
-	if err != nil || p.width < 1 || !fits {
+	p.last, fits = last(p.alphabet, p.width)
+	if err != nil || !fits {
 		return fmt.Errorf("width %+q: "+
 			"want a number from 1 on, and no numbers beyond 2^63-1: at most 18 decimal digits",
 			width)
@@ -127,11 +132,11 @@ func (p *pattern) setNumber(argument string) error {
 }
 
 func (p *pattern) setCheck(name string) error {
-	p.check = findCheckSystem(name)
+	p.check = checkSystems[name]
+	p.checkName = name
 	if p.check == nil {
-		return errors.New("want one of mod11-2, mod37-2, mod97-10")
+		return fmt.Errorf("want one of %s", strings.Join(slices.Sorted(maps.Keys(checkSystems)), ", "))
 	}
-	p.fixed += p.check.length
 	return nil
 }
 
@@ -141,7 +146,6 @@ func (p *pattern) setPeriod(period Period) error {
 	named := slices.Contains(p.parts, periodField)
 	if named {
 		p.periodName = period.key(time.Unix(0, 0))
-		p.fixed += len(p.periodName)
 		if p.periodName == "" {
 			return errors.New("{period}: want WithPeriod, which says what that is")
 		}
@@ -152,14 +156,23 @@ func (p *pattern) setPeriod(period Period) error {
 			"want {date:20060102} or such, or {period} and no date",
 			period)
 	}
+	for _, part := range p.parts {
+		p.fixed += p.length(part, 0)
+	}
 	return nil
 }
 
-// last returns the greatest number that the pattern has room for.
-func (p *pattern) last() int64 {
-	if p.width == 0 {
-		return math.MaxInt64
+// length returns how many bytes a part has in texts whose number has width characters.
+func (p *pattern) length(part string, width int) int {
+	switch part {
+	case dateField:
+		return len(p.layout) // as long as its dates
+	case periodField:
+		return len(p.periodName)
+	case numberField:
+		return width
+	case checkField:
+		return p.check.length
 	}
-	last, _ := p.alphabet.last(p.width)
-	return last
+	return len(part)
 }

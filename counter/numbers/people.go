@@ -16,33 +16,34 @@ const grouping = " -./_"
 //     that was mistyped as a hyphen would just be missing.
 //   - The number's alphabet has characters of grouping.
 func (p *pattern) asPrinted(text string) string {
-	if p.width == 0 || strings.ContainsAny(p.alphabet.characters, grouping) {
+	if p.width == 0 || strings.ContainsAny(p.alphabet.Digits, grouping) {
 		return text
 	}
 	r := regrouping{rest: strings.Map(ungrouped, text)}
 	for _, part := range p.parts {
 		switch part {
 		case dateField:
-			r.take(p.layout, decimal.lookalike)
+			r.take(p.layout, lookalike(digits))
 		case periodField:
 			r.take(p.periodName, upper)
 		case numberField:
-			meant := p.alphabet.lookalike
+			meant := lookalike(p.alphabet.Digits)
 			if p.check != nil && p.check.characters != digits {
-				// An O stays an O: if it was exchanged with its neighbor, the check characters find
-				// that.
+				// The check is over letters, too. It finds an O that was exchanged with its
+				// neighbor, so this must not become a 0.
 				meant = upper
 			}
-			r.take(strings.Repeat("0", p.width), meant)
+			r.take(strings.Repeat("#", p.width), meant)
 		case checkField:
-			checks := alphabet{characters: p.check.checks}
-			r.take(strings.Repeat("0", p.check.length), checks.lookalike)
+			r.take(strings.Repeat("#", p.check.length), lookalike(p.check.checks))
 		default:
-			at := len(r.done)
-			r.take(part, unchanged)
-			if strings.EqualFold(string(r.done[at:]), part) {
-				r.done = append(r.done[:at], part...)
+			bare := strings.Map(ungrouped, part)
+			n := min(len(bare), len(r.rest))
+			if !strings.EqualFold(r.rest[:n], bare) {
+				return text
 			}
+			r.done = append(r.done, part...)
+			r.rest = r.rest[n:]
 		}
 	}
 	return string(r.done) + r.rest
@@ -54,10 +55,10 @@ type regrouping struct {
 	rest string // without grouping
 }
 
-// take moves as many characters from rest to done as a part has, each as the character that it is
-// meant to be, and puts the part's grouping between them.
-func (r *regrouping) take(part string, meant func(c byte) byte) {
-	for _, c := range []byte(part) {
+// take moves characters from rest to done, each as the character that it is meant to be. It puts
+// the grouping of shape between them. Each other character of shape stands for one of rest.
+func (r *regrouping) take(shape string, meant func(c byte) byte) {
+	for _, c := range []byte(shape) {
 		switch {
 		case strings.IndexByte(grouping, c) >= 0:
 			r.done = append(r.done, c)
@@ -76,8 +77,6 @@ func ungrouped(r rune) rune {
 	return r
 }
 
-func unchanged(c byte) byte { return c }
-
 // upper returns the capital of an ASCII letter.
 func upper(c byte) byte {
 	if 'a' <= c && c <= 'z' {
@@ -86,26 +85,24 @@ func upper(c byte) byte {
 	return c
 }
 
-// lower returns the small letter of an ASCII capital.
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c - 'A' + 'a'
-	}
-	return c
-}
-
-// lookalike returns the character of the alphabet that c is meant to be, or c if there is none.
-func (a *alphabet) lookalike(c byte) byte {
-	for _, same := range []byte{c, upper(c), lower(c)} {
-		if strings.IndexByte(a.characters, same) >= 0 {
-			return same
+// lookalike returns a function that returns which of some characters c is meant to be, or c if it
+// is none.
+func lookalike(characters string) func(c byte) byte {
+	return func(c byte) byte {
+		if strings.IndexByte(characters, c) >= 0 {
+			return c
 		}
+		for _, other := range []byte(characters) {
+			if upper(other) == upper(c) {
+				return other
+			}
+		}
+		switch upper(c) {
+		case 'O':
+			return '0'
+		case 'I', 'L':
+			return '1'
+		}
+		return c
 	}
-	switch upper(c) {
-	case 'O':
-		return '0'
-	case 'I', 'L':
-		return '1'
-	}
-	return c
 }

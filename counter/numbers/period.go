@@ -25,6 +25,22 @@ const (
 // it ends: with April as the first month, fy2027 begins on 2026-04-01.
 func FiscalYear(first time.Month) Period { return fiscalYears + Period(first) }
 
+// periods has all but the fiscal years.
+var periods = [...]struct {
+	name    string
+	layout  string // of its key for package time, which has none for quarters and weeks
+	shownBy Period // what a date must show to tell the period
+}{
+	Forever: {"forever", "", Forever},
+	Year:    {"year", "2006", Year},
+	Month:   {"month", "2006-01", Month},
+	Day:     {"day", "2006-01-02", Day},
+	Quarter: {"quarter", "", Month},
+	Week:    {"week", "", Day},
+}
+
+func (p Period) isFiscal() bool { return p > fiscalYears }
+
 // first returns the month with which a fiscal year begins.
 func (p Period) first() time.Month { return time.Month(p - fiscalYears) }
 
@@ -35,27 +51,21 @@ func (p Period) valid() bool {
 // shownBy returns what a date must show to tell p: Day, Month, Year, or Forever for nothing. These
 // four are in order: a date that shows the day shows month and year too.
 func (p Period) shownBy() Period {
-	switch {
-	case p <= Day:
-		return p
-	case p == Week:
-		return Day
+	if p.isFiscal() {
+		return Month
 	}
-	return Month
+	return periods[p].shownBy
 }
-
-// keys has the layouts for the names of the periods that package time can format.
-var keys = [...]string{Forever: "", Year: "2006", Month: "2006-01", Day: "2006-01-02"}
 
 // String returns a word such as "year" or "week", or "fiscal year from April on".
 func (p Period) String() string {
 	switch {
 	case !p.valid():
 		return fmt.Sprintf("Period(%d)", int(p))
-	case p > fiscalYears:
+	case p.isFiscal():
 		return fmt.Sprintf("fiscal year from %v on", p.first())
 	}
-	return [...]string{"forever", "year", "month", "day", "quarter", "week"}[p]
+	return periods[p].name
 }
 
 // ParsePeriod returns the period that String returns as text, other than forever.
@@ -87,16 +97,16 @@ func (p Period) At(t time.Time, zone *time.Location) lease.Period {
 // key returns the name of the period that contains date.
 func (p Period) key(date time.Time) string {
 	switch {
-	case p <= Day:
-		return date.Format(keys[p])
 	case p == Quarter:
 		return fmt.Sprintf("%04d-q%d", date.Year(), (date.Month()+2)/3)
 	case p == Week:
 		year, week := date.ISOWeek()
 		return fmt.Sprintf("%04d-w%02d", year, week)
+	case p.isFiscal():
+		year, _, _ := p.firstDay(date)
+		return fmt.Sprintf("fy%04d", year+p.yearsBeyond())
 	}
-	year, _, _ := p.firstDay(date)
-	return fmt.Sprintf("fy%04d", year+p.yearsBeyond())
+	return date.Format(periods[p].layout)
 }
 
 // yearsBeyond returns how many years a fiscal year ends after the year in which it begins: 0 or 1.
@@ -111,18 +121,19 @@ func (p Period) yearsBeyond() int {
 func (p Period) parse(key string) (day time.Time, ok bool) {
 	var year, n int
 	switch {
-	case p <= Day:
-		day, _ = time.Parse(keys[p], key)
 	case p == Quarter:
 		fmt.Sscanf(key, "%4d-q%1d", &year, &n)
 		day = dayOf(year, time.Month(3*n), 1)
 	case p == Week:
 		fmt.Sscanf(key, "%4d-w%2d", &year, &n)
 		day = dayOf(year, time.January, 4+7*(n-1))
-	default:
+	case p.isFiscal():
 		fmt.Sscanf(key, "fy%4d", &year)
 		day = dayOf(year-p.yearsBeyond(), p.first(), 1)
+	default:
+		day, _ = time.Parse(periods[p].layout, key)
 	}
+	// The day of a key that is wrong, or that Sscanf only took for one, has another key.
 	return day, p.key(day) == key && day.Year() >= 0
 }
 
@@ -142,9 +153,9 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 		return year, month, 1
 	case p == Quarter:
 		return year, (month-1)/3*3 + 1, 1
-	case p > fiscalYears && month < p.first():
+	case p.isFiscal() && month < p.first():
 		return year - 1, p.first(), 1
-	case p > fiscalYears:
+	case p.isFiscal():
 		return year, p.first(), 1
 	}
 	return year, time.January, 1
@@ -155,7 +166,9 @@ func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
 	year, month, day := p.firstDay(date)
 	midnight := dayOf(year, month, day)
-	const apart = 36 * time.Hour // no zone is further from UTC, and none changes twice in three days
+	// The offsets before and after midnight, if it has a change of the clocks. No zone is further than
+	// 36 hours from UTC, and none has two changes within three days.
+	const apart = 36 * time.Hour
 	_, before := midnight.Add(-apart).In(zone).Zone()
 	_, after := midnight.Add(apart).In(zone).Zone()
 	early := midnight.Add(-time.Duration(max(before, after)) * time.Second)

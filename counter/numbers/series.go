@@ -25,14 +25,12 @@ type Series struct {
 	present atomic.Pointer[moment]
 	closed  atomic.Bool
 
-	turning chan struct{} // a mutex for turn, with room for one: a context can end the wait for it
-	failed  failure       // of the last beginPeriod that failed, guarded by turning
-}
+	// turning is a mutex for turn, with room for one: a context can end the wait for it.
+	turning chan struct{}
 
-// A failure says why a period could not be begun in a second.
-type failure struct {
-	second int64
-	err    error
+	// Of the last beginPeriod that failed the second and the error, guarded by turning.
+	failedAt int64
+	failed   error
 }
 
 // A moment is one second, with its date and with the handle on the counter in the date's period.
@@ -67,10 +65,10 @@ func Open(
 	if counters == nil {
 		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
 	}
-	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.last {
+	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.pattern.last {
 		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: "+
 			"want neither an end nor a check value, which %q gives it, and a start up to %d",
-			ErrInvalidOption, c.Start, c.End, c.Check, f.patternText, f.last)
+			ErrInvalidOption, c.Start, c.End, c.Check, f.patternText, f.pattern.last)
 	}
 	s := &Series{
 		Format:   f,
@@ -106,18 +104,18 @@ func (s *Series) Next(ctx context.Context) (Number, error) {
 		m := s.present.Load()
 		now := s.second() // before the call, which may take until the period ends
 		number, err := s.next(ctx, m, now)
+		mayPass := errors.Is(err, lease.ErrClock) && s.turnsAround(now) && waited < longest
 		switch {
 		case err == nil:
 			return number, nil
 		case errors.Is(err, counter.ErrClosed) && !s.closed.Load():
 			continue // m is over: the next moment is present by now
-		case errors.Is(err, lease.ErrClock) && s.turnsAround(now) && waited < longest:
-			waited += pause
-		default:
+		case !mayPass:
 			return Number{}, fmt.Errorf("numbers: %s: %w", s.name, err)
 		}
 		select {
 		case <-time.After(pause):
+			waited += pause
 		case <-ctx.Done():
 			return Number{}, fmt.Errorf("numbers: %s: %w: %w", s.name, context.Cause(ctx), err)
 		}
@@ -133,10 +131,7 @@ func (s *Series) next(ctx context.Context, m *moment, second int64) (Number, err
 			return Number{}, err
 		}
 	}
-	n, err := m.counter.Next()
-	if err != nil {
-		n, err = m.counter.Wait(ctx)
-	}
+	n, err := m.counter.Wait(ctx)
 	if err != nil {
 		return Number{}, err
 	}
@@ -196,21 +191,22 @@ func (s *Series) turn(ctx context.Context) (*moment, error) {
 // beginPeriod sets the fields of a moment that belong to its period. After a failure it does not
 // ask the store again in the same second.
 func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
-	if s.failed.err != nil && s.failed.second == m.second {
-		return s.failed.err
+	if s.failed != nil && s.failedAt == m.second {
+		return s.failed
 	}
 	m.permutation, err = s.permutation(m.date.period)
 	if err != nil {
 		return err
 	}
 	config := s.settings.config
-	config.End = s.last
+	config.End = s.pattern.last
 	config.Check = s.checkValue()
 	period := s.settings.period.At(m.date.day, s.settings.zone)
 	options := append(slices.Clone(s.settings.counter), counter.OrCreate(config), counter.OfPeriod(period))
 	m.counter, err = s.counters.Open(ctx, s.name, options...)
 	if err != nil && ctx.Err() == nil {
-		s.failed = failure{m.second, err}
+		s.failedAt = m.second
+		s.failed = err
 	}
 	return err
 }

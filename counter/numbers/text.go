@@ -2,29 +2,22 @@ package numbers
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 )
 
-// values are what the fields of a text have.
-type values struct {
-	date   string // in the layout of the pattern
-	period string // the key of the period, or "" if texts don't have it
-	n      uint64 // the number as it is shown, maybe encrypted
-}
-
-// print returns the text of v.
-func (p *pattern) print(v values) string {
+// print returns the text of a number, which may be encrypted. It needs what d shows and the period.
+func (p *pattern) print(d date, n uint64) string {
 	var room [64]byte // for most texts
 	b := room[:0]
 	for _, part := range p.parts {
 		switch part {
 		case dateField:
-			b = append(b, v.date...)
+			b = append(b, d.shown...)
 		case periodField:
-			b = append(b, strings.ToUpper(v.period)...)
+			b = append(b, strings.ToUpper(d.period)...)
 		case numberField:
-			b = p.alphabet.append(b, v.n, p.width)
+			b = p.alphabet.Append(b, n, p.width)
 		case checkField:
 			b = p.check.append(b)
 		default:
@@ -34,65 +27,64 @@ func (p *pattern) print(v values) string {
 	return string(b)
 }
 
-// read returns the values of a text, which must be exactly as print makes it. The caller has to
-// check that date and period exist.
-func (p *pattern) read(text string) (v values, err error) {
-	width := p.width
-	if width == 0 {
-		width = len(text) - p.fixed
+// read returns what print made a text of. The text must be exactly as print makes it. The caller
+// has to check that date and period exist.
+func (p *pattern) read(text string) (d date, n uint64, err error) {
+	if err := p.checkLength(text); err != nil {
+		return date{}, 0, err
 	}
-	if len(text) != p.fixed+width || width < 1 {
-		return values{}, mismatch(min(len(text), p.fixed+max(width, 1)), p.wantLength())
-	}
+	width := len(text) - p.fixed
 	at := 0
 	for _, part := range p.parts {
-		rest := text[at:]
+		end := at + p.length(part, width)
+		shown := text[at:end]
 		switch part {
 		case dateField:
-			v.date = rest[:len(p.layout)]
-			at += len(v.date)
+			d.shown = shown
 		case periodField:
-			shown := rest[:len(p.periodName)]
-			v.period = strings.ToLower(shown)
-			if shown != strings.ToUpper(v.period) {
-				return values{}, mismatch(at, "a period in capitals")
+			d.period = strings.ToLower(shown)
+			if shown != strings.ToUpper(d.period) {
+				return date{}, 0, mismatch(at, "a period in capitals")
 			}
-			at += len(shown)
 		case numberField:
-			n, bad := p.alphabet.parse(rest[:width])
-			if bad >= 0 {
-				want := "a digit out of " + p.alphabet.characters + ", and no number beyond 2^63-1"
-				return values{}, mismatch(at+bad, want)
+			var rest string
+			n, rest = p.alphabet.Parse(shown, math.MaxInt64)
+			if rest != "" {
+				return date{}, 0, mismatch(end-len(rest),
+					"a digit out of %s, and no number beyond 2^63-1", p.alphabet.Digits)
 			}
-			if p.width == 0 && rest[0] == p.alphabet.characters[0] {
-				return values{}, mismatch(at, "no leading "+p.alphabet.characters[:1])
+			if p.width == 0 && shown[0] == p.alphabet.Digits[0] {
+				return date{}, 0, mismatch(at, "no leading %c", shown[0])
 			}
-			v.n = n
-			at += width
 		case checkField:
 			right := p.check.append([]byte(text[:at]))[at:]
-			if rest[:len(right)] != string(right) {
-				want := "another check character of " + p.check.name + ": it was mistyped"
-				return values{}, mismatch(at, want)
+			if shown != string(right) {
+				return date{}, 0, mismatch(at,
+					"another check character of %s: it was mistyped", p.checkName)
 			}
-			at += len(right)
 		default:
-			if !strings.HasPrefix(rest, part) {
-				return values{}, mismatch(at, strconv.Quote(part))
+			if shown != part {
+				return date{}, 0, mismatch(at, "%q", part)
 			}
-			at += len(part)
 		}
+		at = end
 	}
-	return v, nil
+	return d, n, nil
+}
+
+// checkLength returns an error if a text is too short or too long.
+func (p *pattern) checkLength(text string) error {
+	least := p.fixed + max(p.width, 1)
+	switch {
+	case p.width == 0 && len(text) < least:
+		return mismatch(len(text), "at least %d bytes", least)
+	case p.width > 0 && len(text) != least:
+		return mismatch(min(len(text), least), "%d bytes", least)
+	}
+	return nil
 }
 
 // mismatch returns an error that says what was expected at a byte of a text.
-func mismatch(at int, want string) error { return fmt.Errorf("at byte %d: want %s", at, want) }
-
-// wantLength returns how long texts are.
-func (p *pattern) wantLength() string {
-	if p.width == 0 {
-		return fmt.Sprintf("at least %d bytes", p.fixed+1)
-	}
-	return fmt.Sprintf("%d bytes", p.fixed+p.width)
+func mismatch(at int, want string, args ...any) error {
+	return fmt.Errorf("at byte %d: want %s", at, fmt.Sprintf(want, args...))
 }

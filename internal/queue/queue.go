@@ -19,6 +19,9 @@ const shortestPause = 100 * time.Microsecond
 // longestPause is the longest pause of a caller that waits alone, whom Serve does not reach.
 const longestPause = time.Second
 
+// Forever is the pause of a caller whom only Serve helps.
+const Forever = time.Hour
+
 // A Queue is a line of callers, served in the order in which they came. One goroutine serves all
 // callers that can be served at the moment: to wake them up one after the other would take longer.
 type Queue struct {

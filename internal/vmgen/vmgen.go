@@ -37,6 +37,14 @@ func Of(c *atomic.Uint64) Generation {
 // Stale reports whether the machine was copied since m, and this is not the original.
 func (m Generation) Stale() bool { return m.counter.Load() != m.at }
 
+// Renew makes m the present generation, and reports whether it was stale.
+func (m *Generation) Renew() (stale bool) {
+	present := Of(m.counter)
+	stale = present != *m
+	*m = present
+	return stale
+}
+
 // Detects reports whether m ever becomes stale when the machine is copied.
 func (m Generation) Detects() bool { return m.counter != &never }
 

@@ -40,7 +40,7 @@ func withoutAround(text string) (bare, layout string) {
 // other texts as they are, and also digits and an n, such as 1849n, if they can be the text of an
 // ID.
 func plainNumber(text string) string {
-	canBeText := len(text) <= 13 && !strings.ContainsAny(text, "_,'L-")
+	canBeText := len(text) <= longestText && !strings.ContainsAny(text, "_,'L-")
 	if canBeText || isDecimal(text) || !writtenNumber.MatchString(text) {
 		return text
 	}

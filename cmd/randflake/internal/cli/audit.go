@@ -49,7 +49,7 @@ type audit struct {
 	entries  []entry  // sorted by ID, then by line
 	odd      int      // how many lines are no IDs
 	wide     bool     // the IDs have 128 bits
-	decoding          // the chosen way to read the IDs
+	chosen   decoding // the way to read the IDs
 	runnerUp decoding // the next best, which gives other times
 }
 
@@ -66,12 +66,12 @@ func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
 
-// readLines reads the ID at the beginning of each line. A text that is ambiguous, or wrong, is
-// parsed again at the end, when it is known what the others are.
+// readLines reads the ID at the beginning of each line. A text that is ambiguous is parsed later,
+// when it is known what the others are, and so is one that is wrong.
 func (a *audit) readLines() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
-	var unclear []entry
+	var later []entry
 	for n := 1; lines.Scan(); n++ {
 		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
 		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
@@ -82,13 +82,13 @@ func (a *audit) readLines() error {
 		}
 		e := entry{text: text, line: n}
 		if !a.add(e) {
-			unclear = append(unclear, e)
+			later = append(later, e)
 		}
 	}
 	if !a.sawText {
 		a.sawDecimal = true // digits alone are numbers, as of an auto-increment
 	}
-	for _, e := range unclear {
+	for _, e := range later {
 		if !a.add(e) {
 			a.odd++
 		}

@@ -1,22 +1,15 @@
-// Package cli is the command-line program. Its parts:
+// Package cli is the command-line program. Each command has a file of its name, and root.go their
+// tree. help.txt is the manual. What commands have in common:
 //
-//   - cli.go runs the command of the tree in root.go that the arguments name. help.txt is the
-//     manual, which help.go gives to the commands. What commands have in common is in flags.go,
-//     kinds.go, output.go and signal.go.
 //   - A store and a secret: home.go finds those that flags and environment name, with
-//     secretsource.go. The commands of secret.go make secrets. Those of store.go, store_init.go,
-//     store_info.go, move.go and retire.go make, show, move and end spaces. counter.go and next.go
-//     are about the counters of a space.
-//   - Making IDs: new.go is the command, leased.go takes the leases, and mint.go writes the IDs in
-//     one of the formats of formats.go and bases.go.
-//   - Reading IDs: filter.go takes them from operands or lines. around.go drops what people write
-//     around them, paste.go finds the form of each and reads it, with wide.go and digits.go, and
-//     parser.go remembers what the IDs of a batch are.
-//   - Using what was read: convert.go writes IDs in another form. inspect.go shows the fields of
-//     each (reading.go, uuid.go), as all kinds that it can be (guess.go). audit.go shows what all
-//     IDs of a table tell (decoding.go, tally.go).
-//   - mask.go encrypts sortable IDs, range.go prints the first and last ID of a time, and sql.go
-//     the functions of package dialect.
+//     secretsource.go.
+//   - Making IDs: leased.go takes the leases, and mint.go writes the IDs in one of the formats of
+//     formats.go and bases.go.
+//   - Reading IDs: filter.go takes them from operands or lines, and parser.go reads a batch. Of each
+//     text around.go drops what people write around the ID, and paste.go finds the form and reads
+//     it, with wide.go and digits.go.
+//   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind,
+//     and for a table decoding.go and tally.go.
 package cli
 
 import (
@@ -25,10 +18,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/spf13/cobra"
 )
 
 // Main runs the program and exits.
@@ -53,15 +48,15 @@ const (
 type tool struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	stoppedBy      os.Signal // or nil
 	args           []string  // of the command line
+	stoppedBy      os.Signal // the one that unlessStopped has seen, or nil
 }
 
 // run runs the command that args name and returns the exit status.
 func (t *tool) run(ctx context.Context, args []string) int {
 	t.args = args
 	root := t.root()
-	root.SetArgs(withNegatives(args))
+	root.SetArgs(withNegatives(root, args))
 	err := root.ExecuteContext(ctx)
 	if err == nil || errors.Is(err, errUnread) {
 		return exitOK
@@ -76,25 +71,28 @@ func (t *tool) run(ctx context.Context, args []string) int {
 }
 
 // withNegatives turns negative numbers, which are IDs and not flags, into operands: it adds a space
-// before the minus sign, as white space around an operand is ignored. A number after a flag stays
-// as it is: it is the value of the flag.
-func withNegatives(args []string) []string {
-	marked := make([]string, len(args))
-	before := ""
+// before the minus sign, as white space around an operand is ignored. A number that is the value of
+// a flag stays as it is.
+func withNegatives(root *cobra.Command, args []string) []string {
+	cmd, _, _ := root.Find(args) // a command in any case
+	marked := slices.Clone(args)
 	for i, arg := range args {
 		isNegative := strings.HasPrefix(arg, "-") && isDecimal(arg[1:])
-		if isNegative && !takesValue(before) {
-			arg = " " + arg
+		isValue := i > 0 && takesValue(cmd, args[i-1])
+		if isNegative && !isValue {
+			marked[i] = " " + arg
 		}
-		marked[i] = arg
-		before = arg
 	}
 	return marked
 }
 
-// takesValue reports whether arg can be a flag whose value is the next argument.
-func takesValue(arg string) bool {
-	hasValue := strings.Contains(arg, "=")
-	hasNone := arg == "--json" || arg == "--"
-	return strings.HasPrefix(arg, "-") && !hasValue && !hasNone
+// takesValue reports whether arg is a flag whose value is the next argument.
+func takesValue(cmd *cobra.Command, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	f := cmd.Flags().Lookup(name)
+	if len(name) == 1 {
+		f = cmd.Flags().ShorthandLookup(name)
+	}
+	isFlag := name != arg && f != nil
+	return isFlag && f.NoOptDefVal == "" // otherwise it is a switch, such as --json
 }

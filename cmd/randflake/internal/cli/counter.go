@@ -71,9 +71,9 @@ func countersInJSON(all []lease.Counter) string {
 	var b bytes.Buffer
 	for _, c := range all {
 		json.NewEncoder(&b).Encode(struct {
-			Name string `json:"name"`
-			lease.Counter
-			State string `json:"state"`
+			Name          string `json:"name"`
+			lease.Counter        // hides its own name from JSON
+			State         string `json:"state"`
 		}{c.Name, c, stateOf(c)}) // can't fail
 	}
 	return b.String()
@@ -118,6 +118,18 @@ func stateOf(c lease.Counter) string {
 	return stateReady
 }
 
+// goesOn says how a counter goes on.
+func goesOn(c lease.Counter) string {
+	switch stateOf(c) {
+	case stateEnded:
+		return "it has no number left"
+	case stateWaits:
+		return "it waits until it is set, beyond all numbers that it may have given: " +
+			"see randflake help counter set"
+	}
+	return fmt.Sprintf("its next number is %d", c.Next)
+}
+
 // counterCreateCommand makes the command that makes a counter, and says how it goes on.
 func (t *tool) counterCreateCommand() *cobra.Command {
 	var h home
@@ -129,26 +141,19 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 		RunE: h.run(func(ctx context.Context, space *lease.Space, args []string) error {
 			made := "made"
 			err := counter.On(space).Create(ctx, args[0], config)
-			if errors.Is(err, lease.ErrExists) {
-				if !ifMissing {
-					return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
-				}
-				made, err = "there is", nil
-			}
-			if err != nil {
+			switch {
+			case errors.Is(err, lease.ErrExists) && ifMissing:
+				made = "there is"
+			case errors.Is(err, lease.ErrExists):
+				return fmt.Errorf("%w: a counter is never replaced: use it, or choose another name", err)
+			case err != nil:
 				return h.counterError(args[0], err)
 			}
 			c, err := space.Counter(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			goesOn := map[string]string{
-				stateReady: fmt.Sprintf("its next number is %d", c.Next),
-				stateEnded: "it has no number left",
-				stateWaits: "it waits until it is set, beyond all numbers that it may have given: " +
-					"see randflake help counter set",
-			}
-			return t.print("%s a counter %s: %s\n", made, args[0], goesOn[stateOf(c)])
+			return t.print("%s a counter %s: %s\n", made, args[0], goesOn(c))
 		}),
 	}
 	operands(cmd, "NAME")

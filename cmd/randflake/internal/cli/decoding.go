@@ -18,7 +18,7 @@ type decoding struct {
 // IDs if the secret fits. Otherwise it takes the layout by which the newest ID was made most
 // recently.
 func (a *audit) choose() {
-	a.read = func(entry) reading { return reading{} }
+	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }
 	asRandflake := func(e entry) reading { return readRandflake(a.cipher, randflake.ID(e.bits64())) }
 	switch {
@@ -31,16 +31,11 @@ func (a *audit) choose() {
 	case a.kind == kindRandflake:
 		// The secret doesn't fit, and no layout is wanted.
 	default:
-		a.tryPresets()
-	}
-}
-
-// tryPresets tries the layouts that have not ended. In one that has, all positive numbers are of
-// the past, random ones too.
-func (a *audit) tryPresets() {
-	for _, l := range snowflake.Presets() {
-		if !l.Expires().Before(a.now()) {
-			a.tryLayout(l)
+		for _, l := range snowflake.Presets() {
+			// In a layout that has ended, all positive numbers are of the past, random ones too.
+			if !l.Expires().Before(a.now()) {
+				a.tryLayout(l)
+			}
 		}
 	}
 }
@@ -74,10 +69,10 @@ func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok 
 		}
 	}
 	switch {
-	case d.newest.After(a.newest):
-		a.runnerUp = a.decoding
-		a.decoding = d
-	case d.newest.Before(a.newest) && d.newest.After(a.runnerUp.newest):
+	case d.newest.After(a.chosen.newest):
+		a.runnerUp = a.chosen
+		a.chosen = d
+	case d.newest.Before(a.chosen.newest) && d.newest.After(a.runnerUp.newest):
 		a.runnerUp = d
 	}
 	return true

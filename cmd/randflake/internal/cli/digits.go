@@ -24,12 +24,11 @@ func parseInt(text, kind string) (randflake.ID, error) {
 	if err == nil {
 		return randflake.ID(signed), nil
 	}
-	unsigned, err := strconv.ParseUint(text, 10, 64)
-	if err == nil {
+	unsigned, tooLong := strconv.ParseUint(text, 10, 64)
+	if tooLong == nil {
 		return randflake.ID(unsigned), nil
 	}
-	below := strings.HasPrefix(text, "-") && isDecimal(text[1:]) // the lowest signed number
-	if below || errors.Is(err, strconv.ErrRange) {
+	if errors.Is(err, strconv.ErrRange) {
 		return 0, fmt.Errorf("%w: %.40q is more than 64 bits", randflake.ErrInvalidID, text)
 	}
 	return 0, fmt.Errorf("%w: %.40q is not a decimal number", randflake.ErrInvalidID, text)

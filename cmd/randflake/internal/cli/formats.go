@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/randflake/randflake"
@@ -12,56 +14,50 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// A format is a way to write IDs of one type. Its name is a word of --format.
-type format[ID any] struct {
-	name   string
-	append func(b []byte, id ID) []byte
-}
+// A format appends an ID to b, with the end of the line if there are lines.
+type format[ID any] func(b []byte, id ID) []byte
 
-var randflakeFormats = []format[randflake.ID]{
-	{"text", line(inText[randflake.ID])},
-	{"json", line(inJSON[randflake.ID])},
-	{"binary", func(b []byte, id randflake.ID) []byte {
-		return binary.LittleEndian.AppendUint64(b, uint64(id))
-	}},
-	{"int", line(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) })},
-	{"hex", line(inHex[randflake.ID])},
-}
-
-var snowflakeFormats = []format[snowflake.ID]{
-	{"text", line(inText[snowflake.ID])},
-	{"json", line(inJSON[snowflake.ID])},
-	{"binary", func(b []byte, id snowflake.ID) []byte {
-		return binary.BigEndian.AppendUint64(b, uint64(id))
-	}},
-	{"int", line(inText[snowflake.ID])},
-	{"hex", line(inHex[snowflake.ID])},
-	{formBase32, line(base32.append)},
-	{formBase58, line(base58.append)},
-	{formBase62, line(base62.append)},
-}
-
-var ulidFormats = []format[ulid.ID]{
-	{"text", line(inText[ulid.ID])},
-	{"json", line(inJSON[ulid.ID])},
-	{"binary", func(b []byte, id ulid.ID) []byte { return append(b, id[:]...) }},
-	{"uuid", line(func(b []byte, id ulid.ID) []byte { return append(b, ulid.FormatUUID(id)...) })},
-}
+// The formats of each type of IDs, by the words of --format.
+var (
+	randflakeFormats = map[string]format[randflake.ID]{
+		"text": line(inText[randflake.ID]),
+		"json": line(inJSON[randflake.ID]),
+		"int":  line(func(b []byte, id randflake.ID) []byte { return strconv.AppendInt(b, int64(id), 10) }),
+		"hex":  line(inHex[randflake.ID]),
+		"binary": func(b []byte, id randflake.ID) []byte {
+			return binary.LittleEndian.AppendUint64(b, uint64(id))
+		},
+	}
+	snowflakeFormats = map[string]format[snowflake.ID]{
+		"text":     line(inText[snowflake.ID]),
+		"json":     line(inJSON[snowflake.ID]),
+		"int":      line(inText[snowflake.ID]),
+		"hex":      line(inHex[snowflake.ID]),
+		formBase32: line(base32.append),
+		formBase58: line(base58.append),
+		formBase62: line(base62.append),
+		"binary": func(b []byte, id snowflake.ID) []byte {
+			return binary.BigEndian.AppendUint64(b, uint64(id))
+		},
+	}
+	ulidFormats = map[string]format[ulid.ID]{
+		"text":   line(inText[ulid.ID]),
+		"json":   line(inJSON[ulid.ID]),
+		"uuid":   line(func(b []byte, id ulid.ID) []byte { return append(b, ulid.FormatUUID(id)...) }),
+		"binary": func(b []byte, id ulid.ID) []byte { return append(b, id[:]...) },
+	}
+)
 
 // formatOf returns the format that the user chose. The error lists all formats.
-func formatOf[ID any](formats []format[ID], name string) (format[ID], error) {
-	var names []string
-	for _, f := range formats {
-		if f.name == name {
-			return f, nil
-		}
-		names = append(names, f.name)
+func formatOf[ID any](formats map[string]format[ID], name string) (format[ID], error) {
+	if f := formats[name]; f != nil {
+		return f, nil
 	}
-	return format[ID]{}, fmt.Errorf("--format %q: want %s", name, oneOf(names))
+	return nil, fmt.Errorf("--format %q: want %s", name, oneOf(slices.Sorted(maps.Keys(formats))))
 }
 
-// line returns a function that writes an ID as write does, and then ends the line.
-func line[ID any](write func(b []byte, id ID) []byte) func(b []byte, id ID) []byte {
+// line returns a format that appends an ID as write does, and then ends the line.
+func line[ID any](write func(b []byte, id ID) []byte) format[ID] {
 	return func(b []byte, id ID) []byte { return append(write(b, id), '\n') }
 }
 

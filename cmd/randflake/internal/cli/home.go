@@ -121,6 +121,14 @@ func (h *home) readSecret() (randflake.Secret, error) {
 	return h.secret.read()
 }
 
+// findSecret finds the secret and reads it. One that is named needs no store.
+func (h *home) findSecret() (randflake.Secret, error) {
+	if err := h.locate(); err != nil && !h.secret.known() {
+		return randflake.Secret{}, err
+	}
+	return h.readSecret()
+}
+
 // name returns the URL of the store, for package url.
 func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir) }
 
@@ -158,11 +166,7 @@ func (h *home) run(work func(ctx context.Context, space *lease.Space, args []str
 			return err
 		}
 		defer space.Close()
-		err = work(ctx, space, args)
-		if errors.Is(err, lease.ErrInvalid) {
-			return wrong(cmd, "%v", err)
-		}
-		return err
+		return asUsage(cmd, work(ctx, space, args))
 	}
 }
 

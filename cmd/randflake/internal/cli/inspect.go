@@ -50,7 +50,7 @@ func (t *tool) inspectCommand() *cobra.Command {
 type inspector struct {
 	*tool
 	parser
-	home
+	home     home // of the secret
 	json     *bool
 	cipher   *randflake.Cipher // or nil
 	noSecret error             // why there is no cipher
@@ -65,7 +65,7 @@ func newInspector(t *tool) *inspector {
 func (in *inspector) flags(cmd *cobra.Command) {
 	kindFlags(cmd, &in.choiceOfKind)
 	storeFlag(cmd, &in.home)
-	secretFlag(cmd, &in.secret)
+	secretFlag(cmd, &in.home.secret)
 }
 
 // settle completes the user's choice, or returns an error that names flags which can't be combined.
@@ -82,7 +82,7 @@ func (in *inspector) settle() error {
 		return fmt.Errorf("--from %s is for --kind %s", in.from, kindSnowflake)
 	case in.kind == kindULID && in.from != formAuto && in.from != formText:
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
-	case !in.mayBeRandflake() && (in.store != "" || in.secret.file != ""):
+	case !in.mayBeRandflake() && (in.home.store != "" || in.home.secret.file != ""):
 		return fmt.Errorf("--secret-file and --store are for --kind %s: %s IDs are read without a secret",
 			kindRandflake, in.kind)
 	}
@@ -95,16 +95,12 @@ func (in *inspector) findSecret() error {
 	if !in.mayBeRandflake() {
 		return nil
 	}
-	err := in.locate()
-	var secret randflake.Secret
-	if err == nil || in.secret.known() {
-		secret, err = in.readSecret()
-	}
-	isMissing := in.at.Dir == "" || errors.Is(err, fs.ErrNotExist) // the directory or its secret
+	secret, err := in.home.findSecret()
+	isMissing := in.home.at.Dir == "" || errors.Is(err, fs.ErrNotExist) // the directory or its secret
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case in.implied && isMissing:
+	case in.home.implied && isMissing:
 		in.noSecret = err
 	default:
 		return err
@@ -116,6 +112,14 @@ func (in *inspector) findSecret() error {
 // an error.
 func (in *inspector) answer(b []byte, i int, _ string) ([]byte, error) {
 	p := in.all[i]
+	canBeAnything := p.form == formText && in.kind == "" && in.from == formAuto
+	switch {
+	case p.err != nil && canBeAnything:
+		return b, fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, "+
+			"0x and hexadecimal digits, a ULID or a UUID", p.err)
+	case p.err != nil:
+		return b, p.err
+	}
 	labelled := in.kindOf(p) != kindRandflake
 	readings, err := in.readingsOf(p)
 	for _, r := range readings {
@@ -139,8 +143,6 @@ func (in *inspector) kindOf(p parsed) string {
 		return kindUUID
 	case p.form == formText && p.tsid == 0:
 		return kindRandflake
-	case p.form == "": // an error, which kind and layout don't matter for
-		return kindRandflake
 	}
 	return kindAny
 }
@@ -148,14 +150,6 @@ func (in *inspector) kindOf(p parsed) string {
 // readingsOf returns the possible readings of an ID. An ID of a known kind has one reading, which
 // may be implausible: an error comes with it. Other IDs have only plausible readings.
 func (in *inspector) readingsOf(p parsed) ([]reading, error) {
-	if p.err != nil {
-		canBeAnything := p.form == formText && in.kind == "" && in.from == formAuto
-		if canBeAnything {
-			p.err = fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, "+
-				"0x and hexadecimal digits, a ULID or a UUID", p.err)
-		}
-		return nil, p.err
-	}
 	kind := in.kindOf(p)
 	switch {
 	case kind == kindULID:

@@ -40,15 +40,14 @@ type minter[ID any] struct {
 // A filler makes IDs. The first n are good in any case. err says why the others are not.
 type filler[ID any] func(ctx context.Context, ids []ID) (n int, err error)
 
-// newMinter returns a minter of n IDs, at least one, with at most that many workers.
+// newMinter returns a minter of n IDs, at least one, with some workers.
 func newMinter[ID any](n int64, workers int, f format[ID], fill filler[ID]) *minter[ID] {
-	chunks := (n-1)/chunkSize + 1
 	m := &minter[ID]{
 		fill:    fill,
 		format:  f,
 		unit:    "IDs",
 		total:   n,
-		workers: int(min(chunks, int64(workers))),
+		workers: workers,
 	}
 	m.left.Store(n)
 	return m
@@ -112,7 +111,7 @@ func (m *minter[ID]) work(ctx context.Context) error {
 		n, fillErr := m.fill(ctx, ids)
 		text = text[:0]
 		for _, id := range ids[:n] {
-			text = m.format.append(text, id)
+			text = m.format(text, id)
 		}
 		if err := cmp.Or(m.write(ctx, text, int64(n)), fillErr); err != nil {
 			return err

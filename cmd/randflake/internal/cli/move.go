@@ -108,7 +108,7 @@ func moveError(err error) error {
 		return fmt.Errorf("%w: use that space: if it is gone, make another one with randflake store "+
 			"init and the limits that the old one had, and set its counters", err)
 	case errors.Is(err, lease.ErrExists), errors.Is(err, lease.ErrClock), errors.Is(err, lease.ErrInvalid):
-		return err
+		return err // the same command would fail again
 	}
 	return fmt.Errorf("%w: then run the same command again", err)
 }

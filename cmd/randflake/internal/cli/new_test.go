@@ -32,7 +32,7 @@ import (
 )
 
 // formatNamed returns one of a kind's formats.
-func formatNamed[ID any](t *testing.T, all []format[ID], name string) format[ID] {
+func formatNamed[ID any](t *testing.T, all map[string]format[ID], name string) format[ID] {
 	t.Helper()
 	f, err := formatOf(all, name)
 	check(t, err)
@@ -48,7 +48,7 @@ func TestFormats(t *testing.T) {
 		"hex":    "0xfffffffffffffffb\n",
 		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
-		if got := string(formatNamed(t, randflakeFormats, name).append(nil, -5)); got != want {
+		if got := string(formatNamed(t, randflakeFormats, name)(nil, -5)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestFormats(t *testing.T) {
 		"hex":    "0x0271065ac1020007\n",
 		"binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
-		if got := string(formatNamed(t, snowflakeFormats, name).append(nil, 175928847299117063)); got != want {
+		if got := string(formatNamed(t, snowflakeFormats, name)(nil, 175928847299117063)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

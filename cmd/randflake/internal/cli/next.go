@@ -36,10 +36,7 @@ func (t *tool) nextCommand() *cobra.Command {
 				}
 				defer space.Close()
 				err = t.printNext(ctx, space, args[0], n, create || h.implied)
-				if errors.Is(err, lease.ErrInvalid) {
-					return wrong(cmd, "%v", err)
-				}
-				return h.counterError(args[0], err)
+				return asUsage(cmd, h.counterError(args[0], err))
 			})
 		},
 	}
@@ -50,9 +47,7 @@ func (t *tool) nextCommand() *cobra.Command {
 	return cmd
 }
 
-var numberFormat = format[int64]{"int", line(func(b []byte, n int64) []byte {
-	return strconv.AppendInt(b, n, 10)
-})}
+var numberFormat = line(func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })
 
 // printNext takes n numbers in chunks, each just before it is printed.
 func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n int64, create bool) error {

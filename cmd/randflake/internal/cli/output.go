@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/randflake/randflake/internal/stdout"
+	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
 
@@ -76,6 +77,14 @@ func wrong(cmd *cobra.Command, format string, args ...any) error {
 	_, name, _ := strings.Cut(cmd.CommandPath()+": ", " ")
 	text := fmt.Sprintf(format, args...)
 	return usageError(fmt.Sprintf("%s%s: see %s --help", name, text, cmd.CommandPath()))
+}
+
+// asUsage returns err, as a usage error of a command if package lease calls it invalid.
+func asUsage(cmd *cobra.Command, err error) error {
+	if errors.Is(err, lease.ErrInvalid) {
+		return wrong(cmd, "%v", err)
+	}
+	return err
 }
 
 // errReported means that something failed, and that the error is already on standard error.

@@ -19,54 +19,33 @@ func (p *parser) parseAll(texts []string) bool {
 	for _, text := range texts {
 		p.all = append(p.all, p.parse(text))
 	}
-	known := true
+	settled := true
 	for i, text := range texts {
-		if p.all[i].err == nil {
-			continue
+		if p.all[i].form == "" {
+			p.all[i] = p.parse(text) // which has a form now, if a later text told it
+			settled = settled && p.all[i].form != ""
 		}
-		// An ambiguous text may have a form by now. One that is wrong stays wrong.
-		p.all[i] = p.parse(text)
-		known = known && p.all[i].form != ""
 	}
-	// A text that is still ambiguous means that neither kind was seen, or both. After both, no
-	// later text tells.
-	sawBoth := p.sawText && p.sawDecimal
-	return known || sawBoth
+	sawBoth := p.sawText && p.sawDecimal // so that no later text tells
+	return settled || sawBoth
 }
 
-// parse parses a text.
+// parse parses a text, and notes what it was, if only that was possible.
 func (p *parser) parse(text string) parsed {
 	r := p.read(text)
-	if r.err == nil {
-		p.remember(r)
-	}
-	return r
-}
-
-// remember notes what an ID was, if only that was possible.
-func (p *parser) remember(r parsed) {
 	switch {
+	case r.err != nil:
 	case r.form == formText && !isDecimal(r.text):
 		p.sawText = true
 	case r.form == formInt && !isAmbiguous(r.text):
 		p.sawDecimal = true
 	}
-}
-
-// formOfDigits returns the form of digits alone, or "" while neither was seen, or both were.
-func (p *parser) formOfDigits() string {
-	switch {
-	case p.sawText == p.sawDecimal:
-		return ""
-	case p.sawText:
-		return formText
-	}
-	return formInt
+	return r
 }
 
 // isAmbiguous reports whether text is digits alone that mean one ID as text and another one as a
 // decimal number. A single digit means the same.
 func isAmbiguous(text string) bool {
-	short := len(text) <= 13 // as the text of an ID is
+	short := len(text) <= longestText
 	return short && isDecimal(text) && len(strings.TrimLeft(text, "0")) > 1
 }

@@ -26,6 +26,9 @@ const (
 	formTSID   = "TSID"
 )
 
+// longestText is how many digits the text of a Randflake ID has at most.
+const longestText = 13
+
 // fromFlag defines --from.
 func fromFlag(cmd *cobra.Command, from *string) {
 	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, int, hex, base32 ...",
@@ -99,9 +102,11 @@ func (p *parser) shownForm(text string) string {
 		return formHex
 	case p.kind == kindSnowflake: // 12, which is not ambiguous if the user says what it is
 		return formInt
-	case isAmbiguous(text): // 12
-		return p.formOfDigits()
-	case isDecimal(text) && len(text) > 13: // 175928847299117063, too long for the text of an ID
+	case isAmbiguous(text) && p.sawText == p.sawDecimal: // 12, and neither kind was seen, or both
+		return ""
+	case isAmbiguous(text) && p.sawDecimal: // 12
+		return formInt
+	case isDecimal(text) && len(text) > longestText: // 175928847299117063, too long for the text of an ID
 		return formInt
 	case strings.HasPrefix(text, "-"): // -5
 		return formInt

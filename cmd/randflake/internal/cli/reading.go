@@ -24,9 +24,11 @@ type reading struct {
 	time     time.Time
 	timeForm string // how to write the time, for package time; "" without a time
 	fields   []field
-	worker   uint64  // the number of the generator
-	sequence uint64  // the number of the ID among those of one worker and time
-	used     float64 // the share of the fields' bits that their numbers need
+	used     float64 // the share of the fields' bits that their numbers need, for a guess
+
+	// For an audit the number of the generator, and that of the ID among those of one worker and
+	// time.
+	worker, sequence uint64
 }
 
 // A field is a part of an ID, which is a number or text.
@@ -115,12 +117,17 @@ func (r reading) isFuture(now time.Time) bool { return r.time.After(now.Add(cloc
 // appendLine appends the reading in one line, which has the kind and the layout if it is labelled.
 // There can be many millions of lines: it does without fmt.
 func (r reading) appendLine(b []byte, labelled bool) []byte {
+	const (
+		longestNumber = 19 // digits of a Snowflake ID
+		longestLabel  = 22 // snowflake javascript53
+		mostDigits    = 6  // of a usual field
+	)
 	if labelled {
-		b = appendColumn(b, r.id, 19)
-		b = appendColumn(b, strings.TrimSpace(r.kind+" "+r.layout), 22)
+		b = appendColumn(b, r.id, longestNumber)
+		b = appendColumn(b, strings.TrimSpace(r.kind+" "+r.layout), longestLabel)
 	} else {
 		b = append(b, r.prefix...)
-		b = appendColumn(b, r.id, 13)
+		b = appendColumn(b, r.id, longestText)
 	}
 	if r.timeForm == "" {
 		b = append(b, "no time"...)
@@ -129,7 +136,7 @@ func (r reading) appendLine(b []byte, labelled bool) []byte {
 	for _, f := range r.fields {
 		b = append(b, "  "...)
 		b = append(b, f.name...)
-		b = append(b, strings.Repeat(" ", max(0, 6-len(f.value))+1)...)
+		b = append(b, strings.Repeat(" ", max(0, mostDigits-len(f.value))+1)...)
 		b = append(b, f.value...)
 	}
 	return append(b, '\n')
@@ -144,15 +151,16 @@ func appendColumn(b []byte, text string, width int) []byte {
 // appendJSON appends the reading as a JSON object in one line, which has the kind and the layout if
 // it is labelled. Fields without a value are left out.
 func (r reading) appendJSON(b []byte, labelled bool, now time.Time) []byte {
-	all := append([]field{
-		{"id", r.prefix + r.id, true},
-		{"prefix", r.typeID, true},
-		{"int", r.decimal, true},
-		{"time", r.time.Format(r.timeForm), true},
-	}, r.fields...)
+	var all []field
 	if labelled {
-		all = append([]field{{"kind", r.kind, true}, {"layout", r.layout, true}}, all...)
+		all = append(all, field{"kind", r.kind, true}, field{"layout", r.layout, true})
 	}
+	all = append(all,
+		field{"id", r.prefix + r.id, true},
+		field{"prefix", r.typeID, true},
+		field{"int", r.decimal, true},
+		field{"time", r.time.Format(r.timeForm), true})
+	all = append(all, r.fields...)
 	b = append(b, '{')
 	for _, f := range all {
 		switch {

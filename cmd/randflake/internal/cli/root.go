@@ -16,15 +16,16 @@ import (
 
 // root returns the root command, with all other commands below it.
 func (t *tool) root() *cobra.Command {
-	root := group(&cobra.Command{
+	root := &cobra.Command{
 		Use:           "randflake",
 		Short:         "unique IDs: 64 bits that look random, or IDs that sort by time",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	}, t.versionCommand(),
-		&cobra.Command{Use: "stores", Short: "what --store and --secret-file mean"},
-		&cobra.Command{Use: "kinds", Short: "kinds, layouts and formats of IDs"})
+	}
+	stores := &cobra.Command{Use: "stores", Short: "what --store and --secret-file mean"}
+	kinds := &cobra.Command{Use: "kinds", Short: "kinds, layouts and formats of IDs"}
+	group(root, t.versionCommand(), stores, kinds)
 	root.SetOut(t.stdout)
 	root.SetErr(t.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, "%v", err) })
@@ -55,16 +56,16 @@ func (t *tool) root() *cobra.Command {
 }
 
 // group completes a command with subcommands: alone it prints its help.
-func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	cmd.AddCommand(commands...)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+func group(parent *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	parent.AddCommand(commands...)
+	parent.Args = cobra.ArbitraryArgs
+	parent.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
 		return wrong(cmd, "unknown command %q%s", args[0], guess(cmd, args[0]))
 	}
-	return cmd
+	return parent
 }
 
 // guess returns, for an error, which subcommands may be meant by a name that none has, or "".

@@ -35,32 +35,34 @@ type findings struct {
 	*home
 	space     *lease.Space
 	info      lease.Info
-	good, bad []string
+	good, bad strings.Builder
 }
 
-func (f *findings) ok(format string, args ...any) {
-	f.good = append(f.good, "ok     "+f.inLine(fmt.Sprintf(format, args...))+"\n")
-}
-
-func (f *findings) wrong(format string, args ...any) {
-	f.bad = append(f.bad, "wrong  "+f.inLine(fmt.Sprintf(format, args...))+"\n")
+// add adds a line on what is good, if ok, or wrong.
+func (f *findings) add(ok bool, format string, args ...any) {
+	text := f.inLine(fmt.Sprintf(format, args...))
+	if ok {
+		fmt.Fprintf(&f.good, "ok     %s\n", text)
+	} else {
+		fmt.Fprintf(&f.bad, "wrong  %s\n", text)
+	}
 }
 
 // printInfo prints all that is good about a space, and then all that is wrong, which is an error.
 func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error {
 	info, err := space.Info(ctx)
 	if err != nil && info.Nodes == 0 {
-		return err
+		return err // otherwise info has what is known all the same
 	}
 	f := &findings{tool: t, home: h, space: space, info: info}
 	if err != nil {
-		f.wrong("%v", err)
+		f.add(false, "%v", err)
 	}
 	f.addLimits()
 	f.addBeginning()
 	f.addSecret()
 	f.addCounters(ctx)
-	if err := t.print("%s", strings.Join(append(f.good, f.bad...), "")); err != nil || len(f.bad) == 0 {
+	if err := t.print("%s%s", &f.good, &f.bad); err != nil || f.bad.Len() == 0 {
 		return err
 	}
 	return errReported
@@ -69,20 +71,20 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 // addLimits says what the space was made with, and how its clock goes.
 func (f *findings) addLimits() {
 	info := f.info
-	f.ok("%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
+	f.add(true, "%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
 		f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
-		f.ok("%d nodes are leased while no data was lost, "+
+		f.add(true, "%d nodes are leased while no data was lost, "+
 			"and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
 	}
-	f.ok("nodes of the present window that are leased: %d", info.Taken)
+	f.add(true, "nodes of the present window that are leased: %d", info.Taken)
 	if !info.Time.IsZero() {
 		ahead := time.Until(info.Time).Round(time.Millisecond)
 		where := "ahead of"
 		if ahead < 0 {
 			where = "behind"
 		}
-		f.ok("the server's clock is %v %s this one", ahead.Abs(), where)
+		f.add(true, "the server's clock is %v %s this one", ahead.Abs(), where)
 	}
 }
 
@@ -91,7 +93,7 @@ func (f *findings) addLimits() {
 func (f *findings) addBeginning() {
 	info := f.info
 	if info.Lost != "" {
-		f.wrong("data was lost, which is not noted yet: %s: "+
+		f.add(false, "data was lost, which is not noted yet: %s: "+
 			"the next program that takes a lease notes it: or run randflake store report-loss %s",
 			info.Lost, f.home)
 	}
@@ -99,27 +101,27 @@ func (f *findings) addBeginning() {
 	now := time.Now()
 	switch {
 	case info.Retired && info.Successor == "":
-		f.wrong("it is retired, and grants nothing any more: "+
+		f.add(false, "it is retired, and grants nothing any more: "+
 			"move it with randflake store move %s NEW", f.home)
 	case info.Retired:
-		f.wrong("it is retired, and grants nothing any more: use %s", info.Successor)
+		f.add(false, "it is retired, and grants nothing any more: use %s", info.Successor)
 	case !now.Before(info.Floor): // as always, but after a loss
 	case info.Opens.IsZero():
-		f.wrong("no lease begins before %s: %s: wait until then", clockTime(info.Floor), info.Why)
+		f.add(false, "no lease begins before %s: %s: wait until then", clockTime(info.Floor), info.Why)
 	case now.Before(info.Opens):
-		f.wrong("no lease is granted before %s: %s: wait until then: "+
+		f.add(false, "no lease is granted before %s: %s: wait until then: "+
 			"programs go on under the leases that they have", clockTime(info.Opens), info.Why)
 	default:
 		most = info.Reserve
-		f.ok("until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
+		f.add(true, "until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
 	}
 	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
 	if isNearlyFull {
-		f.wrong("%d of %d nodes are leased: in this window few programs can start: "+
+		f.add(false, "%d of %d nodes are leased: in this window few programs can start: "+
 			"take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
-		f.ok("losses of data and moves: %d, the last one: %s", info.Losses, info.Why)
+		f.add(true, "losses of data and moves: %d, the last one: %s", info.Losses, info.Why)
 	}
 }
 
@@ -128,7 +130,7 @@ func (f *findings) addSecret() {
 	secret, err := f.readSecret()
 	if err != nil {
 		if f.secret.known() && !errors.Is(err, fs.ErrNotExist) {
-			f.wrong("%v", err)
+			f.add(false, "%v", err)
 		}
 		return
 	}
@@ -136,11 +138,11 @@ func (f *findings) addSecret() {
 	err = f.space.CheckSecret(check)
 	switch {
 	case err != nil:
-		f.wrong("%v", err)
+		f.add(false, "%v", err)
 	case f.info.Check == hex.EncodeToString(check[:]):
-		f.ok("the secret is that of the space")
+		f.add(true, "the secret is that of the space")
 	default:
-		f.ok("it is for IDs of any secret")
+		f.add(true, "it is for IDs of any secret")
 	}
 }
 
@@ -148,7 +150,7 @@ func (f *findings) addSecret() {
 func (f *findings) addCounters(ctx context.Context) {
 	counters, err := countersOf(ctx, f.space, "")
 	if err != nil {
-		f.wrong("%v", err)
+		f.add(false, "%v", err)
 	}
 	var waiting []string
 	for _, c := range counters {
@@ -157,7 +159,7 @@ func (f *findings) addCounters(ctx context.Context) {
 		}
 	}
 	if n := len(waiting); n > 0 {
-		f.wrong("%d counters give no number until they are set, as data was lost: %s: "+
+		f.add(false, "%d counters give no number until they are set, as data was lost: %s: "+
 			"run randflake counter set", n, strings.Join(waiting[:min(n, 10)], ", "))
 	}
 }

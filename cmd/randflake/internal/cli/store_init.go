@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,44 +50,49 @@ type making struct {
 
 // run makes the space, or finds that it exists.
 func (m *making) run(cmd *cobra.Command) error {
-	if m.config.Limits.Nodes > 0 && m.secret.file == "" {
-		m.nodes = m.config.Limits.Nodes // a space for Snowflake IDs, which have no secret
-	}
-	if err := m.locate(); err != nil {
+	if err := m.settle(cmd); err != nil {
 		return err
 	}
-	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
-		f := cmd.Flags().Lookup(name)
-		isZero := strings.Trim(f.Value.String(), "0s") == "" // 0, or 0s of a duration
-		if f.Changed && isZero {
-			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
-		}
-	}
-	if m.implied && m.config.Limits.Nodes > 0 {
-		return wrong(cmd, "STORE is missing: "+
-			"in the state directory randflake new makes the spaces of sortable IDs by itself")
-	}
-	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
 	if err := makeDir(m.at); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
 	space, err := url.Open(ctx, m.name(), lease.Config{})
-	if errors.Is(err, lease.ErrNoSpace) {
-		err = m.makeSpace(ctx)
-		if errors.Is(err, lease.ErrInvalid) {
-			err = wrong(cmd, "%v", err)
-		}
-		return err
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, lease.ErrNoSpace):
+		return asUsage(cmd, m.makeSpace(ctx))
+	case err != nil:
 		return err
 	}
 	if secret, err := m.readSecret(); err == nil {
 		m.config.Check = secret.CheckValue()
 	}
 	return m.printExisting(space)
+}
+
+// settle completes what the flags say, and refuses what can't be.
+func (m *making) settle(cmd *cobra.Command) error {
+	ofSnowflakes := m.config.Limits.Nodes > 0 // which have no secret
+	if ofSnowflakes && m.secret.file == "" {
+		m.nodes = m.config.Limits.Nodes
+	}
+	if err := m.locate(); err != nil {
+		return err
+	}
+	for _, name := range []string{"nodes", "window", "ahead", "max-skew"} {
+		f := cmd.Flags().Lookup(name)
+		isZero := f.Value.String() == "0" || f.Value.String() == "0s"
+		if f.Changed && isZero {
+			return wrong(cmd, "--%s %s: want more than 0", name, f.Value)
+		}
+	}
+	if m.implied && ofSnowflakes {
+		return wrong(cmd, "STORE is missing: "+
+			"in the state directory randflake new makes the spaces of sortable IDs by itself")
+	}
+	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
+	return nil
 }
 
 // makeSpace makes the secret and then the space, and says from when on there are leases.
@@ -103,10 +107,10 @@ func (m *making) makeSpace(ctx context.Context) error {
 			return m.printExisting(space)
 		}
 	}
-	if err != nil && said != "" {
-		err = fmt.Errorf("%w: the new secret is in %s", err, m.secret.file)
-	}
-	if err != nil {
+	switch {
+	case err != nil && said != "":
+		return fmt.Errorf("%w: the new secret is in %s", err, m.secret.file)
+	case err != nil:
 		return err
 	}
 	defer space.Close()
@@ -125,22 +129,29 @@ func (m *making) ensureSecret() (said string, err error) {
 	}
 	secret, err := m.secret.read()
 	if errors.Is(err, fs.ErrNotExist) && m.config.New {
-		err = local.WriteSecret(m.secret.file, randflake.NewSecret())
-		if err == nil {
-			said = "made a new secret in " + m.secret.file + "\n"
-		}
-		if err == nil || errors.Is(err, fs.ErrExist) { // another process was faster
-			secret, err = m.secret.read()
-		}
+		secret, said, err = m.makeSecret()
 	}
-	if errors.Is(err, fs.ErrNotExist) && m.ownSecret {
-		return "", nil // no secret was named: the space is for any
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		m.config.Check = secret.CheckValue()
+	case m.ownSecret && errors.Is(err, fs.ErrNotExist):
+		// No secret was named: the space is for any.
+	default:
 		return "", err
 	}
-	m.config.Check = secret.CheckValue()
 	return said, nil
+}
+
+// makeSecret makes the secret, unless another process was faster, and says so.
+func (m *making) makeSecret() (secret randflake.Secret, said string, err error) {
+	err = local.WriteSecret(m.secret.file, randflake.NewSecret())
+	if err == nil {
+		said = "made a new secret in " + m.secret.file + "\n"
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		secret, err = m.secret.read()
+	}
+	return secret, said, err
 }
 
 // printExisting says that the space is there already. That is an error without --if-missing.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -15,7 +14,7 @@ import (
 type tally struct {
 	repeats  int            // how many IDs came before
 	examples [][2]entry     // the first repeats, each after the entry that has the same ID
-	doubled  map[uint64]int // for each worker, how many repeats it has
+	workers  map[uint64]int // for each worker, how many repeats it has
 	made     uint64         // how many IDs were made at least, by their sequence numbers
 	hours    map[int64]int  // for each hour since 1970, how many IDs are of it
 }
@@ -23,25 +22,25 @@ type tally struct {
 // tally counts the IDs.
 func (a *audit) tally() tally {
 	const hour = 3_600_000 // milliseconds
-	t := tally{doubled: map[uint64]int{}, hours: map[int64]int{}}
+	t := tally{workers: map[uint64]int{}, hours: map[int64]int{}}
 	type moment struct {
 		ms     int64
 		worker uint64
 	}
-	made := map[moment]uint64{} // one more than the highest sequence number
+	ends := map[moment]uint64{} // one more than the highest sequence number
 	for i, e := range a.entries {
-		r := a.read(e)
+		r := a.chosen.read(e)
 		at := moment{max(0, r.time.UnixMilli()), r.worker}
 		t.hours[at.ms/hour]++
-		if n := made[at]; n <= r.sequence {
+		if n := ends[at]; n <= r.sequence {
 			t.made += r.sequence + 1 - n
-			made[at] = r.sequence + 1
+			ends[at] = r.sequence + 1
 		}
-		t.doubled[r.worker] += 0 // a worker without repeats is listed, too
 		if i == 0 || a.entries[i-1].id != e.id {
+			t.workers[r.worker] += 0 // one without repeats is there, too
 			continue
 		}
-		t.doubled[r.worker]++
+		t.workers[r.worker]++
 		t.repeats++
 		if t.repeats <= 5 {
 			t.examples = append(t.examples, [2]entry{a.entries[i-1], e})
@@ -53,10 +52,10 @@ func (a *audit) tally() tally {
 // report prints what the IDs tell. An ID that comes twice is an error, which the report shows.
 func (a *audit) report() error {
 	t := a.tally()
-	w := bufio.NewWriter(a.stdout)
+	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", len(a.entries), a.odd)
-	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.name, "none that tells its time"))
-	isOld := a.newest.Before(a.now().AddDate(0, -1, 0)) // so that the kind may be wrong
+	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.chosen.name, "none that tells its time"))
+	isOld := a.chosen.newest.Before(a.now().AddDate(0, -1, 0)) // so that the kind may be wrong
 	if isOld && a.runnerUp.name != "" {
 		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n",
 			a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
@@ -65,16 +64,16 @@ func (a *audit) report() error {
 		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
 	}
 	fmt.Fprintf(w, "repeats  %d\n", t.repeats)
-	if a.name != "" && !a.wide {
+	if a.chosen.name != "" && !a.wide {
 		t.writeWorkers(w)
 	}
-	if strings.HasPrefix(a.name, kindSnowflake) {
+	if strings.HasPrefix(a.chosen.name, kindSnowflake) {
 		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", t.made)
 	}
-	if a.name != "" {
+	if a.chosen.name != "" {
 		t.writeBars(w)
 	}
-	if err := outputError(w.Flush()); err != nil || t.repeats == 0 {
+	if err := a.print("%s", w.String()); err != nil || t.repeats == 0 {
 		return err
 	}
 	return errReported
@@ -82,10 +81,10 @@ func (a *audit) report() error {
 
 // writeWorkers writes how many workers made IDs, and which of them made more than one ID twice.
 func (t tally) writeWorkers(w io.Writer) {
-	workers := slices.Sorted(maps.Keys(t.doubled))
+	workers := slices.Sorted(maps.Keys(t.workers))
 	fmt.Fprintf(w, "workers  %d, from %d to %d\n", len(workers), workers[0], workers[len(workers)-1])
 	for _, worker := range workers {
-		if n := t.doubled[worker]; n > 1 {
+		if n := t.workers[worker]; n > 1 {
 			fmt.Fprintf(w, "doubled  worker %d: two processes at once, or rows that came twice: "+
 				"%d IDs have one time and sequence number\n", worker, n)
 		}

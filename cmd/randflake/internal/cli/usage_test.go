@@ -33,12 +33,12 @@ func TestUsageErrors(t *testing.T) {
 		{"new --kind ulid --layout twitter", []string{"--layout is for --kind snowflake"}},
 		{"inspect --kind ulid --layout twitter 0", []string{"--layout is for --kind snowflake"}},
 		{"range --kind ulid --layout twitter 2024-01-01 2024-02-01", []string{"--layout is for --kind snowflake"}},
-		{"new --kind ulid --format hex", []string{`"hex"`, "want text, json, binary or uuid"}},
+		{"new --kind ulid --format hex", []string{`"hex"`, "want binary, json, text or uuid"}},
 		{"new --kind ulid --store DIR", []string{"--store: ulid IDs need no lease"}},
 		{"new --kind ulid --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
 		{"new --kind snowflake --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
 		{"new --layout node8 --secret-file DIR/secret", []string{"--secret-file is for --kind randflake"}},
-		{"new --format base58", []string{`"base58"`, "want text, json, binary, int or hex"}},
+		{"new --format base58", []string{`"base58"`, "want binary, hex, int, json or text"}},
 		{"inspect --layout nope 0", []string{`"nope"`, "twitter, worker10"}},
 		{"inspect --kind randflake --from base58 0", []string{"--from base58 is for --kind snowflake"}},
 		{"inspect --kind ulid --from int 0", []string{"--from int", "26 digits"}},
@@ -215,6 +215,10 @@ func TestNegativeOperands(t *testing.T) {
 		if r := call(t, "", append([]string{"convert"}, strings.Fields(args)...)...); r.code != exitOK || !strings.HasSuffix(r.out, "0xfffffffffffffffb\n") {
 			t.Errorf("convert %s: %+v", args, r)
 		}
+	}
+	for _, args := range []string{"-ksnowflake -5", "-k snowflake --json -5"} {
+		r := call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...)
+		wantFailure(t, r, exitFailed, `"-5": no kind or layout`)
 	}
 }
 
