@@ -155,7 +155,7 @@ generate: tools
 protocol:
 	cd service/client/api && export GOWORK=off dir=$$(mktemp -d) && for plugin in protoc-gen-go protoc-gen-connect-go; do \
 		printf '#!/bin/sh\nexec go tool -modfile=../../tools/plugins.mod %s\n' $$plugin >$$dir/$$plugin && chmod +x $$dir/$$plugin || exit; done && \
-	PATH=$$dir:$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --connect-go_out=. --connect-go_opt=paths=source_relative randflake/v1/*.proto
+	PATH=$$dir:$$PATH protoc -I. --go_out=. --go_opt=paths=source_relative --connect-go_out=. --connect-go_opt=paths=source_relative,simple randflake/v1/*.proto
 
 # Writes a version into all modules, and says which tags are left to make: make release VERSION=v0.1.0
 release:

@@ -82,9 +82,6 @@ func isPrivate(u *url.URL) bool {
 
 const replicaTimeout = 10 * time.Second // for which a call waits for one replica at most
 
-// A procedure is a method of a client, with a request and an answer.
-type procedure[C, Q, A any] func(C, context.Context, *connect.Request[Q]) (*connect.Response[A], error)
-
 // call tries one replica after the other, until one answers. It may repeat each call: what a
 // replica took is never given twice, and if its answer is lost, so is what it took. If all fail,
 // the error is that of the last replica that could be reached, or of the first if none could be.
@@ -92,25 +89,25 @@ func call[C, Q, A any](
 	ctx context.Context,
 	r *replicas[C],
 	what string,
-	do procedure[C, Q, A],
-	message *Q,
+	procedure func(C, context.Context, *Q) (*A, error), // a method of a client
+	request *Q,
 ) (*A, error) {
 	var failed error
 	first := int(r.current.Load())
 	for i := range r.clients {
 		at := (first + i) % len(r.clients)
 		attempt, cancel := context.WithTimeout(ctx, share(ctx, len(r.clients)-i))
-		answer, err := do(r.clients[at], attempt, connect.NewRequest(message))
+		answer, err := procedure(r.clients[at], attempt, request)
 		cancel()
 		if err == nil {
 			r.current.Store(uint32(at))
-			return answer.Msg, nil
+			return answer, nil
 		}
 		err = wire.Received(err)
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, fmt.Errorf("client: %s: %w: %w", what, cause, err)
 		}
-		if failed == nil || !neverSent(err) {
+		if failed == nil || !neverSent(err) { // one that was reached says more than one that was not
 			failed = err
 		}
 		if !othersMaySucceed(err) {

@@ -45,17 +45,18 @@ type replica struct {
 	asked  []uint32 // windows, by call
 }
 
-func (r *replica) GetLimits(_ context.Context, q *connect.Request[api.GetLimitsRequest]) (*connect.Response[api.GetLimitsResponse], error) {
-	r.header = q.Header()
+func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.GetLimitsResponse, error) {
+	info, _ := connect.CallInfoForHandlerContext(ctx)
+	r.header = info.RequestHeader()
 	if r.limits != nil {
-		return connect.NewResponse(r.limits), nil
+		return r.limits, nil
 	}
-	return connect.NewResponse(&api.GetLimitsResponse{WindowSeconds: 60, Nodes: 8, Ahead: 5, MaxSkewSeconds: 7, Check: "0123456789abcdef"}), nil
+	return &api.GetLimitsResponse{WindowSeconds: 60, Nodes: 8, Ahead: 5, MaxSkewSeconds: 7, Check: "0123456789abcdef"}, nil
 }
 
-func (r *replica) Take(_ context.Context, q *connect.Request[api.TakeRequest]) (*connect.Response[api.TakeResponse], error) {
-	r.label = q.Msg.Label
-	r.asked = append(r.asked, q.Msg.Windows)
+func (r *replica) Take(_ context.Context, q *api.TakeRequest) (*api.TakeResponse, error) {
+	r.label = q.Label
+	r.asked = append(r.asked, q.Windows)
 	windows := []int64{0}
 	if r.calls < len(r.leases) {
 		windows = r.leases[r.calls]
@@ -63,12 +64,12 @@ func (r *replica) Take(_ context.Context, q *connect.Request[api.TakeRequest]) (
 	r.calls++
 	var all []*api.Lease
 	for _, window := range windows {
-		start := (q.Msg.Window + window) * 60
-		all = append(all, &api.Lease{FirstNode: 3, LastNode: 2 + q.Msg.Nodes + r.more, Start: start, End: start + 60 + r.longer})
+		start := (q.Window + window) * 60
+		all = append(all, &api.Lease{FirstNode: 3, LastNode: 2 + q.Nodes + r.more, Start: start, End: start + 60 + r.longer})
 	}
 	first := all[0]
 	answer := &api.TakeResponse{FirstNode: first.FirstNode, LastNode: first.LastNode, Start: first.Start, End: first.End, More: all[1:]}
-	return connect.NewResponse(answer), r.err
+	return answer, r.err
 }
 
 // coded is an error with a code alone.
@@ -324,27 +325,27 @@ type counting struct {
 	err   error
 }
 
-func (c *counting) Set(_ context.Context, r *connect.Request[api.SetRequest]) (*connect.Response[api.SetResponse], error) {
-	c.asked = r.Msg
-	return connect.NewResponse(&api.SetResponse{}), c.err
+func (c *counting) Set(_ context.Context, r *api.SetRequest) (*api.SetResponse, error) {
+	c.asked = r
+	return &api.SetResponse{}, c.err
 }
 
-func (c *counting) List(_ context.Context, r *connect.Request[api.ListRequest]) (*connect.Response[api.ListResponse], error) {
-	c.asked = r.Msg
-	return connect.NewResponse(&api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: 7}, {Name: "b"}}}), c.err
+func (c *counting) List(_ context.Context, r *api.ListRequest) (*api.ListResponse, error) {
+	c.asked = r
+	return &api.ListResponse{Counters: []*api.Counter{{Name: "a", Next: 7}, {Name: "b"}}}, c.err
 }
 
-func (c *counting) Get(_ context.Context, r *connect.Request[api.GetRequest]) (*connect.Response[api.GetResponse], error) {
-	c.asked = r.Msg
-	return connect.NewResponse(&api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, End: 9, Next: 7}}), c.err
+func (c *counting) Get(_ context.Context, r *api.GetRequest) (*api.GetResponse, error) {
+	c.asked = r
+	return &api.GetResponse{Counter: &api.Counter{Name: "a", Start: 1, Step: 1, End: 9, Next: 7}}, c.err
 }
 
-func (c *counting) Take(_ context.Context, r *connect.Request[api.CounterServiceTakeRequest]) (*connect.Response[api.CounterServiceTakeResponse], error) {
-	c.asked = r.Msg
+func (c *counting) Take(_ context.Context, r *api.CounterServiceTakeRequest) (*api.CounterServiceTakeResponse, error) {
+	c.asked = r
 	if c.run != nil {
-		return connect.NewResponse(c.run), nil
+		return c.run, nil
 	}
-	return connect.NewResponse(&api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}), c.err
+	return &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1}, c.err
 }
 
 // TestCounters: calls of counters arrive as they were made, and their answers and errors come back.

@@ -45,8 +45,8 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 		"and it creates them at their first use: %w", errors.ErrUnsupported)
 }
 
-// TakeNumbers returns lease.ErrClock if the service is in another period. The numbers that it took
-// there are lost.
+// TakeNumbers returns lease.ErrClock if the service is in another period, as for a moment around the
+// end of one. The numbers that it took there are lost, and package numbers tries again.
 func (c *counters) TakeNumbers(
 	ctx context.Context,
 	name string,
@@ -86,7 +86,10 @@ func (c *counters) Counter(ctx context.Context, name string) (lease.Counter, err
 		Space:   c.space,
 		Counter: name,
 	})
-	return wire.ReadCounter(got.GetCounter()), err
+	if err != nil {
+		return lease.Counter{}, err
+	}
+	return wire.ReadCounter(got.Counter), nil
 }
 
 const maxList = 1000 // counters in an answer of the service
@@ -97,8 +100,11 @@ func (c *counters) Counters(ctx context.Context, after string, limit int) (all [
 		After: after,
 		Limit: uint32(min(max(limit, 1), maxList)),
 	})
-	for _, one := range got.GetCounters() {
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range got.Counters {
 		all = append(all, wire.ReadCounter(one))
 	}
-	return all, err
+	return all, nil
 }

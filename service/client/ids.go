@@ -100,20 +100,18 @@ func (s *IDs[I]) Fill(ctx context.Context, dst []I) (n int, err error) {
 func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	left := 0
 	now := s.settings.now()
+	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return b.age(now) > maxAge })
+	left := 0
 	for i := range s.ready {
 		b := &s.ready[i]
-		if b.age(now) > maxAge {
-			b.ids = nil
-		}
 		k := copy(dst[n:], b.ids)
 		b.ids = b.ids[k:]
 		n += k
 		left += len(b.ids)
 	}
 	s.ready = slices.DeleteFunc(s.ready, func(b batch[I]) bool { return len(b.ids) == 0 })
-	few := left <= s.settings.batch/4 && time.Now().After(s.retry)
+	few := left <= s.settings.batch/4 && now.After(s.retry)
 	if few || n < len(dst) {
 		minted = s.calls.DoChan("", s.fetch)
 	}
@@ -137,7 +135,7 @@ func (s *IDs[I]) fetch() (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.retry = time.Now().Add(mintPause)
+		s.retry = s.settings.now().Add(mintPause)
 		return nil, err
 	}
 	s.ready = append(s.ready, batch[I]{asked, ids})

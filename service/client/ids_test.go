@@ -34,17 +34,17 @@ type mint struct {
 	short bool
 }
 
-func (m *mint) Mint(_ context.Context, r *connect.Request[api.MintRequest]) (*connect.Response[api.MintResponse], error) {
+func (m *mint) Mint(_ context.Context, r *api.MintRequest) (*api.MintResponse, error) {
 	m.calls.Add(1)
 	time.Sleep(time.Second)
 	if err := m.fail.Load(); err != nil {
 		return nil, err
 	}
 	if m.short {
-		return connect.NewResponse(&api.MintResponse{Ids: []string{"1"}}), nil
+		return &api.MintResponse{Ids: []string{"1"}}, nil
 	}
 	answer := &api.MintResponse{}
-	for range r.Msg.Count {
+	for range r.Count {
 		n := m.last.Add(1)
 		text := randflake.ID(n).String()
 		switch m.kind {
@@ -55,15 +55,15 @@ func (m *mint) Mint(_ context.Context, r *connect.Request[api.MintRequest]) (*co
 		}
 		answer.Ids = append(answer.Ids, text)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
-func (m *mint) Inspect(_ context.Context, r *connect.Request[api.InspectRequest]) (*connect.Response[api.InspectResponse], error) {
+func (m *mint) Inspect(_ context.Context, r *api.InspectRequest) (*api.InspectResponse, error) {
 	if err := m.fail.Load(); err != nil {
 		return nil, err
 	}
-	id, err := randflake.Parse(r.Msg.GetText())
-	return connect.NewResponse(&api.InspectResponse{Node: 7, Sequence: uint64(id), Plausible: true}), err
+	id, err := randflake.Parse(r.GetText())
+	return &api.InspectResponse{Node: 7, Sequence: uint64(id), Plausible: true}, err
 }
 
 // A handled request does not leave the process, so that it is in the bubble of a synctest.

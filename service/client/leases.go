@@ -117,12 +117,22 @@ func (l *Leases) take(ctx context.Context, first, last int64, nodes uint32) ([]r
 	if err != nil {
 		return nil, err
 	}
-	leases := []randflake.Lease{grantedLease(answer)}
-	for _, more := range answer.More {
-		leases = append(leases, grantedLease(more))
-	}
+	all := []*api.Lease{{
+		FirstNode: answer.FirstNode,
+		LastNode:  answer.LastNode,
+		Start:     answer.Start,
+		End:       answer.End,
+	}}
+	all = append(all, answer.More...)
+	var leases []randflake.Lease
 	next := first
-	for _, granted := range leases {
+	for _, one := range all {
+		granted := randflake.Lease{
+			FirstNode: one.FirstNode,
+			LastNode:  one.LastNode,
+			Start:     time.Unix(one.Start, 0).UTC(),
+			End:       time.Unix(one.End, 0).UTC(),
+		}
 		window := l.limits.WindowOf(granted.Start)
 		inOrder := next <= window && window <= last
 		whole := granted.End.Sub(granted.Start) == l.limits.Window
@@ -131,22 +141,8 @@ func (l *Leases) take(ctx context.Context, first, last int64, nodes uint32) ([]r
 			return nil, fmt.Errorf("client: take: %+v: want %d nodes for a window from %d to %d",
 				granted, nodes, next, last)
 		}
+		leases = append(leases, granted)
 		next = window + 1
 	}
 	return leases, nil
-}
-
-// grantedLease reads a lease of an answer, which has the first one in fields of its own.
-func grantedLease(l interface {
-	GetFirstNode() uint32
-	GetLastNode() uint32
-	GetStart() int64
-	GetEnd() int64
-}) randflake.Lease {
-	return randflake.Lease{
-		FirstNode: l.GetFirstNode(),
-		LastNode:  l.GetLastNode(),
-		Start:     time.Unix(l.GetStart(), 0).UTC(),
-		End:       time.Unix(l.GetEnd(), 0).UTC(),
-	}
 }

@@ -30,20 +30,18 @@ type coding struct {
 	err    error
 	code   connect.Code
 	reason string // in ErrorInfo, for programs, and by which the client finds err again; or ""
-	text   text
+	shows  bool   // whether clients see its text
 }
 
-// A text says whether clients see the text of an error. It may contain texts of drivers or of the
-// data, such as addresses: then it is hidden, and clients see only the text of coding.err.
-type text bool
-
+// The text of an error may contain texts of drivers or of the data, such as addresses: then it is
+// hidden, and clients see only the text of coding.err.
 const (
-	shown  text = true
-	hidden text = false
+	shown  = true
+	hidden = false
 )
 
 // codings are the errors that the service sends with a code of their own. Of those that an error
-// wraps, the first counts.
+// wraps, the first counts: causes such as a clock, a context or the store come after what they cause.
 var codings = []coding{
 	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", shown},
 	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", shown},
@@ -59,7 +57,7 @@ var codings = []coding{
 	{lease.ErrNoSpace, connect.CodeUnavailable, "NO_SPACE", hidden},
 	{lease.ErrRetired, connect.CodeUnavailable, "RETIRED", hidden},
 	{lease.ErrUnsafe, connect.CodeUnavailable, "UNSAFE", hidden},
-	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", hidden}, // after what else is wrong because of a clock
+	{lease.ErrClock, connect.CodeUnavailable, "CLOCK", hidden},
 	{lease.ErrUnknown, connect.CodeUnavailable, "UNKNOWN", hidden},
 	{context.Canceled, connect.CodeCanceled, "", hidden},
 	{lease.ErrStore, connect.CodeUnavailable, "STORE", hidden},
@@ -92,7 +90,7 @@ func Error(err error, procedure, place string) (sent *connect.Error, whole bool)
 		as = codingOf(lease.ErrStore)
 	}
 	known := &knownError{text: err.Error(), all: []error{as.err}}
-	if as.text == hidden {
+	if !as.shows {
 		known.text = as.err.Error() + "; the service's log has more"
 	}
 	if place != "" {
@@ -104,7 +102,7 @@ func Error(err error, procedure, place string) (sent *connect.Error, whole bool)
 	}
 	sent = connect.NewError(as.code, known)
 	describe(sent, procedure)
-	return sent, as.text == shown
+	return sent, as.shows
 }
 
 // codingOf returns how an error is sent, or the zero coding.

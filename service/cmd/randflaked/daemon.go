@@ -35,7 +35,7 @@ type daemon struct {
 	url      string         // at which the service can be called
 	server   *server.Server
 	listener net.Listener
-	http     *http.Server
+	calls    *http.Server
 	probes   *http.Server // nil if probes have no listener of their own
 	failed   chan error   // gets what ended the HTTP server
 }
@@ -66,9 +66,9 @@ func (d *daemon) start() error {
 	if err := d.apply(first); err != nil {
 		return err
 	}
-	d.http = d.limits.calls(d.server, d.logger)
+	d.calls = d.limits.calls(d.server, d.logger)
 	d.failed = make(chan error, 1)
-	go func() { d.failed <- d.http.Serve(d.listener) }()
+	go func() { d.failed <- d.calls.Serve(d.listener) }()
 	d.logger.Info("listening", "url", d.url)
 	return nil
 }
@@ -159,9 +159,9 @@ func (d *daemon) shutdown(signal os.Signal) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.limits.drain)
 	defer cancel()
-	if err := d.http.Shutdown(ctx); err != nil {
+	if err := d.calls.Shutdown(ctx); err != nil {
 		d.logger.Warn("connections that did not end in time were cut off")
-		d.http.Close()
+		d.calls.Close()
 	}
 	return d.close()
 }

@@ -73,7 +73,7 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 			spread := rand.N(l.age/10 + 1) // so that connections made together don't end together
 			return context.WithValue(ctx, oldKey{}, time.Now().Add(l.age+spread))
 		},
-		ConnState: newConnections(l.connections, s.Connections.Set).changed,
+		ConnState: newConnections(l.connections, s.Connected).changed,
 		// Debug, as strangers can make TLS handshakes fail at will.
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
@@ -102,7 +102,7 @@ func (l limits) probes(s *server.Server) *http.Server {
 		WriteTimeout:   l.header,
 		IdleTimeout:    l.header,
 		MaxHeaderBytes: maxHeader,
-		ConnState:      newConnections(maxProbes, func(float64) {}).changed,
+		ConnState:      newConnections(maxProbes, func(int) {}).changed,
 	}
 }
 
@@ -110,13 +110,13 @@ func (l limits) probes(s *server.Server) *http.Server {
 // has been idle longest, which is the new one itself if all others are in use.
 type connections struct {
 	most  int
-	count func(float64) // is told how many are open
+	count func(int) // is told how many are open
 
 	mu   sync.Mutex
 	open map[net.Conn]time.Time // since when each is idle; zero for those in use
 }
 
-func newConnections(most int, count func(float64)) *connections {
+func newConnections(most int, count func(int)) *connections {
 	return &connections{most: most, count: count, open: map[net.Conn]time.Time{}}
 }
 
@@ -142,7 +142,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if len(c.open) > c.most {
 		c.closeIdlest()
 	}
-	c.count(float64(len(c.open)))
+	c.count(len(c.open))
 }
 
 // closeIdlest closes the connection that has been idle longest. There is one: a new one counts as

@@ -7,9 +7,6 @@
 //	randflaked ready URL             asks whether a service is ready, or waits until it is
 //	randflaked token                 makes a bearer token and its hash
 //	randflaked version               which version this is
-//
-// This file has all commands but serving: serve.go reads its flags, daemon.go runs the service,
-// limits.go bounds connections.
 package main
 
 import (
@@ -27,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -38,11 +36,12 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
 	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/service/internal/timed"
 )
 
 func main() {
 	logging.Disable() // what fails is said once, and by the program itself
-	stderr := &timedWriter{Writer: os.Stderr}
+	stderr := &timed.File{File: os.Stderr}
 	if err := run(os.Args[1:], os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
 		os.Exit(1)
@@ -51,16 +50,19 @@ func main() {
 
 // run runs the command that the first argument names, or serves.
 func run(args []string, out, stderr io.Writer) error {
-	commands := map[string]func(args []string, out, stderr io.Writer) error{
-		"check":   check,
-		"ready":   ready,
-		"token":   token,
-		"version": version,
-	}
+	name := ""
 	if len(args) > 0 {
-		if command, ok := commands[args[0]]; ok {
-			return command(args[1:], out, stderr)
-		}
+		name = args[0]
+	}
+	switch name {
+	case "check":
+		return check(args[1:], out, stderr)
+	case "ready":
+		return ready(args[1:], stderr)
+	case "token":
+		return token(args[1:], out, stderr)
+	case "version":
+		return version(args[1:], out, stderr)
 	}
 	return serve(args, stderr)
 }
@@ -109,18 +111,20 @@ func check(args []string, out, stderr io.Writer) error {
 	return nil
 }
 
-const probeTime = 10 * time.Second // for all stores to answer
+const probeTime = 10 * time.Second // for a store to answer
 
-// probe reads and opens what a configuration names. It changes nothing.
+// probe reads and opens what a configuration names, all stores at a time. It changes nothing.
 func probe(c *config.Config) error {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	var problems []error
-	for _, one := range c.Spaces {
-		if err := probeSpace(ctx, one); err != nil {
-			problems = append(problems, fmt.Errorf("space %s: %w", one.Name, err))
-		}
+	problems := make([]error, len(c.Spaces))
+	var asking sync.WaitGroup
+	for i, one := range c.Spaces {
+		asking.Go(func() {
+			if err := probeSpace(one); err != nil {
+				problems[i] = fmt.Errorf("space %s: %w", one.Name, err)
+			}
+		})
 	}
+	asking.Wait()
 	if c.Audit != "" {
 		if _, err := os.Stat(filepath.Dir(c.Audit)); err != nil {
 			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
@@ -140,11 +144,13 @@ func probe(c *config.Config) error {
 var quiet = slog.New(slog.DiscardHandler)
 
 // probeSpace returns why a space can't be opened.
-func probeSpace(ctx context.Context, c config.Space) error {
+func probeSpace(c config.Space) error {
 	s, err := space.New(c, space.Options{Open: url.Open, Logger: quiet})
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
 	err = s.Try(ctx)
 	if errors.Is(err, lease.ErrNoSpace) {
 		return fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
@@ -153,7 +159,7 @@ func probeSpace(ctx context.Context, c config.Space) error {
 }
 
 // ready asks a service whether it is ready, once or until a timeout.
-func ready(args []string, out, stderr io.Writer) error {
+func ready(args []string, stderr io.Writer) error {
 	set := flags("ready [--ca FILE] [--timeout DURATION] URL", stderr)
 	ca := set.String("ca", "", "`file` of who signs the service's certificate (default the system's)")
 	timeout := set.Duration("timeout", 0, "how long to ask again, if the service is not ready (default once)")

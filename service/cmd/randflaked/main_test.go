@@ -121,11 +121,11 @@ func TestDev(t *testing.T) {
 		randflakev1connect.NewIDServiceClient(http.DefaultClient, p.url, connect.WithGRPCWeb()),
 		randflakev1connect.NewIDServiceClient(plain2, p.url, connect.WithGRPC()),
 	} {
-		a, err := c.Mint(t.Context(), connect.NewRequest(&api.MintRequest{Space: "demo", Count: counts[i]}))
+		a, err := c.Mint(t.Context(), &api.MintRequest{Space: "demo", Count: counts[i]})
 		if err != nil {
 			t.Fatalf("protocol %d: %v", i, err)
 		}
-		for _, id := range a.Msg.Ids {
+		for _, id := range a.Ids {
 			seen[id] = true
 		}
 	}
@@ -227,6 +227,13 @@ rules:
 `, a.dir, dir, hash)
 	file := a.write("randflaked.yaml", text)
 	must(t, run([]string{"check", "--config", file}, &made, &made))
+	for _, there := range []string{dir + "/secret", "file:" + dir} {
+		wrong := a.write("wrong.yaml", strings.Replace(text, there, there+"-missing", 1))
+		err := run([]string{"check", "--config", wrong}, &made, &made)
+		if err == nil || strings.Count(err.Error(), "space shop: ") != 1 {
+			t.Errorf("a check without %s: error %v, want one of space shop", there, err)
+		}
+	}
 	web, anonymous := a.client("web.example"), a.client("")
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
 
@@ -239,11 +246,11 @@ rules:
 
 	mint := func(client *http.Client, token string) connect.Code {
 		c := randflakev1connect.NewIDServiceClient(client, p.url, connect.WithGRPC())
-		request := connect.NewRequest(&api.MintRequest{Space: "shop"})
+		ctx, info := connect.NewClientContext(t.Context())
 		if token != "" {
-			request.Header().Set("Authorization", "Bearer "+token)
+			info.RequestHeader().Set("Authorization", "Bearer "+token)
 		}
-		_, err := c.Mint(t.Context(), request)
+		_, err := c.Mint(ctx, &api.MintRequest{Space: "shop"})
 		if err == nil {
 			return 0
 		}

@@ -68,7 +68,7 @@ func (r *reloading) again(text string) {
 
 // inspect returns whether a client may open an ID of a space.
 func (r *reloading) inspect(client *http.Client, space string) error {
-	request := connect.NewRequest(&api.InspectRequest{Space: space, Id: &api.InspectRequest_Number{Number: 1}})
+	request := &api.InspectRequest{Space: space, Id: &api.InspectRequest_Number{Number: 1}}
 	_, err := randflakev1connect.NewIDServiceClient(client, r.url, connect.WithGRPC()).Inspect(r.Context(), request)
 	return err
 }

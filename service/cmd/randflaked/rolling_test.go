@@ -78,7 +78,7 @@ func TestRolling(t *testing.T) {
 			running.Go(func() {
 				for ctx.Err() == nil {
 					c := randflakev1connect.NewIDServiceClient(protocol.client, b.pick(), protocol.option)
-					_, err := c.Mint(ctx, connect.NewRequest(&api.MintRequest{Space: "demo"}))
+					_, err := c.Mint(ctx, &api.MintRequest{Space: "demo"})
 					switch {
 					case ctx.Err() != nil:
 					case err == nil:

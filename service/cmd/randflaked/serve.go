@@ -123,15 +123,16 @@ func demo(dir, listen string) (*config.Config, error) {
 	if _, err := local.Create(dir); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf(`
-listen: %q
-spaces:
-- name: demo
-  kind: randflake
-  store: %q
-  secretFile: %q
-  limits: {batch: 65536, rate: 1000000}
-  counters: [{name: "*"}]
-`, cmp.Or(listen, "localhost:8080"), "file:"+dir, filepath.Join(dir, "secret"))
-	return config.Parse("--dev", []byte(text))
+	c := &config.Config{
+		Listen: cmp.Or(listen, "localhost:8080"),
+		Spaces: []config.Space{{
+			Name:       "demo",
+			Kind:       "randflake",
+			Store:      "file:" + dir,
+			SecretFile: filepath.Join(dir, "secret"),
+			Limits:     config.Limits{Batch: 65536, Rate: 1_000_000},
+			Counters:   []config.Counter{{Name: "*"}},
+		}},
+	}
+	return c, c.Check("--dev")
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// trusts reports whether one of these chains is valid now, and ends with one of the authorities in
-// force. TLS checks that only once, when the connection is made.
+// trusts reports whether one of these chains has not expired, and ends with one of the authorities
+// in force. TLS checks that only once, when the connection is made.
 func (p *Policy) trusts(chains [][]*x509.Certificate) bool {
 	if p.TLS.ClientCAs == nil {
 		return false // Verify would take the authorities of the system
 	}
 	now := time.Now()
 	expired := func(c *x509.Certificate) bool { return now.After(c.NotAfter) }
-	authorities := x509.VerifyOptions{
+	trusted := x509.VerifyOptions{
 		Roots:     p.TLS.ClientCAs,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	}
 	return slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
 		last := chain[len(chain)-1]
-		_, err := last.Verify(authorities)
+		_, err := last.Verify(trusted)
 		return err == nil && !slices.ContainsFunc(chain, expired)
 	})
 }
@@ -67,10 +67,10 @@ func Client(file string) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ca: %w", err)
 	}
-	c.Transport = &http.Transport{
-		TLSClientConfig:   &tls.Config{RootCAs: roots},
-		DisableKeepAlives: true, // each configuration makes a client, and calls are rare
-	}
+	transport := http.DefaultTransport.(*http.Transport).Clone() // with a proxy, if the environment names one
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	transport.DisableKeepAlives = true // each configuration makes a client, and calls are rare
+	c.Transport = transport
 	return c, nil
 }
 

@@ -31,15 +31,15 @@ var algorithms = []jose.SignatureAlgorithm{
 
 // An issuer signs tokens, and has the keys by which they are checked.
 type issuer struct {
-	config.Issuer
+	config config.Issuer
 	*keys
 	client *http.Client
 	logger *slog.Logger
 }
 
-// keys are the keys of an issuer. They are fetched again when they are older than keysFresh, and
-// when a token names an unknown key. Until a fetch succeeds, the ones from before are used, until
-// they are older than keysLast.
+// keys are the keys of an issuer. A token that comes when they are older than keysFresh, or that
+// names an unknown key, has them fetched again. Until a fetch succeeds, the ones from before are
+// used, until they are older than keysLast.
 type keys struct {
 	fetches singleflight.Group
 	waiting atomic.Int32 // callers that wait for a fetch
@@ -72,8 +72,8 @@ func newIssuer(c config.Issuer, old *issuer, logger *slog.Logger) (*issuer, erro
 	if err != nil {
 		return nil, fmt.Errorf("access: issuer %s: %w", c.Issuer, err)
 	}
-	i := &issuer{Issuer: c, keys: &keys{}, client: client, logger: logger}
-	if old != nil && old.Issuer == c {
+	i := &issuer{config: c, keys: &keys{}, client: client, logger: logger}
+	if old != nil && old.config == c {
 		i.keys = old.keys
 	}
 	if c.JWKS == "" || isURL(c.JWKS) {
@@ -102,19 +102,19 @@ func (p *Policy) verify(ctx context.Context, raw string) (account config.Service
 	if !ok {
 		return account, fmt.Errorf("access: issuer %.100q is not known", claims.Issuer)
 	}
-	keys, err := i.find(ctx, token.Headers[0].KeyID)
+	candidates, err := i.find(ctx, token.Headers[0].KeyID)
 	if err != nil {
 		return account, err
 	}
-	signed := slices.ContainsFunc(keys, func(key jose.JSONWebKey) bool {
+	signed := slices.ContainsFunc(candidates, func(key jose.JSONWebKey) bool {
 		return token.Claims(key.Key, &claims) == nil
 	})
 	if !signed {
 		return account, fmt.Errorf("access: token of %s: its signature is not that of its key",
-			i.Issuer.Issuer)
+			i.config.Issuer)
 	}
 	if err := i.validate(claims); err != nil {
-		return account, fmt.Errorf("access: token of %s: %w", i.Issuer.Issuer, err)
+		return account, fmt.Errorf("access: token of %s: %w", i.config.Issuer, err)
 	}
 	return config.ServiceAccount{Issuer: claims.Issuer, Subject: claims.Subject}, nil
 }
@@ -122,8 +122,8 @@ func (p *Policy) verify(ctx context.Context, raw string) (account config.Service
 // validate checks the claims of a token whose signature is right.
 func (i *issuer) validate(claims jwt.Claims) error {
 	want := jwt.Expected{
-		Issuer:      i.Issuer.Issuer,
-		AnyAudience: jwt.Audience{i.Audience},
+		Issuer:      i.config.Issuer,
+		AnyAudience: jwt.Audience{i.config.Audience},
 		Time:        time.Now(),
 	}
 	if err := claims.ValidateWithLeeway(want, leeway); err != nil {
@@ -144,7 +144,7 @@ func (i *issuer) find(ctx context.Context, name string) ([]jose.JSONWebKey, erro
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("access: issuer %s has no key %.100q, or its keys can't be had now",
-			i.Issuer.Issuer, name)
+			i.config.Issuer, name)
 	}
 	return found, nil
 }
@@ -199,14 +199,14 @@ func (i *issuer) fetch() {
 		pause = keysRetry
 	}
 	i.next = time.Now().Add(pause)
-	i.logger.Warn("keys of an issuer can't be had; those from before are used for an hour",
-		"issuer", i.Issuer.Issuer, "error", err)
+	i.logger.Warn("keys of an issuer can't be had; those from before, if any, are used until they are an hour old",
+		"issuer", i.config.Issuer, "error", err)
 }
 
 // load reads the keys for signatures. It leaves out keys that it can't read: they may be of a kind
 // of the future.
 func (i *issuer) load(ctx context.Context) (set jose.JSONWebKeySet, err error) {
-	from := i.JWKS
+	from := i.config.JWKS
 	if from == "" {
 		from, err = i.discover(ctx)
 		if err != nil {
@@ -236,11 +236,11 @@ func (i *issuer) discover(ctx context.Context) (url string, err error) {
 		Issuer string
 		JWKS   string `json:"jwks_uri"`
 	}
-	at := strings.TrimSuffix(i.Issuer.Issuer, "/") + "/.well-known/openid-configuration"
+	at := strings.TrimSuffix(i.config.Issuer, "/") + "/.well-known/openid-configuration"
 	if err := i.read(ctx, at, &found); err != nil {
 		return "", err
 	}
-	if found.Issuer != i.Issuer.Issuer || !isURL(found.JWKS) {
+	if found.Issuer != i.config.Issuer || !isURL(found.JWKS) {
 		return "", fmt.Errorf("access: discovery answers with issuer %.100q and keys at %.100q: "+
 			"want this issuer, and an https URL", found.Issuer, found.JWKS)
 	}
@@ -268,8 +268,8 @@ func (i *issuer) get(ctx context.Context, url string, into any) error {
 	if err != nil {
 		return err
 	}
-	if i.TokenFile != "" {
-		token, err := os.ReadFile(i.TokenFile)
+	if i.config.TokenFile != "" {
+		token, err := os.ReadFile(i.config.TokenFile)
 		if err != nil {
 			return err
 		}

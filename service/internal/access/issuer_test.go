@@ -304,8 +304,12 @@ func TestKeysForSome(t *testing.T) {
 		ours := servers.NewAuthority()
 		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
-		if err != nil || !i.client.Transport.(*http.Transport).TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) {
-			t.Errorf("the authority of %+v, %v: want that of the file", i, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := i.client.Transport.(*http.Transport)
+		if !transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) || transport.Proxy == nil {
+			t.Error("want the authority of the file, and the proxy of the environment")
 		}
 		for _, wrong := range []string{"", "-missing"} {
 			write([]byte("no certificate"))
@@ -572,7 +576,7 @@ func TestDiscovery(t *testing.T) {
 		s.serve("one")
 		s.found[0] = issuerURL + "/"
 		i := s.issuers[issuerURL]
-		i.Issuer.Issuer = issuerURL + "/"
+		i.config.Issuer = issuerURL + "/"
 		if found, err := i.discover(t.Context()); found != keysURL || err != nil {
 			t.Errorf("an issuer whose URL ends in a slash: keys at %q, error %v", found, err)
 		}

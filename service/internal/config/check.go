@@ -22,13 +22,7 @@ import (
 type checker struct {
 	file     string
 	problems []error
-
-	// Names that are defined so far:
-	spaces     map[string]bool
-	principals map[string]bool
-	issuers    map[string]bool
-
-	held map[string]bool // what principals show, by kind and value
+	defined  map[string]bool // so far, by kind and name, such as "space orders"
 }
 
 // must notes that the value at a path is wrong, unless right is true.
@@ -43,22 +37,19 @@ func (k *checker) wrong(path, format string, args ...any) {
 	k.problems = append(k.problems, fmt.Errorf("config: %s: %s: %s", k.file, path, problem))
 }
 
-// name is the form of names of spaces and principals.
-var name = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
+// nameForm is the form of names of spaces and principals.
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 
 // counterName is the form of names that package counter takes, or of a pattern of them.
 var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?(/\*)?|\*)$`)
 
 // check checks the whole configuration. What rules and principals refer to comes first.
 func (k *checker) check(c *Config) {
-	k.spaces = map[string]bool{}
-	k.principals = map[string]bool{}
-	k.issuers = map[string]bool{}
-	k.held = map[string]bool{}
+	k.defined = map[string]bool{"space *": true, "principal *": true} // in rules, all of them
 	k.must(len(c.Spaces) > 0, "spaces", "there is none: want one at least, with name, kind and store")
 	for i, s := range c.Spaces {
 		path := fmt.Sprintf("spaces[%d]", i)
-		k.unique(path+".name", s.Name, name, k.spaces)
+		k.name(path+".name", "space", s.Name, nameForm)
 		k.space(path, s)
 	}
 	for i, s := range c.Issuers {
@@ -67,13 +58,11 @@ func (k *checker) check(c *Config) {
 	hasClientCA := c.TLS != nil && c.TLS.ClientCA != ""
 	for i, who := range c.Principals {
 		path := fmt.Sprintf("principals[%d]", i)
-		k.unique(path+".name", who.Name, name, k.principals)
+		k.name(path+".name", "principal", who.Name, nameForm)
 		k.principal(path, who)
 		k.must(who.Certificates.none() || hasClientCA, path+".certificates",
 			"no client has a certificate without tls.clientCA: set it")
 	}
-	k.principals["*"] = true // in rules, all of them
-	k.spaces["*"] = true
 	for i, r := range c.Rules {
 		k.rule(fmt.Sprintf("rules[%d]", i), r)
 	}
@@ -82,15 +71,21 @@ func (k *checker) check(c *Config) {
 	k.must(err == nil, "logLevel", "want debug, info, warn or error")
 }
 
-// unique checks a name that must be there once.
-func (k *checker) unique(path, value string, form *regexp.Regexp, seen map[string]bool) {
+// name checks the name of something, which must be there once.
+func (k *checker) name(path, kind, value string, form *regexp.Regexp) {
 	k.must(form.MatchString(value), path, "%q: want a name that matches %s", value, form)
-	k.must(!seen[value], path, "%q is there twice: take another name", value)
-	seen[value] = true
+	k.define(path, kind, value, fmt.Sprintf("%q is there twice: take another name", value))
 }
 
-func (k *checker) known(path, value string, known map[string]bool) {
-	k.must(known[value], path, "%q is not defined: want one of those in this file", value)
+// define notes that there is something of a kind, or the problem if there is already.
+func (k *checker) define(path, kind, value, problem string) {
+	k.must(!k.defined[kind+" "+value], path, "%s", problem)
+	k.defined[kind+" "+value] = true
+}
+
+// known checks that something of a kind is defined.
+func (k *checker) known(path, kind, value string) {
+	k.must(k.defined[kind+" "+value], path, "%q is not defined: want one of those in this file", value)
 }
 
 func (k *checker) space(path string, s Space) {
@@ -113,17 +108,16 @@ func (k *checker) space(path string, s Space) {
 		"%s IDs have no secret: leave it out", s.Kind)
 	k.must(!strings.Contains(s.StoreFile, "://"), path+".storeFile",
 		"it looks like a URL: want the name of a file that has it, or name it as store")
-	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
-	k.must(err != nil, path+".secretFile",
+	_, notSecret := randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
+	k.must(notSecret != nil, path+".secretFile",
 		"it looks like a secret: want the name of a file that has it")
 	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, path+".nodes",
 		"%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
 	k.limits(path+".limits", s.Limits)
-	seen := map[string]bool{}
 	for i, c := range s.Counters {
-		path := fmt.Sprintf("%s.counters[%d]", path, i)
-		k.unique(path+".name", c.Name, counterName, seen)
-		k.counter(path, c)
+		at := fmt.Sprintf("%s.counters[%d]", path, i)
+		k.name(at+".name", path+" counter", c.Name, counterName)
+		k.counter(at, c)
 	}
 }
 
@@ -149,8 +143,7 @@ func (k *checker) limits(path string, l Limits) {
 
 func (k *checker) issuer(path string, i Issuer) {
 	k.must(i.Issuer != "", path+".issuer", "there is none: want what its tokens have for iss")
-	k.must(!k.issuers[i.Issuer], path+".issuer", "it is there twice")
-	k.issuers[i.Issuer] = true
+	k.define(path+".issuer", "issuer", i.Issuer, "it is there twice")
 	k.must(i.Audience != "", path+".audience",
 		"there is none: want what tokens for this service have for aud; those for others must not do")
 	u, err := neturl.Parse(i.JWKS)
@@ -160,6 +153,8 @@ func (k *checker) issuer(path string, i Issuer) {
 		"there is none: want one, "+
 			"unless issuer is a URL that begins with https://, which says where the keys are")
 }
+
+const shownTwice = "another principal has it: want it in one place"
 
 func (k *checker) principal(path string, who Principal) {
 	k.must(who.Name != Self && who.Name != Anyone, path+".name",
@@ -171,14 +166,14 @@ func (k *checker) principal(path string, who Principal) {
 		path := fmt.Sprintf("%s.certificates.dns[%d]", path, i)
 		k.must(name != "" && !strings.ContainsAny(name, ":/*"), path,
 			"%q: want a DNS name, such as billing.example.org; URIs belong into uri", name)
-		k.hold(path, "DNS name "+strings.ToLower(name))
+		k.define(path, "DNS name", strings.ToLower(name), shownTwice)
 	}
 	for i, name := range who.Certificates.URI {
 		path := fmt.Sprintf("%s.certificates.uri[%d]", path, i)
 		u, err := neturl.Parse(name)
 		k.must(err == nil && u.Scheme != "" && u.String() == name, path,
 			"%q: want a URI, such as spiffe://example.org/billing", name)
-		k.hold(path, "URI "+name)
+		k.define(path, "URI", name, shownTwice)
 	}
 	for i, t := range who.Tokens {
 		path := fmt.Sprintf("%s.tokens[%d]", path, i)
@@ -186,21 +181,15 @@ func (k *checker) principal(path string, who Principal) {
 		k.must(err == nil && len(hash) == sha256.Size, path,
 			"want the 64 hexadecimal digits of a token's SHA-256, and not the token: "+
 				"randflaked token makes both")
-		k.hold(path, "token "+strings.ToLower(t))
+		k.define(path, "token", strings.ToLower(t), shownTwice)
 	}
 	if a := who.ServiceAccount; a != nil {
 		path := path + ".serviceAccount"
-		k.known(path+".issuer", a.Issuer, k.issuers)
+		k.known(path+".issuer", "issuer", a.Issuer)
 		k.must(a.Subject != "", path+".subject",
 			"there is none: want one such as system:serviceaccount:NAMESPACE:NAME")
-		k.hold(path, "account "+a.Issuer+" "+a.Subject)
+		k.define(path, "account", a.Issuer+" "+a.Subject, shownTwice)
 	}
-}
-
-// hold checks that no principal before shows the same.
-func (k *checker) hold(path, shown string) {
-	k.must(!k.held[shown], path, "another principal has it: want it in one place")
-	k.held[shown] = true
 }
 
 func (k *checker) rule(path string, r Rule) {
@@ -210,8 +199,8 @@ func (k *checker) rule(path string, r Rule) {
 			check(fmt.Sprintf("%s.%s[%d]", path, field, i), value)
 		}
 	}
-	each("principals", r.Principals, func(path, value string) { k.known(path, value, k.principals) })
-	each("spaces", r.Spaces, func(path, value string) { k.known(path, value, k.spaces) })
+	each("principals", r.Principals, func(path, name string) { k.known(path, "principal", name) })
+	each("spaces", r.Spaces, func(path, name string) { k.known(path, "space", name) })
 	each("verbs", r.Verbs, func(path, verb string) {
 		k.must(slices.Contains(Verbs, verb), path, "%q: want one of %s", verb, strings.Join(Verbs, ", "))
 	})

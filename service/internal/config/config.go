@@ -99,11 +99,11 @@ const (
 	DefaultRate  = 1000.0
 )
 
-// Limits bound calls; 0 is no bound, or the default.
+// Limits bound calls. A rule, or a space, with 0 leaves a bound to the other one.
 type Limits struct {
-	Nodes int     `yaml:"nodes"` // of a lease
-	Batch uint64  `yaml:"batch"` // IDs or numbers of a call
-	Rate  float64 `yaml:"rate"`  // calls a second of a principal, in this process
+	Nodes int     `yaml:"nodes"` // of a lease; without one, as many as the space has
+	Batch uint64  `yaml:"batch"` // IDs or numbers of a call; without one, DefaultBatch
+	Rate  float64 `yaml:"rate"`  // calls a second of a principal in a space, of this process; without one, DefaultRate
 }
 
 // A Counter is made at its first use. What it is must never change.
@@ -236,7 +236,12 @@ func Parse(file string, data []byte) (*Config, error) {
 	if err := decoder.Decode(new(Config)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("config: %s: more than one document: want one", file)
 	}
+	return c, c.Check(file)
+}
+
+// Check returns all that is wrong with a configuration, which is what a file says.
+func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)
-	return c, errors.Join(k.problems...)
+	return errors.Join(k.problems...)
 }

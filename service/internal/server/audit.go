@@ -1,8 +1,9 @@
 package server
 
 import (
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/randflake/randflake/service/internal/timed"
 )
 
 // A caller is whom a line of the audit log is about, and where.
@@ -47,20 +50,24 @@ func newAuditLog(write func(line []byte) (int, error), logger *slog.Logger) *aud
 
 // Write takes lines from the log's own handler, one at a time.
 func (a *auditLog) Write(line []byte) (int, error) {
+	n, err := a.put(line)
+	if err != nil {
+		lost := a.lost.Add(1)
+		a.report.Do(func() { a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+	}
+	return n, err
+}
+
+// put writes a line, and ends the half of one before.
+func (a *auditLog) put(line []byte) (n int, err error) {
 	if a.torn {
 		line = append([]byte("\n"), line...)
 	}
-	n, err := a.write(line)
-	if err != nil && n == 0 {
-		n, err = a.write(line) // to another file, if a new configuration has just closed this one
+	n, err = a.write(line)
+	if errors.Is(err, fs.ErrClosed) && n == 0 {
+		n, err = a.write(line) // to the file of the new configuration, which has just closed this one
 	}
-	if err == nil {
-		a.torn = false
-		return n, nil
-	}
-	a.torn = a.torn || n > 0
-	lost := a.lost.Add(1)
-	a.report.Do(func() { a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+	a.torn = err != nil && (a.torn || n > 0)
 	return n, err
 }
 
@@ -84,17 +91,14 @@ func (a *auditLog) add(what string, by caller, more ...any) {
 	a.json.Info(what, more...)
 }
 
-// openAudit opens the file of the audit log. Without one, lines go to other.
-func openAudit(file string, other io.Writer) (io.Writer, error) {
-	if file == "" {
-		return other, nil
-	}
+// openAudit opens the file of the audit log.
+func openAudit(name string) (*timed.File, error) {
 	// A pipe that nobody reads is an error, and does not keep the service waiting.
 	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
-	opened, err := os.OpenFile(file, flags, 0o600)
+	file, err := os.OpenFile(name, flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w: want a file that can be written, in a directory that exists, "+
 			"or a pipe that is being read", err)
 	}
-	return opened, nil
+	return &timed.File{File: file}, nil
 }

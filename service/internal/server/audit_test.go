@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +81,32 @@ func TestReplacedFile(t *testing.T) {
 			t.Errorf("%s: %d lines lost, want %d; %d writes are not done",
 				tt.what, log.lost.Load(), tt.lost, len(left))
 		}
+	}
+}
+
+// TestHungReader: lines for a pipe that nobody reads any more are given up.
+func TestHungReader(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	pipe, err := openAudit(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	var said bytes.Buffer
+	log := newAuditLog(pipe.Write, slog.New(slog.NewTextHandler(&said, nil)))
+	for range 800 { // of which a pipe holds some 400
+		log.add("take", caller{principal: "a"}, "text", strings.Repeat("x", 100))
+	}
+	if lost := log.lost.Load(); lost == 0 || lost == 800 || !strings.Contains(said.String(), os.ErrDeadlineExceeded.Error()) {
+		t.Errorf("%d lines lost; logged: %s", lost, &said)
 	}
 }
 

@@ -14,28 +14,19 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// A right is what a procedure needs before it is called.
-type right struct {
-	verb  string // a rule must allow it in the space that the request names
-	store bool   // the space must have a store
+// verbs are those that a rule must allow in the space of a call, by procedure. Reflection, which
+// describes the protocol, has none: all principals may call it.
+var verbs = map[string]string{
+	api.LeaseServiceTakeProcedure:      "lease",
+	api.LeaseServiceGetLimitsProcedure: "lease",
+	api.IDServiceMintProcedure:         "mint",
+	api.IDServiceInspectProcedure:      "inspect",
+	api.CounterServiceNextProcedure:    "count",
+	api.CounterServiceTakeProcedure:    "count",
+	api.CounterServiceGetProcedure:     "count", // of one counter
+	api.CounterServiceListProcedure:    "list",
+	api.CounterServiceSetProcedure:     "set",
 }
-
-// rights has all procedures of the protocol. Others that come to answered are denied. Reflection,
-// which describes the protocol, does not come to answered: all principals may call it.
-var rights = map[string]right{
-	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
-	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
-	api.IDServiceMintProcedure:         {verb: "mint"},
-	api.IDServiceInspectProcedure:      {verb: "inspect"},
-	api.CounterServiceNextProcedure:    {verb: "count", store: true},
-	api.CounterServiceTakeProcedure:    {verb: "count", store: true},
-	api.CounterServiceGetProcedure:     {verb: "count", store: true}, // of one counter
-	api.CounterServiceListProcedure:    {verb: "list", store: true},
-	api.CounterServiceSetProcedure:     {verb: "set", store: true},
-}
-
-// observe is the verb for the pages.
-const observe = "observe"
 
 const callTimeout = 10 * time.Second // for a call to be answered
 
@@ -72,11 +63,11 @@ func (s *Server) failed(c *call, err error, gone bool) error {
 	if c.state != nil && c.state.Store != nil {
 		location = c.state.Store.String()
 	}
-	sent, complete := wire.Error(err, c.procedure, location)
-	if complete || gone {
+	sent, whole := wire.Error(err, c.procedure, location)
+	if whole || gone {
 		return sent
 	}
-	if s.usage.may(c.principal, failureLines, failuresPerSecond, lineBurst) {
+	if s.usage.may(c.principal, failureLines) {
 		s.logger.Error("store failed",
 			"procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
 	}
@@ -87,19 +78,16 @@ func (s *Server) failed(c *call, err error, gone bool) error {
 // refused. The order matters: calls that no rule allows count against a limit too, and only a
 // caller that a rule allows learns which spaces there are.
 func (s *Server) authorize(c *call) error {
-	need, ok := rights[c.procedure]
-	if !ok {
-		return s.deny(c, connect.CodePermissionDenied, access.ErrDenied)
-	}
+	verb := verbs[c.procedure]
 	c.in = c.setup.spaces[c.space]
-	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
+	limits, denied := c.setup.policy.Allow(c.principal, verb, c.space)
 
 	// Calls that are allowed count for their space. All others, each of which could name another
 	// space, count together with the pages.
 	limiter := othersTogether
 	if denied == nil && c.in != nil {
 		limiter = c.space
-		c.limits = access.Tighter(limits, c.in.Limits)
+		c.limits = access.Tighter(limits, c.setup.limits[c.space])
 	}
 	if err := s.checkRate(c, limiter); err != nil {
 		return err
@@ -115,7 +103,8 @@ func (s *Server) authorize(c *call) error {
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	if need.store && state.Store == nil {
+	needsStore := verb != "mint" && verb != "inspect"
+	if needsStore && state.Store == nil {
 		return coded(connect.CodeFailedPrecondition,
 			"space %s has no store, and so neither leases nor counters", c.in.Name)
 	}
@@ -132,27 +121,14 @@ func coded(code connect.Code, format string, args ...any) error {
 // many denials as they like, so the lines of each principal have a limit, and those of all
 // strangers together have one.
 func (s *Server) deny(c *call, code connect.Code, why error) error {
-	if s.usage.may(c.principal, denialLines, denialsPerSecond, lineBurst) {
+	if s.usage.may(c.principal, denialLines) {
 		s.audit.add("denial", c.caller, "procedure", c.procedure, "why", access.Why(why))
 	}
 	return connect.NewError(code, why)
 }
 
-// observing shows a page to callers that may observe at least one space, or all of them if that is
-// wanted.
-func (s *Server) observing(name string, all bool, page http.Handler) http.Handler {
-	return s.guarded(page, gate{
-		name: name,
-		admit: func(_ *http.Request, c *call) error {
-			c.procedure = name
-			return s.authorizePage(c, all)
-		},
-		refuse: refusePage,
-	})
-}
-
 // refusePage writes an error as text. A browser then asks for a token, if that may help.
-func refusePage(w http.ResponseWriter, _ *http.Request, err error) {
+func refusePage(w http.ResponseWriter, err error) {
 	status := http.StatusForbidden
 	switch connect.CodeOf(err) {
 	case connect.CodeResourceExhausted:
@@ -165,13 +141,14 @@ func refusePage(w http.ResponseWriter, _ *http.Request, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// authorizePage finds the spaces that a caller may observe, or returns why a page is refused: with
-// all, if any space is denied; otherwise, if every one is. The limits are the tightest of the rules
-// that allow these spaces. The spaces' own limits are for calls of procedures alone.
-func (s *Server) authorizePage(c *call, all bool) error {
+// authorizePage finds the spaces that a caller may observe, or returns why a page is refused: if all
+// spaces are denied, and the metrics if one is, as they describe the process too. The limits are the
+// tightest of the rules that allow these spaces. The spaces' own limits are for calls of procedures
+// alone.
+func (s *Server) authorizePage(_ *http.Request, c *call) error {
 	var denied error
 	for _, in := range c.setup.config.Spaces {
-		limits, err := c.setup.policy.Allow(c.principal, observe, in.Name)
+		limits, err := c.setup.policy.Allow(c.principal, "observe", in.Name)
 		if err != nil {
 			denied = err
 			continue
@@ -182,7 +159,8 @@ func (s *Server) authorizePage(c *call, all bool) error {
 	if err := s.checkRate(c, othersTogether); err != nil {
 		return err
 	}
-	if denied != nil && (all || len(c.observed) == 0) {
+	needsAll := c.procedure == "metrics"
+	if denied != nil && (needsAll || len(c.observed) == 0) {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
 	return nil

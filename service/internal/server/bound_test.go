@@ -15,6 +15,9 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
+// othersUsually is the quota of pages, and of calls that are denied, without a limit of a rule.
+var othersUsually = quota{othersTogether, config.DefaultRate, int(config.DefaultRate)}
+
 // TestLimits: a rule's limits hold, and so do the space's, whichever is tighter.
 func TestLimits(t *testing.T) {
 	w := newTestbed(t, strings.Replace(spaces, "store: none,", "store: none, limits: {nodes: 4},", 1)+
@@ -61,7 +64,7 @@ func TestLimits(t *testing.T) {
 	}
 	go func() { // a slow machine makes fewer calls a second than the rate
 		for t.Context().Err() == nil {
-			w.usage.may("slow", "", config.DefaultRate, int(config.DefaultRate))
+			w.usage.may("slow", othersUsually)
 		}
 	}()
 	slowed := false
@@ -79,13 +82,10 @@ func TestNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		w := newTestbed(t, spaces)
-		var all []func()
 		for range 4 {
-			done, err := w.usage.reserve(t.Context(), config.Anyone, 1<<16)
-			if err != nil {
+			if err := w.usage.reserve(t.Context(), config.Anyone, 1<<16); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, done)
 		}
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
 		many := `{"space":"ulid","count":1000}`
@@ -100,8 +100,8 @@ func TestNoRoom(t *testing.T) {
 		if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
 			t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
 		}
-		for _, done := range all {
-			done()
+		for range 4 {
+			w.usage.free(config.Anyone, 1<<16)
 		}
 		for range 300 { // as each gives its room back
 			if a := w.call("IDService/Mint", many); a.status != http.StatusOK {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
@@ -30,10 +32,20 @@ func (w *testbed) reconfigure(change func(*config.Config)) error {
 func TestConfigure(t *testing.T) {
 	w := newTestbed(t, spaces)
 	kept, gone := w.setup.Load().spaces["mint"], w.setup.Load().spaces["sorted"]
+	before, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.broken.Store(true)
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
 		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
+		c.Spaces[0].Limits.Batch = 5
+		c.Spaces[0].Counters = []config.Counter{{Name: "others", Start: 7}, {Name: "more"}}
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +54,13 @@ func TestConfigure(t *testing.T) {
 		t.Error("a space that is gone stays open")
 	}
 	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
-		t.Error("a space that stayed as it is was closed")
+		t.Error("a space that stayed as it is, but for its limits and counters, was closed")
+	}
+	if _, err := before.Next(); !errors.Is(err, counter.ErrClosed) {
+		t.Errorf("a counter that is configured otherwise: error %v, want that its handle is closed", err)
+	}
+	if a := w.call("IDService/Mint", `{"space":"mint","count":6}`); a.body.Code != "permission_denied" {
+		t.Errorf("more than a new limit allows: %s", a.text)
 	}
 	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
 		t.Errorf("a space that is gone: %s", a.text)
@@ -56,6 +74,15 @@ func TestConfigure(t *testing.T) {
 	}
 	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
 		t.Errorf("a space with its store: %s", a.text)
+	}
+	if a := w.call("CounterService/Next", `{"space":"mint","counter":"more"}`); a.status != http.StatusOK {
+		t.Errorf("a new counter: %s", a.text)
+	}
+	if a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`); !strings.Contains(a.text, `"MISMATCH"`) {
+		t.Errorf("a counter that is configured otherwise: %s", a.text)
+	}
+	if _, err := same.Next(); err != nil {
+		t.Errorf("a counter that stayed as it is: %v", err)
 	}
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
@@ -139,7 +166,14 @@ func TestClose(t *testing.T) {
 	}
 	keeper := &slow{Keeper: state.Own}
 	state.Own = keeper
+	handle, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.Close()
+	if _, err := handle.Next(); !errors.Is(err, counter.ErrClosed) {
+		t.Errorf("a counter: error %v, want that its handle is closed", err)
+	}
 	if !keeper.closed.Load() {
 		t.Error("the service's lease is kept")
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"connectrpc.com/connect"
 
@@ -11,33 +10,33 @@ import (
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/wire"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/service/internal/space"
 )
 
 // counterService implements the procedures of CounterService.
 type counterService struct{ *Server }
 
-func (s counterService) Next(
-	ctx context.Context,
-	r *connect.Request[api.NextRequest],
-) (*connect.Response[api.NextResponse], error) {
+func (c *call) counters() *space.Counters { return c.setup.counters[c.space] }
+
+func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.NextResponse, error) {
 	c := callOf(ctx)
-	n, err := s.batch(ctx, c, r.Msg.Count)
+	n, err := s.batch(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}
-	counter, err := c.state.Counters.Handle(ctx, r.Msg.Counter)
+	counter, err := c.counters().Handle(ctx, r.Counter)
 	if err != nil {
 		return nil, err
 	}
 	numbers := make([]int64, n)
 	got, err := counter.FillWait(ctx, numbers)
-	if got > 0 {
-		s.auditBegin(c, counter.As, numbers[0]) // even if the numbers are lost, the period has begun
+	if got > 0 { // even if the rest fails, and these numbers are lost, the period has begun
+		s.auditBegin(c, counter.As, numbers[0])
 	}
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&api.NextResponse{Numbers: numbers, Period: counter.As.Period}), nil
+	return &api.NextResponse{Numbers: numbers, Period: counter.As.Period}, nil
 }
 
 // auditBegin adds a line if first is the first number of a period. From then on no number of the
@@ -52,72 +51,50 @@ func (s counterService) auditBegin(c *call, counter lease.Counter, first int64) 
 // some seconds, and does not know the limit.
 func (s counterService) Take(
 	ctx context.Context,
-	r *connect.Request[api.CounterServiceTakeRequest],
-) (*connect.Response[api.CounterServiceTakeResponse], error) {
+	r *api.CounterServiceTakeRequest,
+) (*api.CounterServiceTakeResponse, error) {
 	c := callOf(ctx)
-	n := max(r.Msg.Count, 1)
-	if n > maxRun || r.Msg.Count < 0 {
-		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", r.Msg.Count, maxRun)
+	if r.Count < 0 || r.Count > maxRun {
+		return nil, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", r.Count, maxRun)
 	}
-	limit := cmp.Or(c.limits.Batch, config.DefaultBatch)
-	n = int64(min(uint64(n), limit))
-	run, counter, err := c.state.Counters.Take(ctx, r.Msg.Counter, n)
+	asked := uint64(max(r.Count, 1))
+	n := min(asked, cmp.Or(c.limits.Batch, config.DefaultBatch))
+	run, counter, err := c.counters().Take(ctx, r.Counter, int64(n))
 	if err != nil {
 		return nil, err
 	}
 	s.auditBegin(c, counter, run.First)
-	return connect.NewResponse(&api.CounterServiceTakeResponse{
+	return &api.CounterServiceTakeResponse{
 		First:  run.First,
 		Count:  run.N,
 		Step:   run.Step,
 		Period: counter.Period,
-	}), nil
+	}, nil
 }
 
-func (s counterService) Set(
-	ctx context.Context,
-	r *connect.Request[api.SetRequest],
-) (*connect.Response[api.SetResponse], error) {
+func (s counterService) Set(ctx context.Context, r *api.SetRequest) (*api.SetResponse, error) {
 	c := callOf(ctx)
-	if _, _, err := c.state.Counters.As(r.Msg.Counter); err != nil {
+	if err := c.counters().Set(ctx, r.Counter, r.Next); err != nil {
 		return nil, err
 	}
-	if err := c.state.Counters.SetCounter(ctx, r.Msg.Counter, r.Msg.Next); err != nil {
-		return nil, err
-	}
-	s.audit.add("set counter", c.caller, "counter", r.Msg.Counter, "next", r.Msg.Next)
-	return connect.NewResponse(&api.SetResponse{}), nil
+	s.audit.add("set counter", c.caller, "counter", r.Counter, "next", r.Next)
+	return &api.SetResponse{}, nil
 }
 
-// Get returns a counter that was not used yet as its first use will make it.
-func (s counterService) Get(
-	ctx context.Context,
-	r *connect.Request[api.GetRequest],
-) (*connect.Response[api.GetResponse], error) {
-	counters := callOf(ctx).state.Counters
-	unused, _, err := counters.As(r.Msg.Counter)
+func (s counterService) Get(ctx context.Context, r *api.GetRequest) (*api.GetResponse, error) {
+	found, err := callOf(ctx).counters().Get(ctx, r.Counter)
 	if err != nil {
 		return nil, err
 	}
-	found, err := counters.Counter(ctx, r.Msg.Counter)
-	if errors.Is(err, lease.ErrNoCounter) {
-		found, err = unused, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(&api.GetResponse{Counter: wire.Counter(found)}), nil
+	return &api.GetResponse{Counter: wire.Counter(found)}, nil
 }
 
 const maxList = 1000 // counters in an answer
 
 // List omits counters that were not used yet.
-func (s counterService) List(
-	ctx context.Context,
-	r *connect.Request[api.ListRequest],
-) (*connect.Response[api.ListResponse], error) {
-	limit := min(cmp.Or(r.Msg.Limit, maxList), maxList)
-	found, err := callOf(ctx).state.Counters.Counters(ctx, r.Msg.After, int(limit))
+func (s counterService) List(ctx context.Context, r *api.ListRequest) (*api.ListResponse, error) {
+	limit := min(cmp.Or(r.Limit, maxList), maxList)
+	found, err := callOf(ctx).state.Store.Counters(ctx, r.After, int(limit))
 	if err != nil {
 		return nil, err
 	}
@@ -125,5 +102,5 @@ func (s counterService) List(
 	for _, one := range found {
 		answer.Counters = append(answer.Counters, wire.Counter(one))
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }

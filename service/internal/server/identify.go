@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -15,27 +16,21 @@ import (
 	"github.com/randflake/randflake/service/internal/space"
 )
 
-// A call is a request, of a procedure or for a page, and what the server knows of it. These
-// functions set it, in this order:
-//
-//	identify       all that the header tells, before a byte of the body is read
-//	observing      for a page: procedure
-//	authorizePage  for a page: observed and limits
-//	answered       for a procedure: space
-//	authorize      for a procedure: in, limits and state
-//	batch          for a procedure that makes IDs or numbers: freeAnswer
+// A call is a request, of a procedure or for a page, and what the server knows of it.
 type call struct {
-	caller           // principal, space, address, request: see audit.go
+	// By identify, before a byte of the body is read:
+	caller           // see audit.go; answered sets its space
 	unknown   error  // why the sender is not known, or nil
 	setup     *setup // what was in force when the request came
 	procedure string // its path, or the name of a page
 
+	// By authorize, or authorizePage:
 	in       *space.Space   // the space of the call, or nil if there is none of that name
 	state    *space.State   // of that space
 	observed []*space.Space // those that a page shows
 	limits   config.Limits  // zero, for the defaults, if no rule allows the call
 
-	freeAnswer func() // frees the room that batch took for the answer; before that it does nothing
+	room int64 // by batch: how many IDs or numbers it has reserved room for, in the answer
 }
 
 type callKey struct{}
@@ -74,8 +69,7 @@ func (s *Server) identified(next http.Handler) http.Handler {
 //
 //   - A stranger's connection is closed.
 //   - A principal's request first waits for its turn. Then a connection of HTTP/1 is closed.
-//   - One of HTTP/2 is kept after the wait. To close it would fail the calls of a proxy's other
-//     clients, and would only make a client connect again.
+//   - One of HTTP/2 is kept after the wait: to close it would only make a client connect again.
 //   - If there is not even a place to wait, the answer comes at once, and the connection is closed.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.unknown != nil {
@@ -83,30 +77,29 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
 		return
 	}
-	hadTurn := s.usage.refuse(r.Context(), c.principal) // or the client is gone
-	keep := hadTurn && r.ProtoMajor > 1
-	if !keep {
+	waited := s.usage.refuse(r.Context(), c.principal)
+	if !waited || r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close")
 	}
 	w.WriteHeader(http.StatusTooManyRequests)
 }
 
-// pages are the paths that accept Basic authentication: any user name, and the bearer token as the
-// password. Browsers ask people for both. They also send both with requests that pages of other
-// sites cause, so calls don't accept it.
-var pages = map[string]bool{"/": true, "/metrics": true}
+// pages are the names of pages by their paths. They accept Basic authentication: any user name, and
+// the bearer token as the password. Browsers ask people for both. They also send both with requests
+// that pages of other sites cause, so calls don't accept it.
+var pages = map[string]string{"/": "page", "/metrics": "metrics"}
 
 // identify returns the call of a request, as far as the header tells.
 func (s *Server) identify(r *http.Request) *call {
-	if _, password, ok := r.BasicAuth(); ok && pages[r.URL.Path] {
+	page := pages[r.URL.Path]
+	if _, password, ok := r.BasicAuth(); ok && page != "" {
 		r = r.Clone(r.Context()) // the header is the HTTP server's
 		r.Header.Set("Authorization", "Bearer "+password)
 	}
 	c := &call{
-		caller:     caller{address: r.RemoteAddr, request: requestID(r)},
-		setup:      s.setup.Load(),
-		procedure:  r.URL.Path,
-		freeAnswer: func() {},
+		caller:    caller{address: r.RemoteAddr, request: requestID(r)},
+		setup:     s.setup.Load(),
+		procedure: cmp.Or(page, r.URL.Path),
 	}
 	c.principal, c.unknown = c.setup.policy.Identify(r)
 	return c
@@ -123,22 +116,11 @@ func requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// A gate says which requests [Server.guarded] lets through, of those that principals send.
-type gate struct {
-	name   string                                          // under which refused requests are counted
-	admit  func(*http.Request, *call) error                // returns why a request is refused, or nil
-	refuse func(http.ResponseWriter, *http.Request, error) // writes the answer to a refused request
-}
-
-// noProcedure is the name of the gate to the procedures, under which requests are counted that it
-// refuses. Their path is no name for that: strangers make up paths, and each name is a series of
-// its own in the metrics.
-const noProcedure = "none"
-
-// guarded refuses the requests of strangers, and those that the gate does not admit. A stranger's
-// connection ends with the answer.
-func (s *Server) guarded(next http.Handler, g gate) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// guarded refuses the requests of strangers, those that admit returns an error for, and those that a
+// page of another site makes a browser send, which could use up IDs. A stranger's connection ends
+// with the answer.
+func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
+	guard := func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
 		w.Header().Set("X-Request-Id", c.request)
 		stranger := c.unknown != nil
@@ -150,14 +132,28 @@ func (s *Server) guarded(next http.Handler, g gate) http.Handler {
 		if stranger {
 			err = s.deny(c, connect.CodeUnauthenticated, c.unknown)
 		} else {
-			err = g.admit(r, c)
+			err = admit(r, c)
 		}
 		if err != nil {
-			s.count(g.name, "", 0, err)
-			g.refuse(w, r, err)
+			s.refused(w, r, err)
 			return
 		}
-		defer func() { c.freeAnswer() }() // which batch sets meanwhile, if at all
+		defer func() { s.usage.free(c.principal, c.room) }() // which batch sets meanwhile, if at all
 		next.ServeHTTP(w, r)
-	})
+	}
+	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(guard))
+}
+
+var errorWriter = connect.NewErrorWriter()
+
+// refused answers a request that guarded refuses. All that are not for pages are counted under one
+// name: strangers make up paths, and each name is a series of its own in the metrics.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, err error) {
+	if page := pages[r.URL.Path]; page != "" {
+		s.count(page, "", 0, err)
+		refusePage(w, err)
+		return
+	}
+	s.count("none", "", 0, err)
+	errorWriter.Write(w, r, err)
 }

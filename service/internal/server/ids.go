@@ -17,33 +17,30 @@ import (
 // idService implements the procedures of IDService.
 type idService struct{ *Server }
 
-func (s idService) Mint(
-	ctx context.Context,
-	r *connect.Request[api.MintRequest],
-) (*connect.Response[api.MintResponse], error) {
+func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintResponse, error) {
 	c := callOf(ctx)
 	if c.state.Minter == nil {
 		return nil, coded(connect.CodeFailedPrecondition,
 			"the service makes no IDs of space %s: generators that have its secret lease nodes and make them",
 			c.in.Name)
 	}
-	n, err := s.batch(ctx, c, r.Msg.Count)
+	if _, known := api.Form_name[int32(r.Form)]; !known {
+		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
+	}
+	n, err := s.batch(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}
-	if _, known := api.Form_name[int32(r.Msg.Form)]; !known {
-		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Msg.Form)
-	}
 	answer := &api.MintResponse{}
-	asText := r.Msg.Form != api.Form_FORM_NUMBER // text is the default
-	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, int(n), asText)
+	asText := r.Form != api.Form_FORM_NUMBER // text is the default
+	answer.Ids, answer.Numbers, err = c.state.Minter(ctx, n, asText)
 	if err != nil {
 		return nil, err
 	}
 	if c.setup.config.AuditMint {
 		s.audit.add("mint", c.caller, minted(answer)...)
 	}
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // minted returns what the audit log says of new IDs.
@@ -59,27 +56,24 @@ func minted(m *api.MintResponse) []any {
 // plausible.
 const clockLead = time.Minute
 
-func (s idService) Inspect(
-	ctx context.Context,
-	r *connect.Request[api.InspectRequest],
-) (*connect.Response[api.InspectResponse], error) {
+func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.InspectResponse, error) {
 	c := callOf(ctx)
-	answer, err := inspect(c.in, r.Msg)
+	answer, err := inspect(c.in, r)
 	if err != nil {
 		return nil, err
 	}
 	made := answer.Time.AsTime()
-	if answer.Time.CheckValid() != nil {
+	if answer.Time.CheckValid() != nil { // beyond what a message can hold
 		return nil, coded(connect.CodeInvalidArgument,
 			"the ID is of the year %d: want one that was made by now", made.Year())
 	}
 	answer.Plausible = !made.After(time.Now().Add(clockLead))
-	id := any(r.Msg.GetText())
+	id := any(r.GetText())
 	if id == "" {
-		id = r.Msg.GetNumber()
+		id = r.GetNumber()
 	}
 	s.audit.add("inspection", c.caller, "id", id)
-	return connect.NewResponse(answer), nil
+	return answer, nil
 }
 
 // inspect returns what an ID of a space holds.

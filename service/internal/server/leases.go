@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/randflake/randflake"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
@@ -16,45 +14,35 @@ type leaseService struct{ *Server }
 
 // Take answers with the leases that the store granted, even if some windows have none: a client
 // that asks for the missing windows again then learns why.
-func (s leaseService) Take(
-	ctx context.Context,
-	r *connect.Request[api.TakeRequest],
-) (*connect.Response[api.TakeResponse], error) {
+func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeResponse, error) {
 	c := callOf(ctx)
-	nodes := max(r.Msg.Nodes, 1)
-	if most := c.limits.Nodes; most > 0 && nodes > uint32(most) {
-		return nil, s.over(c, "nodes", uint64(nodes), uint64(most))
+	nodes := max(r.Nodes, 1)
+	if most := uint64(c.limits.Nodes); most > 0 && uint64(nodes) > most {
+		return nil, s.over(c, "nodes", uint64(nodes), most)
 	}
-	first := r.Msg.Window
-	last := first + int64(max(r.Msg.Windows, 1)) - 1
-	leases, err := c.state.Store.Take(ctx, first, last, nodes)
+	last := r.Window + int64(max(r.Windows, 1)) - 1
+	leases, err := c.state.Store.Take(ctx, r.Window, last, nodes)
 	if len(leases) == 0 {
 		return nil, err
 	}
+	var granted []*api.Lease
 	for _, l := range leases {
-		s.auditTake(c.caller, l, cmp.Or(r.Msg.Label, c.principal))
-	}
-	return connect.NewResponse(takeResponse(leases)), nil
-}
-
-// takeResponse has the first lease in fields of its own.
-func takeResponse(leases []randflake.Lease) *api.TakeResponse {
-	first := leases[0]
-	r := &api.TakeResponse{
-		FirstNode: first.FirstNode,
-		LastNode:  first.LastNode,
-		Start:     first.Start.Unix(),
-		End:       first.End.Unix(),
-	}
-	for _, l := range leases[1:] {
-		r.More = append(r.More, &api.Lease{
+		s.auditTake(c.caller, l, cmp.Or(r.Label, c.principal))
+		granted = append(granted, &api.Lease{
 			FirstNode: l.FirstNode,
 			LastNode:  l.LastNode,
 			Start:     l.Start.Unix(),
 			End:       l.End.Unix(),
 		})
 	}
-	return r
+	first := granted[0]
+	return &api.TakeResponse{
+		FirstNode: first.FirstNode,
+		LastNode:  first.LastNode,
+		Start:     first.Start,
+		End:       first.End,
+		More:      granted[1:],
+	}, nil
 }
 
 // auditTake writes the line that says who makes the IDs of these nodes in these seconds, which are
@@ -70,18 +58,15 @@ func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
 		"label", label)
 }
 
-func (s leaseService) GetLimits(
-	ctx context.Context,
-	_ *connect.Request[api.GetLimitsRequest],
-) (*connect.Response[api.GetLimitsResponse], error) {
+func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.GetLimitsResponse, error) {
 	state := callOf(ctx).state
 	limits := state.Store.Limits()
-	return connect.NewResponse(&api.GetLimitsResponse{
+	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
 		Nodes:          limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),
 		Reserve:        limits.Reserve,
 		Check:          state.Check,
-	}), nil
+	}, nil
 }

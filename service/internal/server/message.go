@@ -14,9 +14,9 @@ import (
 
 const maxMessage = 4 << 10 // bytes; the largest message has some names and a label
 
-// contentType is what Content-Type of the protocol begins with. Connect's answer to any other one,
-// such as that of curl -d, would be empty.
-var contentType = regexp.MustCompile(`(?i)^application/(json|proto$|grpc)`)
+// contentType is Content-Type of the protocol. Connect's answer to any other one, such as that of
+// curl -d, would be empty.
+var contentType = regexp.MustCompile(`(?i)^application/(json|proto|grpc(-web)?(\+json|\+proto)?) *(;|$)`)
 
 // readMessage reads the body of a call, which is one message, before connect does. Of a large body
 // connect would say that a limit is reached, and of a broken one that the service is at fault.
@@ -26,8 +26,9 @@ func readMessage(r *http.Request, _ *call) error {
 		return coded(connect.CodeInvalidArgument,
 			"Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
 	}
-	if _, isProcedure := rights[r.URL.Path]; !isProcedure {
-		return nil // what describes the protocol takes a stream of messages
+	isStream := verbs[r.URL.Path] == "" // of what describes the protocol
+	if isStream {
+		return nil
 	}
 	body, err := io.ReadAll(r.Body)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {

@@ -20,11 +20,10 @@ import (
 // codes: no caller can make up a new series, and no label says who calls. They are safe for
 // concurrent use.
 type measures struct {
-	Connections prometheus.Gauge
-
-	registry *prometheus.Registry
-	calls    *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
+	registry    *prometheus.Registry
+	calls       *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	connections prometheus.Gauge
 }
 
 // buckets are the upper ends, in seconds, of the ranges in which times are counted: from what a
@@ -51,7 +50,7 @@ func newMeasures(more metrics.Func) *measures {
 			Help:    "How long calls took.",
 			Buckets: buckets,
 		}, []string{"procedure", "space"}),
-		Connections: with.NewGauge(prometheus.GaugeOpts{
+		connections: with.NewGauge(prometheus.GaugeOpts{
 			Name: "randflaked_connections",
 			Help: "Connections that are open, idle ones among them.",
 		}),
@@ -81,6 +80,9 @@ func (m *measures) scrapes() http.Handler {
 	return http.TimeoutHandler(atOnce, callTimeout, "")
 }
 
+// Connected sets how many connections are open.
+func (m *measures) Connected(n int) { m.connections.Set(float64(n)) }
+
 // count counts a call. The space is "" if the service has none of the name that the call has.
 func (m *measures) count(procedure, space string, took time.Duration, err error) {
 	code := "ok"
@@ -96,14 +98,15 @@ func (m *measures) count(procedure, space string, took time.Duration, err error)
 func (s *Server) gauges() []metrics.Metric {
 	all := []metrics.Metric{metrics.Counter("randflaked_audit_lines_lost_total",
 		"Lines of the audit log that could not be written.", s.audit.lost.Load())}
-	for name, in := range s.setup.Load().spaces {
-		of := metrics.Func(func() []metrics.Metric { return gaugesOf(in) })
+	setup := s.setup.Load()
+	for name, in := range setup.spaces {
+		of := metrics.Func(func() []metrics.Metric { return gaugesOf(in, setup.counters[name]) })
 		all = append(all, metrics.With(map[string]string{"space": name}, of).Metrics()...)
 	}
 	return all
 }
 
-func gaugesOf(in *space.Space) []metrics.Metric {
+func gaugesOf(in *space.Space, counters *space.Counters) []metrics.Metric {
 	all := []metrics.Metric{metrics.Flag("randflaked_space_ready",
 		"1 if the space can serve, otherwise 0.", in.Ready() == nil)}
 	state, err := in.State()
@@ -116,10 +119,7 @@ func gaugesOf(in *space.Space) []metrics.Metric {
 	case state.Store != nil:
 		all = append(all, state.Store.Metrics()...)
 	}
-	if state.Counters == nil {
-		return all
-	}
-	for counter, status := range state.Counters.Statuses() {
+	for counter, status := range counters.Statuses() {
 		all = append(all, status.Metrics(counter)...)
 	}
 	return all

@@ -16,8 +16,8 @@ import (
 
 var (
 	//go:embed page.html
-	source string
-	page   = template.Must(template.New("").Parse(source))
+	pageText     string
+	pageTemplate = template.Must(template.New("").Parse(pageText))
 )
 
 // A view is what the page shows of a space.
@@ -44,12 +44,13 @@ func look(ctx context.Context, in *space.Space) view {
 	}
 	v.Info, v.Failed = state.Store.Info(ctx)
 	if v.Failed == nil {
-		v.Counters, v.Failed = state.Counters.Counters(ctx, "", maxCounters)
+		v.Counters, v.Failed = state.Store.Counters(ctx, "", maxCounters)
 	}
 	if state.Own != nil {
 		status := state.Own.Status()
 		v.Own = &status
-		v.Windows = max(0, int64(time.Until(status.End)/state.Store.Limits().Window))
+		left := time.Until(status.End)
+		v.Windows = max(0, int64(left/state.Store.Limits().Window))
 	}
 	return v
 }
@@ -67,7 +68,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	}
 	asking.Wait()
 	var text bytes.Buffer
-	err := page.Execute(&text, map[string]any{
+	err := pageTemplate.Execute(&text, map[string]any{
 		"Replica": replica,
 		"At":      time.Now().UTC().Format(time.DateTime),
 		"Trouble": s.Ready(),

@@ -1,12 +1,6 @@
-// Package server answers the calls of randflaked's protocol. A request passes through these files:
-//
-//   - identify.go finds out who sends it, and takes a place for it
-//   - message.go reads its body
-//   - authorize.go finds the rule that allows it, with its limits
-//   - leases.go, ids.go and counters.go have the procedures, and page.go the page for people
-//
-// usage.go bounds what each principal uses meanwhile, metrics.go counts calls, and audit.go writes
-// down what they did. This file applies configurations, and puts the handlers together.
+// Package server answers the calls of randflaked's protocol. A request passes through identify.go,
+// which finds out who sends it, message.go, which reads its body, and authorize.go, which finds the
+// rule that allows it. Meanwhile usage.go bounds what its principal uses.
 package server
 
 import (
@@ -30,6 +24,7 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
+	"github.com/randflake/randflake/service/internal/timed"
 )
 
 // A Server serves the spaces of a configuration, which may change while it runs. It is safe for
@@ -53,8 +48,12 @@ type Server struct {
 type setup struct {
 	config *config.Config
 	policy *access.Policy
-	spaces map[string]*space.Space
-	audit  io.Writer
+	audit  *timed.File // nil if the lines of the audit log go to Server.other
+
+	// By the names of spaces:
+	spaces   map[string]*space.Space
+	counters map[string]*space.Counters
+	limits   map[string]config.Limits
 }
 
 // New returns a server without spaces. Audit lines go to other if a configuration has no file for
@@ -63,20 +62,28 @@ func New(open space.Opener, other io.Writer, logger *slog.Logger) *Server {
 	s := &Server{
 		open:   open,
 		logger: logger,
-		other:  struct{ io.Writer }{other}, // hides Close, as it stays open
+		other:  other,
 		usage:  newUsage(),
 	}
-	s.audit = newAuditLog(func(line []byte) (int, error) { return s.setup.Load().audit.Write(line) }, logger)
+	s.audit = newAuditLog(s.writeAudit, logger)
 	s.measures = newMeasures(s.gauges)
 	s.setup.Store(&setup{config: &config.Config{}, policy: &access.Policy{}})
 	return s
 }
 
+// writeAudit writes a line of the audit log.
+func (s *Server) writeAudit(line []byte) (int, error) {
+	if file := s.setup.Load().audit; file != nil {
+		return file.Write(line)
+	}
+	return s.other.Write(line)
+}
+
 // TLS returns the certificates in force.
 func (s *Server) TLS() *tls.Config { return s.setup.Load().policy.TLS }
 
-// Configure applies another valid configuration, with all the files that it names. Unchanged spaces
-// stay open. If Configure fails, nothing has changed.
+// Configure applies another valid configuration, with all the files that it names. Spaces that are
+// as before, but for their limits and counters, stay open. If Configure fails, nothing has changed.
 func (s *Server) Configure(c *config.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +98,8 @@ func (s *Server) Configure(c *config.Config) error {
 			in.Open()
 		}
 	}
-	if file, ok := old.audit.(io.Closer); ok {
-		file.Close()
+	if old.audit != nil {
+		old.audit.Close()
 	}
 	s.closeAll(old, next)
 	return nil
@@ -104,20 +111,37 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := &setup{config: c, policy: policy, spaces: map[string]*space.Space{}}
+	next := &setup{
+		config:   c,
+		policy:   policy,
+		spaces:   map[string]*space.Space{},
+		counters: map[string]*space.Counters{},
+		limits:   map[string]config.Limits{},
+	}
 	for _, want := range c.Spaces {
-		made, err := space.New(want, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
+		bare := want // other limits and counters don't make another space
+		bare.Limits = config.Limits{}
+		bare.Counters = nil
+		made, err := space.New(bare, space.Options{Open: s.open, Taken: s.taken, Logger: s.logger})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("space %s: %w", want.Name, err)
 		}
 		if kept := old.spaces[want.Name]; kept != nil && kept.Same(made) {
 			made = kept
 		}
+		counters := space.NewCounters(made, want)
+		if kept := old.counters[want.Name]; kept != nil && kept.Same(counters) {
+			counters = kept
+		}
 		next.spaces[want.Name] = made
+		next.counters[want.Name] = counters
+		next.limits[want.Name] = want.Limits
 	}
-	next.audit, err = openAudit(c.Audit, s.other) // last, as nothing closes the file if a later step fails
-	if err != nil {
-		return nil, err
+	if c.Audit != "" {
+		next.audit, err = openAudit(c.Audit) // last, as nothing closes the file if a later step fails
+		if err != nil {
+			return nil, err
+		}
 	}
 	return next, nil
 }
@@ -127,14 +151,17 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// closeAll closes the spaces that the next setup lacks. It does so in the background: a store that
-// does not answer takes ten seconds.
+// closeAll closes the counters and spaces that the next setup lacks. It does so in the background: a
+// store that does not answer takes ten seconds.
 func (s *Server) closeAll(old, next *setup) {
 	for name, in := range old.spaces {
-		if in == next.spaces[name] {
-			continue
-		}
 		s.closing.Go(func() {
+			if counters := old.counters[name]; counters != next.counters[name] {
+				counters.Close()
+			}
+			if in == next.spaces[name] {
+				return
+			}
 			if err := in.Close(); err != nil {
 				s.logger.Warn("store of a space was not closed", "space", name, "error", err)
 			}
@@ -145,7 +172,7 @@ func (s *Server) closeAll(old, next *setup) {
 // Drain makes the server report that it is not ready, so that load balancers send no more calls.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Close closes the spaces. No call may be under way.
+// Close closes the spaces. Calls that are under way fail.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,13 +180,17 @@ func (s *Server) Close() {
 	s.closing.Wait()
 }
 
-// Ready returns an error while calls should go to another replica: while this one shuts down, or is
-// still opening its spaces. Strangers may read the error.
+// Ready returns an error while calls should go to another replica: while this one shuts down, has
+// no configuration yet, or is still opening its spaces. Strangers may read the error.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
 	}
-	for _, in := range s.setup.Load().spaces {
+	spaces := s.setup.Load().spaces
+	if len(spaces) == 0 {
+		return errors.New("the configuration is being read")
+	}
+	for _, in := range spaces {
 		if !in.Begun() {
 			return errors.New("spaces are being opened")
 		}
@@ -185,43 +216,31 @@ var served = []string{
 // grpcPrefix is how many bytes gRPC sends before a message.
 const grpcPrefix = 5
 
-// Handler returns the handler of all HTTP requests: the protocol, its description, the page,
-// /metrics, and Probes.
+// Handler returns the handler of all HTTP requests: the protocol, its description, which gRPC calls
+// reflection, the page, /metrics, and Probes.
 func (s *Server) Handler() http.Handler {
 	mux := s.Probes()
-	s.handleCalls(mux)
-	mux.Handle(grpchealth.NewHandler(s, connect.WithReadMaxBytes(maxMessage)))
-	mux.Handle("GET /{$}", s.observing("page", false, http.HandlerFunc(s.show)))
-	// All spaces, as the metrics describe the process too.
-	mux.Handle("GET /metrics", s.observing("metrics", true, s.scrapes()))
-	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
-}
-
-// handleCalls adds the handlers of the protocol, and of its description, which gRPC calls
-// reflection.
-func (s *Server) handleCalls(mux *http.ServeMux) {
-	options := connect.WithHandlerOptions(
+	calls := func(path string, handler http.Handler) {
+		mux.Handle(path, s.guarded(handler, readMessage))
+	}
+	procedures := connect.WithHandlerOptions(
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.answered)),
 		compression,
 		connect.WithCompressMinBytes(math.MaxInt), // no answer has so many
 	)
-	refuse := connect.NewErrorWriter()
-	calls := gate{
-		name:   noProcedure,
-		admit:  readMessage,
-		refuse: func(w http.ResponseWriter, r *http.Request, err error) { refuse.Write(w, r, err) },
-	}
-	protection := http.NewCrossOriginProtection()
-	serve := func(path string, handler http.Handler) {
-		// A page of another site must not make a browser on this machine use up IDs.
-		mux.Handle(path, protection.Handler(s.guarded(handler, calls)))
-	}
-	serve(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, options))
-	serve(randflakev1connect.NewIDServiceHandler(idService{s}, options))
-	serve(randflakev1connect.NewCounterServiceHandler(counterService{s}, options))
+	calls(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, procedures))
+	calls(randflakev1connect.NewIDServiceHandler(idService{s}, procedures))
+	calls(randflakev1connect.NewCounterServiceHandler(counterService{s}, procedures))
+
+	bounded := connect.WithReadMaxBytes(maxMessage)
 	reflector := grpcreflect.NewStaticReflector(append(served, grpchealth.HealthV1ServiceName)...)
-	serve(grpcreflect.NewHandlerV1(reflector, connect.WithReadMaxBytes(maxMessage)))
-	serve(grpcreflect.NewHandlerV1Alpha(reflector, connect.WithReadMaxBytes(maxMessage)))
+	calls(grpcreflect.NewHandlerV1(reflector, bounded))
+	calls(grpcreflect.NewHandlerV1Alpha(reflector, bounded))
+	mux.Handle(grpchealth.NewHandler(s, bounded))
+
+	mux.Handle("GET /{$}", s.guarded(http.HandlerFunc(s.show), s.authorizePage))
+	mux.Handle("GET /metrics", s.guarded(s.scrapes(), s.authorizePage))
+	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
 }
 
 // Probes returns the handler of what anybody may ask: whether the process lives, and whether it is

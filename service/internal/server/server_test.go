@@ -112,6 +112,9 @@ func (w *testbed) begin(c *config.Config) {
 		}), c)
 	}, w.written, logger)
 	w.Cleanup(w.Close)
+	if w.Ready() == nil {
+		w.Error("ready without a configuration")
+	}
 	c.TLS = nil // its files are not there
 	if err := w.Configure(c); err != nil {
 		w.Fatal(err)

@@ -28,7 +28,8 @@ const (
 const maxPlaces = 1000
 
 // Requests for which there is no place are refused in turn. Clients that repeat calls as soon as
-// they are refused so leave the processors to other principals.
+// they are refused so leave the processors to other principals. It is a queue and no rate, as those
+// who hang up must leave their turns to others.
 const (
 	refusals    = 20                   // of a principal at a time
 	refusalTime = 4 * time.Millisecond // of each: so 5000 a second
@@ -43,14 +44,18 @@ const (
 	negligible = 16             // an answer with so few takes less than the call itself
 )
 
-// Limits of the lines in logs that each principal causes. They are counted under names that no
-// space can have.
-const (
-	failureLines      = "*failures" // of stores
-	failuresPerSecond = 10
-	denialLines       = "*denials"
-	denialsPerSecond  = 10. / 60
-	lineBurst         = 100 // at first, of each kind
+// A quota is how often a principal may do something: perSecond times a second on average, and burst
+// times at once.
+type quota struct {
+	what      string // a call in the space of that name, or a line in a log
+	perSecond float64
+	burst     int
+}
+
+// Quotas of the lines in logs that each principal causes. No space can have their names.
+var (
+	failureLines = quota{what: "*failures", perSecond: 10, burst: 100} // of stores
+	denialLines  = quota{what: "*denials", perSecond: 10. / 60, burst: 100}
 )
 
 // A usage is what principals use of this process at present. It is safe for concurrent use.
@@ -70,11 +75,10 @@ type part struct {
 	refusal *semaphore.Weighted // requests that are being refused
 }
 
-// A use is what a limiter counts: what a principal does, and how often it may. If a new
-// configuration changes the limit, that is another use.
+// A use is what a limiter counts. If a new configuration changes the quota, that is another use.
 type use struct {
-	principal, what string
-	perSecond       float64
+	principal string
+	quota
 }
 
 func newUsage() *usage {
@@ -115,42 +119,45 @@ func (u *usage) refuse(ctx context.Context, principal string) bool {
 	return true
 }
 
-// may reports whether a principal may do something now: call in the space what, or cause a line of
-// the log what. It may do that perSecond times a second on average, and burst times at once. What
-// is allowed counts.
-func (u *usage) may(principal, what string, perSecond float64, burst int) bool {
+// may reports whether a principal may do something now, by its quota. What is allowed counts.
+func (u *usage) may(principal string, q quota) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	key := use{principal, what, perSecond}
+	key := use{principal, q}
 	if u.rates[key] == nil {
-		u.rates[key] = rate.NewLimiter(rate.Limit(perSecond), burst)
+		u.rates[key] = rate.NewLimiter(rate.Limit(q.perSecond), q.burst)
 	}
 	return u.rates[key].Allow()
 }
 
-// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Once the
-// answer is written, done frees the room.
-func (u *usage) reserve(ctx context.Context, principal string, n int64) (done func(), err error) {
+// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Free is to be
+// called once the answer is written.
+func (u *usage) reserve(ctx context.Context, principal string, n int64) error {
 	if n <= negligible {
-		return func() {}, nil
+		return nil
 	}
 	own := u.of(principal).answers
 	if err := own.Acquire(ctx, n); err != nil {
-		return nil, err
+		return err
 	}
 	if err := u.answers.Acquire(ctx, n); err != nil {
 		own.Release(n)
-		return nil, err
+		return err
 	}
-	return func() {
+	return nil
+}
+
+// free gives back the room that reserve took.
+func (u *usage) free(principal string, n int64) {
+	if n > negligible {
 		u.answers.Release(n)
-		own.Release(n)
-	}, nil
+		u.of(principal).answers.Release(n)
+	}
 }
 
 // batch returns how many IDs or numbers a call asks for, once there is room for them among the
 // answers that are not written yet.
-func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, error) {
+func (s *Server) batch(ctx context.Context, c *call, asked uint32) (int, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
 		return 0, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", count, maxBatch)
@@ -158,7 +165,7 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	if limit := cmp.Or(c.limits.Batch, config.DefaultBatch); count > limit {
 		return 0, s.over(c, "count", count, limit)
 	}
-	done, err := s.usage.reserve(ctx, c.principal, int64(count))
+	err := s.usage.reserve(ctx, c.principal, int64(count))
 	if errors.Is(err, context.DeadlineExceeded) {
 		return 0, coded(connect.CodeResourceExhausted,
 			"too many answers were not read yet: "+
@@ -167,8 +174,8 @@ func (s *Server) batch(ctx context.Context, c *call, asked uint32) (uint64, erro
 	if err != nil {
 		return 0, err
 	}
-	c.freeAnswer = done
-	return count, nil
+	c.room = int64(count)
+	return int(count), nil
 }
 
 // over returns the error of a call that asks for more than its limits allow.
@@ -185,8 +192,8 @@ const othersTogether = ""
 // principal made too many. The burst is what a second allows.
 func (s *Server) checkRate(c *call, space string) error {
 	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
-	burst := max(1, int(perSecond))
-	if s.usage.may(c.principal, space, perSecond, burst) {
+	calls := quota{what: space, perSecond: perSecond, burst: max(1, int(perSecond))}
+	if s.usage.may(c.principal, calls) {
 		return nil
 	}
 	err := fmt.Errorf("more than %v calls a second: slow down, or raise the limit called rate", perSecond)

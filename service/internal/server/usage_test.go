@@ -14,41 +14,42 @@ import (
 func TestReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUsage()
-		take := func(who string, n int64) (func(), error) {
+		take := func(who string, n int64) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			return u.reserve(ctx, who, n)
 		}
-		done := map[string]func(){}
 		for _, who := range []string{"a", "b"} {
 			for range 4 {
-				var err error
-				if done[who], err = take(who, maxAnswer/4); err != nil {
+				if err := take(who, maxAnswer/4); err != nil {
 					t.Errorf("%s: %v", who, err)
 				}
 			}
-			if _, err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+			if err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s takes more than its part: error %v", who, err)
 			}
-			if _, err := take(who, negligible+1); !errors.Is(err, context.DeadlineExceeded) {
+			if err := take(who, negligible+1); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s takes a little more than its part: error %v", who, err)
 			}
-			if _, err := take(who, negligible); err != nil {
+			if err := take(who, negligible); err != nil {
 				t.Errorf("%s can't take a few IDs: %v", who, err)
 			}
 		}
 		for range 5 { // which use up nothing of its part
-			if _, err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
+			if err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("more than there is: error %v", err)
 			}
 		}
-		go func() { time.Sleep(time.Second / 2); done["a"]() }()
-		written, err := take("f", maxAnswer/4)
-		if err != nil {
+		u.free("a", negligible) // which had taken no room
+		go func() {
+			time.Sleep(time.Second / 2)
+			u.free("a", maxAnswer/4)
+		}()
+		if err := take("f", maxAnswer/4); err != nil {
 			t.Fatalf("an answer was written, and another one waits: %v", err)
 		}
-		written()
-		if _, err := take("a", maxAnswer/4); err != nil {
+		u.free("f", maxAnswer/4)
+		if err := take("a", maxAnswer/4); err != nil {
 			t.Errorf("its answer was written, and it takes another one: %v", err)
 		}
 	})
@@ -71,13 +72,14 @@ func TestMay(t *testing.T) {
 			{"web", "shop", 0.5, true},
 			{"web", "orders", 0.25, true},
 		} {
-			if got := u.may(tt.who, tt.what, tt.perSecond, 2); got != tt.want {
+			if got := u.may(tt.who, quota{tt.what, tt.perSecond, 2}); got != tt.want {
 				t.Errorf("%d: a call of %s in %s under %v a second: %v",
 					i, tt.who, tt.what, tt.perSecond, got)
 			}
 		}
 		time.Sleep(2 * time.Second)
-		if !u.may("web", "orders", 0.5, 2) || u.may("web", "orders", 0.5, 2) {
+		orders := quota{"orders", 0.5, 2}
+		if !u.may("web", orders) || u.may("web", orders) {
 			t.Error("two seconds later: want one call")
 		}
 	})

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"math"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
@@ -26,17 +28,18 @@ const maxHandles = 4096
 // store. Handle returns a handle, which hands out numbers from memory. Counters are safe for
 // concurrent use.
 type Counters struct {
-	counter.Source
-	of      config.Space
-	logger  *slog.Logger
+	of      *Space // which has the store; without one, or before it is open, there are no numbers
+	config  config.Space
 	opening singleflight.Group
 
 	// Names of counters that the store had as the configuration has them. What a counter is never
 	// changes.
 	checked *lru.Cache[string, struct{}]
 
-	handles *lru.Cache[string, *Handle]
-	closed  atomic.Bool
+	mu      sync.Mutex
+	handles *simplelru.LRU[string, *Handle]
+	past    map[string]counter.Status // of handles that are forgotten: see Statuses
+	closed  bool
 }
 
 // A Handle is of one period, if the counter has periods.
@@ -45,49 +48,106 @@ type Handle struct {
 	As lease.Counter // the counter by the configuration, with the period
 }
 
-func newCounters(source counter.Source, of config.Space, logger *slog.Logger) *Counters {
-	checked, _ := lru.New[string, struct{}](maxHandles) // fails for sizes below 1
-	handles, _ := lru.New[string, *Handle](maxHandles)
-	return &Counters{Source: source, of: of, logger: logger, checked: checked, handles: handles}
+// NewCounters returns the counters of a space, as c has them.
+func NewCounters(of *Space, c config.Space) *Counters {
+	counters := &Counters{of: of, config: c, past: map[string]counter.Status{}}
+	counters.checked, _ = lru.New[string, struct{}](maxHandles) // fails for sizes below 1
+	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
+	return counters
+}
+
+// Same reports whether two are the same counters of the same space, for the configuration.
+func (c *Counters) Same(other *Counters) bool {
+	return c.of == other.of && slices.Equal(c.config.Counters, other.config.Counters)
 }
 
 // Statuses returns the status of each counter, or pattern, of the configuration: the sum over its
-// handles.
+// handles. Handles that are forgotten are in the sums of Taken and Issued, which never decrease.
 func (c *Counters) Statuses() map[string]counter.Status {
-	all := map[string]counter.Status{}
-	for _, handle := range c.handles.Values() {
-		by, _ := c.of.Counter(handle.As.Name)
-		sum := all[by.Name]
-		one := handle.Status()
-		all[by.Name] = counter.Status{
-			Taken:  sum.Taken + one.Taken,
-			Issued: sum.Issued + one.Issued,
-			Held:   sum.Held + one.Held,
-			Err:    cmp.Or(sum.Err, one.Err),
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := maps.Clone(c.past)
+	for _, h := range c.handles.Values() {
+		c.add(all, h, h.Status())
 	}
 	return all
 }
 
-// As returns a counter as its first use makes it by the configuration, and its present period by
-// this machine's clock.
-func (c *Counters) As(name string) (as lease.Counter, present lease.Period, err error) {
-	found, ok := c.of.Counter(name)
-	if !ok {
-		return as, present, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
-			lease.ErrNoCounter, name, c.of.Name)
+// add adds the status of a handle to that of its counter, or pattern.
+func (c *Counters) add(all map[string]counter.Status, h *Handle, one counter.Status) {
+	by, _ := c.config.Counter(h.As.Name)
+	sum := all[by.Name]
+	all[by.Name] = counter.Status{
+		Taken:  sum.Taken + one.Taken,
+		Issued: sum.Issued + one.Issued,
+		Held:   sum.Held + one.Held,
+		Err:    cmp.Or(sum.Err, one.Err),
 	}
-	present, err = found.PeriodAt(time.Now())
-	as = lease.Counter{
+}
+
+// forget keeps what a handle has counted. Calls that still have the handle are counted no more.
+func (c *Counters) forget(h *Handle) {
+	counted := h.Status()
+	c.add(c.past, h, counter.Status{Taken: counted.Taken, Issued: counted.Issued})
+}
+
+// A use is of a counter in its present period, by this machine's clock.
+type use struct {
+	as      lease.Counter     // the counter as its first use makes it, by the configuration
+	present lease.Period      // the zero Period if the counter has no periods
+	source  *counter.Counters // of the store
+	options []counter.Option  // which open the counter as it is, and make it if need be
+}
+
+// use returns what a call needs to use a counter.
+func (c *Counters) use(name string) (u use, err error) {
+	found, ok := c.config.Counter(name)
+	if !ok {
+		return u, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
+			lease.ErrNoCounter, name, c.config.Name)
+	}
+	state, err := c.of.State()
+	if err != nil {
+		return u, err
+	}
+	u.source = counter.From(state.Store)
+	u.present, err = found.PeriodAt(time.Now())
+	u.as = lease.Counter{
 		Name:    name,
 		Start:   cmp.Or(found.Start, 1),
 		Step:    cmp.Or(found.Step, 1),
 		End:     cmp.Or(found.End, math.MaxInt64),
-		Periods: present.Of,
+		Periods: u.present.Of,
 		Check:   found.Check,
 	}
-	as.Next = as.Start
-	return as, present, err
+	u.as.Next = u.as.Start
+	shape := counter.Config{Start: found.Start, Step: found.Step, End: found.End, Check: found.Check}
+	u.options = []counter.Option{counter.OrCreate(shape), counter.OfPeriod(u.present)}
+	return u, err
+}
+
+// Get returns a counter. One that was not used yet is as its first use will make it.
+func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) {
+	u, err := c.use(name)
+	if err != nil {
+		return lease.Counter{}, err
+	}
+	found, err := u.source.Counter(ctx, name)
+	if errors.Is(err, lease.ErrNoCounter) {
+		return u.as, nil
+	}
+	return found, err
+}
+
+// Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
+// that callers had used may be gone.
+func (c *Counters) Set(ctx context.Context, name string, next int64) error {
+	c.checked.Remove(name) // the one that was checked may be lost
+	u, err := c.made(ctx, name)
+	if err != nil {
+		return err
+	}
+	return u.source.SetCounter(ctx, name, next)
 }
 
 // Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
@@ -97,29 +157,33 @@ func (c *Counters) Take(
 	name string,
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
-	as, present, err := c.As(name)
+	u, err := c.made(ctx, name)
 	if err != nil {
 		return run, as, err
 	}
-	if _, checked := c.checked.Get(name); !checked {
-		_, err := counter.From(c.Source).OpenStrict(ctx, name, options(as, present)...)
-		if err != nil {
-			return run, as, err
-		}
-		c.checked.Add(name, struct{}{})
-	}
-	run, err = c.TakeNumbers(ctx, name, present, n)
+	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		c.checked.Remove(name) // data was lost; the next call makes the counter
 	}
-	as.Period = present.Key
-	return run, as, err
+	u.as.Period = u.present.Key
+	return run, u.as, err
 }
 
-// options returns the options that open a counter as it is, in a period, and make it if need be.
-func options(as lease.Counter, present lease.Period) []counter.Option {
-	config := counter.Config{Start: as.Start, Step: as.Step, End: as.End, Check: as.Check}
-	return []counter.Option{counter.OrCreate(config), counter.OfPeriod(present)}
+// made is use for a counter that the store has, as the configuration has it. It makes the counter if
+// need be, and asks the store only once.
+func (c *Counters) made(ctx context.Context, name string) (u use, err error) {
+	u, err = c.use(name)
+	if err != nil {
+		return u, err
+	}
+	if _, checked := c.checked.Get(name); checked {
+		return u, nil
+	}
+	if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
+		return u, err
+	}
+	c.checked.Add(name, struct{}{})
+	return u, nil
 }
 
 // openTime is how long opening a counter may take.
@@ -128,15 +192,14 @@ const openTime = 10 * time.Second
 // Handle returns the handle on the present period of a counter. If there is none, Handle opens one
 // for all callers that wait, and makes the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
-	as, present, err := c.As(name)
+	u, err := c.use(name)
 	if err != nil {
 		return nil, err
 	}
-	h, _ := c.handles.Get(name)
-	if h != nil && h.As.Period == present.Key {
+	if h := c.handle(name); h != nil && h.As.Period == u.present.Key {
 		return h, nil
 	}
-	opened := c.opening.DoChan(name+" "+present.Key, func() (any, error) { return c.open(as, present) })
+	opened := c.opening.DoChan(name+" "+u.present.Key, func() (any, error) { return c.open(u) })
 	select {
 	case r := <-opened:
 		return r.Val.(*Handle), r.Err // the handle is nil if there is an error
@@ -145,29 +208,42 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	}
 }
 
+// handle returns the handle on a counter, or nil.
+func (c *Counters) handle(name string) *Handle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h, _ := c.handles.Get(name)
+	return h
+}
+
 // open opens a handle, which takes the place of the one on the period before. That one stays open
 // for calls that have it.
-func (c *Counters) open(as lease.Counter, period lease.Period) (*Handle, error) {
+func (c *Counters) open(u use) (*Handle, error) {
 	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	with := append(options(as, period), counter.WithLogger(c.logger))
-	opened, err := counter.From(c.Source).Open(ctx, as.Name, with...)
+	options := append(u.options, counter.WithLogger(c.of.logger()))
+	opened, err := u.source.Open(ctx, u.as.Name, options...)
 	if err != nil {
 		return nil, err
 	}
-	as.Period = period.Key
-	h := &Handle{opened, as}
-	c.handles.Add(as.Name, h)
-	if c.closed.Load() {
-		h.Close() // Close may have looked at the handles before this one was there
+	h := &Handle{Counter: opened, As: u.as}
+	h.As.Period = u.present.Key
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handles.Remove(u.as.Name) // and forgets the one before
+	c.handles.Add(u.as.Name, h)
+	if c.closed {
+		h.Close()
 	}
 	return h, nil
 }
 
 // Close closes the handles.
 func (c *Counters) Close() {
-	c.closed.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 	for _, h := range c.handles.Values() {
 		h.Close()
 	}

@@ -20,21 +20,14 @@ type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbe
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
-// Bytes of the longest text of an ID, by kind.
-const (
-	randflakeText = 13
-	snowflakeText = 20
-	ulidText      = 26
-)
-
 // setMinter sets what makes the IDs of the space, if the service makes any, and takes the first
-// lease for it.
+// lease for it. The longest texts of IDs have 13, 20 and 26 bytes.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
 	if err != nil {
 		return err
 	}
-	logger := lease.WithLogger(s.options.Logger.With("space", s.Name))
+	logger := lease.WithLogger(s.logger())
 	switch {
 	case s.Kind == "ulid":
 		generator, err := ulid.New()
@@ -42,32 +35,34 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-		state.Minter = minter(nil, ulidText, fill, nil)
+		state.Minter = minter(26, nil, fill, nil)
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, taking{state.Store, s}, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
-		number := func(id snowflake.ID) int64 { return int64(id) }
 		state.Own = keeper
-		state.Minter = minter(keeper, snowflakeText, keeper.Generator().FillWait, number)
+		state.Minter = minter(20, keeper, keeper.Generator().FillWait, number[snowflake.ID])
 	case s.Cipher != nil:
 		nodes := lease.WithNodes(max(1, s.Nodes))
 		keeper, err := lease.Keep(ctx, taking{state.Store, s}, s.secret, logger, nodes)
 		if err != nil {
 			return err
 		}
-		number := func(id randflake.ID) int64 { return int64(id) }
 		state.Own = keeper
-		state.Minter = minter(keeper, randflakeText, keeper.Generator().FillWait, number)
+		state.Minter = minter(13, keeper, keeper.Generator().FillWait, number[randflake.ID])
 	}
 	return nil
 }
 
+// number returns an ID as an integer.
+func number[ID ~int64 | ~uint64](id ID) int64 { return int64(id) }
+
 // explain adds to the error of a keeper's generator why it has no lease, and what a caller can do.
+// Without a keeper there are no such errors.
 func explain(err error, keeper Keeper) error {
 	noLease := errors.Is(err, randflake.ErrLeaseEnded) || errors.Is(err, randflake.ErrLeaseNotStarted)
-	if !noLease {
+	if keeper == nil || !noLease {
 		return err
 	}
 	var wait *lease.WaitError
@@ -93,12 +88,12 @@ func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]ra
 	return leases, err
 }
 
-// minter returns the Minter of the IDs that fill makes. The keeper of the leases that fill uses may
-// be nil, if it uses none. The text of an ID has at most width bytes. number returns an ID as an
+// minter returns the Minter of the IDs that fill makes. The text of an ID has at most width bytes.
+// The keeper of the leases that fill uses may be nil, if it uses none. number returns an ID as an
 // integer; it is nil if IDs have more than 64 bits.
 func minter[ID encoding.TextAppender](
-	keeper Keeper,
 	width int,
+	keeper Keeper,
 	fill func(context.Context, []ID) (int, error),
 	number func(ID) int64,
 ) Minter {

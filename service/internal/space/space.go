@@ -1,6 +1,6 @@
 // Package space keeps the spaces of a service open. A [Space] opens its store in the background.
-// Its [State] then has what calls use: the leases of the store, [Counters] with a handle on each
-// counter, and a [Minter] if the service makes the IDs.
+// Its [State] then has what calls use: the store, and a [Minter] if the service makes the IDs.
+// [Counters] have a handle on each counter.
 package space
 
 import (
@@ -30,7 +30,6 @@ type Space struct {
 	config.Space
 	Cipher *randflake.Cipher // of its secret; nil without a secret
 	secret randflake.Secret  // zero without
-	check  string            // value of the secret, in hexadecimal; "" without
 
 	location string // of its store; "" without
 	options  Options
@@ -42,16 +41,15 @@ type Space struct {
 
 // A State is what an open space has, or why the space is not open.
 type State struct {
-	Store    *lease.Space // nil if the space has no store
-	Check    string       // value of the secret that the store is for, or ""
-	Counters *Counters    // nil if the space has no store
-	Minter   Minter       // nil if the service makes no IDs of the space
-	Own      Keeper       // of the leases with which Minter makes IDs; nil if it needs none
+	Store  *lease.Space // nil if the space has no store
+	Check  string       // value of the secret that the store is for, or ""
+	Minter Minter       // nil if the service makes no IDs of the space
+	Own    Keeper       // of the leases with which Minter makes IDs; nil if it needs none
 
 	err error // why the space is not open, or nil
 }
 
-// close ends the service's own leases and counters, and closes the store.
+// close ends the service's own leases, and closes the store.
 func (s *State) close() error {
 	if s.Own != nil {
 		s.Own.Close()
@@ -59,7 +57,6 @@ func (s *State) close() error {
 	if s.Store == nil {
 		return nil
 	}
-	s.Counters.Close()
 	return s.Store.Close()
 }
 
@@ -89,7 +86,7 @@ type Options struct {
 func New(c config.Space, o Options) (*Space, error) {
 	location, err := c.Location()
 	if err != nil {
-		return nil, fmt.Errorf("space %s: %w", c.Name, err)
+		return nil, err
 	}
 	s := &Space{
 		Space:    c,
@@ -100,10 +97,9 @@ func New(c config.Space, o Options) (*Space, error) {
 	if c.SecretFile != "" {
 		s.secret, err = local.ReadSecret(c.SecretFile)
 		if err != nil {
-			return nil, fmt.Errorf("space %s: %w", c.Name, err)
+			return nil, err
 		}
 		s.Cipher = randflake.NewCipher(s.secret)
-		s.check = fmt.Sprintf("%x", s.secret.CheckValue())
 	}
 	s.state.Store(&State{err: errors.New("it is being opened")})
 	return s, nil
@@ -114,6 +110,8 @@ func New(c config.Space, o Options) (*Space, error) {
 func (s *Space) Same(other *Space) bool {
 	return reflect.DeepEqual(s.Space, other.Space) && s.secret == other.secret && s.location == other.location
 }
+
+func (s *Space) logger() *slog.Logger { return s.options.Logger.With("space", s.Name) }
 
 // Open begins to open the space. It is called once.
 func (s *Space) Open() {
@@ -135,7 +133,7 @@ func (s *Space) begin(ctx context.Context) {
 		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
-			s.options.Logger.Info("space is open", "space", s.Name)
+			s.logger().Info("space is open")
 			return
 		}
 		if ctx.Err() != nil {
@@ -143,7 +141,7 @@ func (s *Space) begin(ctx context.Context) {
 		}
 		s.state.Store(&State{err: err})
 		if text := err.Error(); text != said { // so that the log has each trouble once
-			s.options.Logger.Error("space can't be opened; it is tried again", "space", s.Name, "error", text)
+			s.logger().Error("space can't be opened; it is tried again", "error", text)
 			said = text
 		}
 		select {
@@ -189,33 +187,30 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.verify(ctx, store)
+	check, err := s.verify(ctx, store)
 	if err != nil {
 		store.Close()
 		return nil, err
 	}
-	return &State{
-		Store:    store,
-		Check:    cmp.Or(info.Check, s.check),
-		Counters: newCounters(store, s.Space, s.options.Logger.With("space", s.Name)),
-	}, nil
+	return &State{Store: store, Check: check}, nil
 }
 
-// verify returns what a store says of itself, or an error if it is not the store for this space's
-// secret.
-func (s *Space) verify(ctx context.Context, store *lease.Space) (lease.Info, error) {
+// verify returns the check value of the secret that the space's IDs have, if it is known. It fails if
+// the store is for another one.
+func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, err error) {
 	info, err := store.Info(ctx)
 	if err != nil {
-		return info, err
+		return "", err
 	}
 	if s.Kind != "randflake" && info.Check != "" {
-		return info, fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
+		return "", fmt.Errorf("%w: the store is that of a space of Randflake IDs, with a secret: "+
 			"want another one for %s IDs", lease.ErrSecret, s.Kind)
 	}
-	if s.Cipher != nil {
-		return info, store.CheckSecret(s.secret.CheckValue())
+	if s.Cipher == nil {
+		return info.Check, nil
 	}
-	return info, nil
+	own := s.secret.CheckValue()
+	return fmt.Sprintf("%x", own), store.CheckSecret(own)
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and a
@@ -260,8 +255,8 @@ func (s *Space) Begun() bool {
 	return isOpen || time.Since(s.begun) > openTimeout
 }
 
-// Close ends the service's own leases and counters in the space, and closes the store. The space
-// was opened by Open.
+// Close ends the service's own leases in the space, and closes the store. The space was opened by
+// Open.
 func (s *Space) Close() error {
 	s.cancel()
 	s.opening.Wait()

@@ -35,6 +35,7 @@ type fake struct {
 	stores    atomic.Int64                 // that are open
 	log       bytes.Buffer
 	taken     []randflake.Lease // by the service itself
+	counters  *Counters
 }
 
 // A store counts those that are open.
@@ -127,6 +128,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.counters = NewCounters(f.Space, c)
 	return f
 }
 
@@ -144,6 +146,7 @@ func secretFile(t *testing.T, secret randflake.Secret) string {
 func (f *fake) begin(t *testing.T) {
 	f.Open()
 	t.Cleanup(func() {
+		f.counters.Close()
 		f.Close()
 		if n := f.stores.Load(); n != 0 {
 			t.Errorf("%d stores stay open", n)
@@ -160,15 +163,21 @@ func (f *fake) fail(err error) {
 	f.fails.Store(&err)
 }
 
-// open returns the state of a space that can be opened at once.
-func (f *fake) open(t *testing.T) *State {
+// An opened space has what calls use.
+type opened struct {
+	*State
+	*Counters
+}
+
+// open returns a space that can be opened at once.
+func (f *fake) open(t *testing.T) opened {
 	t.Helper()
 	synctest.Wait()
 	state, err := f.State()
 	if err != nil {
 		t.Fatalf("not open: %v, %v", err, f.Ready())
 	}
-	return state
+	return opened{state, f.counters}
 }
 
 // logged returns how many lines of the log have a text, once all goroutines wait.
@@ -449,7 +458,7 @@ func TestCounters(t *testing.T) {
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
 			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
 		} {
-			if got, _, err := all.As(name); err != nil || got != want {
+			if got, err := all.Get(t.Context(), name); err != nil || got != want {
 				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
 			}
 			run, _, err := all.Take(t.Context(), name, 2)
@@ -570,7 +579,7 @@ func TestMismatch(t *testing.T) {
 			{Start: 3, Period: "day", Check: "aa"},
 		} {
 			other.Name = "orders"
-			c := newCounters(all.Source, config.Space{Counters: []config.Counter{other}}, all.logger)
+			c := NewCounters(all.of, config.Space{Counters: []config.Counter{other}})
 			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
 				t.Errorf("take of %+v: %v", other, err)
 			}
@@ -587,7 +596,7 @@ func TestMismatch(t *testing.T) {
 
 // TestStatuses: what is told of counters is the sum of all that are one of the configuration.
 func TestStatuses(t *testing.T) {
-	counting(t, []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}}, func(t *testing.T, f *fake, all *Counters) {
+	counting(t, []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}, {Name: "daily", Period: "day"}}, func(t *testing.T, f *fake, all *Counters) {
 		wait := func(name string, n int) (err error) {
 			h, err := all.Handle(t.Context(), name)
 			for range n {
@@ -620,6 +629,15 @@ func TestStatuses(t *testing.T) {
 		}
 		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
+		}
+		for range 2 {
+			if err := wait("daily", 5); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		if daily := all.Statuses()["daily"]; daily.Issued != 10 || daily.Taken < 10 {
+			t.Errorf("%+v: want ten numbers of daily, on two days", daily)
 		}
 	})
 }
@@ -701,6 +719,9 @@ func TestManyCounters(t *testing.T) {
 		}
 		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.checked.Len() > maxHandles {
 			t.Errorf("%d handles, and %d checked: want %d", all.handles.Len(), all.checked.Len(), maxHandles)
+		}
+		if n := all.Statuses()["*"].Issued; n != maxHandles+11 {
+			t.Errorf("%d numbers issued: want also those of counters that were forgotten", n)
 		}
 		if later, more := use("first"); later <= max(next, taken) || more <= later {
 			t.Errorf("%d and %d after %d and %d", later, more, next, taken)
@@ -793,6 +814,7 @@ func TestClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		f.counters.Close()
 		if err := f.Close(); !errors.Is(err, errClosing) {
 			t.Errorf("close: %v", err)
 		}

@@ -48,14 +48,14 @@ const (
 // CounterServiceClient is a client for the randflake.v1.CounterService service.
 type CounterServiceClient interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
-	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
+	Next(context.Context, *v1.NextRequest) (*v1.NextResponse, error)
 	// Take takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
-	Take(context.Context, *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error)
+	Take(context.Context, *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error)
 	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
-	Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error)
-	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
+	Set(context.Context, *v1.SetRequest) (*v1.SetResponse, error)
+	Get(context.Context, *v1.GetRequest) (*v1.GetResponse, error)
 	// List returns the counters of a space, in the order of their names.
-	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
+	List(context.Context, *v1.ListRequest) (*v1.ListResponse, error)
 }
 
 // NewCounterServiceClient constructs a client for the randflake.v1.CounterService service. By
@@ -114,41 +114,61 @@ type counterServiceClient struct {
 }
 
 // Next calls randflake.v1.CounterService.Next.
-func (c *counterServiceClient) Next(ctx context.Context, req *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error) {
-	return c.next.CallUnary(ctx, req)
+func (c *counterServiceClient) Next(ctx context.Context, req *v1.NextRequest) (*v1.NextResponse, error) {
+	response, err := c.next.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // Take calls randflake.v1.CounterService.Take.
-func (c *counterServiceClient) Take(ctx context.Context, req *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error) {
-	return c.take.CallUnary(ctx, req)
+func (c *counterServiceClient) Take(ctx context.Context, req *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error) {
+	response, err := c.take.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // Set calls randflake.v1.CounterService.Set.
-func (c *counterServiceClient) Set(ctx context.Context, req *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error) {
-	return c.set.CallUnary(ctx, req)
+func (c *counterServiceClient) Set(ctx context.Context, req *v1.SetRequest) (*v1.SetResponse, error) {
+	response, err := c.set.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // Get calls randflake.v1.CounterService.Get.
-func (c *counterServiceClient) Get(ctx context.Context, req *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error) {
-	return c.get.CallUnary(ctx, req)
+func (c *counterServiceClient) Get(ctx context.Context, req *v1.GetRequest) (*v1.GetResponse, error) {
+	response, err := c.get.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // List calls randflake.v1.CounterService.List.
-func (c *counterServiceClient) List(ctx context.Context, req *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error) {
-	return c.list.CallUnary(ctx, req)
+func (c *counterServiceClient) List(ctx context.Context, req *v1.ListRequest) (*v1.ListResponse, error) {
+	response, err := c.list.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // CounterServiceHandler is an implementation of the randflake.v1.CounterService service.
 type CounterServiceHandler interface {
 	// Next takes numbers. When its answer is lost its numbers are lost, and never given again: call again.
-	Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error)
+	Next(context.Context, *v1.NextRequest) (*v1.NextResponse, error)
 	// Take takes a run of numbers for the caller to hand out. When its answer is lost its numbers are lost: call again.
-	Take(context.Context, *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error)
+	Take(context.Context, *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error)
 	// Set says where a counter goes on, as after a loss of data: beyond all numbers that were taken. It never lowers one.
-	Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error)
-	Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error)
+	Set(context.Context, *v1.SetRequest) (*v1.SetResponse, error)
+	Get(context.Context, *v1.GetRequest) (*v1.GetResponse, error)
 	// List returns the counters of a space, in the order of their names.
-	List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error)
+	List(context.Context, *v1.ListRequest) (*v1.ListResponse, error)
 }
 
 // NewCounterServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -158,32 +178,32 @@ type CounterServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewCounterServiceHandler(svc CounterServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	counterServiceMethods := v1.File_randflake_v1_counter_proto.Services().ByName("CounterService").Methods()
-	counterServiceNextHandler := connect.NewUnaryHandler(
+	counterServiceNextHandler := connect.NewUnaryHandlerSimple(
 		CounterServiceNextProcedure,
 		svc.Next,
 		connect.WithSchema(counterServiceMethods.ByName("Next")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceTakeHandler := connect.NewUnaryHandler(
+	counterServiceTakeHandler := connect.NewUnaryHandlerSimple(
 		CounterServiceTakeProcedure,
 		svc.Take,
 		connect.WithSchema(counterServiceMethods.ByName("Take")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceSetHandler := connect.NewUnaryHandler(
+	counterServiceSetHandler := connect.NewUnaryHandlerSimple(
 		CounterServiceSetProcedure,
 		svc.Set,
 		connect.WithSchema(counterServiceMethods.ByName("Set")),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceGetHandler := connect.NewUnaryHandler(
+	counterServiceGetHandler := connect.NewUnaryHandlerSimple(
 		CounterServiceGetProcedure,
 		svc.Get,
 		connect.WithSchema(counterServiceMethods.ByName("Get")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	counterServiceListHandler := connect.NewUnaryHandler(
+	counterServiceListHandler := connect.NewUnaryHandlerSimple(
 		CounterServiceListProcedure,
 		svc.List,
 		connect.WithSchema(counterServiceMethods.ByName("List")),
@@ -211,22 +231,22 @@ func NewCounterServiceHandler(svc CounterServiceHandler, opts ...connect.Handler
 // UnimplementedCounterServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedCounterServiceHandler struct{}
 
-func (UnimplementedCounterServiceHandler) Next(context.Context, *connect.Request[v1.NextRequest]) (*connect.Response[v1.NextResponse], error) {
+func (UnimplementedCounterServiceHandler) Next(context.Context, *v1.NextRequest) (*v1.NextResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Next is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Take(context.Context, *connect.Request[v1.CounterServiceTakeRequest]) (*connect.Response[v1.CounterServiceTakeResponse], error) {
+func (UnimplementedCounterServiceHandler) Take(context.Context, *v1.CounterServiceTakeRequest) (*v1.CounterServiceTakeResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Take is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Set(context.Context, *connect.Request[v1.SetRequest]) (*connect.Response[v1.SetResponse], error) {
+func (UnimplementedCounterServiceHandler) Set(context.Context, *v1.SetRequest) (*v1.SetResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Set is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) Get(context.Context, *connect.Request[v1.GetRequest]) (*connect.Response[v1.GetResponse], error) {
+func (UnimplementedCounterServiceHandler) Get(context.Context, *v1.GetRequest) (*v1.GetResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.Get is not implemented"))
 }
 
-func (UnimplementedCounterServiceHandler) List(context.Context, *connect.Request[v1.ListRequest]) (*connect.Response[v1.ListResponse], error) {
+func (UnimplementedCounterServiceHandler) List(context.Context, *v1.ListRequest) (*v1.ListResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.CounterService.List is not implemented"))
 }

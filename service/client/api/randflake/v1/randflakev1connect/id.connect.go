@@ -42,9 +42,9 @@ const (
 // IDServiceClient is a client for the randflake.v1.IDService service.
 type IDServiceClient interface {
 	// Mint makes new IDs. When its answer is lost its IDs are lost, and never made again: call again.
-	Mint(context.Context, *connect.Request[v1.MintRequest]) (*connect.Response[v1.MintResponse], error)
+	Mint(context.Context, *v1.MintRequest) (*v1.MintResponse, error)
 	// Inspect opens an ID. No ID is authenticated: a made-up one opens too, to something else.
-	Inspect(context.Context, *connect.Request[v1.InspectRequest]) (*connect.Response[v1.InspectResponse], error)
+	Inspect(context.Context, *v1.InspectRequest) (*v1.InspectResponse, error)
 }
 
 // NewIDServiceClient constructs a client for the randflake.v1.IDService service. By default, it
@@ -81,21 +81,29 @@ type iDServiceClient struct {
 }
 
 // Mint calls randflake.v1.IDService.Mint.
-func (c *iDServiceClient) Mint(ctx context.Context, req *connect.Request[v1.MintRequest]) (*connect.Response[v1.MintResponse], error) {
-	return c.mint.CallUnary(ctx, req)
+func (c *iDServiceClient) Mint(ctx context.Context, req *v1.MintRequest) (*v1.MintResponse, error) {
+	response, err := c.mint.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // Inspect calls randflake.v1.IDService.Inspect.
-func (c *iDServiceClient) Inspect(ctx context.Context, req *connect.Request[v1.InspectRequest]) (*connect.Response[v1.InspectResponse], error) {
-	return c.inspect.CallUnary(ctx, req)
+func (c *iDServiceClient) Inspect(ctx context.Context, req *v1.InspectRequest) (*v1.InspectResponse, error) {
+	response, err := c.inspect.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // IDServiceHandler is an implementation of the randflake.v1.IDService service.
 type IDServiceHandler interface {
 	// Mint makes new IDs. When its answer is lost its IDs are lost, and never made again: call again.
-	Mint(context.Context, *connect.Request[v1.MintRequest]) (*connect.Response[v1.MintResponse], error)
+	Mint(context.Context, *v1.MintRequest) (*v1.MintResponse, error)
 	// Inspect opens an ID. No ID is authenticated: a made-up one opens too, to something else.
-	Inspect(context.Context, *connect.Request[v1.InspectRequest]) (*connect.Response[v1.InspectResponse], error)
+	Inspect(context.Context, *v1.InspectRequest) (*v1.InspectResponse, error)
 }
 
 // NewIDServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -105,13 +113,13 @@ type IDServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewIDServiceHandler(svc IDServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	iDServiceMethods := v1.File_randflake_v1_id_proto.Services().ByName("IDService").Methods()
-	iDServiceMintHandler := connect.NewUnaryHandler(
+	iDServiceMintHandler := connect.NewUnaryHandlerSimple(
 		IDServiceMintProcedure,
 		svc.Mint,
 		connect.WithSchema(iDServiceMethods.ByName("Mint")),
 		connect.WithHandlerOptions(opts...),
 	)
-	iDServiceInspectHandler := connect.NewUnaryHandler(
+	iDServiceInspectHandler := connect.NewUnaryHandlerSimple(
 		IDServiceInspectProcedure,
 		svc.Inspect,
 		connect.WithSchema(iDServiceMethods.ByName("Inspect")),
@@ -133,10 +141,10 @@ func NewIDServiceHandler(svc IDServiceHandler, opts ...connect.HandlerOption) (s
 // UnimplementedIDServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedIDServiceHandler struct{}
 
-func (UnimplementedIDServiceHandler) Mint(context.Context, *connect.Request[v1.MintRequest]) (*connect.Response[v1.MintResponse], error) {
+func (UnimplementedIDServiceHandler) Mint(context.Context, *v1.MintRequest) (*v1.MintResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.IDService.Mint is not implemented"))
 }
 
-func (UnimplementedIDServiceHandler) Inspect(context.Context, *connect.Request[v1.InspectRequest]) (*connect.Response[v1.InspectResponse], error) {
+func (UnimplementedIDServiceHandler) Inspect(context.Context, *v1.InspectRequest) (*v1.InspectResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.IDService.Inspect is not implemented"))
 }

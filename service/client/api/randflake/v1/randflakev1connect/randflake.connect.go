@@ -47,9 +47,9 @@ const (
 type LeaseServiceClient interface {
 	// Take leases the next free nodes of a window, for the seconds of that window and for ever, or of several windows at once.
 	// When its answer is lost its nodes are lost for these windows: take again.
-	Take(context.Context, *connect.Request[v1.TakeRequest]) (*connect.Response[v1.TakeResponse], error)
+	Take(context.Context, *v1.TakeRequest) (*v1.TakeResponse, error)
 	// GetLimits returns what a space was created with, which never changes.
-	GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error)
+	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
 }
 
 // NewLeaseServiceClient constructs a client for the randflake.v1.LeaseService service. By default,
@@ -86,22 +86,30 @@ type leaseServiceClient struct {
 }
 
 // Take calls randflake.v1.LeaseService.Take.
-func (c *leaseServiceClient) Take(ctx context.Context, req *connect.Request[v1.TakeRequest]) (*connect.Response[v1.TakeResponse], error) {
-	return c.take.CallUnary(ctx, req)
+func (c *leaseServiceClient) Take(ctx context.Context, req *v1.TakeRequest) (*v1.TakeResponse, error) {
+	response, err := c.take.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // GetLimits calls randflake.v1.LeaseService.GetLimits.
-func (c *leaseServiceClient) GetLimits(ctx context.Context, req *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error) {
-	return c.getLimits.CallUnary(ctx, req)
+func (c *leaseServiceClient) GetLimits(ctx context.Context, req *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error) {
+	response, err := c.getLimits.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
 }
 
 // LeaseServiceHandler is an implementation of the randflake.v1.LeaseService service.
 type LeaseServiceHandler interface {
 	// Take leases the next free nodes of a window, for the seconds of that window and for ever, or of several windows at once.
 	// When its answer is lost its nodes are lost for these windows: take again.
-	Take(context.Context, *connect.Request[v1.TakeRequest]) (*connect.Response[v1.TakeResponse], error)
+	Take(context.Context, *v1.TakeRequest) (*v1.TakeResponse, error)
 	// GetLimits returns what a space was created with, which never changes.
-	GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error)
+	GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error)
 }
 
 // NewLeaseServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -111,13 +119,13 @@ type LeaseServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewLeaseServiceHandler(svc LeaseServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	leaseServiceMethods := v1.File_randflake_v1_randflake_proto.Services().ByName("LeaseService").Methods()
-	leaseServiceTakeHandler := connect.NewUnaryHandler(
+	leaseServiceTakeHandler := connect.NewUnaryHandlerSimple(
 		LeaseServiceTakeProcedure,
 		svc.Take,
 		connect.WithSchema(leaseServiceMethods.ByName("Take")),
 		connect.WithHandlerOptions(opts...),
 	)
-	leaseServiceGetLimitsHandler := connect.NewUnaryHandler(
+	leaseServiceGetLimitsHandler := connect.NewUnaryHandlerSimple(
 		LeaseServiceGetLimitsProcedure,
 		svc.GetLimits,
 		connect.WithSchema(leaseServiceMethods.ByName("GetLimits")),
@@ -139,10 +147,10 @@ func NewLeaseServiceHandler(svc LeaseServiceHandler, opts ...connect.HandlerOpti
 // UnimplementedLeaseServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedLeaseServiceHandler struct{}
 
-func (UnimplementedLeaseServiceHandler) Take(context.Context, *connect.Request[v1.TakeRequest]) (*connect.Response[v1.TakeResponse], error) {
+func (UnimplementedLeaseServiceHandler) Take(context.Context, *v1.TakeRequest) (*v1.TakeResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.LeaseService.Take is not implemented"))
 }
 
-func (UnimplementedLeaseServiceHandler) GetLimits(context.Context, *connect.Request[v1.GetLimitsRequest]) (*connect.Response[v1.GetLimitsResponse], error) {
+func (UnimplementedLeaseServiceHandler) GetLimits(context.Context, *v1.GetLimitsRequest) (*v1.GetLimitsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("randflake.v1.LeaseService.GetLimits is not implemented"))
 }

@@ -1,0 +1,43 @@
+// Package timed writes lines to files that may hang: a pipe whose reader has stopped, or a file of a
+// server that is away.
+package timed
+
+import (
+	"bytes"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// A File gives up on a line after writeTime, or at once if maxPending lines are being written
+// already. The line may be written all the same, once the file hangs no more.
+type File struct {
+	*os.File
+	pending atomic.Int32 // lines that are being written
+}
+
+const (
+	writeTime  = time.Second
+	maxPending = 4 // more than there are logs in one file, each of which writes a line at a time
+)
+
+func (f *File) Write(line []byte) (int, error) {
+	if f.pending.Add(1) > maxPending {
+		f.pending.Add(-1)
+		return 0, os.ErrDeadlineExceeded
+	}
+	var n int
+	var err error
+	done := make(chan struct{})
+	go func(line []byte) {
+		n, err = f.File.Write(line)
+		f.pending.Add(-1)
+		close(done)
+	}(bytes.Clone(line)) // the caller may change line after Write returns
+	select {
+	case <-done:
+		return n, err
+	case <-time.After(writeTime):
+		return 0, os.ErrDeadlineExceeded
+	}
+}
