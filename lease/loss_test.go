@@ -192,6 +192,18 @@ func TestLossFound(t *testing.T) {
 			w.report(w.a)
 			w.data.restore(old)
 		}, ErrLoss, 3},
+		"a loss of older data was noted before the answer to a change, which is then back": {true, func(w *trial) {
+			old := w.data.snapshot()
+			w.report(w.b)
+			var other state
+			w.arrives = once(isSwap, func() {
+				other = w.data.snapshot()
+				w.data.restore(old)
+				w.report(w.a)
+			})
+			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
+			w.data.restore(other)
+		}, ErrLoss, 2},
 		"an answer was late, and a later number went back": {true, func(w *trial) {
 			var old state
 			w.arrives = once(isSwap, func() {
