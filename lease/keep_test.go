@@ -310,6 +310,7 @@ func TestOutage(t *testing.T) {
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Second)}, time.Second, 3},
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Minute)}, time.Minute, 3},
 		{Limits{Nodes: 1024}, []Option{WithOutage(61 * time.Second)}, 61 * time.Second, 4},
+		{Limits{Nodes: 1024}, []Option{WithOutage(4 * time.Minute)}, 4 * time.Minute, 5},
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Hour)}, 4 * time.Minute, 5}, // as the space has five
 		{Limits{Nodes: 1024, Ahead: 1}, nil, 15 * time.Second, 1},                  // to try again
 		{Limits{}, nil, 3 * time.Minute, 5},

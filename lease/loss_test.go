@@ -573,6 +573,9 @@ func TestFloorFails(t *testing.T) {
 	if err := take(w.a); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("two floors above leases that are damaged: %v, want ErrCorrupt", err)
 	}
+	if info, _ := w.a.Info(t.Context()); info.Losses != 3 {
+		t.Errorf("%+v, want a third loss, as nobody can tell what the first floor was above", info)
+	}
 }
 
 // TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do.

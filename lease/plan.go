@@ -65,7 +65,7 @@ func (p *plan) depth(now time.Time) (ahead, together int64) {
 	if windows+2 <= p.limits.Ahead {
 		return windows + 2, 2
 	}
-	return min(windows+1, p.limits.Ahead), 1
+	return p.limits.Ahead, 1 // which is windows+1 at most
 }
 
 // lastWanted returns the last window that is wanted.
