@@ -312,6 +312,7 @@ func TestOutage(t *testing.T) {
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Second)}, time.Second, 3},
 		{Limits{Nodes: 1024}, []Option{WithOutage(time.Minute)}, time.Minute, 3},
 		{Limits{Nodes: 1024}, []Option{WithOutage(61 * time.Second)}, 61 * time.Second, 4},
+		{Limits{Nodes: 1024}, []Option{WithOutage(4 * time.Minute)}, 4 * time.Minute, 5},
 		{Limits{Nodes: 1024}, []Option{WithOutage(math.MaxInt64)}, 4 * time.Minute, 5}, // as the space has five
 		{Limits{Nodes: 1024, Ahead: 1}, nil, 15 * time.Second, 1},                      // to try again
 		{Limits{}, nil, 3 * time.Minute, 5},
@@ -435,24 +436,34 @@ func TestStoppedSince(t *testing.T) {
 }
 
 // TestAheadRefused: a source that grants fewer windows ahead than its limits say is no failure of the keeper.
+// If it grants none ahead, that is one, and the keeper takes each window when it begins.
 func TestAheadRefused(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newSource(t, Limits{})
-		s.refuse = func(window int64) error {
-			if window > s.Limits().WindowOf(time.Now())+1 {
-				return &WaitError{ErrAhead, time.Now().Add(time.Minute), "the next one only"}
+	for ahead := range int64(2) {
+		bubble(t, func(t *testing.T) {
+			s := newSource(t, Limits{})
+			s.refuse = func(window int64) error {
+				if window > s.Limits().WindowOf(time.Now())+ahead {
+					return &WaitError{ErrAhead, time.Now().Add(time.Hour), "not yet"}
+				}
+				return nil
 			}
-			return nil
-		}
-		k := keepOn(t, s)
-		defer k.Close()
-		for range 600 {
-			time.Sleep(time.Second)
-			if status := k.Status(); status.Err != nil || !status.Healthy {
-				t.Fatalf("%+v", status)
+			k := keepOn(t, s)
+			defer k.Close()
+			missed := 0
+			for range 600 {
+				time.Sleep(time.Second)
+				if status := k.Status(); (status.Err == nil && status.Healthy) != (ahead > 0) {
+					t.Fatalf("%d ahead: %+v", ahead, status)
+				}
+				if _, err := k.Generator().Generate(); err != nil {
+					missed++
+				}
 			}
-		}
-	})
+			if missed > 20 {
+				t.Errorf("%d ahead: no ID in %d seconds of ten windows", ahead, missed)
+			}
+		})
+	}
 }
 
 // TestLossByAnotherClock: the clock of the source is behind that of the keeper, so that the time until which

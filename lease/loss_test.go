@@ -192,6 +192,18 @@ func TestLossFound(t *testing.T) {
 			w.report(w.a)
 			w.data.restore(old)
 		}, ErrLoss, 3},
+		"a loss of older data was noted before the answer to a change, which is then back": {true, func(w *trial) {
+			old := w.data.snapshot()
+			w.report(w.b)
+			var other state
+			w.arrives = once(isSwap, func() {
+				other = w.data.snapshot()
+				w.data.restore(old)
+				w.report(w.a)
+			})
+			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
+			w.data.restore(other)
+		}, ErrLoss, 2},
 		"an answer was late, and a later number went back": {true, func(w *trial) {
 			var old state
 			w.arrives = once(isSwap, func() {
@@ -560,6 +572,9 @@ func TestFloorFails(t *testing.T) {
 	w.report(w.b)
 	if err := take(w.a); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("two floors above leases that are damaged: %v, want ErrCorrupt", err)
+	}
+	if info, _ := w.a.Info(t.Context()); info.Losses != 3 {
+		t.Errorf("%+v, want a third loss, as nobody can tell what the first floor was above", info)
 	}
 }
 

@@ -309,11 +309,13 @@ func TestMoveByTwo(t *testing.T) {
 func TestRetire(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	backup := w.from.snapshot()
-	other := open(t, conn{memory: w.from}, w.clock)
+	other, unaware := open(t, conn{memory: w.from}, w.clock), open(t, conn{memory: w.from}, w.clock)
 	w.must(w.old.Retire(t.Context()))
 	w.must(w.old.Retire(t.Context()))
 	wantRetired(t, w.old)
 	wantRetired(t, other)
+	w.must(unaware.ReportLoss(t.Context(), "not of the mark"))
+	wantRetired(t, unaware)
 	for _, lost := range []state{w.from.snapshot(), backup} {
 		lost.lineage += " restored"
 		w.from.restore(lost)
