@@ -71,6 +71,13 @@ func TestLimits(t *testing.T) {
 	if !slowed {
 		t.Error("denied calls count against no rate")
 	}
+	w.usage.mu.Lock()
+	defer w.usage.mu.Unlock()
+	for key := range w.usage.rates {
+		if key.principal == "slow" && key.what == "ulid" {
+			t.Error("denied calls count for the space that they name")
+		}
+	}
 }
 
 // TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
