@@ -213,6 +213,14 @@ func TestPlaces(t *testing.T) {
 			places.Release(held)
 		}
 	}
+	if !w.usage.of("web").places.TryAcquire(maxPlaces) || !w.usage.refused.TryAcquire(maxRefused) {
+		t.Fatal("not all places are free")
+	}
+	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
+	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)
+	if a.status != http.StatusTooManyRequests || a.header.Get("Connection") != "close" {
+		t.Errorf("more requests wait to be refused than may: %d, Connection %q", a.status, a.header.Get("Connection"))
+	}
 }
 
 // A waiting writes an answer, and notes for how long it waits for the reader.
