@@ -381,6 +381,7 @@ func TestCounters(t *testing.T) {
 		}, &api.GetRequest{Space: "demo", Counter: "a"}, true},
 		{"list", list(10), &api.ListRequest{Space: "demo", After: "x", Limit: 10}, 2},
 		{"list all", list(5000), &api.ListRequest{Space: "demo", After: "x", Limit: 1000}, 2},
+		{"list none", list(0), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
 		{"list one", list(1), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
 	} {
 		service.err = nil
