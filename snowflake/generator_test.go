@@ -266,6 +266,16 @@ func TestOrderAcrossLeases(t *testing.T) {
 	if b.want(1, 2); b.last <= before {
 		t.Errorf("%d after %d", b.last, before)
 	}
+
+	b = newBench(t) // or in the unit of the drop
+	b.want(1, 0)
+	before = b.last
+	b.add(randflake.Lease{}, testLease(0, 0, 60))
+	b.refuses(errExhausted)
+	b.step(1)
+	if b.want(1, 1); b.last <= before {
+		t.Errorf("%d after %d", b.last, before)
+	}
 }
 
 // An ID that was made while another call read the clock is not made again.
@@ -508,8 +518,10 @@ func TestClose(t *testing.T) {
 		}
 	}
 	unused := newBench(t)
-	if last, err := unused.Close(); !last.Equal(time.Unix(testStart-1, 0)) || err != nil {
-		t.Errorf("unused: Close = %s, %v", last, err)
+	for _, want := range []error{nil, errClosed} {
+		if last, err := unused.Close(); !last.Equal(time.Unix(testStart-1, 0)) || err != want {
+			t.Errorf("unused: Close = %s, %v, want error %v", last, err, want)
+		}
 	}
 }
 

@@ -126,6 +126,7 @@ func TestInvalidPatterns(t *testing.T) {
 		"{n:6:crockford}{check:mod11-2}":   "alphabet out of 0123456789",
 		"{n:6:consonants}{check:mod97-10}": "alphabet out of 0123456789",
 		"{N:6}":                            "{n:6}",
+		"{n:6}{x}":                         "want {date:20060102}, {period}, {n:6} or",
 		"é{\x00":                           "closing }",
 	} {
 		f, err := NewFormat("orders", pattern)
@@ -151,6 +152,7 @@ func TestInvalidOptions(t *testing.T) {
 		"slash last":           {"orders/", "{n}", WithPeriod(Forever), ErrInvalidOption},
 		"zero Option":          {"orders", "{n}", Option{}, ErrInvalidOption},
 		"period":               {"orders", "{n}", WithPeriod(fiscalYears), ErrInvalidOption},
+		"period below all":     {"orders", "{n}", WithPeriod(-1), ErrInvalidOption},
 		"nil location":         {"orders", "{n}", WithLocation(nil), ErrInvalidOption},
 		"some location":        {"orders", "{n}", WithLocation(time.Local), ErrInvalidOption},
 		"nil clock":            {"orders", "{n}", WithClock(nil), ErrInvalidOption},
@@ -351,6 +353,7 @@ func TestParsingOfPeople(t *testing.T) {
 		{"{n:4:" + sixtyFour + "}", Forever, "Aa-aA", "AaaA"},
 		{"{n:4:" + sixtyFour + "}", Forever, "OolI", "OolI"},
 		{"{n:2:qrstuvwxyz}", Forever, "ZY", "zy"},
+		{"{n:2:consonants}", Forever, "zy", "ZY"},
 		{"INV {n:4:-123456789}", Forever, "INV -1234", ""},
 		{"{n:5:consonants}{check:mod37-2}", Forever, "CD6MOD", ""},
 	} {

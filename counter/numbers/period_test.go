@@ -70,7 +70,7 @@ func TestFirstSeconds(t *testing.T) {
 	for period, texts := range map[Period][]string{
 		Week:                   {"2026-w47-007", "2025-W53-007", "2026-W00-007", "2026-W1 -007", "2026-W+1-007"},
 		Quarter:                {"2026-Q0-007", "2026-Q5-007"},
-		FiscalYear(time.April): {"FY-001-007", "Fy2026-007"},
+		FiscalYear(time.April): {"FY-001-007", "Fy2026-007", "FY0000-007"},
 	} {
 		for _, text := range texts {
 			if n, err := newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text); !errors.Is(err, ErrInvalidNumber) {

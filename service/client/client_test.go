@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,7 +126,6 @@ func TestReplicas(t *testing.T) {
 		"more":        {[]string{serve(t, &replica{more: 1}), sound}, nil, false},
 		"none":        {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), away}, lease.ErrClock, false},
 		"none either": {[]string{away, serve(t, &replica{err: sent(lease.ErrClock)})}, lease.ErrClock, false},
-		"reset last":  {[]string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)}, syscall.ECONNRESET, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", tt.replicas)
 		if err != nil {
@@ -148,6 +146,13 @@ func TestReplicas(t *testing.T) {
 	}
 	if err := leases.CheckSecret([8]byte{}); !errors.Is(err, lease.ErrSecret) || !strings.Contains(err.Error(), sound) {
 		t.Errorf("another secret: error %v, want one that says of which service", err)
+	}
+	last, err := client.New(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := last.Take(t.Context(), 30_000_000, 30_000_000, 2); err == nil || errors.Is(err, lease.ErrClock) {
+		t.Errorf("the last one resets connections: error %v, want its own", err)
 	}
 	if _, err := client.New(t.Context(), "demo", []string{away, away}); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("all are away: error %v", err)
@@ -382,6 +387,7 @@ func TestCounters(t *testing.T) {
 		}, &api.GetRequest{Space: "demo", Counter: "a"}, true},
 		{"list", list(10), &api.ListRequest{Space: "demo", After: "x", Limit: 10}, 2},
 		{"list all", list(5000), &api.ListRequest{Space: "demo", After: "x", Limit: 1000}, 2},
+		{"list none", list(0), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
 		{"list one", list(1), &api.ListRequest{Space: "demo", After: "x", Limit: 1}, 2},
 	} {
 		service.err = nil

@@ -5,10 +5,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +47,12 @@ func newPolicy(t *testing.T, c *config.Config, authorities *x509.CertPool) *Poli
 func TestTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, other := servers.NewAuthority(), servers.NewAuthority()
+		system := filepath.Join(t.TempDir(), "ca.pem") // the system's authorities, from now on
+		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Leaf.Raw})
+		if err := os.WriteFile(system, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SSL_CERT_FILE", system)
 		policy := func(authorities *x509.CertPool) *Policy { return newPolicy(t, two, authorities) }
 		p, r := policy(servers.Pool(ours)), showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {

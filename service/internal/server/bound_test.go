@@ -74,6 +74,13 @@ func TestLimits(t *testing.T) {
 	if !slowed {
 		t.Error("denied calls count against no rate")
 	}
+	w.usage.mu.Lock()
+	defer w.usage.mu.Unlock()
+	for key := range w.usage.rates {
+		if key.principal == "slow" && key.what == "ulid" {
+			t.Error("denied calls count for the space that they name")
+		}
+	}
 }
 
 // TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
@@ -205,6 +212,14 @@ func TestPlaces(t *testing.T) {
 			}
 			places.Release(held)
 		}
+	}
+	if !w.usage.of("web").places.TryAcquire(maxPlaces) || !w.usage.refused.TryAcquire(maxRefused) {
+		t.Fatal("not all places are free")
+	}
+	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
+	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)
+	if a.status != http.StatusTooManyRequests || a.header.Get("Connection") != "close" {
+		t.Errorf("more requests wait to be refused than may: %d, Connection %q", a.status, a.header.Get("Connection"))
 	}
 }
 

@@ -159,6 +159,26 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// Of many repeats the first five are shown, each with the line before it.
+func TestManyRepeats(t *testing.T) {
+	const n = 1000
+	once := numbersFrom(1, n)
+	file, _ := plant(slices.Concat(once, once, once))
+	got := call(t, file, "audit")
+	for _, want := range []string{
+		"repeat   1 in lines 1 and 1001\n",
+		"repeat   1 in lines 1001 and 2001\n",
+		"repeat   2 in lines 2 and 1002\n",
+		"repeat   2 in lines 1002 and 2002\n",
+		"repeat   3 in lines 3 and 1003\n",
+		"repeats  2000\n",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("want %q in:\n%s", want, got.out)
+		}
+	}
+}
+
 // Columns, titles, quotes and other kinds of text. What is no ID is counted.
 func TestAuditReads(t *testing.T) {
 	isolate(t)

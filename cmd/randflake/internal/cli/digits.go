@@ -45,7 +45,7 @@ func parseHex(text string) (randflake.ID, error) {
 	}
 	value, err := strconv.ParseUint(digits, 16, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange), len(digits) > 16:
+	case len(digits) > 16:
 		return 0, fmt.Errorf("%w: %.40q is more than 64 bits: want up to 16 hexadecimal digits",
 			randflake.ErrInvalidID, text)
 	case err != nil:

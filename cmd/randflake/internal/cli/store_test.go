@@ -95,6 +95,7 @@ func TestStores(t *testing.T) {
 		{"store init --new --nodes 1000 --reserve 16 some", 2, "a reserve of 16: want at most 15"},
 		{"store init sqlite:ids.db --new --secret-file derived", 0, "leases begin at once"},
 		{"new --store sqlite:ids.db --secret-file derived", 0, ""},
+		{"store init --if-missing sqlite:ids.db", 0, " exists\n"},
 		{"store info sqlite:ids.db?space=b", 1, "randflake store init 'sqlite:ids.db?space=b'"},
 		{"store init sqlite:ids.db?space=b --new --secret-file derived", 0, "made space \"b\" in "},
 		{"next a --store sqlite:ids.db?space=b", 1, "randflake counter create a --store 'sqlite:ids.db?space=b'"},
@@ -143,6 +144,7 @@ func TestStores(t *testing.T) {
 		{"convert a_dqi0vcvoqd1fq z_dqi0vcvoqd1fq", 0, "a_dqi0vcvoqd1fq  -"},
 		{"convert ord_", 1, "want 1 to 13 base32hex digits"},
 		{"convert 1p --to int", 0, "57\n"},
+		{"convert 0x00000000000000001", 1, "is more than 64 bits"},
 		{"convert Ord_7", 1, "randflake: invalid ID"},
 	} {
 		r := call(t, "", strings.Fields(step.args)...)
