@@ -72,7 +72,8 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 }
 
 // encryptStepLanes is one step on four blocks. The branches take turns, so that the processor works
-// on one while it waits for the other. The function is not inlined: it then has all registers to
+// on one while it waits for the other. k[0:6] are the round keys of (a, b), k[6:12] those of (c, d).
+// The function is not inlined: it then has all registers to
 // itself, which makes it a tenth faster.
 //
 //go:noinline
@@ -111,12 +112,12 @@ const topBits = 0x8000 * lanes
 func arxLanes(x, y uint64) (uint64, uint64) {
 	// rotated is x rotated left by 9, or right by 7, its top bits cleared; left has those.
 	left := x << 9
-	rotated := x>>7&(0x01ff*lanes) | left&(0x7e00*lanes)
-	sum := rotated + y&^topBits
-	x = sum ^ (left^y)&topBits
+	rotated := ((x >> 7) & (0x01ff * lanes)) | (left & (0x7e00 * lanes))
+	sum := rotated + (y &^ topBits)
+	x = sum ^ ((left ^ y) & topBits)
 	// rolLanes(y, 2), written out: the compiler then keeps everything in registers, a tenth faster.
 	left = y << 2
-	return x, left ^ (left^y>>14)&(0x0003*lanes) ^ x
+	return x, left ^ ((left ^ (y >> 14)) & (0x0003 * lanes)) ^ x
 }
 
 // inverseARXLanes is the inverse of arxLanes.
@@ -129,13 +130,13 @@ func inverseARXLanes(x, y uint64) (uint64, uint64) {
 // the next one. The top bit of the difference is then 1 ^ borrow. It has to be x ^ y ^ borrow: the
 // other one, where x and y have the same top bit.
 func subLanes(x, y uint64) uint64 {
-	return ((x | topBits) - y&^topBits) ^ topBits&^(x^y)
+	return ((x | topBits) - (y &^ topBits)) ^ (topBits &^ (x ^ y))
 }
 
 // rolLanes rotates each lane left by n bits. The right shift has the lowest n bits of a lane, the
 // left shift the others: left ^ (left^right)&low is left with the bits of low taken from right.
 // (With variables of these names, inverseARXLanes would not be inlined.)
-func rolLanes(x uint64, n int) uint64 { return x<<n ^ (x<<n^x>>(16-n))&((1<<n-1)*lanes) }
+func rolLanes(x uint64, n int) uint64 { return x<<n ^ ((x<<n ^ x>>(16-n)) & ((1<<n - 1) * lanes)) }
 
 // loadLanes returns the words a, b, c, d of four blocks, each word in the lanes of one uint64.
 func loadLanes(v *[4]uint64) (a, b, c, d uint64) {

@@ -23,8 +23,8 @@ import (
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
-// The plan says which windows are wanted, and when. Its map asked has the outcome of each window:
-// leased, refused until a time, or given up.
+// The plan says which windows are wanted, and when. It has the outcome of each window that was asked
+// for: leased, refused until a time, or given up.
 type loop struct {
 	settings // nodes, clock, logger and so on
 	source   Source
@@ -168,8 +168,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 	err := l.fill(ctx)
 	now := l.clock()
 
-	// fill asked for the window that was present when it began. If the clock has since then left
-	// all windows that fill asked for, the step failed.
+	// fill asked for the window that was present when it began. If the clock has since then gone on,
+	// or back, to a window that nobody has asked for, the step failed.
 	if err == nil && !l.plan.isAsked(l.plan.limits.WindowOf(now)) {
 		err = errLate
 	}
@@ -243,7 +243,7 @@ func (l *loop) prepare(now time.Time) {
 	if l.plan.isLeased(present) && l.lacksLease() {
 		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
 		// later lease, and does not return to this one. Take another lease.
-		delete(l.plan.asked, present)
+		l.plan.askAgain(present)
 	}
 }
 
@@ -293,7 +293,7 @@ func (l *loop) isUrgent() bool {
 func (l *loop) add(lease randflake.Lease) {
 	err := l.queue.Add(lease)
 	if err != nil {
-		l.plan.asked[l.plan.limits.WindowOf(lease.Start)] = outcome{err: err}
+		l.plan.gaveUp(l.plan.limits.WindowOf(lease.Start), err)
 		return
 	}
 	l.leased(lease)
@@ -302,7 +302,7 @@ func (l *loop) add(lease randflake.Lease) {
 // drop gives up what was leased before this machine became a copy of another one: it is the
 // original's.
 func (l *loop) drop() {
-	clear(l.plan.asked)
+	l.plan.forgetAll()
 	l.queue.Drop()
 	l.reportCopy()
 }

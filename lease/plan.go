@@ -100,6 +100,18 @@ func (p *plan) isAsked(window int64) bool {
 	return asked
 }
 
+// leased notes that the generator has a lease of a window.
+func (p *plan) leased(window int64) { p.asked[window] = outcome{} }
+
+// gaveUp notes that a window is not asked for again, and why.
+func (p *plan) gaveUp(window int64, why error) { p.asked[window] = outcome{err: why} }
+
+// askAgain makes a window wanted again, whatever came of it.
+func (p *plan) askAgain(window int64) { delete(p.asked, window) }
+
+// forgetAll makes all windows wanted again.
+func (p *plan) forgetAll() { clear(p.asked) }
+
 // refused notes that the windows of a take that have no outcome yet were refused, and until when it
 // makes no sense to ask again. why is that of the first of them, and counts for all. Processes that
 // have leases for some time ask later than those that have none.

@@ -10,7 +10,7 @@ import (
 
 // leased notes a lease that the generator has, in the plan and in the log.
 func (l *loop) leased(lease randflake.Lease) {
-	l.plan.asked[l.plan.limits.WindowOf(lease.Start)] = outcome{}
+	l.plan.leased(l.plan.limits.WindowOf(lease.Start))
 	l.change(func(s *Status) { s.Taken++ })
 	l.logger.Info("randflake: leased",
 		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)

@@ -17,13 +17,13 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// The explorer's test has others of these: a pause that returns at once, and fewer steps.
-	pause    func(context.Context, time.Duration) error // sleep
-	maxSteps int                                        // of takenNodes: maxSteps
+	// The explorer's test has other ones.
+	pause    func(context.Context, time.Duration) error // sleep; there it returns at once
+	maxSteps int                                        // the most steps of takenNodes; there fewer than maxSteps
 
 	mu     sync.Mutex
 	known  known
-	values map[string][]byte // known ones of records, by name
+	values map[string][]byte // known ones of records, by name: not in known, which each snapshot copies
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -192,8 +192,9 @@ func (s *Space) meta() *meta {
 // entry returns the name of an entry in the engine.
 func (s *Space) entry(name string) string { return s.name + "/" + name }
 
-// reasons are errors that say by themselves why a call changed nothing. That the caller cancelled is
-// one. That a deadline passed is none, as the store has not answered by then.
+// reasons are errors that say by themselves why a call changed nothing. context.Canceled is one: the
+// caller knows why. context.DeadlineExceeded is none: the store did not answer in time, which is
+// ErrStore.
 var reasons = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
 
 // unchanged wraps the error of a call that changed nothing: with ErrStore, unless it has one of the

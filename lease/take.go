@@ -111,7 +111,7 @@ func (s *Space) checkBeforeFloor(seen *snapshot, window int64, n uint32) error {
 	until := m.start(m.Floor) // when main nodes are leased
 	var why string
 	switch {
-	// With tick 0 there is no reserve. Before Begin, an earlier space may have leased from it.
+	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
 	case m.Tick == 0 || window < m.Begin:
 		why = "forgotten leases may be in use"
 	case window < first || window >= end:

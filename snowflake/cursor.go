@@ -94,9 +94,9 @@ func (c *cursor) awaitUnit(next uint64) (again bool) {
 // abandon records the newest unit used, after plan has refused with errClockBackward, and before
 // stepBack takes the cursor to earlier units.
 //
-// If no unit of this lease was used, newest is the unit before the first candidate. The clock is
-// then in the lease, and before that candidate. A cursor begins that late only to come after the
-// last unit used under earlier leases, so newest is that unit.
+// If no unit of this lease was used, newest is the unit before base. That is right, too: the clock
+// is in the lease then, so base is not the lease's first unit, and a cursor begins later than that
+// only to come after the last unit used under earlier leases.
 func (c *cursor) abandon(next uint64) {
 	unit := c.newest(next)
 	for {

@@ -65,7 +65,8 @@ type state struct {
 	last int64
 }
 
-// A term is a lease that isn't in force, in the generator's terms. Its bounds lack base.
+// A term is a lease that isn't in force, in the generator's terms. The base of its bounds has no
+// meaning.
 type term struct {
 	lease  randflake.Lease
 	bounds bounds
@@ -159,7 +160,7 @@ func (g *Generator) Generate() (ID, error) {
 	if err != nil {
 		return 0, g.report(err)
 	}
-	return g.first(c), nil
+	return g.firstID(c), nil
 }
 
 // load returns the state.
@@ -256,8 +257,8 @@ func (g *Generator) findPlan() (st *state, next uint64, p plan, err error) {
 	}
 }
 
-// first returns the ID of the first value, which is rollback, unit and sequence.
-func (g *Generator) first(c claimed) ID {
+// firstID returns the ID of the first value, which is rollback, unit and sequence.
+func (g *Generator) firstID(c claimed) ID {
 	l := g.layout
 	slot := c.start >> l.sequence.bits
 	id := c.st.static | (c.start&l.sequence.max())<<l.sequence.shift
@@ -285,7 +286,7 @@ func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		id := g.first(c)
+		id := g.firstID(c)
 		step := ID(1) << g.layout.sequence.shift // the values of a claim differ in the sequence alone
 		for range c.n {
 			dst[n] = id

@@ -49,7 +49,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	case err != nil:
 		return 0, g.report(err)
 	}
-	return g.first(c), nil
+	return g.firstID(c), nil
 }
 
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err

@@ -393,7 +393,7 @@ var bugs = []bug{
 	{
 		name:  "windows of the original taken for own ones",
 		file:  "lease/loop.go",
-		right: "	clear(l.plan.asked)\n",
+		right: "	l.plan.forgetAll()\n",
 		wrong: "",
 		test:  copies, schedules: 1000,
 	},

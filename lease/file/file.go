@@ -67,7 +67,7 @@ import (
 type Engine struct {
 	dir    string
 	closed atomic.Bool
-	before func(step string) error // called before each step of a swap, for tests
+	before func(step string) error // called before each step of Prepare and Swap, for tests
 }
 
 // New returns an engine on dir. If there is no such directory, Prepare makes it with mode 0700, in

@@ -127,8 +127,8 @@ func (s *Server) deny(c *call, code connect.Code, why error) error {
 	return connect.NewError(code, why)
 }
 
-// refusePage writes an error as text. A browser then asks for a token, if that may help.
-func refusePage(w http.ResponseWriter, err error) {
+// writePageRefusal writes an error as text. A browser then asks for a token, if that may help.
+func writePageRefusal(w http.ResponseWriter, err error) {
 	status := http.StatusForbidden
 	switch connect.CodeOf(err) {
 	case connect.CodeResourceExhausted:

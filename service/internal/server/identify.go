@@ -30,7 +30,8 @@ type call struct {
 	observed []*space.Space // those that a page shows
 	limits   config.Limits  // zero, for the defaults, if no rule allows the call
 
-	room int64 // by batch: how many IDs or numbers it has reserved room for, in the answer
+	// By batch:
+	room int64 // how many IDs or numbers are reserved for it in answers; 0 for none
 }
 
 type callKey struct{}
@@ -135,10 +136,10 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 			err = admit(r, c)
 		}
 		if err != nil {
-			s.refused(w, r, err)
+			s.writeRefusal(w, r, err)
 			return
 		}
-		defer func() { s.usage.free(c.principal, c.room) }() // which batch sets meanwhile, if at all
+		defer func() { s.usage.free(c.principal, c.room) }() // of which batch may have reserved some by then
 		next.ServeHTTP(w, r)
 	}
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(guard))
@@ -146,12 +147,12 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 
 var errorWriter = connect.NewErrorWriter()
 
-// refused answers a request that guarded refuses. All that are not for pages are counted under one
+// writeRefusal answers a request that guarded refuses. All that are not for pages are counted under one
 // name: strangers make up paths, and each name is a series of its own in the metrics.
-func (s *Server) refused(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	if page := pages[r.URL.Path]; page != "" {
 		s.count(page, "", 0, err)
-		refusePage(w, err)
+		writePageRefusal(w, err)
 		return
 	}
 	s.count("none", "", 0, err)
