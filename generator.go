@@ -47,7 +47,7 @@ type Generator struct {
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and
 // never changed.
 type state struct {
-	hot     shards           // shards again, or empty so that Generate's few lines fail: see newState
+	hot     shards           // shards again, or empty so that Generate takes the slow way: see newState
 	shards  shards           // one for each processor
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // to be tested first: a closed state has no cursor and no shards
@@ -103,7 +103,7 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 		runLength: runLength(l.nodes(), processors),
 		share:     2 * uint64(processors), // a run is at most half of a processor's part of what is left
 	}
-	if g.clock.Injected == nil && !g.strict { // which Generate's slow way heeds; a bubble injects its clock
+	if g.clock.Injected == nil && !g.strict { // only Generate's slow way heeds these; a bubble injects its clock
 		st.hot = st.shards
 	}
 	return st
