@@ -266,6 +266,7 @@ func TestLeasesAndClock(t *testing.T) {
 		{750, 0, 0, ErrLeaseNotStarted, []Lease{drop, lease(11, 800)}},
 		{-1, 0, 0, ErrLeaseNotStarted, nil},
 		{899, 899, 11, nil, nil},
+		{760, 0, 0, ErrClockBackward, nil}, // a dropped lease doesn't come back
 	}
 	for how := range makers(newGenerator(t, lease(1, 0))) {
 		for _, options := range [][]Option{{}, {Strict()}} {
