@@ -468,6 +468,9 @@ func TestOnRefusal(t *testing.T) {
 	}
 	g.Fill(make([]ID, perNode))
 	clock.second.Add(-100)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	g.Wait(gone) // a caller who gives up was not refused
 	g.Generate()
 	clock.second.Add(200)
 	g.Fill(make([]ID, 1))
