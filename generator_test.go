@@ -266,6 +266,7 @@ func TestLeasesAndClock(t *testing.T) {
 		{750, 0, 0, ErrLeaseNotStarted, []Lease{drop, lease(11, 800)}},
 		{-1, 0, 0, ErrLeaseNotStarted, nil},
 		{899, 899, 11, nil, nil},
+		{760, 0, 0, ErrClockBackward, nil}, // a dropped lease doesn't come back
 	}
 	for how := range makers(newGenerator(t, lease(1, 0))) {
 		for _, options := range [][]Option{{}, {Strict()}} {
@@ -467,6 +468,9 @@ func TestOnRefusal(t *testing.T) {
 	}
 	g.Fill(make([]ID, perNode))
 	clock.second.Add(-100)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	g.Wait(gone) // a caller who gives up was not refused
 	g.Generate()
 	clock.second.Add(200)
 	g.Fill(make([]ID, 1))

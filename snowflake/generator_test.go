@@ -189,6 +189,7 @@ func TestLeasesAndClock(t *testing.T) {
 			{1 << 41, 0, 0, errLeaseEnded, nil},
 			{301_000, 0, 0, errLeaseNotStarted, []randflake.Lease{drop, lease(9, 360)}},
 			{419_999, 419_999, 9, nil, nil},
+			{302_000, 0, 0, errClockBackward, nil}, // a dropped lease doesn't come back
 		} {
 			b.clock.ms.Store(testStart*1000 + step.now)
 			b.add(step.before...)

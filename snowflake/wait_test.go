@@ -141,6 +141,22 @@ func TestGenerateGivesWay(t *testing.T) {
 	})
 }
 
+// In a bubble, a generator without a clock of its own goes by that of the bubble.
+func TestClockOfBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(testStart+1, 0)))
+		l := smallLayout(t)
+		g, err := New(l, testLease(1, 0, 60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := g.Generate()
+		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(time.Now()) {
+			t.Errorf("made at %v, %v, want %v", p.Time, err, time.Now())
+		}
+	})
+}
+
 // A clock that stands still makes nobody spin.
 func TestWaitDoesNotSpin(t *testing.T) {
 	for _, at := range []time.Duration{time.Second - 1, 0} {

@@ -40,11 +40,11 @@ func TestFullDisk(t *testing.T) {
 		}
 		return n, nil
 	}, slog.New(slog.DiscardHandler))
-	for _, freed := range []int{0, 0, 1000} {
+	for _, freed := range []int{0, 0, 1000, 0} {
 		room += freed
 		log.add("take", caller{principal: "a"}, "orders")
 	}
-	if lines := strings.SplitAfter(file.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[1], "{") || log.lost.Load() != 2 {
+	if lines := strings.SplitAfter(file.String(), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[1], "{") || !strings.HasPrefix(lines[2], "{") || log.lost.Load() != 2 {
 		t.Errorf("after half a line, when there is room again: %q, %d lines lost", lines, log.lost.Load())
 	}
 }

@@ -118,6 +118,7 @@ func TestDigitsAlone(t *testing.T) {
 		"v -5 12":    "31 -5",
 		"12":         "",
 		"12 13":      "",
+		"<@12> 12":   "12", // a mention shows nothing of others
 
 		"12" + strings.Repeat(" 12", longestBatch-1) + " v": "31", // it does not wait for ever
 		"v" + strings.Repeat(" 7", 2*longestBatch) + " 12":  "31" + strings.Repeat(" 7", 2*longestBatch) + " 34",

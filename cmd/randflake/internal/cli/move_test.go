@@ -100,6 +100,20 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+// TestRetire: the last lease may be granted for as many windows ahead as may be, by a clock that is
+// ahead of one that is behind.
+func TestRetire(t *testing.T) {
+	t.Chdir(t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		succeed(t, "", "store", "init", "--new", "--window", "1m", "--ahead", "5", "--max-skew", "10s", "ids")
+		said := succeed(t, "", "store", "retire", "ids")
+		if want := "ends before 2027-01-15T08:06:20Z\n"; !strings.HasSuffix(said, want) {
+			t.Errorf("%s, want %s", said, want)
+		}
+	})
+}
+
 // TestMove runs the procedure of docs/operations.md while programs make IDs. No ID repeats, and
 // only a program that had just started has to wait.
 func TestMove(t *testing.T) {

@@ -144,6 +144,7 @@ func TestStores(t *testing.T) {
 		{"convert a_dqi0vcvoqd1fq z_dqi0vcvoqd1fq", 0, "a_dqi0vcvoqd1fq  -"},
 		{"convert ord_", 1, "want 1 to 13 base32hex digits"},
 		{"convert 1p --to int", 0, "57\n"},
+		{"convert 123456789012n --to text", 0, "123456789012n\n"},
 		{"convert 0x00000000000000001", 1, "is more than 64 bits"},
 		{"convert Ord_7", 1, "randflake: invalid ID"},
 	} {
@@ -265,6 +266,7 @@ func TestOutput(t *testing.T) {
 		"new secret":     {"secret new", ""},
 		"range":          {"range --layout discord 2024-01-01 2024-02-01", ""},
 		"range of ULIDs": {"range --kind ulid 2024-01-01 2024-02-01", ""},
+		"range of UUIDs": {"range --kind ulid --uuid 2024-01-01 2024-02-01", ""},
 		"list":           {"counter list", ""},
 		"list in JSON":   {"counter list --json", ""},
 		"version":        {"version", ""},

@@ -52,6 +52,8 @@ func TestUsageErrors(t *testing.T) {
 		{"sql", []string{"--dialect is missing", "postgres or mysql"}},
 		{"sql --dialect postgres --default", []string{"--node is missing", "such as 131071"}},
 		{"sql --dialect postgres --default --node 131072", []string{"want 0 to 131071"}},
+		{"sql --dialect postgres --default --node x", []string{"want 0 to 131071"}},
+		{"sql --dialect postgres --node 0", []string{"--node and --store are for --default"}},
 		{"sql --dialect postgres --node 131071", []string{"--node and --store are for --default"}},
 		{"next", []string{"NAME is missing", "see randflake next --help"}},
 		{"next a -n=-1", []string{"want a whole number of 1 or more"}},
