@@ -536,10 +536,12 @@ func TestKeepOptions(t *testing.T) {
 	}
 }
 
-// TestKeepClock: keeper and generator have the same clock, and the generator its own options.
+// TestKeepClock: keeper and generator have the same clock, and the generator its own options. A source need not
+// know a secret.
 func TestKeepClock(t *testing.T) {
 	space := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
-	k := keepOn(t, space, WithClock(atNoon), WithNodes(3), Generating(randflake.Strict()))
+	service := struct{ Source }{space} // without CheckSecret
+	k := keepOn(t, service, WithClock(atNoon), WithNodes(3), Generating(randflake.Strict()))
 	defer k.Close()
 	for i := range uint32(100) {
 		id, err := k.Generator().Generate()
