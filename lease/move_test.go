@@ -423,6 +423,24 @@ func TestMoveBack(t *testing.T) {
 	}
 }
 
+// renamed is an engine by another address.
+type renamed struct{ conn }
+
+func (renamed) String() string { return "another address" }
+
+// TestMoveRenamed: a move that was stopped goes on with another address of the old store.
+func TestMoveRenamed(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	w.move(&fuse{last: 10}, "s")
+	w.wantMark(true)
+	old := open(t, renamed{conn{memory: w.from}}, w.clock)
+	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	w.must(err)
+	if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 10 || c.Lost {
+		t.Errorf("%+v, %v, want number 10 next", c, err)
+	}
+}
+
 // TestMoveStalled: a move stands still before it retires the old space. Meanwhile another one is done, and the
 // new space is used and lost. The first one doesn't make it once more.
 func TestMoveStalled(t *testing.T) {

@@ -158,6 +158,16 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestDefaultReserve: there is one in spaces of more than 65,536 nodes.
+func TestDefaultReserve(t *testing.T) {
+	for nodes, want := range map[uint32]uint32{1 << 16: 0, 1<<16 + 1: 1024, 0: 1024} {
+		s := create(t, conn{memory: newMemory()}, Limits{Nodes: nodes}, atNoon)
+		if got := s.Limits().Reserve; got != want {
+			t.Errorf("%d nodes: a reserve of %d, want %d", nodes, got, want)
+		}
+	}
+}
+
 // unprepared is an engine that can't be prepared.
 type unprepared struct{ conn }
 
