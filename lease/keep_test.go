@@ -723,30 +723,37 @@ func TestClockSet(t *testing.T) {
 }
 
 // TestClockSetTwice: the clock is set forward into the next window, back, and forward again, while no window
-// beyond is leased. Each time the generator has given up the lease of that window, and gets another one.
+// beyond is leased. Each time the generator has given up the lease of that window, whether it has used that of
+// the next one or only looked at it, and gets another one.
 func TestClockSetTwice(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var off atomic.Int64
-		now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
-		s := newSource(t, Limits{})
-		next := s.Limits().WindowOf(time.Now()) + 1
-		s.refuse = func(window int64) error {
-			if window > next {
-				return &WaitError{ErrAhead, time.Now().Add(time.Minute), "the next one only"}
+	for _, uses := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			var off atomic.Int64
+			now := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+			s := newSource(t, Limits{})
+			next := s.Limits().WindowOf(time.Now()) + 1
+			s.refuse = func(window int64) error {
+				if window > next {
+					return &WaitError{ErrAhead, time.Now().Add(time.Minute), "the next one only"}
+				}
+				return nil
 			}
-			return nil
-		}
-		k := keepOn(t, s, WithClock(now))
-		defer k.Close()
-		for _, by := range []time.Duration{0, time.Minute, 0, time.Minute} {
-			off.Store(int64(by))
-			k.Generator().Generate()
-			time.Sleep(2 * time.Second)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Errorf("the clock set to %v: %v", now(), err)
+			k := keepOn(t, s, WithClock(now))
+			defer k.Close()
+			for _, by := range []time.Duration{0, time.Minute, 0, time.Minute} {
+				off.Store(int64(by))
+				if by > 0 && !uses {
+					k.Status()
+					continue
+				}
+				k.Generator().Generate()
+				time.Sleep(2 * time.Second)
+				if _, err := k.Generator().Generate(); err != nil {
+					t.Errorf("the clock set to %v: %v", now(), err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // TestUnfitLease: what a generator can't use is taken once, and the status says why.
