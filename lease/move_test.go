@@ -328,11 +328,16 @@ func TestRetire(t *testing.T) {
 	if err != nil || info.Successor != s.String() {
 		t.Errorf("%+v, %v", info, err)
 	}
+	wantRetired(t, other) // which sees the successor
 	w.from.restore(state{map[string]string{}, "restored", 0})
 	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("%v, want ErrNoSpace", err)
 	}
 	wantRetired(t, other) // which finds nothing, and makes the space anew
+	info, err = w.old.Info(t.Context())
+	if err != nil || info.Successor != s.String() {
+		t.Errorf("made anew: %+v, %v", info, err)
+	}
 }
 
 // TestRetireRemembered: the handle that retires a space knows that, whatever becomes of the data: right after
