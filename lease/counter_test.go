@@ -86,6 +86,7 @@ func TestCounter(t *testing.T) {
 		{do: take(day(0), 2), want: Run{1, 2, 2}},
 		{do: set(4), err: ErrInvalid},
 		{do: set(3), err: ErrInvalid},
+		{do: set(6), err: ErrInvalid},
 		{do: set(11), err: ErrInvalid},
 		{do: set(7)},
 		{do: take(day(0), 9), want: Run{7, 2, 2}},

@@ -24,6 +24,7 @@ type queue struct {
 	mu     sync.Mutex
 	leases []randflake.Lease
 	unfit  error // what Add returns, if it is not nil
+	closes int   // how often it was closed
 }
 
 func (q *queue) Add(l randflake.Lease) error {
@@ -46,7 +47,10 @@ func (q *queue) Ready() error                { return nil }
 // It is a generator, too.
 func (q *queue) Lease() randflake.Lease           { return randflake.Lease{} }
 func (q *queue) Counts() (claimed, waited uint64) { return 0, 0 }
-func (q *queue) Close() (time.Time, error)        { return time.Time{}, nil }
+func (q *queue) Close() (time.Time, error) {
+	q.closes++
+	return time.Time{}, nil
+}
 
 func init() { door.Add(func(q *queue) handover.Queue[randflake.Lease] { return q }) }
 

@@ -329,11 +329,16 @@ func TestRetire(t *testing.T) {
 	if err != nil || info.Successor != s.String() {
 		t.Errorf("%+v, %v", info, err)
 	}
+	wantRetired(t, other) // which sees the successor
 	w.from.restore(state{map[string]string{}, "restored", 0})
 	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("%v, want ErrNoSpace", err)
 	}
 	wantRetired(t, other) // which finds nothing, and makes the space anew
+	info, err = w.old.Info(t.Context())
+	if err != nil || info.Successor != s.String() {
+		t.Errorf("made anew: %+v, %v", info, err)
+	}
 }
 
 // TestRetireRemembered: the handle that retires a space knows that, whatever becomes of the data: right after
@@ -421,6 +426,24 @@ func TestMoveBack(t *testing.T) {
 	}
 	if stopped < 10 {
 		t.Errorf("a move makes the space at call %d: some were not counted", stopped+1)
+	}
+}
+
+// renamed is an engine by another address.
+type renamed struct{ conn }
+
+func (renamed) String() string { return "another address" }
+
+// TestMoveRenamed: a move that was stopped goes on with another address of the old store.
+func TestMoveRenamed(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	w.move(&fuse{last: 10}, "s")
+	w.wantMark(true)
+	old := open(t, renamed{conn{memory: w.from}}, w.clock)
+	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	w.must(err)
+	if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 10 || c.Lost {
+		t.Errorf("%+v, %v, want number 10 next", c, err)
 	}
 }
 

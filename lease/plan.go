@@ -149,16 +149,12 @@ func (p *plan) isLeased(window int64) bool {
 	return asked && o.err == nil
 }
 
-// end returns until when there are leases without a gap, or now if the present window has none.
-func (p *plan) end(now time.Time) time.Time {
-	end := p.limits.start(p.gap(now))
-	if end.Before(now) {
-		return now
-	}
-	return end
-}
+// end returns until when there are leases without a gap. If the present window has none, that is
+// when it began.
+func (p *plan) end(now time.Time) time.Time { return p.limits.start(p.gap(now)) }
 
-// left returns for how long there are leases without a gap.
+// left returns for how long there are leases without a gap: for zero or less if the present window
+// has none.
 func (p *plan) left(now time.Time) time.Duration { return p.end(now).Sub(now) }
 
 // deadline returns when something must be done at last: when the leases end, or when the next

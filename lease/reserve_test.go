@@ -131,11 +131,23 @@ func TestReserveSize(t *testing.T) {
 	}
 }
 
+// TestTick: 63 ticks are as long as MaxSkew and Ahead+2 windows, and a second less would not do.
+func TestTick(t *testing.T) {
+	for skew := range int64(200) {
+		l := Limits{Window: time.Second, Ahead: 1, MaxSkew: time.Duration(skew) * time.Second}
+		tick, least := l.tickSeconds(), skew+3
+		if 63*tick < least || 63*(tick-1) >= least {
+			t.Errorf("a tick of %d seconds, want 63 of at least %d", tick, least)
+		}
+	}
+}
+
 // TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is
 // over by every clock, and only for windows from its own up to those of the 64th tick after it.
 func TestSlice(t *testing.T) {
 	now := noon.Add(time.Hour) // a clock that is fast sets a floor that is far away
-	s := create(t, conn{memory: newMemory()}, Limits{}, func() time.Time { return now })
+	data := newMemory()
+	s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
 	report := func() {
 		if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
 			t.Fatal(err)
@@ -184,6 +196,10 @@ func TestSlice(t *testing.T) {
 	now = opens // in the window after that of noon
 	if info, err := s.Info(t.Context()); err != nil || info.Taken != 3 {
 		t.Errorf("%+v, %v, want three nodes taken of the slice", info, err)
+	}
+	data.data["s/leases"] = "1 0 0 0"
+	if l, err := takeWindow(t.Context(), open(t, conn{memory: data}, func() time.Time { return now }), present+1, 1); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a main node is next before the floor: %+v, %v, want ErrCorrupt", l, err)
 	}
 }
 

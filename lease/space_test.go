@@ -158,6 +158,29 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestDefaultReserve: there is one in spaces of more than 65,536 nodes, unless it is not wanted.
+func TestDefaultReserve(t *testing.T) {
+	for _, c := range []struct {
+		nodes, reserve uint32
+		no             bool
+		want           uint32
+		err            error
+	}{
+		{1 << 16, 0, false, 0, nil},
+		{1<<16 + 1, 0, false, 1024, nil},
+		{0, 0, false, 1024, nil},
+		{0, 7, false, 7, nil},
+		{0, 0, true, 0, nil},
+		{0, 7, true, 0, ErrInvalid},
+	} {
+		limits := Limits{Nodes: c.nodes, Reserve: c.reserve}
+		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: limits, NoReserve: c.no, Clock: atNoon, New: true})
+		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
+			t.Errorf("%+v: %v, %v", c, s, err)
+		}
+	}
+}
+
 // unprepared is an engine that can't be prepared.
 type unprepared struct{ conn }
 
