@@ -890,6 +890,34 @@ func TestUnfitLease(t *testing.T) {
 	})
 }
 
+// TestSourceDoubles: a source has each lease twice in an answer. The generator gets it once, or it would make the
+// same IDs again when the clock was set back.
+func TestSourceDoubles(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &astray{
+			source: newSource(t, Limits{}),
+			answer: func(leases []randflake.Lease) []randflake.Lease { return append(leases, leases...) },
+		}
+		var q queue
+		k, err := q.keep(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		if status := k.Status(); status.Err != nil || !status.Healthy {
+			t.Errorf("%+v", status)
+		}
+		k.Close()
+		got := map[randflake.Lease]bool{}
+		for _, lease := range q.leases {
+			if got[lease] {
+				t.Errorf("%+v came twice", lease)
+			}
+			got[lease] = true
+		}
+	})
+}
+
 // A pastSource grants only leases of the first window, whatever it is asked for.
 type pastSource struct {
 	*Space

@@ -268,9 +268,12 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	leases, err := l.source.Take(ctx, first, last, l.nodes)
+	granted := map[int64]bool{} // by window
 	leases = slices.DeleteFunc(leases, func(lease randflake.Lease) bool {
 		window := l.plan.limits.WindowOf(lease.Start)
-		return window < first || window > last
+		again := granted[window] // if it is the same lease, its IDs would be too
+		granted[window] = true
+		return window < first || window > last || again
 	})
 	wanted := last - first + 1
 	if err == nil && int64(len(leases)) < wanted {

@@ -5,6 +5,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -105,7 +106,11 @@ func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, er
 // oldTie returns the tie that is here, if it is that of this move, which was stopped.
 func (s *Space) oldTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
 	var found tie
-	if err := json.Unmarshal(seen.value, &found); err != nil {
+	err := json.Unmarshal(seen.value, &found)
+	if err == nil && found.Word == "" { // two moves could go on with it
+		err = errors.New("it has no word")
+	}
+	if err != nil {
 		return tie{}, fmt.Errorf("%w: %s: move: %.100q: %w", ErrCorrupt, s, seen.value, err)
 	}
 	sameData := found.Lineage == seen.Lineage

@@ -209,6 +209,11 @@ func TestMoveRefused(t *testing.T) {
 		}, "s", ErrClock, true},
 		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
 		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/move"] = "x" }, "s", ErrCorrupt, false},
+		{"the move that has begun has no word", func(w *removal) {
+			w.move(&fuse{last: 6}, "s")
+			_, rest, _ := strings.Cut(w.to.data["s/move"], ",") // after {"word":"..."
+			w.to.data["s/move"] = "{" + rest
+		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {

@@ -64,7 +64,7 @@ func (a *auditLog) put(line []byte) (n int, err error) {
 		line = append([]byte("\n"), line...)
 	}
 	n, err = a.write(line)
-	if errors.Is(err, fs.ErrClosed) && n == 0 {
+	for errors.Is(err, fs.ErrClosed) && n == 0 {
 		n, err = a.write(line) // to the file of the new configuration, which has just closed this one
 	}
 	a.torn = err != nil && (a.torn || n > 0)
