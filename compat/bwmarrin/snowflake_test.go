@@ -363,7 +363,7 @@ func TestKeepWaitsForTheStore(t *testing.T) {
 		if id := node.Generate(); id <= before || time.Now().Before(back) || id.Time() < back.UnixMilli() {
 			t.Errorf("%d after %d at %v, want a later one from %v on", id, before, time.Now(), back)
 		}
-		if err := space.Retire(t.Context()); err != nil {
+		if err := space.Retire(m.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
