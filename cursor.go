@@ -64,11 +64,12 @@ func newCursor(b bounds) *cursor {
 func (c *cursor) claim(now int64, n, share uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()
-		start, left, err := c.plan(next, now)
+		var left uint64
+		start, left, err = c.plan(next, now)
 		if err != nil {
 			return 0, 0, err
 		}
-		taken := min(n, max(left/share, 1))
+		taken = min(n, max(left/share, 1))
 		if c.next.CompareAndSwap(next, start+taken) {
 			return start, taken, nil
 		}

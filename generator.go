@@ -181,7 +181,8 @@ func (g *Generator) generate() (ID, error) {
 			g.grow(st)
 		case err == nil:
 			return id, nil
-		case fresh: // the refusal counts: the clock was read after the state
+		case !fresh: // the second may be late: read the clock, and try again
+		default: // the clock was read after the state, so the refusal counts
 			err = g.follow(st, now, err)
 			if err != nil {
 				return 0, err

@@ -29,7 +29,7 @@ type loop struct {
 	settings // nodes, clock, logger and so on
 	source   Source
 	queue    handover.Queue[randflake.Lease] // the generator's
-	wake     chan struct{}                   // has one element if there should be a step now
+	wake     chan struct{}                   // has one element if a caller was refused: see wait
 	stop     context.CancelFunc              // ends run
 	running  sync.WaitGroup                  // for run
 
@@ -184,8 +184,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 }
 
 // backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
-// of between half of that and all of it. The pause ends at the deadline at the latest: when the
-// leases end, or with the present window if that has no lease.
+// of between half of that and all of it. The pause ends at the deadline, or a tenth of a second
+// later: when the leases end, or with the present window if that has no lease.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestPause
 	if l.isUrgent() {

@@ -57,7 +57,7 @@ func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 	return nil
 }
 
-// grant takes n nodes of each window that has as many. missing says why the first of the other
+// grant takes n nodes of each window that has as many, and puts that into taken. missing says why the first of the other
 // windows has no lease.
 func (s *Space) grant(
 	seen *snapshot, taken *takenNodes, first, last int64, n uint32,
@@ -89,7 +89,7 @@ func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uin
 		return 0, err
 	}
 
-	begin, end := m.nodesOf(window) // some may be granted: nothing above has refused the window
+	begin, end := m.nodesOf(window) // the reserve's before the floor, else the main ones
 	next := taken.at(window)
 	if next < begin { // corrupt: after a loss, restart sets next to begin for all windows before the floor
 		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss",

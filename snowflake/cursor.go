@@ -23,7 +23,7 @@ import (
 // Which values a claim gets is in plan.go.
 type cursor struct {
 	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
-	// written for every ID: on its cache line are only two more fields, which are rarely written.
+	// written by every claim: on its cache line are only two more fields, which are rarely written.
 	_    [64]byte
 	next atomic.Uint64
 

@@ -243,9 +243,9 @@ func (g *Generator) findPlan() (st *state, next uint64, p plan, err error) {
 		next = st.cursor.next.Load()
 		now := g.layout.unitAt(g.settings.clock.Read()) // after next: an older reading could look like a step back
 		p, err = st.cursor.plan(next, st.cursor.awaited.Load(), now)
-		if err == errClockBackward {
-			st.cursor.abandon(next)                // harmless if stepBack refuses: the unit was used
-			p, err = st.cursor.stepBack(next, now) // refuses without the option StepBack: steps is 0
+		if err == errClockBackward && st.cursor.steps > 0 { // which the option StepBack allows
+			st.cursor.abandon(next) // harmless if stepBack refuses: the unit was used
+			p, err = st.cursor.stepBack(next, now)
 		}
 		if err == nil {
 			return st, next, p, nil

@@ -31,7 +31,8 @@
 //     inode number.
 //
 // The lineage changes when the directory is copied, even if the copy shares files by hard links,
-// and when the directory is removed and restored. Where there are no inode numbers, as on Windows,
+// and when the directory is removed and restored (but an inode number alone may be used again).
+// Where there are no inode numbers, as on Windows,
 // the lineage is the token alone. The position is the number of swaps.
 //
 // Older files that are put back, or a snapshot of the whole disk, may have the same lineage. Then
@@ -182,6 +183,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return err // nil if all is there; and what is damaged is not overwritten
 	}
+	// Without a position: nobody knows one before the first swap.
 	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
 	if err := e.replace(entriesName, first.encode()); err != nil {
 		return err

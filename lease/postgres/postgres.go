@@ -213,7 +213,7 @@ func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
 	delete(data, notReplicated)
 	err = c.SendBatch(ctx, b).Close() // scans the rows, and returns the first error of all this
 	if warning, ok := data[notReplicated]; ok && err == nil {
-		return fmt.Errorf("outcome unknown: %s", warning)
+		return fmt.Errorf("outcome unknown: %s", warning) // not ErrStore: it may have changed something
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func (s *Server) authorize(c *call) error {
 	c.in = c.setup.spaces[c.space]
 	limits, denied := c.setup.policy.Allow(c.principal, verb, c.space)
 
-	// Calls that are allowed count for their space. All others, each of which could name another
+	// Calls that are allowed count for their space, if there is one. All others, each of which could name another
 	// space, count together with the pages.
 	limiter := othersTogether
 	if denied == nil && c.in != nil {
@@ -141,19 +141,19 @@ func writePageRefusal(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// authorizePage finds the spaces that a caller may observe, or returns why a page is refused: if all
-// spaces are denied, and the metrics if one is, as they describe the process too. The limits are the
-// tightest of the rules that allow these spaces. The spaces' own limits are for calls of procedures
-// alone.
+// authorizePage finds the spaces that a caller may observe. It refuses a page if there is none. It
+// refuses the metrics if there is one that the caller may not observe, as they describe the process
+// too. The limits are the tightest of the rules that allow these spaces. The spaces' own limits are
+// for calls of procedures alone.
 func (s *Server) authorizePage(_ *http.Request, c *call) error {
 	var denied error
-	for _, in := range c.setup.config.Spaces {
-		limits, err := c.setup.policy.Allow(c.principal, "observe", in.Name)
+	for _, configured := range c.setup.config.Spaces {
+		limits, err := c.setup.policy.Allow(c.principal, "observe", configured.Name)
 		if err != nil {
 			denied = err
 			continue
 		}
-		c.observed = append(c.observed, c.setup.spaces[in.Name])
+		c.observed = append(c.observed, c.setup.spaces[configured.Name])
 		c.limits = access.Tighter(c.limits, limits)
 	}
 	if err := s.checkRate(c, othersTogether); err != nil {

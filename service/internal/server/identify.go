@@ -117,9 +117,9 @@ func requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// guarded refuses the requests of strangers, those that admit returns an error for, and those that a
-// page of another site makes a browser send, which could use up IDs. A stranger's connection ends
-// with the answer.
+// guarded refuses three kinds of requests: calls that a page of another site makes a browser send,
+// which could use up IDs; those of strangers, whose connection ends with the answer; and those that
+// admit returns an error for.
 func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
 	guard := func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
