@@ -296,7 +296,11 @@ func (p *process) call(ctx context.Context, c call) (Answer, error) {
 	if p.gone {
 		return Answer{}, errAway
 	}
-	if w.IntN(4) == 0 {
+	if w.IntN(4) == 0 { // the engine asks for the evidence after the swap, by the same connection
+		if stops < w.stops {
+			w.note("(%d gets no evidence)", p.name)
+			return Answer{}, errAway
+		}
 		w.data.evidence(&a)
 	}
 	if w.blind {
