@@ -58,7 +58,7 @@ type Entry struct {
 
 // An Answer is what an Engine returns: entries, and the evidence of where they come from, which is
 // Time, Lineage and Position. The evidence is never older than the entries, and it was taken within
-// the call.
+// the call, without a stop of the server between the two: a connection that broke is an error.
 type Answer struct {
 	Swapped bool // the Swap took effect
 
