@@ -15,17 +15,21 @@ type oracle struct {
 	uses    map[use]*held
 	numbers map[number]bool
 	top     map[string]int64 // by counter: the first number that was never stored as taken
-	most    map[place]string // the newest values, without positions
+	most    map[place]newest // the newest values, without positions
+	began   map[string]int   // by ID: after how many entries a space had its first one
+	entries int              // that were stored
 	metas   map[string]*meta // by what was decoded
 }
 
 type use struct{ node, second int64 }
 
-// A place is an entry of a space that has noted a number of losses.
-type place struct {
-	id     string
-	losses int
-	name   string
+// A place is an entry of a space.
+type place struct{ id, name string }
+
+// A newest value of a place, and after how many entries it was stored.
+type newest struct {
+	value string
+	after int
 }
 
 type number struct {
@@ -38,7 +42,8 @@ func newOracle() oracle {
 		uses:    map[use]*held{},
 		numbers: map[number]bool{},
 		top:     map[string]int64{},
-		most:    map[place]string{},
+		most:    map[place]newest{},
+		began:   map[string]int{},
 		metas:   map[string]*meta{},
 	}
 }
@@ -83,12 +88,19 @@ func (w *world) stored(e Entry) {
 		w.top[e.Name] = max(w.top[e.Name], c.Next)
 	}
 	m := w.metaIn(w.data.state)
-	if !w.blind || m == nil || e.Name == "s/meta" {
+	if !w.blind || m == nil {
 		return
 	}
-	at := place{m.ID, m.Losses, e.Name}
-	if !lower(m, e.Name, string(e.Value), w.most[at]) {
-		w.most[at] = string(e.Value)
+	w.entries++
+	if w.began[m.ID] == 0 {
+		w.began[m.ID] = w.entries
+	}
+	if e.Name == "s/meta" {
+		return
+	}
+	at := place{m.ID, e.Name}
+	if !lower(m, e.Name, string(e.Value), w.most[at].value) {
+		w.most[at] = newest{string(e.Value), w.entries}
 	}
 }
 
@@ -146,11 +158,11 @@ func (w *world) mustNotice(t told, backup state) bool {
 	return notices
 }
 
-// lost reports whether a value of an entry of a space is lower than what was stored there, or in a space that
-// came later. Of two spaces after the same number of losses either may be the later one.
+// lost reports whether a value of an entry of a space is lower than what was stored there, or in another space
+// since this one began.
 func (w *world) lost(m *meta, name, value string) bool {
 	for at, most := range w.most {
-		if at.name == name && (at.id == m.ID || at.losses >= m.Losses) && lower(m, name, value, most) {
+		if at.name == name && (at.id == m.ID || most.after >= w.began[m.ID]) && lower(m, name, value, most.value) {
 			return true
 		}
 	}
