@@ -86,8 +86,8 @@ func (s served) Done() <-chan struct{} {
 	return s.Context.Done()
 }
 
-// TestStrictServed: a caller whose context ends just after it was served gets its number, or why
-// there is none.
+// TestStrictServed: a caller whose context ends just after it was served gets its number, or the
+// error with which it was served.
 func TestStrictServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}

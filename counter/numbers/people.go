@@ -85,8 +85,8 @@ func upper(c byte) byte {
 	return c
 }
 
-// lookalike returns a function that returns which of some characters c is meant to be, or c if it
-// is none.
+// lookalike returns a function that returns which of some characters c is meant to be. It returns c
+// itself if that is not like any of them.
 func lookalike(characters string) func(c byte) byte {
 	return func(c byte) byte {
 		if strings.IndexByte(characters, c) >= 0 {

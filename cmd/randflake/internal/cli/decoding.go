@@ -14,9 +14,9 @@ type decoding struct {
 	read   func(entry) reading
 }
 
-// choose sets how the IDs are read. What the IDs show or the user says comes first, then Randflake
-// IDs if the secret fits. Otherwise it takes the layout by which the newest ID was made most
-// recently.
+// choose sets how the IDs are read: as they show themselves, or as the user says. Otherwise they are
+// read as Randflake IDs if the secret fits them. If it does not, each layout gives the newest ID a
+// time, and choose takes the layout with the latest one.
 func (a *audit) choose() {
 	a.chosen.read = func(entry) reading { return reading{} }
 	asULID := func(e entry) reading { return readULID(e.id) }

@@ -89,8 +89,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestClosedOutput: to print what nobody can print again to a closed output fails, and to the null
-// device it does not.
+// TestClosedOutput: a command whose output can't be had again fails if standard output is closed. It
+// does not fail if that is the null device.
 func TestClosedOutput(t *testing.T) {
 	isolate(t)
 	sh, err := exec.LookPath("sh")

@@ -89,7 +89,7 @@ func (m *making) settle(cmd *cobra.Command) error {
 	}
 	if m.implied && ofSnowflakes {
 		return wrong(cmd, "STORE is missing: "+
-			"in the state directory randflake new makes the spaces of sortable IDs by itself")
+			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
 	}
 	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
 	return nil

@@ -333,8 +333,8 @@ func TestInitAtOnce(t *testing.T) {
 	}
 }
 
-// TestSignals stops a process that prints for ever, one that nobody reads any more, and by a second
-// signal one that does not stop at the first.
+// TestSignals stops three processes: one that prints for ever, one whose output nobody reads any
+// more, and one that does not stop at the first signal, but at the second.
 func TestSignals(t *testing.T) {
 	isolate(t)
 	forever := []string{"new", "-n", fmt.Sprint(int64(1e15))}
