@@ -11,7 +11,7 @@ import (
 // layout's epoch.
 type bounds struct {
 	sequence, time uint   // the bits of these parts
-	base           uint64 // where the cursor begins: a unit's first value, with rollback 0
+	base           uint64 // where the cursor begins: a unit's first value, with rollback 0; see newCursor
 	first, end     int64  // the lease's units, [first, end), all of which the layout can express
 	life           int64  // the first unit that the layout can't express
 
@@ -20,11 +20,11 @@ type bounds struct {
 	steps            uint64       // the highest rollback that stepping back may reach
 }
 
-// bounds returns a lease and a policy in the cursor's terms, without base. If the lease can't be
-// used, the error wraps randflake.ErrInvalidLease.
+// bounds returns a lease and a policy in the cursor's terms, but without base, which newCursor sets.
+// If the lease can't be used, the error wraps randflake.ErrInvalidLease.
 func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
-	invalid := func(format string, args ...any) (bounds, error) {
-		return bounds{}, fmt.Errorf("%w: "+format, append([]any{errInvalidLease}, args...)...)
+	if err := checkLease(lease); err != nil {
+		return bounds{}, err
 	}
 	start, end := lease.Start, lease.End
 	life := int64(l.time.max()) + 1
@@ -44,23 +44,31 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		b.hold = int64((clockTolerance + l.Unit() - 1) / l.Unit())
 	}
 	switch {
-	case lease.FirstNode != lease.LastNode:
-		return invalid("nodes %d to %d: want one, the worker", lease.FirstNode, lease.LastNode)
-	case start.Before(earliest):
-		return invalid("start in Unix second %d: want the years 1970 to 9999", start.Unix())
-	case !end.Before(latest):
-		return invalid("end in Unix second %d: want the years 1970 to 9999", end.Unix())
-	case start.Nanosecond() != 0:
-		return invalid("start %s: want a whole second", rfc3339(start))
-	case end.Nanosecond() != 0:
-		return invalid("end %s: want a whole second", rfc3339(end))
-	case !end.After(start):
-		return invalid("end %s: want one after %s, the start", rfc3339(end), rfc3339(start))
-	case b.first >= life:
-		return invalid("start %s: %w", rfc3339(start), l.ended())
+	case b.first >= life: // comes before the next case, which is true then, too
+		return bounds{}, fmt.Errorf("%w: start %s: %w", errInvalidLease, rfc3339(start), l.ended())
 	case b.first >= b.end:
-		return invalid("%s to %s: want one at which a unit begins, each %s since %s",
-			rfc3339(start), rfc3339(end), l.Unit(), rfc3339(l.Epoch()))
+		return bounds{}, fmt.Errorf("%w: %s to %s: want one at which a unit begins, each %s since %s",
+			errInvalidLease, rfc3339(start), rfc3339(end), l.Unit(), rfc3339(l.Epoch()))
 	}
 	return b, nil
+}
+
+// checkLease returns an error that wraps randflake.ErrInvalidLease if no layout can use a lease.
+func checkLease(lease randflake.Lease) error {
+	start, end := lease.Start, lease.End
+	switch {
+	case lease.FirstNode != lease.LastNode:
+		return fmt.Errorf("%w: nodes %d to %d: want one, the worker", errInvalidLease, lease.FirstNode, lease.LastNode)
+	case start.Before(earliest):
+		return fmt.Errorf("%w: start in Unix second %d: want the years 1970 to 9999", errInvalidLease, start.Unix())
+	case !end.Before(latest):
+		return fmt.Errorf("%w: end in Unix second %d: want the years 1970 to 9999", errInvalidLease, end.Unix())
+	case start.Nanosecond() != 0:
+		return fmt.Errorf("%w: start %s: want a whole second", errInvalidLease, rfc3339(start))
+	case end.Nanosecond() != 0:
+		return fmt.Errorf("%w: end %s: want a whole second", errInvalidLease, rfc3339(end))
+	case !end.After(start):
+		return fmt.Errorf("%w: end %s: want one after %s, the start", errInvalidLease, rfc3339(end), rfc3339(start))
+	}
+	return nil
 }

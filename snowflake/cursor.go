@@ -20,22 +20,23 @@ import (
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// Which values a claim gets is in plan.go.
+// A slot is a value without its sequence. Which values a claim gets is in plan.go.
 type cursor struct {
 	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
 	// written by every claim: on its cache line are only two more fields, which are rarely written.
 	_    [64]byte
 	next atomic.Uint64
 
-	// The units below this one are awaited, which lets late timers lose no unit: see plan.go. It is
-	// a slot, which is a value without its sequence, and only grows. Uniqueness does not depend on it.
-	awaited atomic.Uint64
+	// awaitedEnd is the first slot that is not awaited. All before it are, which lets late timers
+	// lose no unit: see plan.go. It only grows. Uniqueness does not depend on it.
+	awaitedEnd atomic.Uint64
 
-	// abandoned is the newest unit used before the clock stepped back, or 0 if it never did.
-	abandoned atomic.Int64
-	_         [40]byte
+	// newestBefore is the newest unit used before the clock stepped back. If it never did, that is 0,
+	// the lowest unit of all. It only grows.
+	newestBefore atomic.Uint64
+	_            [40]byte
 
-	bounds // of the lease
+	bounds bounds // of the lease
 
 	// handedOut is the generator's count. The first ID of a unit is added at once, so that a
 	// generator that makes a few does not look idle. The others are added when the next unit is
@@ -50,58 +51,61 @@ const frozen = ^uint64(0)
 // errFrozen is the error for claims from a frozen cursor. It never leaves the package.
 var errFrozen = errors.New("snowflake: cursor is frozen")
 
-func newCursor(b bounds, handedOut *atomic.Uint64) *cursor {
+// newCursor returns a cursor that begins with unit from.
+func newCursor(b bounds, from int64, handedOut *atomic.Uint64) *cursor {
+	b.base = uint64(from) << b.sequence
 	c := &cursor{bounds: b, handedOut: handedOut}
 	c.next.Store(b.base)
 	return c
 }
 
-// take claims up to n of the p.left values from p.start on, as p was planned for next. It returns
-// the first value and how many were taken, or 0, 0 if next has moved in the meantime. It also
-// raises awaited and the count as p says.
-func (c *cursor) take(next uint64, p plan, n uint64) (start, taken uint64) {
-	if p.awaited > 0 {
-		c.raiseAwaited(p.awaited) // before it is known whether the swap succeeds: it only allows more
+// planFresh is bounds.plan for a clock that was read after next was loaded, so its errors count. If
+// the clock stepped back, and the option StepBack allows it, the plan follows the clock.
+func (c *cursor) planFresh(next uint64, now int64) (plan, error) {
+	p, err := c.bounds.plan(next, c.awaitedEnd.Load(), now)
+	if err != errClockBackward {
+		return p, err
+	}
+	p, err = c.bounds.stepBack(next, now)
+	used := next != c.bounds.base
+	if err == nil && used { // a claim may now move next to an earlier unit
+		raise(&c.newestBefore, uint64(c.bounds.newest(next)))
+	}
+	return p, err
+}
+
+// take claims up to n values of p, which was planned for next, from p.start on. It returns how many
+// it took: none if next has moved in the meantime.
+func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
+	// awaitedEnd comes before the swap: whoever sees the new next must see it, too. If the swap
+	// fails, that does no harm: it only allows more.
+	if p.awaitedEnd > 0 {
+		raise(&c.awaitedEnd, p.awaitedEnd)
 	}
 	taken = min(n, p.left)
 	if !c.next.CompareAndSwap(next, p.start+taken) {
-		return 0, 0
+		return 0
 	}
 	if p.count > 0 {
 		c.handedOut.Add(p.count)
 	}
-	return p.start, taken
-}
-
-// raiseAwaited raises awaited to slot, unless it is higher, and returns what it was.
-func (c *cursor) raiseAwaited(slot uint64) (previous uint64) {
-	for {
-		old := c.awaited.Load()
-		if slot <= old || c.awaited.CompareAndSwap(old, slot) {
-			return old
-		}
-	}
+	return taken
 }
 
 // awaitUnit makes the candidate awaited, after the unit before it was used up. It reports whether
 // that one was awaited, too: then callers use up unit after unit.
 func (c *cursor) awaitUnit(next uint64) (again bool) {
-	slot := c.candidate(next).slot()
-	previous := c.raiseAwaited(slot + 1)
-	return previous >= slot // slot-1, the unit before the candidate, was below awaited
+	slot := c.bounds.candidate(next).slot()
+	again = c.awaitedEnd.Load() >= slot // the slot before is below the end
+	raise(&c.awaitedEnd, slot+1)
+	return again
 }
 
-// abandon records the newest unit used, after plan has refused with errClockBackward, and before
-// stepBack takes the cursor to earlier units.
-//
-// If no unit of this lease was used, newest is the unit before base. That is right, too: the clock
-// is in the lease then, so base is not the lease's first unit, and a cursor begins later than that
-// only to come after the last unit used under earlier leases.
-func (c *cursor) abandon(next uint64) {
-	unit := c.newest(next)
+// raise raises v to at least to.
+func raise(v *atomic.Uint64, to uint64) {
 	for {
-		old := c.abandoned.Load()
-		if unit <= old || c.abandoned.CompareAndSwap(old, unit) {
+		old := v.Load()
+		if old >= to || v.CompareAndSwap(old, to) {
 			return
 		}
 	}
@@ -110,8 +114,13 @@ func (c *cursor) abandon(next uint64) {
 // lastUsed returns the latest unit in any value that was claimed, also before the clock stepped
 // back. There must be such a value.
 func (c *cursor) lastUsed(next uint64) (unit int64) {
-	return max(c.newest(next), c.abandoned.Load())
+	return max(c.bounds.newest(next), int64(c.newestBefore.Load()))
 }
 
-// freeze ends all claims, and returns what next was.
-func (c *cursor) freeze() (next uint64) { return c.next.Swap(frozen) }
+// freeze ends all claims, and returns what next was. It adds to the count what that lacks, so it is
+// called only once.
+func (c *cursor) freeze() (next uint64) {
+	next = c.next.Swap(frozen)
+	c.handedOut.Add(c.bounds.uncounted(next))
+	return next
+}

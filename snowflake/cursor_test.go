@@ -100,8 +100,8 @@ func planProblem(b *bounds, next, awaited uint64, now int64) string {
 		return fmt.Sprintf("unit %d is too far ahead of the clock", unit)
 	case behind > 0 && (behind > b.lag || p.start>>b.sequence >= awaited):
 		return fmt.Sprintf("unit %d is too late", unit)
-	case behind > 0 && !opened && p.awaited != rollback<<b.time+uint64(now)+1:
-		return fmt.Sprintf("the units up to %d are not awaited, but those below %d", now, p.awaited)
+	case behind > 0 && !opened && p.awaitedEnd != rollback<<b.time+uint64(now)+1:
+		return fmt.Sprintf("the units up to %d are not awaited, but those below %d", now, p.awaitedEnd)
 	}
 	return ""
 }
@@ -167,7 +167,7 @@ func TestStepBackExhaustively(t *testing.T) {
 					}
 					continue
 				}
-				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: max(b.used(next), 1)}
+				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
 				if p != want || err != nil || p.start < next {
 					t.Fatalf("%+v: stepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 				}
@@ -176,23 +176,29 @@ func TestStepBackExhaustively(t *testing.T) {
 	}
 }
 
-// What callers wait for, and the newest abandoned unit, only grow, whoever comes late.
+// What callers wait for, and the newest unit before a step back, only grow, whoever comes late.
 func TestCursorOnlyGrows(t *testing.T) {
-	b := bounds{sequence: 3, time: 20, base: 10 << 3, first: 10, end: 100, life: 1 << 20, lag: 2}
-	c := newCursor(b, new(atomic.Uint64))
-	newest := uint64(0)
-	for _, awaited := range []uint64{5, 3, 5, 7, 6} {
-		if old := c.raiseAwaited(awaited); old != newest {
-			t.Errorf("raiseAwaited(%d) = %d, want %d", awaited, old, newest)
+	b := bounds{sequence: 3, time: 20, first: 10, end: 100, life: 1 << 20, lag: 2, steps: 3}
+	c := newCursor(b, 10, new(atomic.Uint64))
+	end := uint64(0)
+	for _, slot := range []uint64{5, 3, 5, 7, 6} {
+		again := c.awaitUnit(slot << b.sequence) // the slot before is used up
+		if want := slot <= end; again != want {
+			t.Errorf("awaitUnit of %d, with %d awaited: %v, want %v", slot, end, again, want)
 		}
-		newest = max(newest, awaited)
+		end = max(end, slot+1)
+		if got := c.awaitedEnd.Load(); got != end {
+			t.Errorf("awaitUnit of %d: %d awaited, want %d", slot, got, end)
+		}
 	}
-	abandoned := int64(0)
+	newest := int64(0)
 	for _, unit := range []int64{20, 12, 20, 30, 29} {
-		c.abandon(uint64(unit)<<b.sequence + 1)
-		abandoned = max(abandoned, unit)
-		if got := c.lastUsed(b.base); got != abandoned {
-			t.Errorf("abandoned unit %d: the last one used is %d, want %d", unit, got, abandoned)
+		if _, err := c.planFresh(uint64(unit)<<b.sequence+1, 10); err != nil {
+			t.Errorf("from unit %d back to 10: %v", unit, err)
+		}
+		newest = max(newest, unit)
+		if got := c.lastUsed(c.bounds.base); got != newest {
+			t.Errorf("back from unit %d: the last one used is %d, want %d", unit, got, newest)
 		}
 	}
 }
@@ -201,12 +207,11 @@ func TestCursorOnlyGrows(t *testing.T) {
 func TestStalePlan(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, base: 10 << 3, first: 10, end: 100, life: 1 << 20, lag: 2}
 	var handedOut atomic.Uint64
-	c := newCursor(b, &handedOut)
+	c := newCursor(b, 10, &handedOut)
 	p, _ := b.plan(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
-		start, taken := c.take(b.base, p, 8)
-		if taken != want {
-			t.Errorf("%d values from %d, want %d", taken, start, want)
+		if taken := c.take(b.base, p, 8); taken != want {
+			t.Errorf("%d values, want %d", taken, want)
 		}
 		if n := handedOut.Load(); n != 1 {
 			t.Errorf("counted %d values, want the first", n)

@@ -66,7 +66,7 @@ func (g *Generator) change(f func(st *state) error) error {
 
 func (v *keeperView) Ready() error {
 	g := (*Generator)(v)
-	_, _, _, err := g.findPlan()
+	_, _, _, err := g.planAnew()
 	if err == nil && !g.line.Empty() {
 		return errExhausted
 	}
@@ -88,12 +88,12 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == errEndOfLife:
 		return g.layout.ended()
 	case err == errExhausted && g.load() == st:
-		return err
+		return err // no other lease helps
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.load() != st {
-		return nil
+		return nil // as always after errFrozen: end has frozen the cursor with mu held
 	}
 	next, ok := g.pending.Take(now)
 	if !ok {
@@ -108,7 +108,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 		g.pend(term{st.lease, st.cursor.bounds, st.static})
 	}
 	from := max(next.bounds.first, last+1)
-	if now+next.bounds.ahead < last { // the clock stepped back
+	if now+next.bounds.ahead < last { // the clock stepped back: the first claim moves on to now
 		from = next.bounds.first
 	}
 	g.state.Store(g.inForce(next, from, last, st.machine))
@@ -123,20 +123,19 @@ func (g *Generator) end(st *state) (last int64, used bool) {
 		return st.last, true
 	}
 	next := st.cursor.freeze()
-	if next == st.cursor.base {
+	if next == st.cursor.bounds.base {
 		return st.last, false
 	}
-	g.handedOut.Add(st.cursor.used(next) - 1) // the first one of the unit is counted
 	second := g.layout.startOf(st.cursor.lastUsed(next)) / 1000
 	g.lastUsed = max(g.lastUsed, second)
-	return st.cursor.newest(next), true
+	return st.cursor.bounds.newest(next), true
 }
 
 // begins returns the first unit after now at which a lease begins: that in force, or a pending one.
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	due := g.load().cursor.first
+	due := g.load().cursor.bounds.first
 	next, ok := g.pending.Next(now)
 	if ok && (due <= now || next < due) {
 		due = next

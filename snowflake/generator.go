@@ -53,7 +53,7 @@ type Generator struct {
 // changed.
 type state struct {
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
-	closed  bool             // the cursor stays, frozen: claim looks at it before it looks at closed
+	closed  bool             // by Close; the cursor stays, frozen, so claim need not look at closed
 	dropped bool             // the lease is over, before its End; its cursor is frozen
 
 	lease  randflake.Lease
@@ -66,7 +66,7 @@ type state struct {
 }
 
 // A term is a lease that isn't in force, in the generator's terms. The base of its bounds has no
-// meaning.
+// meaning: newCursor sets it.
 type term struct {
 	lease  randflake.Lease
 	bounds bounds
@@ -140,12 +140,10 @@ func (g *Generator) term(lease randflake.Lease) (term, error) {
 
 // inForce returns the state of a lease whose cursor begins with unit from.
 func (g *Generator) inForce(t term, from, last int64, machine vmgen.Generation) *state {
-	b := t.bounds
-	b.base = uint64(from) << b.sequence
 	return &state{
 		machine: machine,
 		lease:   t.lease,
-		cursor:  newCursor(b, &g.handedOut),
+		cursor:  newCursor(t.bounds, from, &g.handedOut),
 		static:  t.static,
 		last:    last,
 	}
@@ -156,11 +154,11 @@ func (g *Generator) inForce(t term, from, last int64, machine vmgen.Generation) 
 // randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed. While callers wait in
 // Wait or FillWait, the IDs that are left are theirs, and the error is randflake.ErrExhausted.
 func (g *Generator) Generate() (ID, error) {
-	c, err := g.claim(1, false)
+	id, _, err := g.claim(1, notInLine)
 	if err != nil {
 		return 0, g.report(err)
 	}
-	return g.firstID(c), nil
+	return id, nil
 }
 
 // load returns the state.
@@ -173,80 +171,78 @@ func (g *Generator) load() *state {
 	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
 }
 
-// claimed are n values of one unit, from start on, which a call took under st.
-type claimed struct {
-	st       *state
-	start, n uint64
-}
+// A place says where the caller of claim stands.
+type place bool
 
-// claim takes up to n consecutive values of one unit, at least one. inTurn says that the caller has
-// waited and is the first in line.
+const (
+	notInLine   place = false // gets nothing while others wait in line
+	firstInLine place = true
+)
+
+// claim takes up to n consecutive values of one unit, at least one. It returns the ID of the first
+// one, and how many it took.
 //
 // claim goes by the cached clock, which may be late. What that refuses, claimSlowly decides.
-func (g *Generator) claim(n uint64, inTurn bool) (claimed, error) {
+func (g *Generator) claim(n uint64, caller place) (first ID, taken uint64, err error) {
 	st := g.load()
-	if !inTurn && !g.line.Empty() {
-		return g.claimSlowly(n, false)
+	if caller == notInLine && !g.line.Empty() {
+		return g.claimSlowly(n, caller)
 	}
 	ms, _ := g.settings.clock.Now()
 	now := g.layout.unitAt(ms) // not read anew below: it is late anyway
 	for {
 		next := st.cursor.next.Load()
-		p, err := st.cursor.plan(next, st.cursor.awaited.Load(), now)
+		p, err := st.cursor.bounds.plan(next, st.cursor.awaitedEnd.Load(), now)
 		if err != nil {
-			return g.claimSlowly(n, inTurn)
+			return g.claimSlowly(n, caller)
 		}
-		start, taken := st.cursor.take(next, p, n)
+		taken = st.cursor.take(next, p, n)
 		if taken > 0 {
-			return claimed{st, start, taken}, st.copied()
+			return g.layout.id(st.static, p.start), taken, st.checkMachine()
 		}
 		st = g.load()
 	}
 }
 
 // claimSlowly is claim, but reads the clock for each try, so that its errors count.
-func (g *Generator) claimSlowly(n uint64, inTurn bool) (claimed, error) {
+func (g *Generator) claimSlowly(n uint64, caller place) (first ID, taken uint64, err error) {
 	for {
-		st, next, p, err := g.findPlan()
+		st, next, p, err := g.planAnew()
 		switch {
 		case err != nil:
-			return claimed{}, err
-		case !inTurn && !g.line.Empty():
-			return claimed{}, errExhausted // the IDs that are left belong to waiting callers
+			return 0, 0, err
+		case caller == notInLine && !g.line.Empty():
+			return 0, 0, errExhausted
 		}
-		start, taken := st.cursor.take(next, p, n)
+		taken = st.cursor.take(next, p, n)
 		if taken > 0 {
-			return claimed{st, start, taken}, st.copied()
+			return g.layout.id(st.static, p.start), taken, st.checkMachine()
 		}
 	}
 }
 
-// copied returns errCopied if the lease is that of another machine, of which this one is a copy.
-func (st *state) copied() error {
+// checkMachine returns errCopied if this machine is a copy of the one that has the lease.
+func (st *state) checkMachine() error {
 	if st.machine.Stale() {
 		return errCopied
 	}
 	return nil
 }
 
-// findPlan reads the state and the clock, and returns the state, its cursor's next, and what a
-// claim may take, or an error that says why it may not.
-func (g *Generator) findPlan() (st *state, next uint64, p plan, err error) {
+// planAnew reads the state and the clock, and returns the state, its cursor's next, and what a
+// claim may take, or an error that says why it may not. It may put another lease in force for that.
+func (g *Generator) planAnew() (st *state, next uint64, p plan, err error) {
 	for {
 		st = g.load()
 		if st.closed {
 			return nil, 0, plan{}, errClosed
 		}
-		if err := st.copied(); err != nil {
+		if err := st.checkMachine(); err != nil {
 			return nil, 0, plan{}, err
 		}
 		next = st.cursor.next.Load()
 		now := g.layout.unitAt(g.settings.clock.Read()) // after next: an older reading could look like a step back
-		p, err = st.cursor.plan(next, st.cursor.awaited.Load(), now)
-		if err == errClockBackward && st.cursor.steps > 0 { // which the option StepBack allows
-			st.cursor.abandon(next) // harmless if stepBack refuses: the unit was used
-			p, err = st.cursor.stepBack(next, now)
-		}
+		p, err = st.cursor.planFresh(next, now)
 		if err == nil {
 			return st, next, p, nil
 		}
@@ -257,13 +253,13 @@ func (g *Generator) findPlan() (st *state, next uint64, p plan, err error) {
 	}
 }
 
-// firstID returns the ID of the first value, which is rollback, unit and sequence.
-func (g *Generator) firstID(c claimed) ID {
-	l := g.layout
-	slot := c.start >> l.sequence.bits
-	id := c.st.static | (c.start&l.sequence.max())<<l.sequence.shift
-	id |= (slot & l.time.max()) << l.time.shift
+// id returns the ID of a value: its parts in their places, beside the static bits.
+func (l *Layout) id(static, value uint64) ID {
+	slot := value >> l.sequence.bits
+	id := static
 	id |= slot >> l.time.bits << l.rollback.shift
+	id |= (slot & l.time.max()) << l.time.shift
+	id |= (value & l.sequence.max()) << l.sequence.shift
 	return ID(id)
 }
 
@@ -271,24 +267,23 @@ func (g *Generator) firstID(c claimed) ID {
 // are good even if err is not nil; err is one of Generate's errors and says why n < len(dst). Fill
 // never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
-	n, err = g.fill(dst, false)
+	n, err = g.fill(dst, notInLine)
 	return n, g.report(err)
 }
 
-// fill is Fill, but does not report a refusal. For inTurn see claim.
-func (g *Generator) fill(dst []ID, inTurn bool) (n int, err error) {
+// fill is Fill for a caller in any place, but does not report a refusal.
+func (g *Generator) fill(dst []ID, caller place) (n int, err error) {
 	machine := g.load().machine // as it was before the first ID
 	for n < len(dst) {
-		c, err := g.claim(uint64(len(dst)-n), inTurn)
-		if machine.Stale() {
+		id, taken, err := g.claim(uint64(len(dst)-n), caller)
+		if machine.Stale() { // the IDs of earlier claims may be the original's
 			return 0, errCopied
 		}
 		if err != nil {
 			return n, err
 		}
-		id := g.firstID(c)
-		step := ID(1) << g.layout.sequence.shift // the values of a claim differ in the sequence alone
-		for range c.n {
+		step := ID(1) << g.layout.sequence.shift // the IDs of a claim differ in the sequence alone
+		for range taken {
 			dst[n] = id
 			n++
 			id += step
@@ -315,7 +310,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 		g.end(st)
 		neverStale := vmgen.Of(nil)
 		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
-		return st.copied()
+		return st.checkMachine()
 	})
 	if g.lastUsed == 0 { // which does not change any more
 		return g.Lease().Start.Add(-time.Second).UTC(), err

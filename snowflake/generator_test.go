@@ -351,7 +351,7 @@ func (b *bench) count() uint64 {
 	if next == frozen {
 		return b.handedOut.Load()
 	}
-	return b.handedOut.Load() + max(st.cursor.used(next), 1) - 1
+	return b.handedOut.Load() + st.cursor.bounds.uncounted(next)
 }
 
 func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }

@@ -42,7 +42,7 @@ import "hash/maphash"
 // in memory.)
 type plan struct {
 	start, left uint64 // the first value, and how many there are from it to the end of its unit
-	awaited     uint64 // what to raise cursor.awaited to
+	awaitedEnd  uint64 // what to raise cursor.awaitedEnd to, or 0
 	count       uint64 // what to add to the count of IDs, if the plan opens a unit
 }
 
@@ -53,7 +53,7 @@ type candidate struct {
 	opened   bool // the newest value is in this unit
 }
 
-// slot returns the candidate's values without their sequence.
+// slot returns the candidate's slot, which all its values have in common.
 func (c candidate) slot() uint64 { return c.rollback + uint64(c.unit) }
 
 // candidate returns the candidate of a cursor at next.
@@ -71,12 +71,14 @@ func (b *bounds) candidate(next uint64) candidate {
 	return candidate{rollback: rollback, unit: unit, opened: true}
 }
 
-// used returns how many values of the newest unit used are claimed, or 0 if there is none.
-func (b *bounds) used(next uint64) uint64 {
+// uncounted returns how many of the values claimed cursor.handedOut lacks: those of the newest unit
+// used, but for its first one.
+func (b *bounds) uncounted(next uint64) uint64 {
 	if next == b.base {
 		return 0
 	}
-	return next - b.start((next-1)>>b.sequence)
+	newest := next - 1
+	return newest - b.start(newest>>b.sequence)
 }
 
 // start returns the first value of a slot. With RandomStart that is in the lowest quarter.
@@ -100,27 +102,27 @@ func (b *bounds) newest(next uint64) int64 {
 
 // plan returns what a claim may take from a cursor at next with a clock at now. It is a pure
 // function: the compare-and-swap on next then accepts or rejects the plan as a whole.
-func (b *bounds) plan(next, awaited uint64, now int64) (plan, error) {
+func (b *bounds) plan(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
-	case now >= b.end, now < b.first && next == b.base:
+	case now >= b.end, now < b.first && next == b.base: // if a unit was used, an early clock stepped back
 		return plan{}, b.outside(now)
 	}
 	c := b.candidate(next)
 	switch {
-	case c.opened && now <= c.unit && c.unit-now <= b.ahead+b.hold: // nearly always
-		return plan{start: next, left: (c.slot()+1)<<(b.sequence&63) - next}, nil
+	case c.opened && now <= c.unit && c.unit-now <= b.ahead+b.hold: // nearly always, so it comes first
+		return b.rest(c, next), nil
 	case now < c.unit:
 		return b.planEarly(c, next, now)
 	}
-	return b.planDue(c, next, awaited, now), nil
+	return b.planDue(c, next, awaitedEnd, now), nil
 }
 
 // outside returns why no ID can be made under the lease at now, whatever was made before.
 func (b *bounds) outside(now int64) error {
 	switch {
-	case now >= b.life:
+	case now >= b.life: // the lease has ended then, too
 		return errEndOfLife
 	case now >= b.end:
 		return errLeaseEnded
@@ -128,28 +130,34 @@ func (b *bounds) outside(now int64) error {
 	return errLeaseNotStarted
 }
 
-// open returns a plan for the values of a unit that has none yet.
+// rest returns a plan for the values that are left of an opened candidate.
+func (b *bounds) rest(c candidate, next uint64) plan {
+	return plan{start: next, left: (c.slot()+1)<<(b.sequence&63) - next}
+}
+
+// open returns a plan for the values of a slot that has none yet.
 func (b *bounds) open(slot, next uint64) plan {
 	start := b.start(slot)
 	return plan{
 		start: start,
 		left:  (slot+1)<<b.sequence - start,
-		count: max(b.used(next), 1),
+		count: b.uncounted(next) + 1, // the last unit's, and this one's first
 	}
 }
 
 // planDue is plan for a clock that has reached the candidate. If the candidate is awaited and it is
 // not too late, it is used up. Otherwise the plan moves on to the clock's unit.
-func (b *bounds) planDue(c candidate, next, awaited uint64, now int64) plan {
-	if c.slot() >= awaited || now-c.unit > b.lag { // not awaited, or too late
-		c.unit = now
-		return b.open(c.slot(), next)
-	}
-	if c.opened {
-		return plan{start: next, left: (c.slot()+1)<<b.sequence - next}
+func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
+	clockSlot := c.rollback + uint64(now)
+	awaited := c.slot() < awaitedEnd
+	switch {
+	case !awaited, now-c.unit > b.lag:
+		return b.open(clockSlot, next)
+	case c.opened:
+		return b.rest(c, next)
 	}
 	p := b.open(c.slot(), next)
-	p.awaited = c.rollback + uint64(now) + 1 // includes the units that are being caught up with
+	p.awaitedEnd = clockSlot + 1 // includes the units that are being caught up with
 	return p
 }
 
@@ -164,7 +172,7 @@ func (b *bounds) planDue(c candidate, next, awaited uint64, now int64) plan {
 func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	beyond := c.unit - now - b.ahead // how far the candidate is beyond the units that may be used
 	switch {
-	case c.opened, beyond > 1:
+	case c.opened, beyond > 1: // the newest unit used is beyond them, too
 		return plan{}, errClockBackward
 	case beyond > 0, c.unit >= b.end:
 		return plan{}, errExhausted

@@ -37,26 +37,26 @@ const (
 // ms instead of for each unit, which costs no ID and saves CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	machine := g.load().machine
-	c, err := g.claim(1, false)
+	id, _, err := g.claim(1, notInLine)
 	switch {
 	case helps(err):
-		var id [1]ID
-		_, err = g.fillInTurn(ctx, machine, id[:])
+		var ids [1]ID
+		_, err = g.fillInTurn(ctx, machine, ids[:])
 		if err != nil {
 			return 0, err
 		}
-		return id[0], nil
+		return ids[0], nil
 	case err != nil:
 		return 0, g.report(err)
 	}
-	return g.firstID(c), nil
+	return id, nil
 }
 
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err
 // is not nil; err says why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 	machine := g.load().machine
-	n, err = g.fill(dst, false)
+	n, err = g.fill(dst, notInLine)
 	if !helps(err) {
 		return n, g.report(err)
 	}
@@ -72,7 +72,7 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, dst []ID) (n int, err error) {
 	g.waited.Add(1)
 	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
-		m, err := g.fill(dst[n:], true)
+		m, err := g.fill(dst[n:], firstInLine)
 		n += m
 		if !helps(err) {
 			return 0, err
@@ -111,7 +111,7 @@ func (g *Generator) untilDue(cause error) time.Duration {
 	case next == frozen: // by Close, Drop, or another lease
 		return 0
 	default:
-		due = st.cursor.due(next, now)
+		due = st.cursor.bounds.due(next, now)
 	}
 	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.settings.clock.Time())
 	if cause == errExhausted && st.cursor.awaitUnit(next) {
