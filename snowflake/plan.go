@@ -193,15 +193,16 @@ func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
 }
 
 // due returns the unit that the clock must reach before claiming again makes sense, with a lease
-// that has begun.
+// that has begun. The clock may have reached it since the claim failed.
 func (b *bounds) due(next uint64, now int64) int64 {
 	c := b.candidate(next)
 	unit := c.unit - b.ahead
 	if c.opened {
 		unit -= b.hold
 	}
-	if unit > now {
-		return unit
+	usedUpEarly := c.unit >= b.end // the whole lease, ahead of the clock
+	if usedUpEarly && unit <= now {
+		return now + b.lag // another lease may follow by then
 	}
-	return now + b.lag // the lease is used up early, and another one may follow by then
+	return unit
 }

@@ -91,6 +91,31 @@ func (w *waiting) late(by time.Duration) {
 	time.AfterFunc(time.Millisecond/2, func() { w.shift(by) })
 }
 
+// A unit that begins between two of a call's looks at the clock is used without a further wait.
+func TestUnitBeginsMeanwhile(t *testing.T) {
+	for at := 1; at <= 6; at++ {
+		var w *waiting
+		looks := -100 // those before Wait don't count
+		inBubble(t, func(t *testing.T, made *waiting) {
+			w = made
+			w.want(8, 0)
+			looks = 0
+			if _, err := w.Wait(t.Context()); err != nil || looks < at {
+				t.Errorf("look %d of %d: %v", at, looks, err)
+			}
+			if took := time.Since(w.begin); took >= time.Millisecond {
+				t.Errorf("look %d: waited for %v, want less than a unit", at, took)
+			}
+		}, WithClock(func() time.Time {
+			looks++
+			if looks == at {
+				w.shift(time.Millisecond)
+			}
+			return w.clock()
+		}))
+	}
+}
+
 // However many goroutines want IDs, and how often, the first to come is the first to have its own: one
 // that always wants more does not keep another one from its ID beyond the next unit.
 func TestWaitersAreServedInOrder(t *testing.T) {
