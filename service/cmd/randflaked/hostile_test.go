@@ -72,8 +72,8 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 	}
 }
 
-// dial connects to an address, and has the other end's bytes end the test where there are none for a
-// minute.
+// dial connects to an address, and has the other end's bytes end the test where there are none for
+// a minute.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -123,7 +123,7 @@ func TestSlow(t *testing.T) {
 }
 
 // TestCrowd: where strangers have more connections than there may be, idle ones go, others are
-// served, and probes answer, even if strangers send half of as many as there may be.
+// served, and probes answer. They do so even if all connections for probes have sent half of one.
 func TestCrowd(t *testing.T) {
 	p, client := newDemo(t, 20)
 	for range 3 {

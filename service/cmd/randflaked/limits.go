@@ -104,8 +104,8 @@ func (l limits) probes(s *server.Server) *http.Server {
 		IdleTimeout:    l.header,
 		MaxHeaderBytes: maxHeader,
 		ConnState: func(conn net.Conn, state http.ConnState) {
-			// Not that a connection is in use: half a request would keep it from being closed. So the
-			// oldest one goes.
+			// The oldest connection goes, whether it is in use or not: one with half a request is,
+			// and would keep others out.
 			if state == http.StateNew || state == http.StateClosed {
 				open.changed(conn, state)
 			}

@@ -152,8 +152,8 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// lastCalls is after which time no call has the setup that was in force before. It is longer than
-// clients may take to send a call, and callTimeout.
+// lastCalls is for how long calls may have a setup that is no longer in force. It is more than the
+// time that clients have to send a call, and callTimeout.
 const lastCalls = time.Minute
 
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background: a
