@@ -29,9 +29,9 @@ type Counter struct {
 	next   *run // fetched ahead, or nil
 	closed bool
 
-	// The next run has its successor fetched at its first number: callers ran dry though fetches
-	// work, so half a run is too short.
-	early bool
+	// Callers ran out of numbers although fetches work. So half a run is too short: the next run has
+	// its successor fetched at its first number.
+	ranDry bool
 
 	fetches fetches
 
@@ -42,7 +42,7 @@ type Counter struct {
 // fetches is what a handle knows of its fetches. Each fetch takes a run.
 type fetches struct {
 	busy   bool        // a goroutine fetches
-	last   sample      // taken when the last fetch began
+	last   sample      // of when the last fetch began
 	failed int         // how many fetches in a row have failed
 	why    error       // why the last fetch failed, or nil
 	retry  *time.Timer // of the next attempt after a failure, or nil
@@ -80,7 +80,7 @@ func (c *Counter) Next() (int64, error) {
 	if i < r.low {
 		return r.number(i), nil
 	}
-	return c.nextSlowly(r, i)
+	return c.nextFromLow(r, i)
 }
 
 // run returns the current run. It panics if Open did not make c.
@@ -96,9 +96,9 @@ func (c *Counter) run() *run {
 // check panics unless Open made c.
 func (c *Counter) check() { c.run() }
 
-// nextSlowly is Next for an index i of r that is not below r.low. At r.low it has the next run
+// nextFromLow is Next for an index i of r from the low mark on. At the mark it has the next run
 // fetched. From r.count on r has no number, and Fill goes on to the next run.
-func (c *Counter) nextSlowly(r *run, i uint64) (int64, error) {
+func (c *Counter) nextFromLow(r *run, i uint64) (int64, error) {
 	if i == r.low {
 		c.mu.Lock()
 		c.fetch()
@@ -124,25 +124,38 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 		if passedLow || n < len(dst) {
 			c.fetch()
 		}
-		switch {
-		case n == len(dst):
+		if n == len(dst) {
 			return n, nil
-		case c.closed:
-			return n, fmt.Errorf("%w: %s", ErrClosed, c.name)
-		case c.next != nil: // the current run is used up: go on to the next one
-			c.issuedBefore += c.current.Load().count // all of it was given, as take came up short
-			c.current.Store(c.next)
-			c.next = nil
-			c.early = false // the run that it was for is there
-		case c.fetches.why == nil:
-			c.early = true
-			return n, ErrPending
-		case final(c.fetches.why):
-			return n, c.fetches.why
-		default:
-			return n, fmt.Errorf("%w: %w", ErrPending, c.fetches.why)
+		}
+		if !c.advance() {
+			break
 		}
 	}
+	why := c.fetches.why
+	switch {
+	case c.closed:
+		return n, fmt.Errorf("%w: %s", ErrClosed, c.name)
+	case why == nil:
+		c.ranDry = true
+		return n, ErrPending
+	case final(why):
+		return n, why
+	default:
+		return n, fmt.Errorf("%w: %w", ErrPending, why)
+	}
+}
+
+// advance goes on to the next run, if it is there. It is called with mu held, when the current run
+// is used up.
+func (c *Counter) advance() bool {
+	if c.closed || c.next == nil {
+		return false
+	}
+	c.issuedBefore += c.current.Load().count // all of it was given
+	c.current.Store(c.next)
+	c.next = nil
+	c.ranDry = false // it was for the run that is now the current one
+	return true
 }
 
 // Wait is Next, but instead of returning ErrPending it waits for the next run. Callers are served
@@ -164,12 +177,12 @@ func (c *Counter) Wait(ctx context.Context) (int64, error) {
 func (c *Counter) FillWait(ctx context.Context, dst []int64) (n int, err error) {
 	c.check()
 	err = c.line.Wait(ctx, func() (time.Duration, error) {
-		more, err := c.Fill(dst[n:])
+		more, why := c.Fill(dst[n:])
 		n += more
-		if errors.Is(err, ErrPending) {
-			return queue.Forever, err // until fetchRun or Close calls Serve
+		if errors.Is(why, ErrPending) {
+			return queue.Forever, why // until fetchRun or Close calls Serve
 		}
-		return 0, err
+		return 0, why
 	})
 	return n, err
 }

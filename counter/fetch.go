@@ -64,7 +64,7 @@ func (c *Counter) fetchRun(n int64) {
 // else has c.
 func (c *Counter) setNext(got lease.Run) {
 	next := &run{first: got.First, step: got.Step, count: uint64(got.N)}
-	if !c.early {
+	if !c.ranDry {
 		next.low = next.count / 2
 	}
 	c.next = next

@@ -141,7 +141,7 @@ func TestCloseWhileOthersTake(t *testing.T) {
 	if n, low := found.take(make([]int64, 3)); n != 0 || low {
 		t.Errorf("%d numbers of a closed run", n)
 	}
-	if n, err := c.nextSlowly(found, found.given.Add(1)-1); !errors.Is(err, ErrClosed) {
+	if n, err := c.nextFromLow(found, found.given.Add(1)-1); !errors.Is(err, ErrClosed) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if got := c.Status(); got.Issued != 4 {

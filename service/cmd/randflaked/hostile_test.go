@@ -72,11 +72,11 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 	}
 }
 
-// dial connects to a service, and has the other end's bytes end the test where there are none for a
-// minute.
-func dial(t *testing.T, p *process) net.Conn {
+// dial connects to an address, and has the other end's bytes end the test where there are none for
+// a minute.
+func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", p.listener.Addr().String())
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,8 @@ func dial(t *testing.T, p *process) net.Conn {
 // meanwhile.
 func TestSlow(t *testing.T) {
 	p, client := newDemo(t, 100)
-	silent, header, body, trickle := dial(t, p), dial(t, p), dial(t, p), dial(t, p)
+	calls := p.listener.Addr().String()
+	silent, header, body, trickle := dial(t, calls), dial(t, calls), dial(t, calls), dial(t, calls)
 	const head = "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	fmt.Fprint(header, head+"X-Slow: ")
 	fmt.Fprint(body, head+"Content-Length: 100\r\n\r\n{")
@@ -99,8 +100,22 @@ func TestSlow(t *testing.T) {
 			_, err = fmt.Fprint(trickle, "1\r\n \r\n")
 		}
 	}()
+	silentProbe, headerProbe := dial(t, p.probes.Addr), dial(t, p.probes.Addr)
+	bodyProbe, idleProbe := dial(t, p.probes.Addr), dial(t, p.probes.Addr)
+	fmt.Fprint(headerProbe, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+	fmt.Fprint(bodyProbe, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+	fmt.Fprint(idleProbe, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	wantIDs(t, p, client)
-	for what, conn := range map[string]net.Conn{"silent": silent, "half a header": header, "half a body": body, "a body byte by byte": trickle} {
+	for what, conn := range map[string]net.Conn{
+		"silent":               silent,
+		"half a header":        header,
+		"half a body":          body,
+		"a body byte by byte":  trickle,
+		"a silent probe":       silentProbe,
+		"half a probe":         headerProbe,
+		"half a probe's body":  bodyProbe,
+		"a probe, and no more": idleProbe,
+	} {
 		if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), "internal") {
 			t.Errorf("%s: %q, %v, want the end of the connection", what, answer, err)
 		}
@@ -108,15 +123,30 @@ func TestSlow(t *testing.T) {
 }
 
 // TestCrowd: where strangers have more connections than there may be, idle ones go, others are
-// served, and probes answer.
+// served, and probes answer. They do so even if all connections for probes have sent half of one.
 func TestCrowd(t *testing.T) {
 	p, client := newDemo(t, 20)
 	for range 3 {
 		for range 30 {
-			dial(t, p)
+			dial(t, p.listener.Addr().String())
 		}
 		client.CloseIdleConnections()
 		wantIDs(t, p, client)
+		a, err := client.Get("http://" + p.probes.Addr + "/healthz")
+		must(t, err)
+		a.Body.Close()
+	}
+	// A whole probe, whose answer says that the half behind it is being read:
+	const half = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" +
+		"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
+	for range maxProbes {
+		conn := dial(t, p.probes.Addr)
+		fmt.Fprint(conn, half)
+		_, err := io.ReadFull(conn, make([]byte, 12))
+		must(t, err)
+	}
+	for range 20 {
+		client.CloseIdleConnections()
 		a, err := client.Get("http://" + p.probes.Addr + "/healthz")
 		must(t, err)
 		a.Body.Close()
@@ -138,7 +168,7 @@ type plain2 struct {
 
 func newPlain2(t *testing.T, p *process, settings ...http2.Setting) *plain2 {
 	t.Helper()
-	c := &plain2{Conn: dial(t, p)}
+	c := &plain2{Conn: dial(t, p.listener.Addr().String())}
 	c.Framer = http2.NewFramer(c.Conn, bufio.NewReader(c.Conn))
 	c.encoder = hpack.NewEncoder(&c.block)
 	io.WriteString(c.Conn, http2.ClientPreface)

@@ -96,13 +96,20 @@ func retiring(next http.Handler) http.Handler {
 
 // probes returns the server of what anybody may ask.
 func (l limits) probes(s *server.Server) *http.Server {
+	open := newConnections(maxProbes, func(int) {})
 	return &http.Server{
 		Handler:        s.Probes(),
 		ReadTimeout:    l.header,
 		WriteTimeout:   l.header,
 		IdleTimeout:    l.header,
 		MaxHeaderBytes: maxHeader,
-		ConnState:      newConnections(maxProbes, func(int) {}).changed,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			// The oldest connection goes, whether it is in use or not: one with half a request is,
+			// and would keep others out.
+			if state == http.StateNew || state == http.StateClosed {
+				open.changed(conn, state)
+			}
+		},
 	}
 }
 

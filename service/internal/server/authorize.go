@@ -14,18 +14,21 @@ import (
 	"github.com/randflake/randflake/service/internal/access"
 )
 
-// verbs are those that a rule must allow in the space of a call, by procedure. Reflection, which
-// describes the protocol, has none: all principals may call it.
-var verbs = map[string]string{
-	api.LeaseServiceTakeProcedure:      "lease",
-	api.LeaseServiceGetLimitsProcedure: "lease",
-	api.IDServiceMintProcedure:         "mint",
-	api.IDServiceInspectProcedure:      "inspect",
-	api.CounterServiceNextProcedure:    "count",
-	api.CounterServiceTakeProcedure:    "count",
-	api.CounterServiceGetProcedure:     "count", // of one counter
-	api.CounterServiceListProcedure:    "list",
-	api.CounterServiceSetProcedure:     "set",
+// needs is the table of rights: what a call of each procedure needs. Reflection, which describes
+// the protocol, is not in it: all principals may call it.
+var needs = map[string]struct {
+	verb  string // that a rule allows in the space of the call
+	store bool   // the space has one
+}{
+	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
+	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
+	api.IDServiceMintProcedure:         {verb: "mint"},
+	api.IDServiceInspectProcedure:      {verb: "inspect"},
+	api.CounterServiceNextProcedure:    {verb: "count", store: true},
+	api.CounterServiceTakeProcedure:    {verb: "count", store: true},
+	api.CounterServiceGetProcedure:     {verb: "count", store: true}, // of one counter
+	api.CounterServiceListProcedure:    {verb: "list", store: true},
+	api.CounterServiceSetProcedure:     {verb: "set", store: true},
 }
 
 const callTimeout = 10 * time.Second // for a call to be answered
@@ -33,9 +36,9 @@ const callTimeout = 10 * time.Second // for a call to be answered
 // answered passes on the calls of procedures that a rule allows, counts all calls, and turns errors
 // into ones that clients may see.
 func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(outer context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
+	return func(client context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
 		start := time.Now()
-		ctx, cancel := context.WithTimeout(outer, callTimeout)
+		ctx, cancel := context.WithTimeout(client, callTimeout)
 		defer cancel()
 		c := callOf(ctx)
 		c.space = request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
@@ -44,26 +47,26 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 			response, err = next(ctx, request)
 		}
 		if err != nil {
-			gone := outer.Err() != nil // the client hung up, or waited for as long as it wanted
-			err = s.failed(c, err, gone)
+			err = s.failed(client, c, err)
 		}
 		counted := "" // for all names of no space; a call that is denied counts for its space
-		if c.in != nil {
-			counted = c.in.Name
+		if c.found != nil {
+			counted = c.found.Name
 		}
 		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), counted, time.Since(start), err)
 		return response, err
 	}
 }
 
-// failed returns the error to send for err. It logs what clients may not see of err, unless the
-// client is gone: then err may come from that alone.
-func (s *Server) failed(c *call, err error, gone bool) error {
+// failed returns the error to send for err. It logs what clients may not see of err, but not once
+// the client's context has ended: then err may come from that alone.
+func (s *Server) failed(client context.Context, c *call, err error) error {
 	location := ""
 	if c.state != nil && c.state.Store != nil {
 		location = c.state.Store.String()
 	}
 	sent, whole := wire.Error(err, c.procedure, location)
+	gone := client.Err() != nil // the client hung up, or waited for as long as it wanted
 	if whole || gone {
 		return sent
 	}
@@ -78,35 +81,34 @@ func (s *Server) failed(c *call, err error, gone bool) error {
 // refused. The order matters: calls that no rule allows count against a limit too, and only a
 // caller that a rule allows learns which spaces there are.
 func (s *Server) authorize(c *call) error {
-	verb := verbs[c.procedure]
-	c.in = c.setup.spaces[c.space]
-	limits, denied := c.setup.policy.Allow(c.principal, verb, c.space)
+	need := needs[c.procedure]
+	c.found = c.setup.spaces[c.space]
+	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
 
-	// Calls that are allowed count for their space, if there is one. All others, each of which could name another
-	// space, count together with the pages.
-	limiter := othersTogether
-	if denied == nil && c.in != nil {
-		limiter = c.space
+	// Calls that are allowed count for their space, if there is one. All others, each of which could
+	// name another space, count together with the pages.
+	countedFor := othersTogether
+	if denied == nil && c.found != nil {
+		countedFor = c.space
 		c.limits = access.Tighter(limits, c.setup.limits[c.space])
 	}
-	if err := s.checkRate(c, limiter); err != nil {
+	if err := s.checkRate(c, countedFor); err != nil {
 		return err
 	}
 
 	if denied != nil {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
-	if c.in == nil {
+	if c.found == nil {
 		return coded(connect.CodeNotFound, "no space %.100q: ask for one that the service has", c.space)
 	}
-	state, err := c.in.State()
+	state, err := c.found.State()
 	if err != nil {
 		return connect.NewError(connect.CodeUnavailable, err)
 	}
-	needsStore := verb != "mint" && verb != "inspect"
-	if needsStore && state.Store == nil {
+	if need.store && state.Store == nil {
 		return coded(connect.CodeFailedPrecondition,
-			"space %s has no store, and so neither leases nor counters", c.in.Name)
+			"space %s has no store, and so neither leases nor counters", c.found.Name)
 	}
 	c.state = state
 	return nil
@@ -125,20 +127,6 @@ func (s *Server) deny(c *call, code connect.Code, why error) error {
 		s.audit.add("denial", c.caller, "procedure", c.procedure, "why", access.Why(why))
 	}
 	return connect.NewError(code, why)
-}
-
-// writePageRefusal writes an error as text. A browser then asks for a token, if that may help.
-func writePageRefusal(w http.ResponseWriter, err error) {
-	status := http.StatusForbidden
-	switch connect.CodeOf(err) {
-	case connect.CodeResourceExhausted:
-		status = http.StatusTooManyRequests
-	case connect.CodeUnauthenticated:
-		status = http.StatusUnauthorized
-		w.Header().Set("WWW-Authenticate",
-			`Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
-	}
-	http.Error(w, err.Error(), status)
 }
 
 // authorizePage finds the spaces that a caller may observe. It refuses a page if there is none. It

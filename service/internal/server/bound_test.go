@@ -213,7 +213,7 @@ func TestPlaces(t *testing.T) {
 			places.Release(held)
 		}
 	}
-	if !w.usage.of("web").places.TryAcquire(maxPlaces) || !w.usage.refused.TryAcquire(maxRefused) {
+	if !w.usage.of("web").places.TryAcquire(maxPlaces) || !w.usage.waiting.TryAcquire(maxRefused) {
 		t.Fatal("not all places are free")
 	}
 	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -32,9 +33,8 @@ func (w *testbed) reconfigure(change func(*config.Config)) error {
 func TestConfigure(t *testing.T) {
 	w := newTestbed(t, spaces)
 	kept, gone := w.setup.Load().spaces["mint"], w.setup.Load().spaces["sorted"]
-	before, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
-	if err != nil {
-		t.Fatal(err)
+	if a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`); a.status != http.StatusOK {
+		t.Fatal(a.text)
 	}
 	same, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
 	if err != nil {
@@ -55,9 +55,6 @@ func TestConfigure(t *testing.T) {
 	}
 	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Error("a space that stayed as it is, but for its limits and counters, was closed")
-	}
-	if _, err := before.Next(); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("a counter that is configured otherwise: error %v, want that its handle is closed", err)
 	}
 	if a := w.call("IDService/Mint", `{"space":"mint","count":6}`); a.body.Code != "permission_denied" {
 		t.Errorf("more than a new limit allows: %s", a.text)
@@ -95,6 +92,41 @@ func TestConfigure(t *testing.T) {
 			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
 		}
 	}
+}
+
+// TestCallsGoOn: a call that is under way when counters change gets its numbers. Once no call can
+// have them, the handles of before are closed.
+func TestCallsGoOn(t *testing.T) {
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		before, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.broken.Store(true)
+		underWay := make(chan answer)
+		go func() {
+			underWay <- w.call("CounterService/Next", `{"space":"mint","counter":"others","count":100}`)
+		}()
+		synctest.Wait() // until it has used up the first run
+		if err := w.reconfigure(func(c *config.Config) {
+			c.Spaces[0].Counters = []config.Counter{{Name: "others"}, {Name: "more"}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.broken.Store(false)
+		if a := <-underWay; a.status != http.StatusOK {
+			t.Errorf("a call that is under way: %d %s", a.status, a.text)
+		}
+		time.Sleep(lastCalls)
+		synctest.Wait()
+		if _, err := before.Next(); !errors.Is(err, counter.ErrClosed) {
+			t.Errorf("after the last call: error %v, want that the handle is closed", err)
+		}
+	})
 }
 
 // TestFiles: the file of the audit log is closed once another one has replaced it, and none is

@@ -20,7 +20,7 @@ func (c *call) counters() *space.Counters { return c.setup.counters[c.space] }
 
 func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.NextResponse, error) {
 	c := callOf(ctx)
-	n, err := s.batch(ctx, c, r.Count)
+	n, err := s.reserveRoom(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}

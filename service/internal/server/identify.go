@@ -25,18 +25,21 @@ type call struct {
 	procedure string // its path, or the name of a page
 
 	// By authorize, or authorizePage:
-	in       *space.Space   // the space of the call, or nil if there is none of that name
-	state    *space.State   // of that space
+	found    *space.Space   // the space of the call; nil if there is none of that name, and for pages
+	state    *space.State   // of that space, once the call is allowed
 	observed []*space.Space // those that a page shows
 	limits   config.Limits  // zero, for the defaults, if no rule allows the call
 
-	// By batch:
+	// By reserveRoom, while the call is answered:
 	room int64 // how many IDs or numbers are reserved for it in answers; 0 for none
 }
 
 type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// isStranger reports whether the sender is not known.
+func (c *call) isStranger() bool { return c.unknown != nil }
 
 const strangerTime = 5 * time.Second // for strangers to send a body and read the answer
 
@@ -52,12 +55,12 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			return
 		}
 		defer places.Release(1)
-		if c.unknown != nil {
+		if c.isStranger() {
 			answer := http.NewResponseController(w)
 			end := time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
-			// Sends the answer while the request still has its place, and before the deadline:
+			// The answer is sent while the request still has its place, and before the deadline:
 			// after that nothing can be written.
 			defer answer.Flush()
 		}
@@ -73,21 +76,21 @@ func (s *Server) identified(next http.Handler) http.Handler {
 //   - One of HTTP/2 is kept after the wait: to close it would only make a client connect again.
 //   - If there is not even a place to wait, the answer comes at once, and the connection is closed.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
-	if c.unknown != nil {
+	if c.isStranger() {
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
 		return
 	}
-	waited := s.usage.refuse(r.Context(), c.principal)
+	waited := s.usage.awaitRefusal(r.Context(), c.principal)
 	if !waited || r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close")
 	}
 	w.WriteHeader(http.StatusTooManyRequests)
 }
 
-// pages are the names of pages by their paths. They accept Basic authentication: any user name, and
-// the bearer token as the password. Browsers ask people for both. They also send both with requests
-// that pages of other sites cause, so calls don't accept it.
+// pages are the names of pages by their paths. They accept Basic authentication, for which browsers
+// ask people: any user name, and the bearer token as the password. Calls don't accept it, because a
+// browser that has it also sends it with requests that pages of other sites cause.
 var pages = map[string]string{"/": "page", "/metrics": "metrics"}
 
 // identify returns the call of a request, as far as the header tells.
@@ -117,29 +120,29 @@ func requestID(r *http.Request) string {
 	return strconv.FormatUint(rand.Uint64(), 36)
 }
 
-// guarded refuses three kinds of requests: calls that a page of another site makes a browser send,
-// which could use up IDs; those of strangers, whose connection ends with the answer; and those that
-// admit returns an error for.
+// guarded refuses, in this order:
+//
+//   - calls that a page of another site makes a browser send, which could use up IDs; GET, which
+//     only pages answer, passes
+//   - requests of strangers, whose connections then end
+//   - requests that admit returns an error for
 func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
 	guard := func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
 		w.Header().Set("X-Request-Id", c.request)
-		stranger := c.unknown != nil
 		leaving := s.draining.Load() && r.ProtoMajor == 1 // Shutdown ends HTTP/2 without it
-		if stranger || leaving {
+		if c.isStranger() || leaving {
 			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
 		}
-		var err error
-		if stranger {
-			err = s.deny(c, connect.CodeUnauthenticated, c.unknown)
-		} else {
-			err = admit(r, c)
+		if c.isStranger() {
+			s.writeRefusal(w, r, s.deny(c, connect.CodeUnauthenticated, c.unknown))
+			return
 		}
-		if err != nil {
+		if err := admit(r, c); err != nil {
 			s.writeRefusal(w, r, err)
 			return
 		}
-		defer func() { s.usage.free(c.principal, c.room) }() // of which batch may have reserved some by then
+		defer func() { s.usage.free(c.principal, c.room) }() // reserveRoom sets room while next runs
 		next.ServeHTTP(w, r)
 	}
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(guard))
@@ -147,8 +150,8 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 
 var errorWriter = connect.NewErrorWriter()
 
-// writeRefusal answers a request that guarded refuses. All that are not for pages are counted under one
-// name: strangers make up paths, and each name is a series of its own in the metrics.
+// writeRefusal answers a request that guarded refuses. Those that are not for pages are all counted
+// under one name: strangers make up paths, and each name is a series of its own in the metrics.
 func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	if page := pages[r.URL.Path]; page != "" {
 		s.count(page, "", 0, err)
@@ -157,4 +160,18 @@ func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error)
 	}
 	s.count("none", "", 0, err)
 	errorWriter.Write(w, r, err)
+}
+
+// writePageRefusal writes an error as text. A browser then asks for a token, if that may help.
+func writePageRefusal(w http.ResponseWriter, err error) {
+	status := http.StatusForbidden
+	switch connect.CodeOf(err) {
+	case connect.CodeResourceExhausted:
+		status = http.StatusTooManyRequests
+	case connect.CodeUnauthenticated:
+		status = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate",
+			`Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
+	}
+	http.Error(w, err.Error(), status)
 }

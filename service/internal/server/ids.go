@@ -22,12 +22,12 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 	if c.state.Minter == nil {
 		return nil, coded(connect.CodeFailedPrecondition,
 			"the service makes no IDs of space %s: generators that have its secret lease nodes and make them",
-			c.in.Name)
+			c.found.Name)
 	}
 	if _, known := api.Form_name[int32(r.Form)]; !known {
 		return nil, coded(connect.CodeInvalidArgument, "form %d: want FORM_TEXT or FORM_NUMBER", r.Form)
 	}
-	n, err := s.batch(ctx, c, r.Count)
+	n, err := s.reserveRoom(ctx, c, r.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ const clockLead = time.Minute
 
 func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.InspectResponse, error) {
 	c := callOf(ctx)
-	answer, err := inspect(c.in, r)
+	answer, err := inspect(c.found, r)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,8 @@ func readMessage(r *http.Request, _ *call) error {
 		return coded(connect.CodeInvalidArgument,
 			"Content-Type %.100q: want application/json, application/proto, or that of gRPC", sent)
 	}
-	isStream := verbs[r.URL.Path] == "" // of what describes the protocol
-	if isStream {
+	_, isProcedure := needs[r.URL.Path]
+	if !isProcedure { // it is a stream, which describes the protocol
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)

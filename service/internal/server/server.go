@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
@@ -151,17 +152,24 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
+// lastCalls is for how long calls may have a setup that is no longer in force. It is more than the
+// time that clients have to send a call, and callTimeout.
+const lastCalls = time.Minute
+
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background: a
-// store that does not answer takes ten seconds.
+// store that does not answer takes ten seconds. Counters of a space that stays are closed once no
+// call has them.
 func (s *Server) closeAll(old, next *setup) {
 	for name, in := range old.spaces {
+		counters := old.counters[name]
+		if in == next.spaces[name] {
+			if counters != next.counters[name] {
+				time.AfterFunc(lastCalls, counters.Close)
+			}
+			continue
+		}
 		s.closing.Go(func() {
-			if counters := old.counters[name]; counters != next.counters[name] {
-				counters.Close()
-			}
-			if in == next.spaces[name] {
-				return
-			}
+			counters.Close()
 			if err := in.Close(); err != nil {
 				s.logger.Warn("store of a space was not closed", "space", name, "error", err)
 			}

@@ -27,9 +27,9 @@ const (
 // have a large header and half a body.
 const maxPlaces = 1000
 
-// Requests for which there is no place are refused in turn. Clients that repeat calls as soon as
-// they are refused so leave the processors to other principals. It is a queue and no rate, as those
-// who hang up must leave their turns to others.
+// Requests for which there is no place are refused in turn. So clients that repeat calls as soon as
+// they are refused leave the processors to other principals. It is a queue and no rate, as those who
+// hang up must leave their turns to others.
 const (
 	refusals    = 20                   // of a principal at a time
 	refusalTime = 4 * time.Millisecond // of each: so 5000 a second
@@ -47,7 +47,7 @@ const (
 // A quota is how often a principal may do something: perSecond times a second on average, and burst
 // times at once.
 type quota struct {
-	what      string // a call in the space of that name, or a line in a log
+	what      string // a call in the space of that name or of othersTogether, or a line in a log
 	perSecond float64
 	burst     int
 }
@@ -61,7 +61,7 @@ var (
 // A usage is what principals use of this process at present. It is safe for concurrent use.
 type usage struct {
 	answers *semaphore.Weighted // IDs and numbers in answers of all principals
-	refused *semaphore.Weighted // requests of all principals that wait to be refused
+	waiting *semaphore.Weighted // requests of all principals that wait to be refused
 
 	mu    sync.Mutex
 	parts map[string]*part // by principal; all strangers together are ""
@@ -84,7 +84,7 @@ type use struct {
 func newUsage() *usage {
 	return &usage{
 		answers: semaphore.NewWeighted(maxAnswers),
-		refused: semaphore.NewWeighted(maxRefused),
+		waiting: semaphore.NewWeighted(maxRefused),
 		parts:   map[string]*part{},
 		rates:   map[use]*rate.Limiter{},
 	}
@@ -104,13 +104,13 @@ func (u *usage) of(principal string) *part {
 	return u.parts[principal]
 }
 
-// refuse waits until it is the turn of a principal's request to be refused, or ctx ends. It returns
-// false at once if too many requests wait.
-func (u *usage) refuse(ctx context.Context, principal string) bool {
-	if !u.refused.TryAcquire(1) {
+// awaitRefusal waits until it is the turn of a principal's request to be refused, or ctx ends. It
+// returns false at once if too many requests wait.
+func (u *usage) awaitRefusal(ctx context.Context, principal string) bool {
+	if !u.waiting.TryAcquire(1) {
 		return false
 	}
-	defer u.refused.Release(1)
+	defer u.waiting.Release(1)
 	refusal := u.of(principal).refusal
 	if refusal.Acquire(ctx, 1) == nil {
 		time.Sleep(refusalTime)
@@ -155,9 +155,9 @@ func (u *usage) free(principal string, n int64) {
 	}
 }
 
-// batch returns how many IDs or numbers a call asks for, once there is room for them among the
-// answers that are not written yet.
-func (s *Server) batch(ctx context.Context, c *call, asked uint32) (int, error) {
+// reserveRoom returns how many IDs or numbers a call asks for, once there is room for them among
+// the answers that are not written yet. guarded frees the room.
+func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
 		return 0, coded(connect.CodeInvalidArgument, "count %d: want 1 to %d", count, maxBatch)
@@ -190,9 +190,9 @@ const othersTogether = ""
 
 // checkRate counts a call, for a space or under othersTogether, and returns an error if the
 // principal made too many. The burst is what a second allows.
-func (s *Server) checkRate(c *call, space string) error {
+func (s *Server) checkRate(c *call, countedFor string) error {
 	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
-	calls := quota{what: space, perSecond: perSecond, burst: max(1, int(perSecond))}
+	calls := quota{what: countedFor, perSecond: perSecond, burst: max(1, int(perSecond))}
 	if s.usage.may(c.principal, calls) {
 		return nil
 	}

@@ -94,16 +94,16 @@ func TestRefuse(t *testing.T) {
 		gone, leave := context.WithCancel(t.Context())
 		var greedy sync.WaitGroup
 		for range maxRefused / 2 {
-			greedy.Go(func() { u.refuse(t.Context(), "greedy") })
-			go u.refuse(gone, "greedy")
+			greedy.Go(func() { u.awaitRefusal(t.Context(), "greedy") })
+			go u.awaitRefusal(gone, "greedy")
 		}
 		synctest.Wait()
-		if u.refuse(t.Context(), "greedy") || time.Since(begun) > 0 {
+		if u.awaitRefusal(t.Context(), "greedy") || time.Since(begun) > 0 {
 			t.Error("more calls wait than may")
 		}
 		leave()
 		synctest.Wait()
-		if !u.refuse(t.Context(), "web") || time.Since(begun) > 2*refusalTime {
+		if !u.awaitRefusal(t.Context(), "web") || time.Since(begun) > 2*refusalTime {
 			t.Errorf("a call of another principal was refused after %v", time.Since(begun))
 		}
 		greedy.Wait()
