@@ -236,10 +236,14 @@ func TestMoveRefused(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			w := newRemoval(t, Limits{})
 			tt.before(w)
+			before := w.from.snapshot()
 			if s, err := w.move(never(), tt.name); !errors.Is(err, tt.err) || s != nil {
 				t.Errorf("%v, %v, want %v", s, err, tt.err)
 			}
 			w.wantMark(tt.retired)
+			if w.to == w.from && !reflect.DeepEqual(w.from.snapshot(), before) {
+				t.Error("a move to itself writes something")
+			}
 		})
 	}
 	w := newRemoval(t, Limits{})

@@ -1,6 +1,7 @@
 package snowflake_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -181,13 +182,15 @@ func TestKeepChecks(t *testing.T) {
 // Keeper and generator have the same clock: a lease.WithClock among the options of Leasing has no
 // effect, here outside of a bubble, where no clock is injected.
 func TestKeepHasOneClock(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Keep may go on trying until it ends
+	defer cancel()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ahead := func() time.Time { return time.Now().Add(time.Hour) }
 	leasing := snowflake.Leasing(lease.WithClock(ahead), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	k, err := snowflake.Keep(t.Context(), space, layoutOf(t, "worker 17, sequence 4"), leasing)
+	k, err := snowflake.Keep(ctx, space, layoutOf(t, "worker 17, sequence 4"), leasing)
 	if err != nil {
 		t.Fatal(err)
 	}

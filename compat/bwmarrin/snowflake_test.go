@@ -35,6 +35,14 @@ func setFormat(t *testing.T, epoch time.Time, nodeBits, stepBits uint8) {
 	set(epoch.UnixMilli(), nodeBits, stepBits)
 }
 
+var epochs atomic.Int64
+
+// newEpoch returns an epoch a few milliseconds after begin, which no other test has, nor this one
+// when it runs again: the numbers of a format stay the process's own.
+func newEpoch(begin time.Time) time.Time {
+	return begin.Add(time.Duration(epochs.Add(1)) * time.Millisecond)
+}
+
 // fill is a way to IDs of generate.
 func fill(generate func() snowflake.ID) func([]snowflake.ID) (int, error) {
 	return idtest.One(func() (snowflake.ID, error) { return generate(), nil })
@@ -121,7 +129,7 @@ func TestFields(t *testing.T) {
 // Two IDs a millisecond: each caller sleeps until there is one, and IDs increase.
 func TestGenerateWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		setFormat(t, time.UnixMilli(0), 10, 1)
+		setFormat(t, newEpoch(time.UnixMilli(0)), 10, 1)
 		node, err := snowflake.NewNode(7)
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +230,7 @@ func inMarket(t *testing.T, f func(m *market)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
-		setFormat(t, time.Unix(1<<30, 0), 10, 12) // which no other test has, as those are not in 2030
+		setFormat(t, newEpoch(time.Unix(1<<30, 0)), 10, 12)
 		f(&market{T: t, memory: leasetest.NewMemory()})
 	})
 }
@@ -274,7 +282,7 @@ func addAll(l *idtest.Ledger[snowflake.ID], nodes ...*snowflake.Node) {
 
 // Nodes with numbers of their own and a leased one in one process, in either order.
 func TestKeepBesideNewNode(t *testing.T) {
-	for i, tt := range []struct {
+	for _, tt := range []struct {
 		name string
 		test func(m *market, l *idtest.Ledger[snowflake.ID])
 	}{
@@ -325,7 +333,6 @@ func TestKeepBesideNewNode(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inMarket(t, func(m *market) {
-				setFormat(m.T, time.Unix(1<<30+1+int64(i), 0), 10, 12) // as the numbers of a format stay the process's own
 				tt.test(m, &idtest.Ledger[snowflake.ID]{TB: m})
 			})
 		})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,12 @@ import (
 )
 
 func machine(id uint16) func() (uint16, error) { return func() (uint16, error) { return id, nil } }
+
+var machines atomic.Uint32
+
+// newMachine returns a machine ID that no other test has, nor this one when it runs again: a machine
+// ID stays the process's own.
+func newMachine() uint16 { return 1000 + uint16(machines.Add(1)) }
 
 var errNoID = errors.New("no ID")
 
@@ -81,7 +88,8 @@ func TestDecompose(t *testing.T) {
 func TestNextID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now().Add(-time.Hour - 3*time.Millisecond)
-		settings := Settings{StartTime: start, MachineID: machine(9)}
+		own := newMachine()
+		settings := Settings{StartTime: start, MachineID: machine(own)}
 		l := &idtest.Ledger[uint64]{TB: t}
 		next := func() (id uint64, err error) {
 			sf, err := New(settings) // as where each request makes one
@@ -91,7 +99,7 @@ func TestNextID(t *testing.T) {
 			return sf.NextID()
 		}
 		first, err := next()
-		if err != nil || MachineID(first) != 9 || SequenceNumber(first) != 0 || ElapsedTime(first) != time.Hour+10*time.Millisecond {
+		if err != nil || MachineID(first) != uint64(own) || SequenceNumber(first) != 0 || ElapsedTime(first) != time.Hour+10*time.Millisecond {
 			t.Errorf("%v, %v", Decompose(first), err)
 		}
 		l.Add(first)
@@ -111,7 +119,7 @@ func TestNextID(t *testing.T) {
 func TestDefaultStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2014, 9, 1, 1, 0, 0, 0, time.UTC)))
-		sf, err := New(Settings{MachineID: machine(11)})
+		sf, err := New(Settings{MachineID: machine(newMachine())})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +131,7 @@ func TestDefaultStart(t *testing.T) {
 
 func TestNextIDAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sf, err := New(Settings{StartTime: time.Unix(0, 0), MachineID: machine(9)})
+		sf, err := New(Settings{StartTime: time.Unix(0, 0), MachineID: machine(newMachine())})
 		if err != nil {
 			t.Fatal(err)
 		}

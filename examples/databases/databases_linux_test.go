@@ -175,8 +175,10 @@ func TestSecrets(t *testing.T) {
 	must(t, err)
 	defer app.Close()
 	var last int
-	must(t, app.QueryRow("INSERT INTO orders (item) VALUES ('tea') RETURNING id").Scan(&id))
-	wantOwn()
+	for _, insert := range []string{"(item) VALUES ('tea')", "(id, item) VALUES (0, 'tea')", "(id, item) VALUES (NULL, 'tea')"} {
+		must(t, app.QueryRow("INSERT INTO orders "+insert+" RETURNING id").Scan(&id))
+		wantOwn()
+	}
 	must(t, app.QueryRow("SELECT LAST_INSERT_ID()").Scan(&last))
 	if last != 0 {
 		t.Errorf("LAST_INSERT_ID() is %d, want 0, as the docs say", last)

@@ -91,6 +91,8 @@ func TestStores(t *testing.T) {
 		{"store init --new --nodes 131071 --secret-file derived fewer", 0, "leases begin at once\n"},
 		{"new --store fewer --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --new --reserve 0 without", 0, "leases begin at once"},
+		{"store move without without", 1, "are the same space"},
+		{"store move without file:./without", 1, "are the same space, or one is a copy of the other: take another name or store"},
 		{"store info without", 0, "nodes, in windows of 1m0s, of which 5 may be leased ahead; clocks may differ by 1m0s\nok     nodes of the present window that are leased: 0"},
 		{"store init --new --nodes 1000 --reserve 16 some", 2, "a reserve of 16: want at most 15"},
 		{"store init sqlite:ids.db --new --secret-file derived", 0, "leases begin at once"},

@@ -1,9 +1,11 @@
 package dialect
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/url"
 	"os/exec"
@@ -33,6 +35,7 @@ type maker struct {
 	series string // numbers from 1 to %d
 	again  string // brings the cursor to the clock's second, where a call doesn't
 	copies func(t *testing.T, from, to string)
+	rotate func(t *testing.T, m *maker, secret string, node uint32) error // has the text of a file take the place of the secret
 	open   func(t *testing.T, name, statements string) *sql.DB
 	server interface {
 		Kill() error
@@ -55,7 +58,7 @@ const (
 )
 
 func newPostgres(t *testing.T) *maker {
-	m := newMaker(&maker{key: "secret", series: "generate_series(1, %d)", again: nothing, copies: copyPostgres, open: openPostgres, server: postgresServer})
+	m := newMaker(&maker{key: "secret", series: "generate_series(1, %d)", again: nothing, copies: copyPostgres, rotate: rotatePostgres, open: openPostgres, server: postgresServer})
 	functions := strings.Replace(Default("postgres", randflake.MaxNode), "clock_timestamp()", "clock_timestamp() + interval '1 s' * "+ahead, 1)
 	m.DB = m.open(t, m.name, clockTable+Text("postgres")+functions+"INSERT INTO randflake_default (secret) VALUES ('"+m.secret.Hex()+"');"+
 		"CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int)")
@@ -63,7 +66,7 @@ func newPostgres(t *testing.T) *maker {
 }
 
 func newMariaDB(t *testing.T) *maker {
-	m := newMaker(&maker{key: "round_keys", series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, open: openMariaDB, server: mariaDB})
+	m := newMaker(&maker{key: "round_keys", series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, rotate: rotateMariaDB, open: openMariaDB, server: mariaDB})
 	functions := strings.ReplaceAll(Default("mysql", randflake.MaxNode), "UNIX_TIMESTAMP()", ahead+" + UNIX_TIMESTAMP()")
 	m.DB = m.open(t, m.name, clockTable+Text("mysql")+functions+"INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('"+m.secret.Hex()+"'));"+
 		"CREATE TABLE ids (id BIGINT, item INT);"+
@@ -392,7 +395,7 @@ func TestDefaultCopies(t *testing.T) {
 	})
 }
 
-// TestDefaultRefuses: there is one key, of a node that there is, and no refusal shows it.
+// TestDefaultRefuses: there is one whole key, of a node that there is, and no refusal shows it.
 func TestDefaultRefuses(t *testing.T) {
 	onMakers(t, func(t *testing.T, m *maker) {
 		for _, statement := range []string{
@@ -403,6 +406,8 @@ func TestDefaultRefuses(t *testing.T) {
 			"UPDATE randflake_default SET node = 131072",
 			"UPDATE randflake_default SET node = -1",
 			"UPDATE randflake_default SET node = NULL",
+			"UPDATE randflake_default SET " + m.key + " = SUBSTR(" + m.key + ", 2)",
+			"UPDATE randflake_default SET " + m.key + " = NULL",
 		} {
 			_, err := m.Exec(statement)
 			if err == nil {
@@ -410,56 +415,117 @@ func TestDefaultRefuses(t *testing.T) {
 			}
 			m.wantHidden(t, statement, err)
 		}
-		m.do(t, "DELETE FROM randflake_default")
 		_, err := m.next(1)
+		must(t, err)
+		m.do(t, "TRUNCATE TABLE randflake_default")
+		_, err = m.next(1)
 		if err == nil || !strings.Contains(err.Error(), "no randflake") && !strings.Contains(err.Error(), "no secret") {
 			t.Errorf("without a key: %v", err)
 		}
 	})
 }
 
-// wantHidden wants that what PostgreSQL logs of an error does not have the secret.
+// wantHidden wants that an error, and what PostgreSQL logs of it, does not have the secret, nor half
+// of it.
 func (m *maker) wantHidden(t *testing.T, statement string, err error) {
 	t.Helper()
+	said := fmt.Sprint(err)
 	var logged *pgconn.PgError
-	if errors.As(err, &logged) && strings.Contains(logged.Message+logged.Detail+logged.Where, m.secret.Hex()) {
-		t.Errorf("%s shows the secret: %s, %s", statement, logged.Detail, logged.Where)
+	if errors.As(err, &logged) {
+		said += logged.Detail + logged.Where
+	}
+	if strings.Contains(said, m.secret.Hex()[:16]) {
+		t.Errorf("%s shows the secret: %s", statement, said)
 	}
 }
 
-// TestDefaultSecret: a secret in another form, or with blanks, is refused without a word of it. So
-// is a second one.
+// TestDefaultRotation: half a secret, one in another form, or none, does not take the place of a
+// secret. It is refused without a word of it, and IDs go on as before.
+func TestDefaultRotation(t *testing.T) {
+	onMakers(t, func(t *testing.T, m *maker) {
+		wantNext := func(made *maker, node uint32) {
+			t.Helper()
+			ids, err := m.next(1)
+			must(t, err)
+			if f := made.cipher.Inspect(ids[0]); f.Node != node || time.Since(f.Time).Abs() > time.Hour {
+				t.Errorf("%v is %+v, want node %d", ids[0], f, node)
+			}
+		}
+		rotated := *m
+		rotated.secret = randflake.NewSecret()
+		rotated.cipher = randflake.NewCipher(rotated.secret)
+		hex := rotated.secret.Hex()
+		for _, text := range []string{"", "\n", "\\N\n", hex[:31] + "\n", hex + " \n", " " + hex + "\n", "\"" + hex + "\"\n", hex + "==\n"} {
+			err := m.rotate(t, m, text, 7)
+			nothingRead := text == "" && m.again != nothing // then MariaDB's statement has no row to refuse
+			if !nothingRead && (err == nil || !strings.Contains(err.Error(), "32 hexadecimal digits")) {
+				t.Errorf("with the secret %q: %v", text, err)
+			}
+			rotated.wantHidden(t, text, err)
+			wantNext(m, randflake.MaxNode)
+		}
+		must(t, m.rotate(t, m, hex+"\n", 7))
+		wantNext(&rotated, 7)
+	})
+}
+
+// rotatePostgres does what docs/databases.md says, as psql does: it goes on after an error.
+func rotatePostgres(t *testing.T, m *maker, secret string, node uint32) error {
+	session, err := m.Conn(t.Context())
+	must(t, err)
+	defer session.Close()
+	var first error
+	do := func(statement string) {
+		_, err := session.ExecContext(t.Context(), statement)
+		first = cmp.Or(first, err)
+	}
+	do("BEGIN")
+	do("DELETE FROM randflake_default")
+	first = cmp.Or(first, copySecret(t, session, secret))
+	do(fmt.Sprintf("UPDATE randflake_default SET node = %d", node))
+	do("COMMIT")
+	return first
+}
+
+func copySecret(t *testing.T, session *sql.Conn, text string) error {
+	return session.Raw(func(driver any) error {
+		connection := driver.(*stdlib.Conn).Conn().PgConn()
+		_, err := connection.CopyFrom(t.Context(), strings.NewReader(text), "COPY randflake_default (secret) FROM STDIN")
+		return err
+	})
+}
+
+// TestDefaultSecret: PostgreSQL refuses a second secret, and a first one in another form, without a
+// word of it. It takes one from a file of Windows.
 func TestDefaultSecret(t *testing.T) {
 	m := newPostgres(t)
-	connection, err := m.Conn(t.Context())
+	session, err := m.Conn(t.Context())
 	must(t, err)
-	defer connection.Close()
-	copySecret := func(text string) (err error) {
-		must(t, connection.Raw(func(driver any) error {
-			_, err = driver.(*stdlib.Conn).Conn().PgConn().CopyFrom(t.Context(), strings.NewReader(text), "COPY randflake_default (secret) FROM STDIN")
-			return nil
-		}))
-		return err
-	}
-	hex := m.secret.Hex()
-	err = copySecret(hex + "\n")
+	defer session.Close()
+	err = copySecret(t, session, m.secret.Hex()+"\n")
 	if err == nil {
 		t.Error("there are two secrets")
 	}
 	m.wantHidden(t, "a second secret", err)
-	for _, text := range []string{hex + " \n", " " + hex + "\n", "\"" + hex + "\"\n", hex + "==\n", "\\N\n"} {
-		m.do(t, "DELETE FROM randflake_default")
-		m.wantHidden(t, text, copySecret(text))
-		_, err := m.next(1)
-		if err == nil || !strings.Contains(err.Error(), "no secret") {
-			t.Errorf("with the secret %q: %v", text, err)
-		}
-		m.wantHidden(t, text, err)
+	m.do(t, "TRUNCATE TABLE randflake_default")
+	err = copySecret(t, session, m.secret.Hex()+"==\n")
+	if err == nil {
+		t.Error("a secret in another form is taken")
 	}
-	m.do(t, "DELETE FROM randflake_default")
-	must(t, copySecret(hex+"\r\n"))
+	m.wantHidden(t, "a secret in another form", err)
+	must(t, copySecret(t, session, m.secret.Hex()+"\r\n"))
 	_, err = m.next(1)
 	must(t, err)
+}
+
+// rotateMariaDB runs the statement of the output.
+func rotateMariaDB(t *testing.T, m *maker, secret string, node uint32) error {
+	_, statement, _ := strings.Cut(Default("mysql", node), "--   LOAD DATA ")
+	statement, _, _ = strings.Cut(statement, ";")
+	mysql.RegisterReaderHandler(m.name, func() io.Reader { return strings.NewReader(secret) })
+	defer mysql.DeregisterReaderHandler(m.name)
+	_, err := m.Exec("LOAD DATA " + strings.Replace(statement, "'secret'", "'Reader::"+m.name+"'", 1))
+	return err
 }
 
 // evil is what an unprivileged role creates beside the functions, for operands of all types that
@@ -491,7 +557,7 @@ func TestDefaultOwner(t *testing.T) {
 	m.do(t, `CREATE ROLE app; CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
 		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT ALL ON SCHEMA own TO app; CREATE PUBLICATION everything FOR ALL TABLES; SET ROLE app;`+evil+`RESET ROLE`)
 	m.do(t, Text("postgres")+Default("postgres", 7)+"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
-	m.do(t, "UPDATE randflake_default SET node = 8")
+	m.do(t, "SET search_path = pg_catalog; UPDATE own.randflake_default SET node = 8")
 	m.do(t, `SET ROLE app; CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
 		SET search_path = evil, pg_catalog`)
 	m.do(t, "SELECT own.randflake_text(1), own.randflake_unsigned(-1), own.randflake_time(1, key), own.randflake_node(1, key), own.randflake_sequence(1, key) FROM own.randflake_keys(repeat('0', 32)) AS key")

@@ -1,13 +1,14 @@
 
 -- IDs in a trigger, as MariaDB has no such functions in a DEFAULT, under a node that nobody else has:
 --   CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next());
--- The owner gives the secret once, and has the event below run:
---   LOAD DATA LOCAL INFILE 'secret' INTO TABLE randflake_default (@secret) SET round_keys = randflake_keys(@secret);
+-- The owner gives the secret, and later another one, by one statement that leaves what there is unless it gets a whole secret; and has
+-- the event below run:
+--   LOAD DATA LOCAL INFILE 'secret' REPLACE INTO TABLE randflake_default (@secret) SET node = {{node}}, round_keys = randflake_keys(@secret);
 --   SET GLOBAL event_scheduler = ON;
 CREATE TABLE randflake_default (
   one_row BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one_row),
   node INT NOT NULL DEFAULT {{node}} CHECK (node BETWEEN 0 AND 131071),
-  round_keys VARCHAR(660) CHARACTER SET ascii NOT NULL
+  round_keys VARCHAR(660) CHARACTER SET ascii NOT NULL CHECK (LENGTH(round_keys) = 660)
 );
 
 -- Where IDs are: second << 17 | number. It never goes back, so a clock that does makes no ID come again.

@@ -12,6 +12,20 @@ CREATE TABLE randflake_default (
 );
 ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRANT ON ALL TABLES shows nobody the row
 
+-- A change that leaves no secret, or half of one, fails when it is committed, and IDs go on with the one before. Then there is no row of
+-- COPY that PostgreSQL could log.
+CREATE FUNCTION randflake_check() RETURNS trigger LANGUAGE plpgsql
+AS $$
+BEGIN
+  IF (SELECT keys FROM randflake_default) IS NULL THEN
+    RAISE 'randflake: no secret in randflake_default: copy its 32 hexadecimal digits there' USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE CONSTRAINT TRIGGER randflake_secret AFTER INSERT OR UPDATE OR DELETE ON randflake_default DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION randflake_check();
+
 -- Where IDs are: second << 17 | number. It never goes back, so a clock that does makes no ID come again.
 CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
 
@@ -60,11 +74,12 @@ BEGIN
 END
 $$;
 
--- Only the owner has the key and the sequence, whatever privileges are granted by default, and the function finds these in its own schema.
+-- Only the owner has the key and the sequence, whatever privileges are granted by default, and the functions find these in their own schema.
 DO $$
 DECLARE
   other text;
 BEGIN
+  EXECUTE pg_catalog.format('ALTER FUNCTION randflake_check() SET search_path = pg_catalog, %I, pg_temp', current_schema());
   EXECUTE pg_catalog.format('ALTER FUNCTION randflake_next() SET search_path = pg_catalog, %I, pg_temp', current_schema());
   FOR other IN
     SELECT DISTINCT CASE grantee WHEN 0::oid THEN 'PUBLIC' ELSE grantee::regrole::text END FROM pg_class, aclexplode(relacl)
