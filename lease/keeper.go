@@ -14,19 +14,6 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// A Source grants leases: a [Space], or a service in front of one. It is safe for concurrent use.
-// It may also have the method [Space.CheckSecret], which Keep then calls first.
-type Source interface {
-	// Take leases nodes for each window from first to last, as [Space.Take] does.
-	Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error)
-
-	// Limits returns the limits of the space, which never change.
-	Limits() Limits
-
-	// String says what the source is, without passwords.
-	String() string
-}
-
 // A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. With
 // another type, which has no queue of leases that a keeper can fill, KeepFor panics once the first
 // lease is taken and the generator made.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -258,8 +257,8 @@ func (l *loop) lacksLease() bool {
 		errors.Is(err, randflake.ErrClockBackward)
 }
 
-// take takes leases in one call, and bounds how long that lasts. It also checks that the source keeps
-// to what Source says, as services in front of a space are written by others too.
+// take takes leases in one call, and bounds how long that lasts. It returns no lease of an answer
+// that breaks a rule of Source, as services in front of a space are written by others too.
 func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
 	limit := longestTake
 	if l.isUrgent() {
@@ -268,16 +267,12 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	leases, err := l.source.Take(ctx, first, last, l.nodes)
-	granted := map[int64]bool{} // by window
-	leases = slices.DeleteFunc(leases, func(lease randflake.Lease) bool {
-		window := l.plan.limits.WindowOf(lease.Start)
-		again := granted[window] // if it is the same lease, its IDs would be too
-		granted[window] = true
-		return window < first || window > last || again
-	})
-	wanted := last - first + 1
-	if err == nil && int64(len(leases)) < wanted {
-		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), wanted)
+	if broken := checkLeases(l.source, leases, first, last, l.nodes); broken != nil {
+		leases, err = nil, broken
+	}
+	windows := last - first + 1
+	if err == nil && int64(len(leases)) < windows {
+		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), windows)
 	}
 	if err != nil {
 		l.change(func(s *Status) { s.Failed++ })
