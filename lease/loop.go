@@ -16,14 +16,14 @@ import (
 
 // A loop takes leases for one keeper, and gives them to the generator.
 //
-//   - first takes the leases with which Keep makes the generator.
-//   - start adds what first took beyond that, and makes the first step. Both are still in the
+//   - takeFirst takes the leases with which Keep makes the generator.
+//   - start adds what takeFirst took beyond that, and makes the first step. Both are still in the
 //     goroutine of Keep.
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
 // The plan says which windows are wanted, and when. It has the outcome of each window that was asked
-// for: leased, refused until a time, or given up.
+// for and is not over: leased, refused until a time, or given up.
 type loop struct {
 	settings // nodes, clock, logger and so on
 	source   Source
@@ -66,7 +66,7 @@ var errLate = errors.New("lease: windows ended while nodes of them were taken: "
 
 func newLoop(source Source, s settings) *loop {
 	if s.clock == nil {
-		s.clock = time.Now // in this copy of s: Keep still sees nil in its own
+		s.clock = time.Now // in this copy of s alone
 	}
 	return &loop{
 		source:   source,
@@ -77,42 +77,54 @@ func newLoop(source Source, s settings) *loop {
 	}
 }
 
-// first takes leases of the present window and the next one. One of them will do. If there is none,
-// it returns why, but takes again in three cases:
-//
-//   - The machine was copied during the take.
-//   - The take lost a race to other processes. Only ctx limits how often that is tried again.
-//   - Waiting helps, within the time of WithWait.
-func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
+// takeFirst takes leases of the present window and the next one. One of them will do. If there is
+// none, it returns why, but takes again if the machine was copied during the take, or if awaitRetry
+// says so.
+func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.waits)
 	for {
 		present := l.plan.limits.WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
-		late := l.clock().After(deadline)
-		var wait *WaitError
-		switch {
-		case l.noticeCopy():
-			l.reportCopy() // the leases are the original's: take others at once
-		case len(leases) > 0:
+		if l.noticeCopy() {
+			l.reportCopy()
+			continue // the leases are the original's: take others at once
+		}
+		if len(leases) > 0 {
 			return leases, nil
-		case errors.Is(err, errBusy) && ctx.Err() == nil: // again at once: Take has paused already
-			l.logger.Info("randflake: waiting for the first lease",
-				"error", err, "space", l.source.String(), "label", l.label)
-		case errors.As(err, &wait) && !late && !wait.Until.After(deadline):
-			l.logger.Warn("randflake: waiting for the first lease",
-				"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
-			pause := max(wait.Until.Sub(l.clock()), 0) + rand.N(shortestPause)
-			if sleep(ctx, pause) != nil {
-				return nil, err
-			}
-		default:
+		}
+		if !l.awaitRetry(ctx, err, deadline) {
 			return nil, err
 		}
 	}
 }
 
-// start gives the generator the leases that first took, and goes on in the background. leases[0] is
-// in the generator already, as it was made with that. The others are added to queue.
+// awaitRetry reports whether takeFirst is to take again after err, and waits until then. That is so
+// if the take lost a race to other processes, however often, or if waiting helps by the deadline.
+func (l *loop) awaitRetry(ctx context.Context, err error, deadline time.Time) (again bool) {
+	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, errBusy) {
+		l.logger.Info("randflake: waiting for the first lease",
+			"error", err, "space", l.source.String(), "label", l.label)
+		return true // at once: Take has paused already
+	}
+	wait, ok := errors.AsType[*WaitError](err)
+	if !ok {
+		return false
+	}
+	now := l.clock()
+	pause := max(wait.Until.Sub(now), 0) // 0 if the clock that decides is behind this one
+	if now.Add(pause).After(deadline) {
+		return false
+	}
+	l.logger.Warn("randflake: waiting for the first lease",
+		"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
+	return sleep(ctx, pause+rand.N(shortestPause)) == nil
+}
+
+// start gives the generator the leases that takeFirst took, and goes on in the background. leases[0]
+// is in the generator already, as it was made with that. The others are added to queue.
 func (l *loop) start(ctx context.Context, queue handover.Queue[randflake.Lease], leases []randflake.Lease) {
 	l.queue = queue
 	l.leased(leases[0]) // of the present window, or of the next one
@@ -164,11 +176,11 @@ func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 // step takes the windows that are wanted now, reports, and returns for how long there is nothing to
 // do.
 func (l *loop) step(ctx context.Context) (pause time.Duration) {
-	err := l.fill(ctx)
+	err := l.takeWanted(ctx)
 	now := l.clock()
 
-	// fill asked for the window that was present when it began. If the clock has since then gone on,
-	// or back, to a window that nobody has asked for, the step failed.
+	// takeWanted asked for the window that was present when it began. If the clock has since then
+	// gone on, or back, to a window that nobody has asked for, the step failed.
 	if err == nil && !l.plan.isAsked(l.plan.limits.WindowOf(now)) {
 		err = errLate
 	}
@@ -183,8 +195,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 }
 
 // backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
-// of between half of that and all of it. The pause ends at the deadline, or a tenth of a second
-// later: when the leases end, or with the present window if that has no lease.
+// of between half of that and all of it. But the pause ends when the leases end, or the present
+// window if that has no lease.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestPause
 	if l.isUrgent() {
@@ -194,16 +206,17 @@ func (l *loop) backOff(now time.Time) time.Duration {
 	pause := l.pauseLimit/2 + rand.N(l.pauseLimit/2+1)
 
 	left := l.plan.deadline(now).Sub(now)
-	const least = shortestPause / 10 // even if the deadline is now
+	const least = shortestPause / 10 // even if they end now
 	return min(pause, max(left, least))
 }
 
-// fill takes leases for the windows that are wanted, the present one first. It returns why a take
-// failed. If a window has no lease although takes work, there is no error: the plan has the reason.
-func (l *loop) fill(ctx context.Context) error {
+// takeWanted takes leases for the windows that are wanted, the present one first. It returns why a
+// take failed. If a window has no lease although takes work, there is no error: the plan has the
+// reason.
+func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.clock()
 	present := l.plan.limits.WindowOf(now)
-	l.prepare(now)
+	l.forgetOutcomes(now)
 	for {
 		first, last, found := l.plan.wanted(now)
 		if !found {
@@ -220,9 +233,10 @@ func (l *loop) fill(ctx context.Context) error {
 		var wait *WaitError
 		switch {
 		case err == nil: // each window has an outcome by add
-		case errors.Is(err, ErrAhead) && l.plan.isAsked(present+1):
-			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
-		case errors.Is(err, ErrAhead):
+		case errors.Is(err, ErrAhead): // a WaitError too, but a later step asks again in any case
+			if l.plan.isAsked(present + 1) {
+				return nil // the source grants fewer windows ahead than its limits say
+			}
 			return err // not even the next one: its clock may be behind this one
 		case errors.As(err, &wait):
 			l.plan.refused(first, last, l.clock(), wait)
@@ -232,8 +246,8 @@ func (l *loop) fill(ctx context.Context) error {
 	}
 }
 
-// prepare forgets the outcomes of windows that are wanted once more.
-func (l *loop) prepare(now time.Time) {
+// forgetOutcomes forgets what came of windows that are wanted once more, or are over.
+func (l *loop) forgetOutcomes(now time.Time) {
 	l.plan.forget(now)
 	if l.noticeCopy() {
 		l.drop()
@@ -295,6 +309,14 @@ func (l *loop) add(lease randflake.Lease) {
 		return
 	}
 	l.leased(lease)
+}
+
+// leased notes a lease that the generator has, in the plan, the status and the log.
+func (l *loop) leased(lease randflake.Lease) {
+	l.plan.leased(l.plan.limits.WindowOf(lease.Start))
+	l.change(func(s *Status) { s.Taken++ })
+	l.logger.Info("randflake: leased",
+		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
 }
 
 // drop gives up what was leased before this machine became a copy of another one: it is the
