@@ -271,8 +271,8 @@ func (l *loop) lacksLease() bool {
 		errors.Is(err, randflake.ErrClockBackward)
 }
 
-// take takes leases in one call, and bounds how long that lasts. It returns no lease of an answer
-// that breaks a rule of Source, as services in front of a space are written by others too.
+// take takes leases in one call, and bounds how long that lasts. It also checks that the answer is as
+// Source says, as services in front of a space are written by others too.
 func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
 	limit := longestTake
 	if l.isUrgent() {

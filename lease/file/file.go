@@ -76,7 +76,8 @@ type Engine struct {
 // a parent that must exist.
 func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network) }
 
-// newEngine is New. network names the kind of network file system that a path is on, or "".
+// newEngine is New, but takes network, which is another one in tests: it names the kind of network
+// file system that a path is on, or "".
 func newEngine(dir string, network func(path string) (kind string, err error)) (*Engine, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, fs.ErrInvalid)
@@ -169,7 +170,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 // Prepare implements [lease.Engine]. It makes the file of the lineage last: while that is missing
 // and there are no entries, no Prepare has run to its end.
 func (e *Engine) Prepare(ctx context.Context) error {
-	if err := e.checkCall(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return e.withDir(err)
 	}
 	if err := e.makeDir(); err != nil {
@@ -219,8 +220,8 @@ func (e *Engine) Close() error {
 // String returns the directory.
 func (e *Engine) String() string { return e.dir }
 
-// checkCall returns why no call can be made, or nil.
-func (e *Engine) checkCall(ctx context.Context) error {
+// checkUsable returns why no call can be made, or nil.
+func (e *Engine) checkUsable(ctx context.Context) error {
 	if e.closed.Load() {
 		return fs.ErrClosed
 	}

@@ -12,7 +12,7 @@ import (
 
 // lock waits for the lock and takes it. If a process dies, the system ends its lock.
 func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
-	if err := e.checkCall(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return nil, e.withDir(err)
 	}
 	f, err := os.OpenFile(e.path(lockName), os.O_RDWR, 0)
@@ -44,7 +44,7 @@ func (e *Engine) wait(ctx context.Context, f *os.File) error {
 		if locked || err != nil {
 			return err
 		}
-		if err := e.checkCall(ctx); err != nil {
+		if err := e.checkUsable(ctx); err != nil {
 			return fmt.Errorf("another process holds the lock: %w", err)
 		}
 		time.Sleep(rand.N(pause))

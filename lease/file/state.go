@@ -26,7 +26,7 @@ type state struct {
 // load reads first the entries, then the lineage. If the directory is replaced in between, the
 // lineage is that of the new one: a loss may be seen that was none, but none is missed.
 func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) {
-	if err := e.checkCall(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return s, "", e.withDir(err)
 	}
 	content, err := os.ReadFile(e.path(entriesName))
