@@ -98,8 +98,8 @@ func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	}
 }
 
-// awaitRetry reports whether takeFirst is to take again after err, and waits until then. That is so
-// if the take lost a race to other processes, however often, or if waiting helps by the deadline.
+// awaitRetry reports whether takeFirst is to take again after err, and waits until then. While ctx
+// lasts, that is so if the take lost a race to other processes, or if waiting helps by the deadline.
 func (l *loop) awaitRetry(ctx context.Context, err error, deadline time.Time) (again bool) {
 	if ctx.Err() != nil {
 		return false
@@ -195,8 +195,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 }
 
 // backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
-// of between half of that and all of it. But the pause ends when the leases end, or the present
-// window if that has no lease.
+// of between half of that and all of it. The pause is no longer than until the leases end, or the
+// present window if that has no lease, but at least a tenth of a second.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestPause
 	if l.isUrgent() {
@@ -206,7 +206,7 @@ func (l *loop) backOff(now time.Time) time.Duration {
 	pause := l.pauseLimit/2 + rand.N(l.pauseLimit/2+1)
 
 	left := l.plan.deadline(now).Sub(now)
-	const least = shortestPause / 10 // even if they end now
+	const least = shortestPause / 10
 	return min(pause, max(left, least))
 }
 
