@@ -218,7 +218,7 @@ func TestNewPeriod(t *testing.T) {
 		if err := s.ReportLoss(t.Context(), "test"); err != nil {
 			t.Fatal(err)
 		}
-		begin := s.meta().start(s.meta().Floor).Add(after)
+		begin := s.knownMeta().start(s.knownMeta().Floor).Add(after)
 		now = begin
 		run, err := s.TakeNumbers(t.Context(), "c", Period{"shift", "next", begin}, 1)
 		if !errors.Is(err, want) || (run.First == 7) != (want == nil) {

@@ -202,7 +202,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 	if err != nil {
 		return nil, err
 	}
-	prefix := s.entry(counterPrefix)
+	prefix := s.entryName(counterPrefix)
 	entries, err := s.engine.List(ctx, prefix, prefix+after, min(max(limit, 1), 1000))
 	if err != nil {
 		return nil, s.unchanged("list", err)

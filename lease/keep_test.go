@@ -572,43 +572,98 @@ func TestKeepWaitsOnce(t *testing.T) {
 	})
 }
 
-// TestSourceAstray: a source leaves out windows, and does not say why. That is a failure, which is tried again
-// after a pause. Leases of other windows than it was asked for are not used.
+// TestSourceAstray: a source breaks a rule of Source. That is a failure which says what is wrong, and is tried
+// again after a pause. The generator gets no lease but those that the space granted, each once: with the same one
+// twice it would make the same IDs again when the clock was set back.
 func TestSourceAstray(t *testing.T) {
-	for name, answer := range map[string]func([]randflake.Lease) []randflake.Lease{
-		"nothing":            func([]randflake.Lease) []randflake.Lease { return nil },
-		"all but the first":  func(leases []randflake.Lease) []randflake.Lease { return leases[1:] },
-		"windows that ended": func(leases []randflake.Lease) []randflake.Lease { return moveLeases(leases, -time.Hour) },
-		"later windows":      func(leases []randflake.Lease) []randflake.Lease { return moveLeases(leases, time.Hour) },
+	const (
+		silent  = "did not say why"
+		another = "want a lease of one of the windows "
+		partial = "want a lease of exactly one window of 1m0s"
+		count   = "want exactly 2 nodes"
+		doubled = "want one lease for each window"
+	)
+	each := func(change func(*randflake.Lease)) func([]randflake.Lease) []randflake.Lease {
+		return func(leases []randflake.Lease) []randflake.Lease {
+			for i := range leases {
+				change(&leases[i])
+			}
+			return leases
+		}
+	}
+	move := func(start, end time.Duration) func([]randflake.Lease) []randflake.Lease {
+		return each(func(l *randflake.Lease) { l.Start, l.End = l.Start.Add(start), l.End.Add(end) })
+	}
+	number := func(first, last uint32) func([]randflake.Lease) []randflake.Lease {
+		return each(func(l *randflake.Lease) { l.FirstNode, l.LastNode = first, last })
+	}
+	for name, c := range map[string]struct {
+		answer func([]randflake.Lease) []randflake.Lease
+		want   string
+	}{
+		"nothing":                   {func([]randflake.Lease) []randflake.Lease { return nil }, silent},
+		"all but the first":         {func(leases []randflake.Lease) []randflake.Lease { return leases[1:] }, silent},
+		"windows that ended":        {move(-time.Hour, -time.Hour), another},
+		"later windows":             {move(time.Hour, time.Hour), another},
+		"not the first second":      {move(time.Second, 0), partial},
+		"not all of it":             {move(time.Nanosecond, 0), partial},
+		"not the last second":       {move(0, -time.Second), partial},
+		"one second of the next":    {move(0, time.Second), partial},
+		"windows that are shifted":  {move(time.Second, time.Second), partial},
+		"two windows in one":        {move(0, time.Minute), partial},
+		"no time":                   {move(0, -time.Minute), partial},
+		"a node less":               {number(0, 0), count},
+		"a node more":               {number(0, 2), count},
+		"no node":                   {number(1, 0), count},
+		"the nodes of a whole turn": {number(math.MaxUint32, 0), count},
+		"each window twice": {func(leases []randflake.Lease) []randflake.Lease {
+			return append(leases, leases...)
+		}, doubled},
+		"two leases of a window": {func(leases []randflake.Lease) []randflake.Lease {
+			other := leases[0]
+			other.FirstNode += 2
+			other.LastNode += 2
+			return append(leases, other)
+		}, doubled},
 	} {
 		bubble(t, func(t *testing.T) {
 			s := &astray{source: newSource(t, Limits{})}
-			k := keepOn(t, s)
+			s.goAstray(c.answer)
+			if c.want != silent { // or Keep may have a lease
+				if _, err := new(queue).keep(t, s, WithNodes(2)); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s: Keep: %v, want %q", name, err, c.want)
+				}
+			}
+			s.goAstray(nil)
+			var q queue
+			k, err := q.keep(t, s, WithNodes(2))
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer k.Close()
-			s.goAstray(answer)
+			s.goAstray(c.answer)
 			time.Sleep(4 * time.Minute)
 			status := k.Status()
 			takes := s.goAstray(nil)
-			if status.Err == nil || !strings.Contains(status.Err.Error(), "did not say why") || takes > 300 {
-				t.Errorf("%s: %d takes: %+v", name, takes, status)
+			if status.Err == nil || !strings.Contains(status.Err.Error(), c.want) || takes > 300 {
+				t.Errorf("%s: %d takes: %+v, want %q", name, takes, status, c.want)
 			}
 			if end := time.Now().Add(10 * time.Minute); status.End.After(end) {
 				t.Errorf("%s: leases until %v", name, status.End)
 			}
 			time.Sleep(time.Minute)
-			if status := k.Status(); !status.Healthy || status.Err != nil {
+			if status := k.Status(); !status.Healthy || status.Err != nil || !q.has(time.Now()) {
 				t.Errorf("%s, and then as it should be: %+v", name, status)
+			}
+			got := map[randflake.Lease]bool{}
+			for _, lease := range q.leases {
+				if _, granted := s.taken[lease]; !granted || got[lease] {
+					t.Errorf("%s: the generator has %+v: granted: %v, twice: %v", name, lease, granted, got[lease])
+				}
+				got[lease] = true
 			}
 		})
 	}
-}
-
-func moveLeases(leases []randflake.Lease, by time.Duration) []randflake.Lease {
-	for i, lease := range leases {
-		leases[i].Start = lease.Start.Add(by)
-		leases[i].End = lease.End.Add(by)
-	}
-	return leases
 }
 
 // TestKeepOptions has options that are refused, and those that others replace.
@@ -897,34 +952,6 @@ func TestUnfitLease(t *testing.T) {
 		k.Close()
 		if k.Status().Healthy || q.closes != 1 {
 			t.Errorf("a keeper that is closed is healthy, or has closed its generator %d times", q.closes)
-		}
-	})
-}
-
-// TestSourceDoubles: a source has each lease twice in an answer. The generator gets it once, or it would make the
-// same IDs again when the clock was set back.
-func TestSourceDoubles(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := &astray{
-			source: newSource(t, Limits{}),
-			answer: func(leases []randflake.Lease) []randflake.Lease { return append(leases, leases...) },
-		}
-		var q queue
-		k, err := q.keep(t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(4 * time.Minute)
-		if status := k.Status(); status.Err != nil || !status.Healthy {
-			t.Errorf("%+v", status)
-		}
-		k.Close()
-		got := map[randflake.Lease]bool{}
-		for _, lease := range q.leases {
-			if got[lease] {
-				t.Errorf("%+v came twice", lease)
-			}
-			got[lease] = true
 		}
 	})
 }

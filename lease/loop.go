@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,14 +16,14 @@ import (
 
 // A loop takes leases for one keeper, and gives them to the generator.
 //
-//   - first takes the leases with which Keep makes the generator.
-//   - start adds what first took beyond that, and makes the first step. Both are still in the
+//   - takeFirst takes the leases with which Keep makes the generator.
+//   - start adds what takeFirst took beyond that, and makes the first step. Both are still in the
 //     goroutine of Keep.
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
 // The plan says which windows are wanted, and when. It has the outcome of each window that was asked
-// for: leased, refused until a time, or given up.
+// for and is not over: leased, refused until a time, or given up.
 type loop struct {
 	settings // nodes, clock, logger and so on
 	source   Source
@@ -67,7 +66,7 @@ var errLate = errors.New("lease: windows ended while nodes of them were taken: "
 
 func newLoop(source Source, s settings) *loop {
 	if s.clock == nil {
-		s.clock = time.Now // in this copy of s: Keep still sees nil in its own
+		s.clock = time.Now // in this copy of s alone
 	}
 	return &loop{
 		source:   source,
@@ -78,42 +77,54 @@ func newLoop(source Source, s settings) *loop {
 	}
 }
 
-// first takes leases of the present window and the next one. One of them will do. If there is none,
-// it returns why, but takes again in three cases:
-//
-//   - The machine was copied during the take.
-//   - The take lost a race to other processes. Only ctx limits how often that is tried again.
-//   - Waiting helps, within the time of WithWait.
-func (l *loop) first(ctx context.Context) ([]randflake.Lease, error) {
+// takeFirst takes leases of the present window and the next one. One of them will do. If there is
+// none, it returns why, but takes again if the machine was copied during the take, or if awaitRetry
+// says so.
+func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.waits)
 	for {
 		present := l.plan.limits.WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
-		late := l.clock().After(deadline)
-		var wait *WaitError
-		switch {
-		case l.noticeCopy():
-			l.reportCopy() // the leases are the original's: take others at once
-		case len(leases) > 0:
+		if l.noticeCopy() {
+			l.reportCopy()
+			continue // the leases are the original's: take others at once
+		}
+		if len(leases) > 0 {
 			return leases, nil
-		case errors.Is(err, errBusy) && ctx.Err() == nil: // again at once: Take has paused already
-			l.logger.Info("randflake: waiting for the first lease",
-				"error", err, "space", l.source.String(), "label", l.label)
-		case errors.As(err, &wait) && !late && !wait.Until.After(deadline):
-			l.logger.Warn("randflake: waiting for the first lease",
-				"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
-			pause := max(wait.Until.Sub(l.clock()), 0) + rand.N(shortestPause)
-			if sleep(ctx, pause) != nil {
-				return nil, err
-			}
-		default:
+		}
+		if !l.awaitRetry(ctx, err, deadline) {
 			return nil, err
 		}
 	}
 }
 
-// start gives the generator the leases that first took, and goes on in the background. leases[0] is
-// in the generator already, as it was made with that. The others are added to queue.
+// awaitRetry reports whether takeFirst is to take again after err, and waits until then. While ctx
+// lasts, that is so if the take lost a race to other processes, or if waiting helps by the deadline.
+func (l *loop) awaitRetry(ctx context.Context, err error, deadline time.Time) (again bool) {
+	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, errBusy) {
+		l.logger.Info("randflake: waiting for the first lease",
+			"error", err, "space", l.source.String(), "label", l.label)
+		return true // at once: Take has paused already
+	}
+	wait, ok := errors.AsType[*WaitError](err)
+	if !ok {
+		return false
+	}
+	now := l.clock()
+	pause := max(wait.Until.Sub(now), 0) // 0 if the clock that decides is behind this one
+	if now.Add(pause).After(deadline) {
+		return false
+	}
+	l.logger.Warn("randflake: waiting for the first lease",
+		"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
+	return sleep(ctx, pause+rand.N(shortestPause)) == nil
+}
+
+// start gives the generator the leases that takeFirst took, and goes on in the background. leases[0]
+// is in the generator already, as it was made with that. The others are added to queue.
 func (l *loop) start(ctx context.Context, queue handover.Queue[randflake.Lease], leases []randflake.Lease) {
 	l.queue = queue
 	l.leased(leases[0]) // of the present window, or of the next one
@@ -165,11 +176,11 @@ func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
 // step takes the windows that are wanted now, reports, and returns for how long there is nothing to
 // do.
 func (l *loop) step(ctx context.Context) (pause time.Duration) {
-	err := l.fill(ctx)
+	err := l.takeWanted(ctx)
 	now := l.clock()
 
-	// fill asked for the window that was present when it began. If the clock has since then gone on,
-	// or back, to a window that nobody has asked for, the step failed.
+	// takeWanted asked for the window that was present when it began. If the clock has since then
+	// gone on, or back, to a window that nobody has asked for, the step failed.
 	if err == nil && !l.plan.isAsked(l.plan.limits.WindowOf(now)) {
 		err = errLate
 	}
@@ -184,8 +195,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 }
 
 // backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
-// of between half of that and all of it. The pause ends at the deadline, or a tenth of a second
-// later: when the leases end, or with the present window if that has no lease.
+// of between half of that and all of it. The pause is no longer than until the leases end, or the
+// present window if that has no lease, but at least a tenth of a second.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestPause
 	if l.isUrgent() {
@@ -195,16 +206,17 @@ func (l *loop) backOff(now time.Time) time.Duration {
 	pause := l.pauseLimit/2 + rand.N(l.pauseLimit/2+1)
 
 	left := l.plan.deadline(now).Sub(now)
-	const least = shortestPause / 10 // even if the deadline is now
+	const least = shortestPause / 10
 	return min(pause, max(left, least))
 }
 
-// fill takes leases for the windows that are wanted, the present one first. It returns why a take
-// failed. If a window has no lease although takes work, there is no error: the plan has the reason.
-func (l *loop) fill(ctx context.Context) error {
+// takeWanted takes leases for the windows that are wanted, the present one first. It returns why a
+// take failed. If a window has no lease although takes work, there is no error: the plan has the
+// reason.
+func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.clock()
 	present := l.plan.limits.WindowOf(now)
-	l.prepare(now)
+	l.forgetOutcomes(now)
 	for {
 		first, last, found := l.plan.wanted(now)
 		if !found {
@@ -221,9 +233,10 @@ func (l *loop) fill(ctx context.Context) error {
 		var wait *WaitError
 		switch {
 		case err == nil: // each window has an outcome by add
-		case errors.Is(err, ErrAhead) && l.plan.isAsked(present+1):
-			return nil // the source grants fewer windows ahead than its limits say: a later step asks again
-		case errors.Is(err, ErrAhead):
+		case errors.Is(err, ErrAhead): // a WaitError too, but a later step asks again in any case
+			if l.plan.isAsked(present + 1) {
+				return nil // the source grants fewer windows ahead than its limits say
+			}
 			return err // not even the next one: its clock may be behind this one
 		case errors.As(err, &wait):
 			l.plan.refused(first, last, l.clock(), wait)
@@ -233,8 +246,8 @@ func (l *loop) fill(ctx context.Context) error {
 	}
 }
 
-// prepare forgets the outcomes of windows that are wanted once more.
-func (l *loop) prepare(now time.Time) {
+// forgetOutcomes forgets what came of windows that are wanted once more, or are over.
+func (l *loop) forgetOutcomes(now time.Time) {
 	l.plan.forget(now)
 	if l.noticeCopy() {
 		l.drop()
@@ -258,8 +271,8 @@ func (l *loop) lacksLease() bool {
 		errors.Is(err, randflake.ErrClockBackward)
 }
 
-// take takes leases in one call, and bounds how long that lasts. It also checks that the source keeps
-// to what Source says, as services in front of a space are written by others too.
+// take takes leases in one call, and bounds how long that lasts. It also checks that the answer is as
+// Source says, as services in front of a space are written by others too.
 func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, error) {
 	limit := longestTake
 	if l.isUrgent() {
@@ -268,16 +281,12 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	leases, err := l.source.Take(ctx, first, last, l.nodes)
-	granted := map[int64]bool{} // by window
-	leases = slices.DeleteFunc(leases, func(lease randflake.Lease) bool {
-		window := l.plan.limits.WindowOf(lease.Start)
-		again := granted[window] // if it is the same lease, its IDs would be too
-		granted[window] = true
-		return window < first || window > last || again
-	})
-	wanted := last - first + 1
-	if err == nil && int64(len(leases)) < wanted {
-		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), wanted)
+	if broken := checkLeases(l.source, leases, first, last, l.nodes); broken != nil {
+		leases, err = nil, broken
+	}
+	windows := last - first + 1
+	if err == nil && int64(len(leases)) < windows {
+		err = fmt.Errorf("lease: %s granted %d of %d windows, and did not say why", l.source, len(leases), windows)
 	}
 	if err != nil {
 		l.change(func(s *Status) { s.Failed++ })
@@ -300,6 +309,14 @@ func (l *loop) add(lease randflake.Lease) {
 		return
 	}
 	l.leased(lease)
+}
+
+// leased notes a lease that the generator has, in the plan, the status and the log.
+func (l *loop) leased(lease randflake.Lease) {
+	l.plan.leased(l.plan.limits.WindowOf(lease.Start))
+	l.change(func(s *Status) { s.Taken++ })
+	l.logger.Info("randflake: leased",
+		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
 }
 
 // drop gives up what was leased before this machine became a copy of another one: it is the

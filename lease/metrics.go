@@ -98,6 +98,6 @@ var _ metrics.Reporter = (*Space)(nil)
 func (s *Space) Metrics() []metrics.Metric {
 	return []metrics.Metric{
 		metrics.Gauge("randflake_space_losses",
-			"Losses of data that the space has noted, and its moves to another store, as far as this process has seen.", s.meta().Losses),
+			"Losses of data that the space has noted, and its moves to another store, as far as this process has seen.", s.knownMeta().Losses),
 	}
 }

@@ -88,7 +88,7 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
 
 // newTie puts the tie of a move, with a new word.
 func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
-	if err := seen.clockError(old.meta()); err != nil {
+	if err := seen.clockError(old.knownMeta()); err != nil {
 		return tie{}, err
 	}
 	put := tie{Word: cryptorand.Text(), Lineage: seen.Lineage, Old: old.String()}

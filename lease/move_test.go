@@ -563,7 +563,7 @@ func TestMoveOpens(t *testing.T) {
 		}
 		info, err := s.Info(t.Context())
 		w.must(err)
-		m := s.meta()
+		m := s.knownMeta()
 		wait := info.Floor
 		if m.Reserve > 0 {
 			wait = info.Opens

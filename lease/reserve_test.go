@@ -233,7 +233,7 @@ func TestSliceInUse(t *testing.T) {
 		if l, err := takeWindow(t.Context(), s, present+6, 1); !errors.Is(err, ErrLoss) {
 			t.Errorf("%s is lost: %+v, %v, want ErrLoss before the first floor", what, l, err)
 		}
-		if l, err := takeWindow(t.Context(), s, present+7, 1); err != nil || l.FirstNode < s.meta().mainNodes() {
+		if l, err := takeWindow(t.Context(), s, present+7, 1); err != nil || l.FirstNode < s.knownMeta().mainNodes() {
 			t.Errorf("%s is lost: %+v, %v, want a node of the reserve", what, l, err)
 		}
 	}

@@ -45,7 +45,7 @@ var leasesRecord = record{"leases", takenNodesWentBack}
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	seen := s.newSnapshot(r)
 	var err error
-	seen.Answer, err = s.engine.Read(ctx, s.entry(metaEntry), s.entry(r.name))
+	seen.Answer, err = s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
 	if err != nil {
 		return nil, s.unchanged("read", err)
 	}
@@ -57,8 +57,8 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 func (s *Space) swap(ctx context.Context, before *snapshot, newMeta, newValue []byte) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
-		{s.entry(metaEntry), before.rawMeta},
-		{s.entry(before.name), before.value},
+		{s.entryName(metaEntry), before.rawMeta},
+		{s.entryName(before.name), before.value},
 	}
 	var put []Entry
 	changed := slices.Clone(expect) // what is there if the swap takes effect

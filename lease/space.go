@@ -17,9 +17,9 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// The explorer's test has other ones.
-	pause    func(context.Context, time.Duration) error // sleep; there it returns at once
-	maxSteps int                                        // the most steps of takenNodes; there fewer than maxSteps
+	// The explorer's test never pauses, and has fewer steps.
+	pause     func(context.Context, time.Duration) error // sleep
+	mostSteps int                                        // of takenNodes: maxSteps
 
 	mu     sync.Mutex
 	known  known
@@ -95,12 +95,12 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:   engine,
-		name:     cmp.Or(config.Name, "default"),
-		now:      config.Clock,
-		pause:    sleep,
-		maxSteps: maxSteps,
-		values:   map[string][]byte{},
+		engine:    engine,
+		name:      cmp.Or(config.Name, "default"),
+		now:       config.Clock,
+		pause:     sleep,
+		mostSteps: maxSteps,
+		values:    map[string][]byte{},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -115,7 +115,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 // CheckSecret returns ErrSecret if the space is for IDs of another secret than that of the check
 // value.
 func (s *Space) CheckSecret(check [8]byte) error {
-	m := s.meta()
+	m := s.knownMeta()
 	own := hex.EncodeToString(check[:])
 	if m.Check != "" && m.Check != own {
 		return fmt.Errorf("%w: %s: its check value is %s, that of the secret is %s: "+
@@ -177,20 +177,20 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 }
 
 // Limits returns the limits of the space.
-func (s *Space) Limits() Limits { return s.meta().Limits }
+func (s *Space) Limits() Limits { return s.knownMeta().Limits }
 
 // String says where the space is.
 func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.name, s.engine) }
 
-// meta returns the newest meta that this handle knows.
-func (s *Space) meta() *meta {
+// knownMeta returns the newest meta that this handle knows.
+func (s *Space) knownMeta() *meta {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known.meta
 }
 
-// entry returns the name of an entry in the engine.
-func (s *Space) entry(name string) string { return s.name + "/" + name }
+// entryName returns the name that an entry of the space has in the engine.
+func (s *Space) entryName(name string) string { return s.name + "/" + name }
 
 // reasons are errors that say by themselves why a call changed nothing. context.Canceled is one: the
 // caller knows why. context.DeadlineExceeded is none: the store did not answer in time, which is

@@ -57,8 +57,8 @@ func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 	return nil
 }
 
-// grant takes n nodes of each window that has as many, and puts that into taken. missing says why the first of the other
-// windows has no lease.
+// grant takes n nodes of each window that has as many, and puts that into taken. missing says why
+// the first of the other windows has no lease.
 func (s *Space) grant(
 	seen *snapshot, taken *takenNodes, first, last int64, n uint32,
 ) (granted []randflake.Lease, missing error) {
@@ -72,7 +72,7 @@ func (s *Space) grant(
 			continue
 		}
 		granted = append(granted, seen.meta.lease(window, node, n))
-		taken.put(window, node+n, s.maxSteps, seen.meta.Floor)
+		taken.put(window, node+n, s.mostSteps, seen.meta.Floor)
 	}
 	return granted, missing
 }
@@ -106,25 +106,24 @@ func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uin
 // to wait, or nil.
 func (s *Space) checkBeforeFloor(seen *snapshot, window int64, n uint32) error {
 	m := seen.meta
+	wait := func(until time.Time, why string) error {
+		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
+	}
 	first, end := m.servedWindows(m.Tick)
 	reserveOpens := m.opens(m.Tick)
-	until := m.start(m.Floor) // when main nodes are leased
-	var why string
+	mainOpen := m.start(m.Floor)
 	switch {
 	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
 	case m.Tick == 0 || window < m.Begin:
-		why = "forgotten leases may be in use"
+		return wait(mainOpen, "forgotten leases may be in use")
 	case window < first || window >= end:
-		why = fmt.Sprintf("the reserve is for windows %d to %d", first, end-1)
+		return wait(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
 	case n > m.Reserve:
-		why = fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n)
+		return wait(mainOpen, fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n))
 	case seen.asked.Before(reserveOpens):
-		why = "until the reserve opens"
-		until = reserveOpens
-	default:
-		return nil
+		return wait(reserveOpens, "until the reserve opens")
 	}
-	return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
+	return nil
 }
 
 // checkAhead returns why a window is too far ahead, or nil.

@@ -58,13 +58,20 @@ func (r *repeating) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	return n, err
 }
 
-// outliving leases have the bug outlive: they are used for a window longer.
-type outliving struct{ lease.Source }
+// outliving leases have the bug outlive: in each window the nodes of the lease before are used, and not those of
+// the window. To the keeper all is as it should be.
+type outliving struct {
+	lease.Source
+	before randflake.Lease
+}
 
-func (o outliving) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
+func (o *outliving) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
 	leases, err := o.Source.Take(ctx, from, to, nodes)
-	for i := range leases {
-		leases[i].End = leases[i].End.Add(o.Limits().Window)
+	for i, granted := range leases {
+		if !o.before.End.IsZero() {
+			leases[i].FirstNode, leases[i].LastNode = o.before.FirstNode, o.before.LastNode
+		}
+		o.before = granted
 	}
 	return leases, err
 }

@@ -56,7 +56,7 @@ func (w *worker) source(ctx context.Context, space *lease.Space) (source lease.S
 	}
 	source = &noted{Source: source, worker: w}
 	if w.Bug == outlive {
-		return outliving{source}, nil
+		return &outliving{Source: source}, nil
 	}
 	return source, nil
 }

@@ -87,7 +87,7 @@ func checkPrefix(prefix string) (string, error) {
 }
 
 // Prepare has nothing to do.
-func (e *Engine) Prepare(ctx context.Context) error { return e.usable(ctx) }
+func (e *Engine) Prepare(ctx context.Context) error { return e.checkUsable(ctx) }
 
 // Read implements [lease.Engine], with one linearizable transaction.
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
@@ -162,7 +162,7 @@ func evidence(resp *clientv3.TxnResponse) lease.Answer {
 
 // commit commits a transaction.
 func (e *Engine) commit(ctx context.Context, what string, txn clientv3.Txn) (*clientv3.TxnResponse, error) {
-	if err := e.usable(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return nil, swap.Unmade(err)
 	}
 	resp, err := txn.Commit()
@@ -174,7 +174,7 @@ func (e *Engine) commit(ctx context.Context, what string, txn clientv3.Txn) (*cl
 
 // List implements [lease.Engine].
 func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
-	if err := e.usable(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return nil, err
 	}
 	first := e.prefix + max(prefix, after+"\x00")

@@ -12,10 +12,10 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// usable returns why no call can be made, or nil. The first time it asks all members for their
+// checkUsable returns why no call can be made, or nil. The first time it asks all members for their
 // release, and refuses a cluster with one that is too old. It passes over members that have not
 // answered half a second after another one did.
-func (e *Engine) usable(ctx context.Context) error {
+func (e *Engine) checkUsable(ctx context.Context) error {
 	if e.closed.Load() {
 		return e.failed(ctx, "use", fs.ErrClosed)
 	}

@@ -32,8 +32,9 @@
 //
 // The lineage changes when the directory is copied, even if the copy shares files by hard links,
 // and when the directory is removed and restored (but an inode number alone may be used again).
-// Where there are no inode numbers, as on Windows,
-// the lineage is the token alone. The position is the number of swaps.
+// Where there are no inode numbers, as on Windows, the lineage is the token alone.
+//
+// The position is the number of swaps.
 //
 // Older files that are put back, or a snapshot of the whole disk, may have the same lineage. Then
 // only the position shows the loss of data, and only to a process that has seen the newer files.
@@ -75,7 +76,8 @@ type Engine struct {
 // a parent that must exist.
 func New(dir string) (*Engine, error) { return newEngine(dir, localfile.Network) }
 
-// newEngine is New. network names the kind of network file system that a path is on, or "".
+// newEngine is New, but takes network, which is another one in tests: it names the kind of network
+// file system that a path is on, or "".
 func newEngine(dir string, network func(path string) (kind string, err error)) (*Engine, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("file: directory %q: want a path: %w", dir, fs.ErrInvalid)
@@ -154,11 +156,11 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	s.Position++
 	err = e.replace(entriesName, s.encode())
 	if err != nil {
-		return lease.Answer{}, err // replace knows which step failed
+		return lease.Answer{}, err // of ErrStore if nothing was changed: replace knows which step failed
 	}
 	answer.Lineage, err = e.lineage(s) // again: the directory may have been replaced meanwhile
 	if err != nil {
-		return lease.Answer{}, err // the outcome is unknown
+		return lease.Answer{}, err // not of ErrStore: which directory has the swap is not known
 	}
 	answer.Swapped = true
 	answer.Position = s.Position
@@ -168,11 +170,11 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 // Prepare implements [lease.Engine]. It makes the file of the lineage last: while that is missing
 // and there are no entries, no Prepare has run to its end.
 func (e *Engine) Prepare(ctx context.Context) error {
-	if err := e.usable(ctx); err != nil {
-		return e.failed(err)
+	if err := e.checkUsable(ctx); err != nil {
+		return e.withDir(err)
 	}
 	if err := e.makeDir(); err != nil {
-		return e.failed(err)
+		return e.withDir(err)
 	}
 	unlock, err := e.lock(ctx)
 	if err != nil {
@@ -183,7 +185,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return err // nil if all is there; and what is damaged is not overwritten
 	}
-	// Without a position: nobody knows one before the first swap.
+	// Position 0 stands for none, which does no harm: nobody knows one before the first swap.
 	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
 	if err := e.replace(entriesName, first.encode()); err != nil {
 		return err
@@ -218,8 +220,8 @@ func (e *Engine) Close() error {
 // String returns the directory.
 func (e *Engine) String() string { return e.dir }
 
-// usable returns why no call can be made, or nil.
-func (e *Engine) usable(ctx context.Context) error {
+// checkUsable returns why no call can be made, or nil.
+func (e *Engine) checkUsable(ctx context.Context) error {
 	if e.closed.Load() {
 		return fs.ErrClosed
 	}
@@ -228,8 +230,8 @@ func (e *Engine) usable(ctx context.Context) error {
 
 func (e *Engine) path(name string) string { return filepath.Join(e.dir, name) }
 
-// failed adds the directory to an error. The errors of load, lineage, lock and replace have it.
-func (e *Engine) failed(err error) error { return fmt.Errorf("file: %s: %w", e.dir, err) }
+// withDir adds the directory to an error. The errors of load, lineage, lock and replace have it.
+func (e *Engine) withDir(err error) error { return fmt.Errorf("file: %s: %w", e.dir, err) }
 
 // corrupt returns the error of a file that is damaged, or of another directory.
 func (e *Engine) corrupt(name, what string) error {

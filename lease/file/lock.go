@@ -12,19 +12,19 @@ import (
 
 // lock waits for the lock and takes it. If a process dies, the system ends its lock.
 func (e *Engine) lock(ctx context.Context) (unlock func(), err error) {
-	if err := e.usable(ctx); err != nil {
-		return nil, e.failed(err)
+	if err := e.checkUsable(ctx); err != nil {
+		return nil, e.withDir(err)
 	}
 	f, err := os.OpenFile(e.path(lockName), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, e.failed(errNoSpace)
+		return nil, e.withDir(errNoSpace)
 	}
 	if err != nil {
-		return nil, e.failed(err)
+		return nil, e.withDir(err)
 	}
 	if err := e.wait(ctx, f); err != nil {
 		f.Close()
-		return nil, e.failed(err)
+		return nil, e.withDir(err)
 	}
 	if !sameFile(f, e.path(lockName)) { // the directory was replaced meanwhile
 		f.Close()
@@ -44,7 +44,7 @@ func (e *Engine) wait(ctx context.Context, f *os.File) error {
 		if locked || err != nil {
 			return err
 		}
-		if err := e.usable(ctx); err != nil {
+		if err := e.checkUsable(ctx); err != nil {
 			return fmt.Errorf("another process holds the lock: %w", err)
 		}
 		time.Sleep(rand.N(pause))

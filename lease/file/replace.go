@@ -30,7 +30,7 @@ func (e *Engine) replace(name string, content []byte) error {
 			err = swap.Unmade(err)
 		}
 		if err != nil {
-			return e.failed(fmt.Errorf("%s: %w", step.name, err))
+			return e.withDir(fmt.Errorf("%s: %w", step.name, err))
 		}
 	}
 	return nil

@@ -26,15 +26,15 @@ type state struct {
 // load reads first the entries, then the lineage. If the directory is replaced in between, the
 // lineage is that of the new one: a loss may be seen that was none, but none is missed.
 func (e *Engine) load(ctx context.Context) (s state, lineage string, err error) {
-	if err := e.usable(ctx); err != nil {
-		return s, "", e.failed(err)
+	if err := e.checkUsable(ctx); err != nil {
+		return s, "", e.withDir(err)
 	}
 	content, err := os.ReadFile(e.path(entriesName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, "", e.missing()
 	}
 	if err != nil {
-		return s, "", e.failed(err)
+		return s, "", e.withDir(err)
 	}
 	sum, body, _ := bytes.Cut(content, []byte("\n"))
 	if string(sum) != sumOf(body) {
@@ -55,7 +55,7 @@ func (e *Engine) missing() error {
 	if err == nil {
 		return e.corrupt(entriesName, "it is missing")
 	}
-	return e.failed(errNoSpace)
+	return e.withDir(errNoSpace)
 }
 
 var errNoSpace = fmt.Errorf("%w; if there was one, is it mounted?", lease.ErrNoSpace)
@@ -68,10 +68,10 @@ func (e *Engine) lineage(s state) (string, error) {
 		return "", e.corrupt(lineageName, "it is missing")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", e.failed(fmt.Errorf("%w: it was not made to the end: make it again", lease.ErrNoSpace))
+		return "", e.withDir(fmt.Errorf("%w: it was not made to the end: make it again", lease.ErrNoSpace))
 	}
 	if err != nil {
-		return "", e.failed(err)
+		return "", e.withDir(err)
 	}
 	if string(content) != s.Token+"\n" {
 		what := fmt.Sprintf("it has %.60q, and the entries are of %q", content, s.Token)
@@ -79,11 +79,11 @@ func (e *Engine) lineage(s state) (string, error) {
 	}
 	file, err := localfile.Stat(path)
 	if err != nil {
-		return "", e.failed(err)
+		return "", e.withDir(err)
 	}
 	dir, err := localfile.Stat(e.dir)
 	if err != nil {
-		return "", e.failed(err)
+		return "", e.withDir(err)
 	}
 	// The directory's inode number is the second choice, as overlay file systems number directories
 	// anew at each mount.

@@ -107,8 +107,7 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 // A result is what read.sql or swap.sql returns.
 type result struct {
 	lease.Answer
-	names     []string // of the entries that were asked for
-	values    [][]byte // in the same order, nil where there is no such entry
+	values    [][]byte // of the names that were asked for, in their order; nil where there is no such entry
 	objection string   // what is wrong with the server, or ""
 }
 
@@ -119,37 +118,41 @@ func (r *result) scan(row pgx.Row) error {
 
 // Read implements [lease.Engine].
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
-	r := &result{names: names}
 	notNil := append([]string{}, names...) // nil would be NULL
+	r := new(result)
 	b := new(pgx.Batch)
 	b.Queue(e.sql.read, notNil).QueryRow(r.scan)
-	return e.answer(ctx, "read", b, r)
+	return e.answer(ctx, "read", b, names, r)
 }
 
 // Swap implements [lease.Engine].
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
-	names, values := split(expect)
 	// Each put of a row raises the row's position by one. The row with the empty name is put in
 	// each swap, so its position counts swaps.
 	counting := lease.Entry{Value: []byte{}}
 	all := append(slices.Clip(put), counting) // a copy: the caller's array stays as it is
-	putNames, putValues := split(all)
-	// While another swap has the lock, swap.sql puts nothing, although the entries may be as
-	// expected. By that Retry knows to try again.
-	return swap.Retry(ctx, expect, func() (lease.Answer, error) {
-		r := &result{names: names}
-		b := new(pgx.Batch)
-		b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-		b.Queue(e.sql.lock)
-		b.Queue(e.sql.swap, names, values, putNames, putValues).QueryRow(r.scan)
-		b.Queue("COMMIT")
-		return e.answer(ctx, "swap", b, r)
-	})
+	return swap.Retry(ctx, expect, func() (lease.Answer, error) { return e.trySwap(ctx, expect, all) })
 }
 
-// answer sends statements, of which one scans into r, and returns the answer once they have taken
-// effect.
-func (e *Engine) answer(ctx context.Context, what string, b *pgx.Batch, r *result) (lease.Answer, error) {
+// trySwap is one try of Swap. While another swap has the lock, swap.sql puts nothing, although the
+// entries may be as expected. By that Retry knows to try again.
+func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+	names, values := split(expect)
+	putNames, putValues := split(put)
+	r := new(result)
+	b := new(pgx.Batch)
+	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
+	b.Queue(e.sql.lock)
+	b.Queue(e.sql.swap, names, values, putNames, putValues).QueryRow(r.scan)
+	b.Queue("COMMIT")
+	return e.answer(ctx, "swap", b, names, r)
+}
+
+// answer sends statements, of which one asks for the entries with these names and scans into r. It
+// returns the answer once they have taken effect.
+func (e *Engine) answer(
+	ctx context.Context, what string, b *pgx.Batch, names []string, r *result,
+) (lease.Answer, error) {
 	err := e.send(ctx, b)
 	if err == nil && r.objection != "" { // then nothing was put
 		err = swap.Unmade(fmt.Errorf("%w: %s", lease.ErrUnsafe, r.objection))
@@ -157,7 +160,7 @@ func (e *Engine) answer(ctx context.Context, what string, b *pgx.Batch, r *resul
 	if err != nil {
 		return lease.Answer{}, e.explain(what, err)
 	}
-	r.Entries = join(r.names, r.values)
+	r.Entries = join(names, r.values)
 	return r.Answer, nil
 }
 

@@ -130,7 +130,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 // Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the
 // document differs, it looks again.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
-	if err := e.usable(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return lease.Answer{}, swap.Unmade(err)
 	}
 	for v := e.recent(); ; v = nil {
@@ -222,7 +222,7 @@ func (e *Engine) Close() error {
 // String says where the document is.
 func (e *Engine) String() string { return e.backend.String() }
 
-func (e *Engine) usable(ctx context.Context) error {
+func (e *Engine) checkUsable(ctx context.Context) error {
 	if e.closed.Load() {
 		return fmt.Errorf("%s: %w", e, fs.ErrClosed)
 	}
@@ -235,7 +235,7 @@ func (e *Engine) usable(ctx context.Context) error {
 }
 
 func (e *Engine) load(ctx context.Context) (*version, error) {
-	if err := e.usable(ctx); err != nil {
+	if err := e.checkUsable(ctx); err != nil {
 		return nil, err
 	}
 	d, err := e.backend.Get(ctx)
