@@ -74,7 +74,7 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
 	switch {
 	case err != nil:
 		return tie{}, err
-	case seen.meta != nil && seen.meta.ID == old.meta().ID: // perhaps by another address
+	case seen.meta != nil && seen.meta.ID == old.knownMeta().ID: // perhaps by another address
 		return tie{}, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
 			ErrExists, old, s)
 	case seen.meta != nil: // a space was made here, perhaps by this move
