@@ -6,14 +6,14 @@ package randflake
 // widths of the active backend. What remains is padded to the narrowest width, or if it is only a
 // few blocks, left to plain Go. So is everything if the backend has no kernel.
 //
-// Kernels are called by their names, in the switches of kernel and runKernel, and not from a table
-// of functions: what is passed to a function value escapes to the heap.
+// Kernels are called by their names, in the switches of callKernel and callRunKernel, and not from a
+// table of functions: what is passed to a function value escapes to the heap.
 
 // leastPadded is about how many blocks it takes for a padded kernel to be faster than plain Go.
 const leastPadded = 4
 
-// widestPadded is the most that is padded to: the narrowest width of avx512, as that of no other
-// backend is wider.
+// widestPadded is the most that is padded to: the widest of the backends' narrowest widths, which is
+// that of avx512.
 const widestPadded = 64
 
 // hasAssembly tells tests that there must be a backend beside generic.
@@ -36,21 +36,22 @@ func cryptBlocks(d direction, keys *roundKeys, dst, src []uint64) {
 	widths := active.widths()
 	for _, width := range widths {
 		for len(src) >= width {
-			kernel(d, keys, dst[:width], src[:width])
+			callKernel(d, keys, dst[:width], src[:width])
 			dst, src = dst[width:], src[width:]
 		}
 	}
-	switch {
-	case len(widths) > 0 && len(src) >= leastPadded:
+	if len(widths) > 0 && len(src) >= leastPadded {
 		var buf [widestPadded]uint64
 		narrowest := widths[len(widths)-1]
 		padded := buf[:narrowest]
 		copy(padded, src)
-		kernel(d, keys, padded, padded)
+		callKernel(d, keys, padded, padded)
 		copy(dst, padded)
-	case d == encrypting:
+		return
+	}
+	if d == encrypting {
 		encryptBlocksGeneric(keys, dst, src)
-	default:
+	} else {
 		decryptBlocksGeneric(keys, dst, src)
 	}
 }
@@ -60,10 +61,10 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 	for _, width := range active.widths() {
 		for len(dst) >= width {
 			if fitsWord(first, width) {
-				runKernel(keys, dst[:width], first)
+				callRunKernel(keys, dst[:width], first)
 			} else {
 				countFrom(dst[:width], first)
-				kernel(encrypting, keys, dst[:width], dst[:width])
+				callKernel(encrypting, keys, dst[:width], dst[:width])
 			}
 			dst = dst[width:]
 			first += uint64(width)
@@ -74,7 +75,7 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 }
 
 // fitsWord reports whether the n values from first on differ only in their lowest 16 bits. A kernel
-// counts in this word of the block alone, without a carry into the next one.
+// of runs counts in this word of the block alone, without a carry into the next one.
 func fitsWord(first uint64, n int) bool {
 	low := first & 0xffff
 	return low+uint64(n) <= 1<<16

@@ -92,7 +92,7 @@ func (e *explorer) check() {
 			switch {
 			case f.Time.Unix() < e.bounds.start || f.Time.Unix() >= e.bounds.end:
 				e.problem = fmt.Sprintf("second %d lies outside the lease", f.Time.Unix())
-			case f.Node < e.bounds.first || f.Node > e.bounds.last:
+			case f.Node < e.bounds.firstNode || f.Node > e.bounds.lastNode:
 				e.problem = fmt.Sprintf("node %d lies outside the lease", f.Node)
 			}
 		}
@@ -416,10 +416,10 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	for i := range st.shards.list {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
 		to.claimedAt, to.left, to.ids = from.claimedAt, from.left, from.ids
-		to.nextRaw, to.runLeft, to.uncounted = from.nextRaw, from.runLeft, from.uncounted
+		to.nextRaw, to.runLeft, to.claimed = from.nextRaw, from.runLeft, from.claimed
 	}
-	if st.hot.list != nil {
-		st.hot = st.shards
+	if st.quick.list != nil {
+		st.quick = st.shards
 	}
 	twin.state.Store(&st)
 	return twin

@@ -29,10 +29,9 @@ type cursor struct {
 
 // bounds are a lease in the cursor's terms.
 type bounds struct {
-	base       uint64 // the first raw value
-	first      uint32 // the first node
-	last       uint32 // the last node
-	start, end int64  // the interval of Unix seconds, [start, end)
+	base                uint64 // the first raw value
+	firstNode, lastNode uint32 // both included
+	start, end          int64  // the interval of Unix seconds, [start, end)
 }
 
 // frozen returns the next of a cursor that hands out nothing more: one before the first value.
@@ -44,11 +43,11 @@ var errFrozen = errors.New("randflake: cursor is frozen")
 func (l Lease) bounds() bounds {
 	start := l.Start.Unix()
 	return bounds{
-		base:  pack(start, l.FirstNode, 0),
-		first: l.FirstNode,
-		last:  l.LastNode,
-		start: start,
-		end:   l.End.Unix(),
+		base:      pack(start, l.FirstNode, 0),
+		firstNode: l.FirstNode,
+		lastNode:  l.LastNode,
+		start:     start,
+		end:       l.End.Unix(),
 	}
 }
 
@@ -59,9 +58,9 @@ func newCursor(b bounds) *cursor {
 }
 
 // claim takes up to n consecutive raw values at the Unix second now, and returns the first one and
-// their number. That is at most 1/share of what is left in the second, but at least 1: near the end
+// their number. That is at most 1/parts of what is left in the second, but at least 1: near the end
 // of a second, callers that claim ahead of need then waste little.
-func (c *cursor) claim(now int64, n, share uint64) (start, taken uint64, err error) {
+func (c *cursor) claim(now int64, n, parts uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()
 		var left uint64
@@ -69,7 +68,7 @@ func (c *cursor) claim(now int64, n, share uint64) (start, taken uint64, err err
 		if err != nil {
 			return 0, 0, err
 		}
-		taken = min(n, max(left/share, 1))
+		taken = min(n, max(left/parts, 1))
 		if c.next.CompareAndSwap(next, start+taken) {
 			return start, taken, nil
 		}
@@ -87,15 +86,16 @@ func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	start = pack(second, b.first, 0)
-	if next != b.base && second == secondOf(next-1) {
-		start = next
+	start = pack(second, b.firstNode, 0)
+	newest, used := b.newest(next)
+	if used && second == newest {
+		start = next // it goes on in that second
 	}
 	left = b.endOf(second) - start
-	switch {
-	case left > 0:
+	if left > 0 {
 		return start, left, nil
-	case now < second:
+	}
+	if now < second {
 		return 0, 0, ErrClockBackward // the newest ID's second, ahead of the clock, is used up
 	}
 	return 0, 0, ErrExhausted
@@ -105,15 +105,15 @@ func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 // newest one used if the clock is behind that by no more than the tolerance.
 func (b *bounds) secondFor(next uint64, now int64) (int64, error) {
 	second := now
-	if next != b.base { // the cursor is used
-		newest := secondOf(next - 1)
+	newest, used := b.newest(next)
+	if used {
 		if now < newest-clockTolerance {
 			return 0, ErrClockBackward
 		}
 		second = max(now, newest)
 	}
 	switch {
-	case second > MaxTimestamp:
+	case second > MaxTimestamp: // asked first, as the lease has ended then, too
 		return 0, ErrEndOfLife
 	case second < b.start:
 		return 0, ErrLeaseNotStarted
@@ -123,10 +123,15 @@ func (b *bounds) secondFor(next uint64, now int64) (int64, error) {
 	return second, nil
 }
 
+// newest returns the newest second used, of a cursor at next, if it was used.
+func (b *bounds) newest(next uint64) (second int64, used bool) {
+	return secondOf(next - 1), next != b.base
+}
+
 // endOf returns the value after the last one of a second. For MaxNode in the format's last second
 // that is 0; differences to it are right all the same.
 func (b *bounds) endOf(second int64) uint64 {
-	end := pack(second, b.last, MaxSequence) + 1
+	end := pack(second, b.lastNode, MaxSequence) + 1
 	if end == b.base {
 		// Only a lease of all 2^64 values comes round to its base. It has two values less, as next
 		// would be base-1, and then base: the cursor would look frozen, or unused.
@@ -138,6 +143,5 @@ func (b *bounds) endOf(second int64) uint64 {
 // freeze ends all claims, and returns the newest second used, if the cursor was used. The caller
 // holds the generator's mu, and calls it once: a second call would return a wrong second.
 func (c *cursor) freeze() (lastUsed int64, used bool) {
-	next := c.next.Swap(c.frozen())
-	return secondOf(next - 1), next != c.base
+	return c.newest(c.next.Swap(c.frozen()))
 }

@@ -77,20 +77,16 @@ func (g *Generator) change(f func(st *state) error) error {
 
 func (v *keeperView) Ready() error {
 	g := (*Generator)(v)
+	a := g.freshAttempt()
 	for {
-		st := g.load()
-		if st.closed {
-			return ErrClosed
-		}
-		now := g.clock.Read()
-		_, _, err := st.cursor.plan(st.cursor.next.Load(), now)
-		switch {
-		case st.machine.Stale():
+		_, _, err := a.st.cursor.plan(a.st.cursor.next.Load(), a.now)
+		if a.st.machine.Stale() {
 			return errCopied
-		case err == nil:
+		}
+		if err == nil {
 			return nil
 		}
-		err = g.follow(st, now, err)
+		a, err = g.nextAttempt(a, err)
 		if err != nil {
 			return err
 		}
@@ -135,9 +131,9 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	return nil
 }
 
-// end freezes the cursor of st. It reports whether the lease was used, or dropped; if not, it can
-// still be put in force.
-func (g *Generator) end(st *state) (used bool) {
+// end freezes the cursor of st. It reports whether the lease is over, as it was used or dropped. If
+// not, it can still be put in force.
+func (g *Generator) end(st *state) (over bool) {
 	if st.dropped {
 		return true
 	}

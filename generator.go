@@ -14,7 +14,7 @@ import (
 )
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New
-// makes one; methods of the zero Generator panic.
+// makes one. The methods of the zero Generator panic, except Format.
 //
 // The way to an ID is short. Each processor has a shard with a batch of IDs, made ahead in the
 // current second; Generate takes one. When the batch is used up, the shard encrypts the next values
@@ -47,16 +47,15 @@ type Generator struct {
 // A state is everything that Generate needs, behind one pointer. It is replaced as a whole and
 // never changed.
 type state struct {
-	hot     shards           // shards again, or empty so that Generate takes the slow way: see newState
+	quick   shards           // of Generate and Wait: shards again, or empty if they go the slow way
 	shards  shards           // one for each processor
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
-	closed  bool             // to be tested first: a closed state has no cursor and no shards
+	closed  bool             // by Close: there are no shards, and the cursor is frozen
 	dropped bool             // the lease is over, before its End; its cursor is frozen
 
 	lease     Lease
 	cursor    *cursor
-	runLength uint64
-	share     uint64 // see cursor.claim
+	runLength uint64 // how many raw values a shard claims at once
 }
 
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
@@ -101,10 +100,9 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 		lease:     l,
 		cursor:    c,
 		runLength: runLength(l.nodes(), processors),
-		share:     2 * uint64(processors), // a run is at most half of a processor's part of what is left
 	}
-	if g.clock.Injected == nil && !g.strict { // only Generate's slow way heeds these; a bubble injects its clock
-		st.hot = st.shards
+	if g.clock.Injected == nil && !g.strict {
+		st.quick = st.shards // Strict and an injected clock, as in a bubble, need the slow way
 	}
 	return st
 }
@@ -120,19 +118,19 @@ func (g *Generator) Generate() (ID, error) {
 	if st == nil {
 		unmade()
 	}
-	s := st.hot.pin()
+	s := st.quick.pin()
 	if s != nil { // not joined to the next if by &&: the compiler would make a boolean of both
 		if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
 			i := s.left - 1
 			if i < batchSize { // false if left was 0: i is then 2^64-1; also the bounds check of ids[i]
 				s.left = i
 				id := s.ids[i]
-				st.hot.unpin(s)
+				st.quick.unpin(s)
 				return ID(id), nil
 			}
 		}
 	}
-	st.hot.unpin(s) // also without a shard
+	st.quick.unpin(s) // also without a shard
 	id, err := g.generate()
 	return id, g.report(err)
 }
@@ -161,36 +159,57 @@ func (g *Generator) generate() (ID, error) {
 		_, err := g.fill(id[:])
 		return id[0], err
 	}
-	st := g.load()
-	now, fresh := g.clock.Now()
+	a := attempt{st: g.load()}
+	a.now, a.fresh = g.clock.Now()
 	for {
-		if st.closed {
-			return 0, ErrClosed
-		}
 		var id ID
-		var err error
-		s := st.shards.pin()
+		err := errNoShard
+		s := a.st.shards.pin()
 		if s != nil {
-			id, err = s.next(g, st, now, fresh)
+			id, err = s.next(g, a)
 		}
-		st.shards.unpin(s)
-		switch {
-		case st.machine.Stale(): // after the rest, which may have taken a while
+		a.st.shards.unpin(s)
+		if a.st.machine.Stale() { // after the rest, which may have taken a while
 			return 0, errCopied
-		case s == nil:
-			g.grow(st)
-		case err == nil:
-			return id, nil
-		case !fresh: // the second may be late: read the clock, and try again
-		default: // the clock was read after the state, so the refusal counts
-			err = g.follow(st, now, err)
-			if err != nil {
-				return 0, err
-			}
 		}
-		st = g.load()
-		now, fresh = g.clock.Read(), true
+		if err == nil {
+			return id, nil
+		}
+		a, err = g.nextAttempt(a, err)
+		if err != nil {
+			return 0, err
+		}
 	}
+}
+
+// An attempt is what a call goes by when it tries to make IDs. The first attempt of a call takes the
+// published second, if there is one. That may be late, so the next attempts read the clock.
+type attempt struct {
+	st    *state
+	now   int64 // the Unix second
+	fresh bool  // now was read from the clock, after st was loaded: only then does a refusal count
+}
+
+// nextAttempt returns the attempt that follows a, which was refused with err. If no other attempt
+// helps it returns the error that callers get.
+func (g *Generator) nextAttempt(a attempt, err error) (attempt, error) {
+	switch {
+	case a.st.closed: // first, as a closed generator does not grow
+		return attempt{}, ErrClosed
+	case err == errNoShard:
+		g.grow(a.st)
+	case a.fresh: // otherwise the refusal does not count
+		err = g.follow(a.st, a.now, err)
+		if err != nil {
+			return attempt{}, err
+		}
+	}
+	return g.freshAttempt(), nil
+}
+
+func (g *Generator) freshAttempt() attempt {
+	st := g.load()
+	return attempt{st, g.clock.Read(), true}
 }
 
 // Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of
@@ -220,27 +239,19 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	return n, err
 }
 
-// claim takes up to n consecutive raw values, and returns the first one and their number. It tries
-// again as generate does.
+// claim takes up to n consecutive raw values, and returns the first one and their number.
 func (g *Generator) claim(n uint64) (start, taken uint64, err error) {
-	st := g.load()
-	now, fresh := g.clock.Now()
+	a := attempt{st: g.load()}
+	a.now, a.fresh = g.clock.Now()
 	for {
-		if st.closed {
-			return 0, 0, ErrClosed
-		}
-		start, taken, err = st.cursor.claim(now, n, 1)
+		start, taken, err = a.st.cursor.claim(a.now, n, 1)
 		if err == nil {
 			return start, taken, nil
 		}
-		if fresh {
-			err = g.follow(st, now, err)
-			if err != nil {
-				return 0, 0, err
-			}
+		a, err = g.nextAttempt(a, err)
+		if err != nil {
+			return 0, 0, err
 		}
-		st = g.load()
-		now, fresh = g.clock.Read(), true
 	}
 }
 
@@ -271,7 +282,7 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 	err = g.change(func(st *state) error {
 		g.end(st)
 		neverStale := vmgen.Of(nil)
-		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease})
+		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
 		if st.machine.Stale() {
 			return errCopied
 		}
@@ -298,7 +309,7 @@ func (g *Generator) grow(st *state) {
 	g.state.Store(grown)
 }
 
-// report returns err, after telling the keeper of it if it is not nil.
+// report tells the keeper of err, if it is not nil, and returns it.
 func (g *Generator) report(err error) error {
 	if err != nil && g.refused != nil {
 		g.refused(err, false)

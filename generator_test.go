@@ -577,7 +577,7 @@ func TestGrowComesTooLate(t *testing.T) {
 
 	g = newGenerator(t, systemLease(1, 1))
 	none := *g.state.Load()
-	none.hot = shards{}
+	none.quick = shards{}
 	none.shards = shards{}
 	g.state.Store(&none)
 	if _, err := g.Generate(); err != nil || len(g.state.Load().shards.list) == 0 {
@@ -848,7 +848,7 @@ func TestMemory(t *testing.T) {
 	const line = 64
 	var s shard
 	var g Generator
-	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.uncounted) - unsafe.Sizeof(s.uncounted)
+	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.runLeft) - unsafe.Sizeof(s.runLeft)
 	if gap := unsafe.Offsetof(g.handedOut) - unsafe.Offsetof(g.state); after < line || gap < line {
 		t.Errorf("%d bytes after what a shard uses, and Fill's count %d bytes from what Generate reads, want %d", after, gap, line)
 	}

@@ -7,34 +7,35 @@ import "errors"
 // reads and writes it: see shard_pin.go and shard_pool.go.
 type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
-	lock      ownerLock         // for shard_pool.go; in shard_pin.go of no size, and padded if it came last
-	claimedAt int64             // the clock's second when the run was claimed; that in IDs may be later
 	left      uint64            // IDs left in the batch, ids[:left]; Generate takes the last one
+	claimedAt int64             // the clock's second when the run was claimed; that in IDs may be later
+	claimed   uint64            // raw values in the run when it was claimed; 0 in a new shard
 	nextRaw   uint64            // the first raw value left in the run
 	runLeft   uint64            // raw values left in the run
-	uncounted uint64            // IDs of the run that the generator's count lacks, handed out or not
+	lock      ownerLock         // for shard_pool.go; of no size in shard_pin.go
 
-	// A cache line between this shard and the next, and 24 bytes: if the lock has no size, a shard
-	// is then a multiple of a line.
-	_ [64 + 24]byte
+	// At least a cache line between this shard and the next. Where the lock has no size, a shard is
+	// ten lines: 512 + 5*8 + 88 bytes.
+	_ [88]byte
 }
 
 // batchSize is the most IDs that a shard encrypts at once.
 const batchSize = 64
 
-// errNotFresh: the shard needs a new run, and the second was not read from the clock during the
-// call. The published one may be late.
-var errNotFresh = errors.New("randflake: want a second that was read from the clock")
+// Why there is no ID from a shard, although the next attempt may get one. They stay in the package.
+var (
+	errNoShard   = errors.New("randflake: this processor has no shard")
+	errReadClock = errors.New("randflake: a new run wants a second that was read from the clock")
+)
 
-// next returns an ID for the second now, or why there is none. fresh says that now was read from
-// the clock during the call.
-func (s *shard) next(g *Generator, st *state, now int64, fresh bool) (ID, error) {
+// next returns an ID for the second of an attempt, or why there is none.
+func (s *shard) next(g *Generator, a attempt) (ID, error) {
 	usedUp := s.left == 0 && s.runLeft == 0
-	if s.claimedAt != now || usedUp {
-		if !fresh {
-			return 0, errNotFresh
+	if s.claimedAt != a.now || usedUp {
+		if !a.fresh {
+			return 0, errReadClock
 		}
-		if err := s.claim(g, st, now); err != nil {
+		if err := s.claim(g, a.st, a.now); err != nil {
 			return 0, err
 		}
 	}
@@ -52,17 +53,22 @@ func (s *shard) next(g *Generator, st *state, now int64, fresh bool) (ID, error)
 // of a shard's last run are never added, as only the owner may read a shard: when another lease is
 // in force, the shards are new.
 func (s *shard) claim(g *Generator, st *state, now int64) error {
-	first, n, err := st.cursor.claim(now, st.runLength, st.share)
+	parts := 2 * uint64(len(st.shards.list)) // a run is at most half of a processor's part of what is left
+	first, n, err := st.cursor.claim(now, st.runLength, parts)
 	if err != nil {
 		return err
 	}
-	handedOut := s.uncounted - s.runLeft - s.left // 0 for a new shard
-	g.handedOut.Add(handedOut + 1)
-	s.claimedAt = now
+	count := uint64(1) // the first ID of the new run
+	if s.claimed > 0 {
+		handedOut := s.claimed - s.runLeft - s.left
+		count += handedOut - 1 // the old run's first one was counted when it was claimed
+	}
+	g.handedOut.Add(count)
 	s.left = 0
+	s.claimedAt = now
+	s.claimed = n
 	s.nextRaw = first
 	s.runLeft = n
-	s.uncounted = n - 1
 	return nil
 }
 

@@ -45,8 +45,8 @@ func supported() []backend {
 	return list
 }
 
-// kernel encrypts or decrypts src into dst, both of a width of the active backend.
-func kernel(d direction, keys *roundKeys, dst, src []uint64) {
+// callKernel encrypts or decrypts src into dst, both of a width of the active backend.
+func callKernel(d direction, keys *roundKeys, dst, src []uint64) {
 	width := len(dst)
 	switch {
 	case width == 128 && d == encrypting:
@@ -64,8 +64,8 @@ func kernel(d direction, keys *roundKeys, dst, src []uint64) {
 	}
 }
 
-// runKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
-func runKernel(keys *roundKeys, dst []uint64, first uint64) {
+// callRunKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
+func callRunKernel(keys *roundKeys, dst []uint64, first uint64) {
 	switch len(dst) {
 	case 128:
 		run128AVX512(keys, (*[128]uint64)(dst), first)

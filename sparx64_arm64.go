@@ -34,8 +34,8 @@ func supported() []backend {
 	return list
 }
 
-// kernel encrypts or decrypts src into dst, both of 32 blocks.
-func kernel(d direction, keys *roundKeys, dst, src []uint64) {
+// callKernel encrypts or decrypts src into dst, both of 32 blocks.
+func callKernel(d direction, keys *roundKeys, dst, src []uint64) {
 	to := (*[32]uint64)(dst)
 	from := (*[32]uint64)(src)
 	sve := active == backendSVE2
@@ -51,8 +51,8 @@ func kernel(d direction, keys *roundKeys, dst, src []uint64) {
 	}
 }
 
-// runKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
-func runKernel(keys *roundKeys, dst []uint64, first uint64) {
+// callRunKernel encrypts consecutive raw values from first on. No carry may leave their lowest 16 bits.
+func callRunKernel(keys *roundKeys, dst []uint64, first uint64) {
 	if active == backendSVE2 {
 		run32SVE2(keys, (*[32]uint64)(dst), first)
 	} else {

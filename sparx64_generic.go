@@ -7,15 +7,17 @@ import "math/bits"
 // rotations and additions within their lanes. What is left of a slice goes through encryptBlock and
 // decryptBlock, one block at a time.
 
-// lanes is 1 in each of the four lanes of a uint64: a multiple of it has the same 16 bits in each.
-const lanes = 0x0001_0001_0001_0001
+const (
+	laneCount = 4                     // of a uint64: so many blocks go side by side
+	lanes     = 0x0001_0001_0001_0001 // 1 in each lane: a multiple of it has the same 16 bits in each
+)
 
-// laneKeys are round keys, each in all four lanes.
+// laneKeys are round keys, each in all lanes.
 type laneKeys [len(roundKeys{})]uint64
 
 func (k *laneKeys) spread(keys *roundKeys) {
 	for i, key := range keys {
-		k[i] = uint64(key)<<32 | uint64(key)
+		k[i] = uint64(key)<<32 | uint64(key) // key has the word twice
 	}
 }
 
@@ -36,14 +38,14 @@ func encryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 	if len(src) >= leastInLanes {
 		var k laneKeys
 		k.spread(keys)
-		for len(src) >= 4 && len(dst) >= 4 { // len(dst) is the same: this spares its bounds check
-			a, b, c, d := loadLanes((*[4]uint64)(src))
+		for len(src) >= laneCount && len(dst) >= laneCount { // len(dst) is the same: this spares its bounds check
+			a, b, c, d := loadLanes((*[laneCount]uint64)(src))
 			for at := 0; at < lastKey; at += keysPerStep {
 				a, b, c, d = encryptStepLanes((*[keysPerStep]uint64)(k[at:]), a, b, c, d)
 			}
 			a, b, c, d = k.addLast(a, b, c, d)
-			storeLanes((*[4]uint64)(dst), a, b, c, d)
-			src, dst = src[4:], dst[4:]
+			storeLanes((*[laneCount]uint64)(dst), a, b, c, d)
+			src, dst = src[laneCount:], dst[laneCount:]
 		}
 	}
 	for i, v := range src {
@@ -56,14 +58,14 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 	if len(src) >= leastInLanes {
 		var k laneKeys
 		k.spread(keys)
-		for len(src) >= 4 && len(dst) >= 4 { // as in encryptBlocksGeneric
-			a, b, c, d := loadLanes((*[4]uint64)(src))
+		for len(src) >= laneCount && len(dst) >= laneCount { // as in encryptBlocksGeneric
+			a, b, c, d := loadLanes((*[laneCount]uint64)(src))
 			a, b, c, d = k.addLast(a, b, c, d)
 			for at := lastKey - keysPerStep; at >= 0; at -= keysPerStep {
 				a, b, c, d = decryptStepLanes((*[keysPerStep]uint64)(k[at:]), a, b, c, d)
 			}
-			storeLanes((*[4]uint64)(dst), a, b, c, d)
-			src, dst = src[4:], dst[4:]
+			storeLanes((*[laneCount]uint64)(dst), a, b, c, d)
+			src, dst = src[laneCount:], dst[laneCount:]
 		}
 	}
 	for i, v := range src {
@@ -73,8 +75,7 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 
 // encryptStepLanes is one step on four blocks. The branches take turns, so that the processor works
 // on one while it waits for the other. k[0:6] are the round keys of (a, b), k[6:12] those of (c, d).
-// The function is not inlined: it then has all registers to
-// itself, which makes it a tenth faster.
+// The function is not inlined: it then has all registers to itself, which makes it a tenth faster.
 //
 //go:noinline
 func encryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
@@ -88,19 +89,19 @@ func encryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64
 	return c ^ a ^ t, d ^ b ^ t, a, b
 }
 
-// decryptStepLanes is the inverse of encryptStepLanes: it undoes the linear layer, then the rounds
-// from the last to the first, in each of which the key comes after inverseARXLanes.
+// decryptStepLanes is the inverse of encryptStepLanes. The key of a round, which comes after its
+// inverseARXLanes, is in the arguments of the next one: arm64 then loads its two words at once.
 //
 //go:noinline
 func decryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
 	t := rolLanes(c^d, 8) // inverseLinearLayer
 	a, b, c, d = c, d, a^c^t, b^d^t
-	a, b = inverseARXLanes(a, b)
 	c, d = inverseARXLanes(c, d)
-	a, b = inverseARXLanes(a^k[4], b^k[5])
+	a, b = inverseARXLanes(a, b)
 	c, d = inverseARXLanes(c^k[10], d^k[11])
-	a, b = inverseARXLanes(a^k[2], b^k[3])
+	a, b = inverseARXLanes(a^k[4], b^k[5])
 	c, d = inverseARXLanes(c^k[8], d^k[9])
+	a, b = inverseARXLanes(a^k[2], b^k[3])
 	return a ^ k[0], b ^ k[1], c ^ k[6], d ^ k[7]
 }
 
@@ -110,14 +111,15 @@ const topBits = 0x8000 * lanes
 // arxLanes is arx in each lane. It adds without the operands' top bits, so that a carry gets no
 // further than the top bit of the sum, and then adds the top bits by exclusive or.
 func arxLanes(x, y uint64) (uint64, uint64) {
-	// rotated is x rotated left by 9, or right by 7, its top bits cleared; left has those.
+	// rotated is x rotated left by 9, or right by 7, its top bits cleared: those are in left.
 	left := x << 9
 	rotated := ((x >> 7) & (0x01ff * lanes)) | (left & (0x7e00 * lanes))
 	sum := rotated + (y &^ topBits)
 	x = sum ^ ((left ^ y) & topBits)
 	// rolLanes(y, 2), written out: the compiler then keeps everything in registers, a tenth faster.
-	left = y << 2
-	return x, left ^ ((left ^ (y >> 14)) & (0x0003 * lanes)) ^ x
+	shifted := y << 2
+	y = shifted ^ ((shifted ^ (y >> 14)) & (0x0003 * lanes))
+	return x, y ^ x
 }
 
 // inverseARXLanes is the inverse of arxLanes.
@@ -135,11 +137,11 @@ func subLanes(x, y uint64) uint64 {
 
 // rolLanes rotates each lane left by n bits. The right shift has the lowest n bits of a lane, the
 // left shift the others: left ^ (left^right)&low is left with the bits of low taken from right.
-// (With variables of these names, inverseARXLanes would not be inlined.)
+// (With variables of these names, or as left&^low | right&low, inverseARXLanes would not be inlined.)
 func rolLanes(x uint64, n int) uint64 { return x<<n ^ ((x<<n ^ x>>(16-n)) & ((1<<n - 1) * lanes)) }
 
 // loadLanes returns the words a, b, c, d of four blocks, each word in the lanes of one uint64.
-func loadLanes(v *[4]uint64) (a, b, c, d uint64) {
+func loadLanes(v *[laneCount]uint64) (a, b, c, d uint64) {
 	return transpose(
 		bits.ReverseBytes64(v[0]),
 		bits.ReverseBytes64(v[1]),
@@ -149,7 +151,7 @@ func loadLanes(v *[4]uint64) (a, b, c, d uint64) {
 }
 
 // storeLanes is the inverse of loadLanes.
-func storeLanes(v *[4]uint64, a, b, c, d uint64) {
+func storeLanes(v *[laneCount]uint64, a, b, c, d uint64) {
 	a, b, c, d = transpose(a, b, c, d)
 	v[0] = bits.ReverseBytes64(a)
 	v[1] = bits.ReverseBytes64(b)
@@ -167,12 +169,12 @@ func storeLanes(v *[4]uint64, a, b, c, d uint64) {
 //	s  c d e f      9 d b f      3 7 b f
 func transpose(p, q, r, s uint64) (a, b, c, d uint64) {
 	const even = 0xffff_0000_ffff_0000 // lanes 0 and 2 of a row
-	p, q = p&even|q>>16&^even, p<<16&even|q&^even
-	r, s = r&even|s>>16&^even, r<<16&even|s&^even
+	p, q = (p&even)|((q>>16)&^even), ((p<<16)&even)|(q&^even)
+	r, s = (r&even)|((s>>16)&^even), ((r<<16)&even)|(s&^even)
 
 	const upper = 0xffff_ffff_0000_0000 // lanes 0 and 1 of a row
-	return p&upper | r>>32,
-		q&upper | s>>32,
-		p<<32 | r&^upper,
-		q<<32 | s&^upper
+	return (p & upper) | (r >> 32),
+		(q & upper) | (s >> 32),
+		(p << 32) | (r &^ upper),
+		(q << 32) | (s &^ upper)
 }

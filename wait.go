@@ -19,19 +19,19 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	st := g.load()
 	if g.line.Empty() {
 		// Generate's lines once more: with a call instead, Wait takes twice the time.
-		s := st.hot.pin()
+		s := st.quick.pin()
 		if s != nil {
 			if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
 				i := s.left - 1
 				if i < batchSize {
 					s.left = i
 					id := s.ids[i]
-					st.hot.unpin(s)
+					st.quick.unpin(s)
 					return ID(id), nil
 				}
 			}
 		}
-		st.hot.unpin(s)
+		st.quick.unpin(s)
 		id, err := g.generate()
 		if g.pause(err) == 0 {
 			return id, g.report(err)
