@@ -9,6 +9,7 @@
 //   - All Nodes of one number in a process share one generator. Theirs repeat IDs, as where each request makes a Node.
 //   - [Keep] leases the number from a store. Theirs repeat IDs where two processes have one number.
 //   - [Node.Generate] sleeps where theirs spins, and IDs that were waited for can carry a time up to 20 ms in the past.
+//   - A clock that is set has no effect until the process ends; on theirs it has none until NewNode is called again.
 //   - [NewNode] returns an error for what no ID can be made of: an Epoch in the future or before 1970, StepBits of 0, and so
 //     many bits that the times ended already.
 //   - [ID.Time], [ID.Node] and [ID.Step] read Epoch, NodeBits and StepBits when they are called.

@@ -89,7 +89,8 @@ func (a *audit) readLines() error {
 		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
-		if isEmpty || n == 1 && isTitle(text) {
+		isFirst := len(a.entries)+len(later) == 0
+		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
 		e := entry{text: text, line: n}

@@ -193,6 +193,7 @@ func TestAuditReads(t *testing.T) {
 		"quotes in a column":      {texts[0] + ",27\"\" wide\n" + texts[1] + ",\"\"\"a\"\"\",b\n" + texts[2] + "\"\n", []string{"IDs      3, and 0 lines"}},
 		"other lines":             {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
 		"NULL":                    {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
+		"a title further down":    {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
 		"a long title":            {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
 		"no digits":               {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
 		"typed":                   {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
