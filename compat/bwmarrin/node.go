@@ -9,6 +9,7 @@
 //   - All Nodes of one number in a process share one generator. Theirs repeat IDs, as where each request makes a Node.
 //   - [Keep] leases the number from a store. Theirs repeat IDs where two processes have one number.
 //   - [Node.Generate] sleeps where theirs spins, and IDs that were waited for can carry a time up to 20 ms in the past.
+//   - A clock that is set has no effect until the process ends; on theirs it has none until NewNode is called again.
 //   - [NewNode] returns an error for what no ID can be made of: an Epoch in the future or before 1970, StepBits of 0, and so
 //     many bits that the times ended already.
 //   - [ID.Time], [ID.Node] and [ID.Step] read Epoch, NodeBits and StepBits when they are called.
@@ -47,7 +48,7 @@ func layoutOf() (*snowflake.Layout, error) {
 	}
 	layout, err := snowflake.ParseLayout(fmt.Sprintf("bwmarrin: %s, sequence %d; 1ms since %s", parts, StepBits, epoch.Format(time.RFC3339Nano)))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("snowflake: Epoch %d, NodeBits %d, StepBits %d: %w", Epoch, NodeBits, StepBits, err)
 	}
 	if end := layout.Expires(); !time.Now().Before(end) {
 		return nil, fmt.Errorf("snowflake: the times of %d NodeBits and %d StepBits ended at %s: want fewer bits, or a later Epoch",

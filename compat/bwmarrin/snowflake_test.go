@@ -82,12 +82,12 @@ func TestFormats(t *testing.T) {
 		{time.Date(2025, 6, 1, 12, 0, 0, 123e6, time.UTC), 8, 8, 255, ""},
 		{time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), 0, 22, 0, ""},
 		{time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), 0, 22, 1, "want 0 to 0"},
-		{time.UnixMilli(0), 10, 0, 1, "sequence"},
-		{time.UnixMilli(-1), 10, 12, 1, "1970"},
+		{time.UnixMilli(0), 10, 0, 1, "StepBits 0: snowflake: invalid layout: part sequence"},
+		{time.UnixMilli(-1), 10, 12, 1, "Epoch -1, "},
 		{time.UnixMilli(0), 10, 13, 1, "ended at 2004-11-03T19:53:47.776Z"},
 		{time.Now().Add(time.Hour), 10, 12, 1, "future"},
 		{time.Now(), 33, 12, math.MaxUint32 + 1, "want 0 to 4294967295"},
-		{time.UnixMilli(0), 40, 23, 1, "time"},
+		{time.UnixMilli(0), 40, 23, 1, "NodeBits 40, StepBits 23: "},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			setFormat(t, tt.epoch, tt.nodeBits, tt.stepBits)

@@ -5,7 +5,7 @@
 //
 //   - All Sonyflakes of one machine ID and StartTime in a process share one generator. Theirs make the same IDs.
 //   - [Keep] leases the machine ID. The default is theirs, half of a private address: containers with the same one make the same IDs.
-//   - A clock that is set back has no effect until the process ends. A StartTime before 1970 is an error, and so is a copy of the machine.
+//   - A clock that is set, back or forward, has no effect until the process ends. A StartTime before 1970 is an error, and so is a copy of the machine.
 package sonyflake
 
 import (

@@ -72,12 +72,25 @@ func (a *audit) readLines() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
 	var later []entry
+	quoted := 0 // the line in which a column begins that has more lines, or 0
 	for n := 1; lines.Scan(); n++ {
+		before := quoted
+		switch {
+		case !endsInQuotes(lines.Bytes(), before > 0):
+			quoted = 0
+		case before == 0:
+			quoted = n
+		}
+		if before > 0 {
+			a.odd++
+			continue
+		}
 		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
 		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
-		if isEmpty || n == 1 && isTitle(text) {
+		isFirst := len(a.entries)+len(later) == 0
+		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
 		e := entry{text: text, line: n}
@@ -96,10 +109,35 @@ func (a *audit) readLines() error {
 	slices.SortFunc(a.entries, func(x, y entry) int {
 		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
 	})
-	if len(a.entries) == 0 && lines.Err() == nil {
-		return fmt.Errorf("%w: no line is an ID", randflake.ErrInvalidID)
+	switch {
+	case lines.Err() != nil:
+		return lines.Err()
+	case quoted > 0:
+		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
+			"mend that line, or give the column of IDs alone", quoted)
+	case len(a.entries) == 0:
+		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column of CSV, "+
+			"before a comma", randflake.ErrInvalidID)
 	}
-	return lines.Err()
+	return nil
+}
+
+// endsInQuotes reports whether a line of CSV ends within a column in quotes, so that the next line
+// is still of that column. inQuotes says that it begins so. Within quotes two quotes are one; a
+// quote in a column without them is text.
+func endsInQuotes(line []byte, inQuotes bool) bool {
+	closed := -1
+	for i, c := range line {
+		switch {
+		case c != '"':
+		case inQuotes:
+			inQuotes = false
+			closed = i
+		case i == 0 || line[i-1] == ',' || closed == i-1:
+			inQuotes = true
+		}
+	}
+	return inQuotes
 }
 
 // isTitle reports whether text is the title of a column. IDs without digits are longer than words,

@@ -189,8 +189,11 @@ func TestAuditReads(t *testing.T) {
 	}{
 		"CSV":                     {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
 		"long rows":               {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
+		"many lines in a column":  {"id,note\n" + texts[0] + ",\"say \"\"two\nfaces\"\", or\nfaces\",x\n" + texts[1] + ",\"\"\n" + texts[0] + ",c\n", []string{"IDs      3, and 2 lines", "in lines 2 and 6\n"}},
+		"quotes in a column":      {texts[0] + ",27\"\" wide\n" + texts[1] + ",\"\"\"a\"\"\",b\n" + texts[2] + "\"\n", []string{"IDs      3, and 0 lines"}},
 		"other lines":             {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
 		"NULL":                    {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
+		"a title further down":    {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
 		"a long title":            {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
 		"no digits":               {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
 		"typed":                   {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
@@ -215,9 +218,11 @@ func TestAuditReads(t *testing.T) {
 	}
 	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
 	wantFailure(t, missing, exitFailed, "nowhere")
-	for _, input := range []string{"", "id\n", "\n?\n"} {
-		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID")
+	for _, input := range []string{"", "id\n", "\n?\n", texts[0] + ";a\n"} {
+		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID: want one a line, or in the first column of CSV, before a comma")
 	}
+	unended := call(t, texts[0]+"\n"+texts[1]+",\"a\n"+texts[2]+"\n", "audit")
+	wantFailure(t, unended, exitFailed, "the quote in line 2 has no end")
 }
 
 // TestAuditMemory: of a row, only the ID is kept.

@@ -302,7 +302,7 @@ func TestDefaultClock(t *testing.T) {
 		must(t, err)
 		m.do(t, fmt.Sprintf("UPDATE test_clock SET ahead = %d", newest+3600))
 		_, err = m.next(1)
-		if err == nil || !strings.Contains(err.Error(), "event_scheduler") {
+		if err == nil || !strings.Contains(err.Error(), "is event_scheduler ON, and the event ENABLED?") {
 			t.Errorf("without the event: %v", err)
 		}
 	})

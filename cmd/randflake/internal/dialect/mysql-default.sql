@@ -36,7 +36,7 @@ BEGIN
   IF place >> 17 > clock + 10 THEN
     SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the clock is behind the newest ID';
   ELSEIF place >> 17 < clock - 10 THEN
-    SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the event randflake_second does not run: is event_scheduler ON?';
+    SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the event randflake_second does not run: is event_scheduler ON, and the event ENABLED?';
   END IF;
   RETURN randflake_mask((place >> 17 << 34) | (own << 17) | (place & 131071), k);
 END //
