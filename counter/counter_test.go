@@ -186,6 +186,9 @@ func TestOpen(t *testing.T) {
 	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
 		t.Errorf("by default: %+v, %v", found, err)
 	}
+	if n := c.runLength(1e12, 1e9); n != 1e9 {
+		t.Errorf("by default the longest run has %d numbers", n)
+	}
 }
 
 // TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a

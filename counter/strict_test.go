@@ -50,7 +50,7 @@ func TestStrictGone(t *testing.T) {
 		}
 		close(held)
 		synctest.Wait()
-		if n, err := strict.Next(ctx); n != 0 || !errors.Is(err, cause) {
+		if n, err := strict.Fill(ctx, dst); n != 0 || !errors.Is(err, cause) {
 			t.Errorf("with a context that has ended: %d, %v", n, err)
 		}
 		synctest.Wait()

@@ -80,6 +80,31 @@ func TestClockIsSetRightByReaders(t *testing.T) {
 	})
 }
 
+// A source says what is published, although it may be late, and reads the clock only where it must.
+// One with an injected clock asks that, on every call.
+func TestSource(t *testing.T) {
+	eachUnit(t, func(t *testing.T, c *Clock, unit time.Duration, now func() int64) {
+		c.Now()
+		late := c.now.Add(-1)
+		published := Source{Clock: c}
+		if got, fresh := published.Now(); got != late || fresh {
+			t.Errorf("it says %d, read just now: %t; want %d, which is published", got, fresh, late)
+		}
+		if got, want := published.Read(), now(); got != want {
+			t.Errorf("read, it says %d, want %d", got, want)
+		}
+
+		injected := Source{Clock: c, Injected: func() time.Time { return time.Now().Add(-time.Hour) }}
+		want := now() - int64(time.Hour/unit)
+		if got, fresh := injected.Now(); got != want || !fresh {
+			t.Errorf("with a clock an hour late it says %d, read just now: %t; want %d", got, fresh, want)
+		}
+		if got := injected.Time(); !got.Equal(time.Now().Add(-time.Hour)) {
+			t.Errorf("with a clock an hour late the time is %v", got)
+		}
+	})
+}
+
 // The clocks of the process say what their names do, and publish it.
 func TestClocksOfTheProcess(t *testing.T) {
 	for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // whole has everything that a configuration can have.
@@ -73,6 +74,24 @@ func TestCounter(t *testing.T) {
 	}
 }
 
+// TestPeriodAt: a period is that of the counter's zone.
+func TestPeriodAt(t *testing.T) {
+	late := time.Date(2026, 7, 1, 23, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		counter Counter
+		key     string
+	}{
+		{Counter{}, ""},
+		{Counter{Period: "day"}, "2026-07-01"},
+		{Counter{Period: "day", Zone: "Europe/Berlin"}, "2026-07-02"},
+	} {
+		got, err := tt.counter.PeriodAt(late)
+		if got.Key != tt.key || err != nil {
+			t.Errorf("%+v is in the period %q, error %v; want %q", tt.counter, got.Key, err, tt.key)
+		}
+	}
+}
+
 // TestLocation: a space says itself where its store is, or by a file, whose name is not shown as it
 // may be what the file should have.
 func TestLocation(t *testing.T) {
@@ -87,7 +106,7 @@ func TestLocation(t *testing.T) {
 		{"neither", "", Space{}, "", ""},
 		{"file", " file:/b\n", Space{StoreFile: file}, "file:/b", ""},
 		{"empty file", "\n", Space{StoreFile: file}, "", "storeFile: it is empty: want a directory"},
-		{"no file", "", Space{StoreFile: file + "/x"}, "", "storeFile: "},
+		{"no file", "", Space{StoreFile: file + "/x"}, "", "storeFile: not a directory"},
 	} {
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -118,13 +137,14 @@ func TestRight(t *testing.T) {
 		{"end: 99999", "period: fiscal year from April on, check: " + strings.Repeat("x", 200)},
 		{"jwks: https://kubernetes.default.svc/openid/v1/jwks", "jwks: keys.json"},
 		{"  jwks: https://kubernetes.default.svc/openid/v1/jwks\n", ""},
-		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [" + hash + "]", "{uri: [spiffe://prod/billing], dns: [Billing.prod]}"},
-		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}", "{uri: [spiffe://prod/billing]}"},
+		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [" + hash + "]", "{uri: [spiffe://prod/billing]}"},
+		{"{uri: [spiffe://prod/billing], dns: [Billing.prod]}, tokens: [" + hash + "]", "{dns: [Billing.prod]}"},
 		{"certificates: {uri: [spiffe://prod/billing], dns: [Billing.prod]}, ", ""},
 		{"listen: :8443", "listen: :8443\nprobes: :8081"},
 		{"listen: :8443", "listen: :8443\nlogLevel: debug"},
 		{"/etc/randflaked/sorted", "no/such/file"},
 		{whole, "spaces: [{name: a, kind: ulid}]"},
+		{whole, "spaces: [{name: a, kind: ulid}]\nissuers: [{issuer: idp, audience: randflaked, jwks: keys.json}]"},
 		{whole, "listen: localhost:1\nspaces: [{name: a, kind: ulid}]"},
 		{whole, "listen: 127.1.2.3:1\nspaces: [{name: a, kind: ulid}]"},
 		{whole, "listen: '[::1]:1'\nspaces: [{name: a, kind: ulid}]"},
@@ -154,7 +174,8 @@ func TestWrong(t *testing.T) {
 	}
 	for _, tt := range []struct{ old, new, want string }{
 		{"listen: :8443", "listen: 8443", `w.yaml: listen: "8443": want an address and a port`},
-		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {clientCA: ca.pem}", "w.yaml: tls: want certificate and key"},
+		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {certificate: cert.pem, clientCA: ca.pem}", "w.yaml: tls: want certificate and key"},
+		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {key: key.pem, clientCA: ca.pem}", "w.yaml: tls: want certificate and key"},
 		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "tls: {certificate: c, key: k}", "certificates: no client has a certificate without tls.clientCA"},
 		{"tls: {certificate: cert.pem, key: key.pem, clientCA: ca.pem}", "", "w.yaml: listen: :8443 is open to others without TLS"},
 		{"audit:", "audits:", "line 3: field audits not found"},
@@ -170,9 +191,10 @@ func TestWrong(t *testing.T) {
 		{"nodes: 4", "nodes: \"`pass-word`\"", "line 9: cannot unmarshal !!str what is there into int"},
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
 		{"kind: ulid", "kind: ulid, secretFile: x", "w.yaml: spaces[3].secretFile: ulid IDs have no secret"},
+		{"kind: twitter", "kind: twitter, secretFile: x", "w.yaml: spaces[2].secretFile: twitter IDs have no secret"},
 		{"nodes: 4", "nodes: 131073", "w.yaml: spaces[0].nodes: 131073: want 1 to 131072"},
 		{"nodes: 4", "nodes: -1", "w.yaml: spaces[0].nodes: -1: want 1 to 131072"},
-		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].limits.nodes: 131073: want 1 to"},
+		{"nodes: 16", "nodes: 131073", "w.yaml: spaces[0].limits.nodes: 131073: want 1 to 131072, or 0 for no bound"},
 		{"rate: 50.5", "rate: 2147483648", "w.yaml: spaces[0].limits.rate: 2.147483648e+09: want calls a second"},
 		{"limits: {batch: 10}", "limits: {nodes: -1}", "w.yaml: rules[0].limits.nodes: -1: want 1 to"},
 		{"etcd://etcd", "nosuchstore://me:pass-word@host", "w.yaml: spaces[1].store: "},
@@ -201,15 +223,21 @@ func TestWrong(t *testing.T) {
 		{"- issuer: https://kubernetes.default.svc\n", "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "pass-word", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
 		{hash, "e3b0c442", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
+		{hash, hash + "0", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
 		{"jwks: https://kubernetes.default.svc", "jwks: https://%zz", "issuers[0].jwks: want a file"},
 		{"[e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855]", "pass-word", "cannot unmarshal !!str what is there into []string"},
 		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},", "w.yaml: principals[1].certificates.uri[0]: another principal has it"},
+		{"name: web,", "name: web, tokens: [" + strings.ToUpper(hash) + "],", "w.yaml: principals[1].tokens[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml: principals[1].certificates.dns[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},", `w.yaml: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
+		{"name: web,", "name: web, certificates: {dns: ['']},", `w.yaml: principals[1].certificates.dns[0]: "": want a DNS name`},
 		{"name: web,", "name: web, certificates: {uri: [web.prod]},", `w.yaml: principals[1].certificates.uri[0]: "web.prod": want a URI`},
+		{"name: web,", "name: web, certificates: {uri: ['spiffe://prod/a shop']},", `w.yaml: principals[1].certificates.uri[0]: "spiffe://prod/a shop": want a URI`},
+		{"name: web,", "name: web, certificates: {uri: ['spiffe://%zz']},", `w.yaml: principals[1].certificates.uri[0]: "spiffe://%zz": want a URI`},
 		{"name: web,", "name: randflaked,", `w.yaml: principals[1].name: "randflaked" stands for other callers`},
 		{"name: web,", "name: anyone,", `w.yaml: principals[1].name: "anyone" stands for other callers`},
 		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject", `principals[1].serviceAccount.issuer: "https://other" is not defined`},
+		{"tokens: [" + hash + "]}", `serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}}`, "w.yaml: principals[1].serviceAccount: another principal has it"},
 		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].serviceAccount.subject: there is none"},
 		{`, serviceAccount: {issuer: https://kubernetes.default.svc, subject: "system:serviceaccount:shop:web"}`, "", "w.yaml: principals[1]: nothing shows who it is"},
 		{"principals: [billing]", "principals: [billings]", `w.yaml: rules[0].principals[0]: "billings" is not defined`},

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -85,7 +87,8 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestHungReader: lines for a pipe that nobody reads any more are given up.
+// TestHungReader: lines for a pipe that nobody reads any more are given up. Once it is read again,
+// the few whose writing had begun are in it, and others follow. Without a reader lines are lost.
 func TestHungReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -103,11 +106,35 @@ func TestHungReader(t *testing.T) {
 	defer pipe.Close()
 	var said bytes.Buffer
 	log := newAuditLog(pipe.Write, slog.New(slog.NewTextHandler(&said, nil)))
-	for range 800 { // of which a pipe holds some 400
-		log.add("take", caller{principal: "a"}, "text", strings.Repeat("x", 100))
+	for i := range 800 { // of which a pipe holds some 400
+		log.add("take", caller{principal: "a"}, "text", strings.Repeat("x", 100), "n", i)
 	}
-	if lost := log.lost.Load(); lost == 0 || lost == 800 || !strings.Contains(said.String(), os.ErrDeadlineExceeded.Error()) {
+	lost := log.lost.Load()
+	if lost == 0 || lost == 800 || !strings.Contains(said.String(), os.ErrDeadlineExceeded.Error()) {
 		t.Errorf("%d lines lost; logged: %s", lost, &said)
+	}
+
+	const begun = 4 // counted as lost, and written all the same
+	reader.SetReadDeadline(time.Now().Add(time.Minute))
+	lines := bufio.NewScanner(reader)
+	for i := range 800 - lost + begun {
+		if !lines.Scan() || !strings.HasSuffix(lines.Text(), fmt.Sprintf(`"n":%d}`, i)) {
+			t.Fatalf("line %d, when %d are lost, is %q, error %v", i, lost, lines.Text(), lines.Err())
+		}
+	}
+	log.add("again", caller{})
+	for log.lost.Load() > lost { // what was just read may still count as being written
+		lost = log.lost.Load()
+		log.add("again", caller{})
+	}
+	if !lines.Scan() || !strings.Contains(lines.Text(), `"msg":"again"`) {
+		t.Errorf("the line after those is %q, error %v", lines.Text(), lines.Err())
+	}
+
+	reader.Close()
+	log.add("take", caller{})
+	if log.lost.Load() != lost+1 {
+		t.Errorf("nobody reads any more: %d lines lost, want %d", log.lost.Load(), lost+1)
 	}
 }
 
