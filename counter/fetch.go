@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -105,6 +106,7 @@ var finalErrors = []error{
 	lease.ErrClock,
 	lease.ErrInvalid,
 	ErrMismatch,
+	fs.ErrClosed, // this process closed the space; a handle that is left over must not ask for ever
 }
 
 func final(err error) bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"strings"
@@ -256,6 +257,8 @@ func TestFinal(t *testing.T) {
 		lease.ErrCorrupt,
 		lease.ErrClock,
 		lease.ErrInvalid,
+		ErrMismatch,
+		fs.ErrClosed,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &store{}
