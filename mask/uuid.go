@@ -95,6 +95,9 @@ func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalTe
 // Value returns the text of the inner UUID for the database. For another version than 7 the error
 // wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
 // since most types of UUIDs are texts to a database.
+//
+// GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
+// `bun:"type:uuid"`. Without it GORM refuses the struct, and bun makes a column of JSON.
 func (id UUID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if err := checkVersion(inner, 7); err != nil {
