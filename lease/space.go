@@ -40,11 +40,14 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	seen, err := s.read(ctx, leasesRecord)
+	if err == nil && seen.meta == nil {
+		err = fmt.Errorf("%w: %s", ErrNoSpace, s)
+	}
+	if errors.Is(err, ErrNoSpace) { // or the engine has no spaces at all
+		return nil, fmt.Errorf("%w: make the space first", err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if seen.meta == nil {
-		return nil, fmt.Errorf("%w: %s: make it first", ErrNoSpace, s)
 	}
 	// Meta is needed at once. Position and records stay unknown until the first swap of this
 	// handle: what a read shows may not be durable, and what a swap shows is.

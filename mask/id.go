@@ -146,6 +146,8 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
 // in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
 // ErrInvalidID.
+//
+// bun needs a tag for the column, `bun:"type:bigint"`, or it makes one of JSON.
 func (id ID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if inner < 0 { // never if T is unsigned

@@ -71,7 +71,7 @@ func (id UUID[K, T]) MarshalText() ([]byte, error) {
 func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	masked, err := ulid.ParseUUID(string(text))
 	if err != nil {
-		return fmt.Errorf("%w: %.40q: want a UUID", ErrInvalidID, text)
+		return fmt.Errorf("%w: %.40q: want the 36 characters of a UUID", ErrInvalidID, text)
 	}
 	inner, err := maskerOf[K]().Open(T(masked))
 	if err == nil {
@@ -95,6 +95,9 @@ func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalTe
 // Value returns the text of the inner UUID for the database. For another version than 7 the error
 // wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
 // since most types of UUIDs are texts to a database.
+//
+// GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
+// `bun:"type:uuid"`. Without it GORM refuses the struct, and bun makes a column of JSON.
 func (id UUID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if err := checkVersion(inner, 7); err != nil {
@@ -106,6 +109,9 @@ func (id UUID[K, T]) Value() (driver.Value, error) {
 // Scan reads the inner UUID from its text or its 16 bytes. For anything else, and for another
 // version than 7, the error wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *UUID[K, T]) Scan(src any) error {
+	if src == nil {
+		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
+	}
 	var inner ulid.ID
 	if inner.Scan(src) != nil || checkVersion(T(inner), 7) != nil {
 		return fmt.Errorf("%w: can't scan a %T: want a UUID of version 7, as text or 16 bytes", ErrInvalidID, src)

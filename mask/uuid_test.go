@@ -141,6 +141,10 @@ func TestUUIDForms(t *testing.T) {
 			t.Errorf("%q from gob: error %v", text, err)
 		}
 	}
+	_, urn := ParseUUID[sessions]("urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8")
+	if null := new(sessionID).Scan(nil); !strings.Contains(fmt.Sprint(null), "scan into a pointer") || !strings.Contains(fmt.Sprint(urn), "36 characters") {
+		t.Errorf("%v, %v: want errors that say what to do", null, urn)
+	}
 }
 
 func FuzzUUID(f *testing.F) { uuidForms(f).Fuzz(f) }

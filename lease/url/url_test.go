@@ -123,8 +123,9 @@ func TestSchemes(t *testing.T) {
 
 func TestDirectory(t *testing.T) {
 	name := "file:" + filepath.Join(t.TempDir(), "leases")
-	if _, err := Open(t.Context(), name, lease.Config{}); !errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("%v, want %v", err, lease.ErrNoSpace)
+	_, err := Open(t.Context(), name, lease.Config{})
+	if !errors.Is(err, lease.ErrNoSpace) || !strings.HasSuffix(err.Error(), "make the space first") {
+		t.Errorf("%v, want %v, and what to do", err, lease.ErrNoSpace)
 	}
 	made, err := Create(t.Context(), name, lease.Config{New: true})
 	must(t, err)
