@@ -268,7 +268,8 @@ func TestBadInput(t *testing.T) {
 	if strings.Contains(w.written.String(), "store failed") {
 		t.Errorf("the log has lines on what callers did wrong:\n%s", w.written)
 	}
-	largest := fmt.Sprintf("%-*s", maxMessage, `{"space":"mint"}`)
+	const message = `{"space":"mint"}`
+	largest := message + strings.Repeat(" ", maxMessage-len(message))
 	for encoding, body := range map[string]string{"identity": largest, "gzip": gzipped(largest)} {
 		a := w.call("IDService/Mint", body, func(r *http.Request) { r.Header.Set("Content-Encoding", encoding) })
 		if a.status != http.StatusOK {
@@ -276,8 +277,8 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	for _, procedure := range procedures() {
-		for _, size := range []int{maxMessage + 1, 3 * maxMessage, 1 << 20} {
-			large := `{"space":"` + strings.Repeat("x", size) + `"}`
+		for _, size := range []int{grpcPrefix + maxMessage + 1, 3 * maxMessage, 1 << 20} {
+			large := message + strings.Repeat(" ", size-len(message))
 			for encoding, body := range map[string]string{"identity": large, "gzip": gzipped(large)} {
 				a := w.call(procedure, body, func(r *http.Request) { r.Header.Set("Content-Encoding", encoding) })
 				if a.body.Code != "invalid_argument" || !strings.Contains(a.body.Message, "want") {
