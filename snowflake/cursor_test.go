@@ -191,6 +191,12 @@ func TestCursorOnlyGrows(t *testing.T) {
 			t.Errorf("awaitUnit of %d: %d awaited, want %d", slot, got, end)
 		}
 	}
+
+	unused := newCursor(b, 30, new(atomic.Uint64))
+	p, err := unused.planFresh(unused.bounds.base, 10)
+	if got := unused.lastUsed(p.start + 1); got != 10 || err != nil {
+		t.Errorf("back before any unit was used: the last one used is %d, %v, want 10", got, err)
+	}
 	newest := int64(0)
 	for _, unit := range []int64{20, 12, 20, 30, 29} {
 		if _, err := c.planFresh(uint64(unit)<<b.sequence+1, 10); err != nil {

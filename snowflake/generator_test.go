@@ -115,7 +115,7 @@ func TestUnitsBeginInTheLease(t *testing.T) {
 }
 
 func TestEndOfLife(t *testing.T) {
-	l := mustLayout(t, "time 30, worker 3, sequence 2") // ends after 12.4 days
+	l := mustLayout(t, "time 31, worker 3, sequence 2") // ends after 24.9 days
 	end := l.Expires()
 	lease := randflake.Lease{Start: epoch2025, End: end.Truncate(time.Second).Add(time.Hour)}
 	b := newBenchFor(t, l, lease)
@@ -228,6 +228,18 @@ func TestEndedLeasesGo(t *testing.T) {
 		if ok != (second == 180) || ok && next.lease != testLease(5, 180, 120) {
 			t.Errorf("second %d: %v, %v, want the lease of worker 5", second, next, ok)
 		}
+	}
+}
+
+// A unit that is used up costs no lease, though another one is at hand: it would begin with the next
+// unit, too.
+func TestExhaustedKeepsItsLease(t *testing.T) {
+	b := newBench(t)
+	b.add(testLease(2, 0, 60))
+	b.want(8, 0)
+	b.refuses(errExhausted)
+	if got := b.Lease(); got != testLease(1, 0, 60) {
+		t.Errorf("%+v is in force, want the lease of worker 1", got)
 	}
 }
 

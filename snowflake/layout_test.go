@@ -52,6 +52,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"mine: time 41, sequence 12; 1.5ms since 2025-01-01T00:00:00Z":    "whole milliseconds",
 		"mine: time 41, sequence 12; 1ms since 10000-01-01T00:00:00Z":     "epoch",
 		"mine: time 41, sequence 12; 1ms since 1969-12-31T23:59:59Z":      "1970",
+		"mine: time 41, sequence 12; 1ms since 9999-12-31T23:00:00-01:00": "want the years 1970 to 9999",
 		"mine: time 41, sequence 12; 1ms since 2025-01-01T00:00:00.0005Z": "whole millisecond",
 		"mine: time 41, sequence 12; x since 2025-01-01T00:00:00Z":        `unit "x"`,
 		"mine: time 41, sequence 12; 1ms since yesterday":                 `epoch "yesterday"`,

@@ -157,6 +157,9 @@ func TestGenerateGivesWay(t *testing.T) {
 		if err := w.ready(); err != errExhausted {
 			t.Errorf("Ready: %v, want errExhausted", err)
 		}
+		if _, waited := (*keeperView)(w.Generator).Counts(); waited != 1 {
+			t.Errorf("a call waits, and %d are counted", waited)
+		}
 		<-done
 		if claimed, waited := (*keeperView)(w.Generator).Counts(); claimed != 9 || waited != 1 {
 			t.Errorf("counted %d IDs and %d calls that wait, want 9 and 1", claimed, waited)

@@ -75,7 +75,7 @@ const maxValue = 200 // bytes of a value, as callers choose some of them
 
 // cut shortens long values.
 func cut(_ []string, a slog.Attr) slog.Attr {
-	if text, ok := a.Value.Any().(string); ok && len(text) > maxValue {
+	if text, _ := a.Value.Any().(string); len(text) > maxValue {
 		whole := strings.ToValidUTF8(text[:maxValue], "") // without the half of a character at its end
 		a.Value = slog.StringValue(whole + "...")
 	}

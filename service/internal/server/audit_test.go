@@ -67,6 +67,7 @@ func TestReplacedFile(t *testing.T) {
 		{"closed, and replaced", []result{{0, fs.ErrClosed}, {100, nil}}, 0},
 		{"closed, and replaced twice", []result{{0, fs.ErrClosed}, {0, fs.ErrClosed}, {100, nil}}, 0},
 		{"half of it written", []result{{50, errors.New("no space left on device")}}, 1},
+		{"half of it written, and closed", []result{{50, fs.ErrClosed}}, 1},
 		{"closed, and replaced by a full one", []result{{0, fs.ErrClosed}, {0, errors.New("no space left on device")}}, 1},
 	} {
 		left := tt.results

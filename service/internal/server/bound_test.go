@@ -27,7 +27,8 @@ func TestLimits(t *testing.T) {
 		"rules:\n"+
 		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
 		"- {principals: [slow], spaces: [mint, given], verbs: [mint], limits: {rate: 0.001}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n")
+		"- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n"+
+		"- {principals: [slow], spaces: [mint], verbs: [observe], limits: {rate: 0.003}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
 		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
 		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
@@ -60,6 +61,11 @@ func TestLimits(t *testing.T) {
 		}
 		if again := a.body.Code == "resource_exhausted" && tt.who == "slow"; strings.Contains(a.text, `"retryDelay"`) != again {
 			t.Errorf("%d: %s %s: %s, and to be tried again: want %v", i, tt.procedure, tt.body, a.text, again)
+		}
+	}
+	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if a := w.send(http.MethodGet, "/", "", as("slow")); a.status != want {
+			t.Errorf("the page under a rule's rate: %d %s, want %d", a.status, a.text, want)
 		}
 	}
 	go func() { // a slow machine makes fewer calls a second than the rate

@@ -162,6 +162,9 @@ func TestFiles(t *testing.T) {
 		"authority": func(c *config.Config) {
 			c.Issuers = []config.Issuer{{Issuer: "https://issuer.example", CA: "no/such/file"}}
 		},
+		"audit log": func(c *config.Config) {
+			c.Audit = "no/such/file"
+		},
 	} {
 		if configure(what, change) == nil {
 			t.Errorf("the file of the %s is not there: no error", what)

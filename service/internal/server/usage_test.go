@@ -40,7 +40,12 @@ func TestReserve(t *testing.T) {
 				t.Errorf("more than there is: error %v", err)
 			}
 		}
-		u.free("a", negligible) // which had taken no room
+		for range 2 {
+			u.free("a", negligible) // which had taken no room
+		}
+		if err := take("a", negligible+1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a few IDs give back what they did not take: error %v", err)
+		}
 		go func() {
 			time.Sleep(time.Second / 2)
 			u.free("a", maxAnswer/4)
