@@ -196,7 +196,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h := c.handle(name); h != nil && h.As.Period == u.present.Key {
+	if h := c.handle(u); h != nil {
 		return h, nil
 	}
 	opened := c.opening.DoChan(u.key(), func() (any, error) { return c.open(u) })
@@ -208,11 +208,23 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	}
 }
 
-// handle returns the handle on a counter, or nil.
-func (c *Counters) handle(name string) *Handle {
+// Opened returns the handle on the present period of a counter, or nil if there is none. It never
+// waits for the store.
+func (c *Counters) Opened(name string) (*Handle, error) {
+	u, err := c.use(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.handle(u), nil
+}
+
+func (c *Counters) handle(u use) *Handle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h, _ := c.handles.Get(name)
+	h, _ := c.handles.Get(u.as.Name)
+	if h == nil || h.As.Period != u.present.Key {
+		return nil
+	}
 	return h
 }
 
