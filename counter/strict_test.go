@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -178,6 +179,50 @@ func TestStrictShort(t *testing.T) {
 		s.set(nil)
 		if n, err := strict.Next(t.Context()); n != 8 || err != nil || strict.Status().Err != nil {
 			t.Errorf("%d, %v, %+v, once there are numbers again", n, err, strict.Status())
+		}
+	})
+}
+
+// TestStrictTake: callers who want runs share a call of the store, too. One who gets fewer numbers
+// does not wait for more.
+func TestStrictTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict := s.openStrict(t)
+		held := s.hold()
+		got := make([]lease.Run, 4)
+		var all sync.WaitGroup
+		for i := range got {
+			all.Go(func() {
+				run, err := strict.Take(t.Context(), 5)
+				must(t, err)
+				got[i] = run
+			})
+			synctest.Wait()
+		}
+		answers := []int64{7, 5}
+		s.set(func(context.Context, int64) (int64, error) {
+			n := answers[0]
+			answers = answers[1:]
+			return n, nil
+		})
+		close(held)
+		all.Wait()
+		want := []lease.Run{{First: 1, N: 5, Step: 1}, {First: 6, N: 5, Step: 1}, {First: 11, N: 2, Step: 1}, {First: 13, N: 5, Step: 1}}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		if calls := fmt.Sprint(s.calls()); calls != "[5 15 5]" {
+			t.Errorf("calls for %s numbers", calls)
+		}
+		for _, n := range []int64{0, -1} {
+			if run, err := strict.Take(t.Context(), n); !errors.Is(err, lease.ErrInvalid) {
+				t.Errorf("take %d: %v, %v", n, run, err)
+			}
+		}
+		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrEnd })
+		if run, err := strict.Take(t.Context(), 1); run.N != 0 || !errors.Is(err, lease.ErrEnd) {
+			t.Errorf("%v, %v, want ErrEnd", run, err)
 		}
 	})
 }

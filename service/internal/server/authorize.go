@@ -19,16 +19,17 @@ import (
 var needs = map[string]struct {
 	verb  string // that a rule allows in the space of the call
 	store bool   // the space has one
+	turn  bool   // the call uses the store: see inTurn
 }{
-	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true},
+	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true, turn: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
 	api.IDServiceMintProcedure:         {verb: "mint"},
 	api.IDServiceInspectProcedure:      {verb: "inspect"},
 	api.CounterServiceNextProcedure:    {verb: "count", store: true},
-	api.CounterServiceTakeProcedure:    {verb: "count", store: true},
-	api.CounterServiceGetProcedure:     {verb: "count", store: true}, // of one counter
-	api.CounterServiceListProcedure:    {verb: "list", store: true},
-	api.CounterServiceSetProcedure:     {verb: "set", store: true},
+	api.CounterServiceTakeProcedure:    {verb: "count", store: true, turn: true},
+	api.CounterServiceGetProcedure:     {verb: "count", store: true, turn: true}, // of one counter
+	api.CounterServiceListProcedure:    {verb: "list", store: true, turn: true},
+	api.CounterServiceSetProcedure:     {verb: "set", store: true, turn: true},
 }
 
 const callTimeout = 10 * time.Second // for a call to be answered
@@ -43,8 +44,16 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 		c := callOf(ctx)
 		c.space = request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
 		err = s.authorize(c)
-		if err == nil {
+		answer := func(ctx context.Context) error {
 			response, err = next(ctx, request)
+			return err
+		}
+		switch {
+		case err != nil:
+		case needs[c.procedure].turn:
+			err = s.inTurn(ctx, c, answer)
+		default:
+			err = answer(ctx)
 		}
 		if err != nil {
 			err = s.failed(client, c, err)

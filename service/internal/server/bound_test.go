@@ -229,6 +229,61 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestTurns: while calls of a principal have all of its turns at a store, more of them wait, and fail
+// when their time is over. Others' calls go on, and so do the principal's own in other spaces and from
+// memory.
+func TestTurns(t *testing.T) {
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces+
+			"principals: [{name: busy, tokens: ["+hashOf("busy")+"]}, {name: web, tokens: ["+hashOf("web")+"]}]\n"+
+			"rules: [{principals: ['*'], spaces: ['*'], verbs: [lease, mint, count, list, set]}]\n")
+		known := `{"space":"none","counter":"orders"}`
+		if a := w.call("CounterService/Next", known, as("busy")); a.status != http.StatusOK {
+			t.Fatal(a.text)
+		}
+		turns := w.usage.turnsOf("busy", "none")
+		if !turns.TryAcquire(maxTurns) {
+			t.Fatal("not all turns are free")
+		}
+		window := fmt.Sprintf(`{"space":"none","window":"%d"}`, time.Now().Unix()/60)
+		for _, tt := range []struct {
+			procedure, body string
+			waits           bool
+		}{
+			{"LeaseService/Take", window, true},
+			{"LeaseService/GetLimits", `{"space":"none"}`, false},
+			{"CounterService/Take", known, true},
+			{"CounterService/Get", known, true},
+			{"CounterService/Set", `{"space":"none","counter":"orders","next":"100"}`, true},
+			{"CounterService/List", `{"space":"none"}`, true},
+			{"CounterService/Next", `{"space":"none","counter":"few"}`, true},
+			{"CounterService/Next", known, false},
+			{"CounterService/Next", `{"space":"mint","counter":"others"}`, false},
+			{"IDService/Mint", `{"space":"mint"}`, false},
+		} {
+			began := time.Now()
+			a := w.call(tt.procedure, tt.body, as("busy"))
+			waited := time.Since(began) >= callTimeout && a.body.Code == "resource_exhausted"
+			if waited != tt.waits || (!waited && a.status != http.StatusOK) {
+				t.Errorf("%s %s: %s after %v, want it to wait: %v",
+					tt.procedure, tt.body, a.text, time.Since(began), tt.waits)
+			}
+			if a := w.call(tt.procedure, tt.body, as("web")); a.status != http.StatusOK {
+				t.Errorf("%s %s of another principal: %s", tt.procedure, tt.body, a.text)
+			}
+		}
+		turns.Release(maxTurns)
+		if a := w.call("CounterService/Take", known, as("busy")); a.status != http.StatusOK {
+			t.Errorf("the turns are free again: %s", a.text)
+		}
+		if !turns.TryAcquire(maxTurns) {
+			t.Error("a call keeps its turn")
+		}
+	})
+}
+
 // A waiting writes an answer, and notes for how long it waits for the reader.
 type waiting struct {
 	*httptest.ResponseRecorder

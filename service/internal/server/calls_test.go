@@ -424,17 +424,25 @@ func TestStoreFails(t *testing.T) {
 }
 
 // TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers
-// would write, nor is one that passes before the call begins.
+// would write, nor is one that passes before the call begins. It breaks off no call of the store.
 func TestShortDeadline(t *testing.T) {
-	w := newTestbed(t, spaces)
-	past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
-	defer cancel()
-	if a := w.take("none", "", func(r *http.Request) { *r = *r.WithContext(past) }); a.body.Code != "deadline_exceeded" {
-		t.Errorf("a deadline that is over: %s", a.text)
-	}
-	w.hangs.Store(true)
-	a := w.take("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
-	if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
-		t.Errorf("%s, and the log has:\n%s", a.text, w.written)
-	}
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		w := newTestbed(t, spaces)
+		past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+		defer cancel()
+		if a := w.take("none", "", func(r *http.Request) { *r = *r.WithContext(past) }); a.body.Code != "deadline_exceeded" {
+			t.Errorf("a deadline that is over: %s", a.text)
+		}
+		w.hangs.Store(true)
+		began := time.Now()
+		a := w.take("none", "", func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") })
+		if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
+			t.Errorf("%s, and the log has:\n%s", a.text, w.written)
+		}
+		if took := time.Since(began); took != callTimeout {
+			t.Errorf("the call of the store was broken off after %v", took)
+		}
+	})
 }

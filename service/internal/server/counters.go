@@ -24,7 +24,13 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 	if err != nil {
 		return nil, err
 	}
-	counter, err := c.counters().Handle(ctx, r.Counter)
+	counter, err := c.counters().Opened(r.Counter)
+	if counter == nil && err == nil {
+		err = s.inTurn(ctx, c, func(ctx context.Context) error {
+			counter, err = c.counters().Handle(ctx, r.Counter)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,11 @@ const (
 	negligible = 16             // an answer with so few takes less than the call itself
 )
 
+// maxTurns is how many calls of one principal use the store of a space at a time; others wait for
+// their turn. A store serves few calls at a time, in the order in which they come: one principal with
+// a thousand would keep out all others.
+const maxTurns = 32
+
 // A quota is how often a principal may do something: perSecond times a second on average, and burst
 // times at once.
 type quota struct {
@@ -65,8 +70,12 @@ type usage struct {
 
 	mu    sync.Mutex
 	parts map[string]*part // by principal; all strangers together are ""
+	turns map[turn]*semaphore.Weighted
 	rates map[use]*rate.Limiter
 }
+
+// A turn is that of a principal at the store of a space.
+type turn struct{ principal, space string }
 
 // A part is what one principal may use.
 type part struct {
@@ -86,6 +95,7 @@ func newUsage() *usage {
 		answers: semaphore.NewWeighted(maxAnswers),
 		waiting: semaphore.NewWeighted(maxRefused),
 		parts:   map[string]*part{},
+		turns:   map[turn]*semaphore.Weighted{},
 		rates:   map[use]*rate.Limiter{},
 	}
 }
@@ -128,6 +138,39 @@ func (u *usage) may(principal string, q quota) bool {
 		u.rates[key] = rate.NewLimiter(rate.Limit(q.perSecond), q.burst)
 	}
 	return u.rates[key].Allow()
+}
+
+// turnsOf returns the turns of a principal at the store of a space.
+func (u *usage) turnsOf(principal, space string) *semaphore.Weighted {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	of := turn{principal, space}
+	if u.turns[of] == nil {
+		u.turns[of] = semaphore.NewWeighted(maxTurns)
+	}
+	return u.turns[of]
+}
+
+// inTurn has a call use the store of its space, once it is the turn of its principal. A caller who
+// hangs up then does not break off what do does: with many stores that would cost a connection, for
+// which others wait.
+func (s *Server) inTurn(ctx context.Context, c *call, do func(context.Context) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	turns := s.usage.turnsOf(c.principal, c.found.Name)
+	err := turns.Acquire(ctx, 1)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return coded(connect.CodeResourceExhausted,
+			"too many calls use the store: make fewer at a time, or try again")
+	}
+	if err != nil {
+		return err
+	}
+	defer turns.Release(1)
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	return do(whole)
 }
 
 // reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Free is to be

@@ -32,9 +32,10 @@ type Counters struct {
 	config  config.Space
 	opening singleflight.Group
 
-	// Names of counters that the store had as the configuration has them. What a counter is never
-	// changes.
-	checked *lru.Cache[string, struct{}]
+	// Of Take, by use.key. The store had each counter as the configuration has it, and what a
+	// counter is never changes. Calls at the same time share a change of the store: alone they would
+	// be in each other's way, and one caller with many calls would keep out all others.
+	strict *lru.Cache[string, *counter.Strict]
 
 	mu      sync.Mutex
 	handles *simplelru.LRU[string, *Handle]
@@ -51,7 +52,7 @@ type Handle struct {
 // NewCounters returns the counters of a space, as c has them.
 func NewCounters(of *Space, c config.Space) *Counters {
 	counters := &Counters{of: of, config: c, past: map[string]counter.Status{}}
-	counters.checked, _ = lru.New[string, struct{}](maxHandles) // fails for sizes below 1
+	counters.strict, _ = lru.New[string, *counter.Strict](maxHandles) // fails for sizes below 1
 	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
 	return counters
 }
@@ -126,6 +127,9 @@ func (c *Counters) use(name string) (u use, err error) {
 	return u, err
 }
 
+// key stands for a counter in a period. No period has a space in its key.
+func (u use) key() string { return u.as.Name + " " + u.present.Key }
+
 // Get returns a counter. One that was not used yet is as its first use will make it.
 func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) {
 	u, err := c.use(name)
@@ -142,9 +146,11 @@ func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) 
 // Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
 // that callers had used may be gone.
 func (c *Counters) Set(ctx context.Context, name string, next int64) error {
-	c.checked.Remove(name) // the one that was checked may be lost
-	u, err := c.made(ctx, name)
+	u, err := c.use(name)
 	if err != nil {
+		return err
+	}
+	if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
 		return err
 	}
 	return u.source.SetCounter(ctx, name, next)
@@ -157,33 +163,27 @@ func (c *Counters) Take(
 	name string,
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
-	u, err := c.made(ctx, name)
+	u, err := c.use(name)
 	if err != nil {
 		return run, as, err
 	}
-	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
+	strict, opened := c.strict.Get(u.key())
+	if !opened {
+		strict, err = u.source.OpenStrict(ctx, name, u.options...)
+		if err != nil {
+			return run, as, err
+		}
+		earlier, isThere, _ := c.strict.PeekOrAdd(u.key(), strict)
+		if isThere {
+			strict = earlier // of a call at the same time
+		}
+	}
+	run, err = strict.Take(ctx, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		c.checked.Remove(name) // data was lost; the next call makes the counter
+		c.strict.Remove(u.key()) // data was lost; the next call makes the counter
 	}
 	u.as.Period = u.present.Key
 	return run, u.as, err
-}
-
-// made is use for a counter that the store has, as the configuration has it. It makes the counter if
-// need be, and asks the store only once.
-func (c *Counters) made(ctx context.Context, name string) (u use, err error) {
-	u, err = c.use(name)
-	if err != nil {
-		return u, err
-	}
-	if _, checked := c.checked.Get(name); checked {
-		return u, nil
-	}
-	if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
-		return u, err
-	}
-	c.checked.Add(name, struct{}{})
-	return u, nil
 }
 
 // openTime is how long opening a counter may take.
@@ -196,10 +196,10 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h := c.handle(name); h != nil && h.As.Period == u.present.Key {
+	if h := c.handle(u); h != nil {
 		return h, nil
 	}
-	opened := c.opening.DoChan(name+" "+u.present.Key, func() (any, error) { return c.open(u) })
+	opened := c.opening.DoChan(u.key(), func() (any, error) { return c.open(u) })
 	select {
 	case r := <-opened:
 		return r.Val.(*Handle), r.Err // the handle is nil if there is an error
@@ -208,11 +208,23 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	}
 }
 
-// handle returns the handle on a counter, or nil.
-func (c *Counters) handle(name string) *Handle {
+// Opened returns the handle on the present period of a counter, or nil if there is none. It never
+// waits for the store.
+func (c *Counters) Opened(name string) (*Handle, error) {
+	u, err := c.use(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.handle(u), nil
+}
+
+func (c *Counters) handle(u use) *Handle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h, _ := c.handles.Get(name)
+	h, _ := c.handles.Get(u.as.Name)
+	if h == nil || h.As.Period != u.present.Key {
+		return nil
+	}
 	return h
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,6 +33,7 @@ type fake struct {
 	fails     atomic.Pointer[error]
 	meanwhile atomic.Pointer[func() error] // is done once, before the next swap, whose error it may be
 	attempts  atomic.Int64                 // to open the store
+	swaps     atomic.Int64                 // of the store
 	stores    atomic.Int64                 // that are open
 	log       bytes.Buffer
 	taken     []randflake.Lease // by the service itself
@@ -105,6 +107,7 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 				return lease.Answer{}, *why
 			}
 			if c.Swap {
+				f.swaps.Add(1)
 				if do := f.meanwhile.Swap(nil); do != nil {
 					if err := (*do)(); err != nil {
 						return lease.Answer{}, err
@@ -491,6 +494,41 @@ func TestCounters(t *testing.T) {
 	})
 }
 
+// TestTakesTogether: calls that come while the store changes a counter share the next change, so that
+// a caller with many calls keeps out no other.
+func TestTakesTogether(t *testing.T) {
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, f *fake, all *Counters) {
+		const callers = 1000
+		var calls sync.WaitGroup
+		var sum atomic.Int64
+		take := func() {
+			run, _, err := all.Take(t.Context(), "orders", 1)
+			if err != nil {
+				t.Error(err)
+			}
+			sum.Add(run.First)
+		}
+		take()
+		before := f.swaps.Load()
+		others := func() error {
+			for range callers {
+				calls.Go(take)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&others)
+		take()
+		calls.Wait()
+		if swaps := f.swaps.Load() - before; swaps > 3 {
+			t.Errorf("%d changes of the store for %d calls", swaps, callers)
+		}
+		const last = callers + 2
+		if want := int64(last * (last + 1) / 2); sum.Load() != want {
+			t.Errorf("the numbers add up to %d, want %d", sum.Load(), want)
+		}
+	})
+}
+
 // TestLostCounter: a counter that the store has lost is made again, and waits until it is set.
 func TestLostCounter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -717,8 +755,8 @@ func TestManyCounters(t *testing.T) {
 		for i := range maxHandles + 10 {
 			use(fmt.Sprint("n", i))
 		}
-		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.checked.Len() > maxHandles {
-			t.Errorf("%d handles, and %d checked: want %d", all.handles.Len(), all.checked.Len(), maxHandles)
+		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.strict.Len() > maxHandles {
+			t.Errorf("%d handles, and %d strict ones: want %d", all.handles.Len(), all.strict.Len(), maxHandles)
 		}
 		if n := all.Statuses()["*"].Issued; n != maxHandles+11 {
 			t.Errorf("%d numbers issued: want also those of counters that were forgotten", n)

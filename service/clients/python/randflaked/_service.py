@@ -152,9 +152,9 @@ class Service(Uncopied):
                 if selector.select(0):  # the replica has closed it
                     connection.close()
         if not connection.sock:
-            connection.timeout = (end - monotonic()) / 2  # for each IP address: one may be dead
+            connection.timeout = _left(end) / 2  # for each IP address: one may be dead
             connection.connect()
-        connection.sock.settimeout(end - monotonic())
+        connection.sock.settimeout(_left(end))
         connection.response_class = lambda sock, **more: HTTPResponse(_Answer(sock, end), **more)  # type: ignore
         connection.request("POST", f"{url.path.rstrip('/')}/randflake.v1.{method}", body, headers)
         response = connection.getresponse()
@@ -163,6 +163,14 @@ class Service(Uncopied):
             raise ValueError(f"want a whole answer, of less than {LONGEST_ANSWER} bytes")
         idle.append(connection)
         return response.status, answer
+
+
+def _left(end: float) -> float:
+    """Returns the seconds until a time. Sockets take neither 0 nor less for a timeout."""
+    left = end - monotonic()
+    if left <= 0:
+        raise TimeoutError("no time is left")
+    return left
 
 
 class _Answer(io.RawIOBase):
@@ -178,9 +186,7 @@ class _Answer(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        if monotonic() >= self._end:
-            raise TimeoutError
-        self._sock.settimeout(self._end - monotonic() + 1e-3)
+        self._sock.settimeout(_left(self._end) + 1e-3)
         return self._raw.readinto(buffer)
 
 

@@ -38,8 +38,12 @@ class Client(unittest.TestCase):
         shown = "".join(traceback.TracebackException.from_exception(caught.exception, capture_locals=True).format())
         for thing in (self.secret, self.service, self.generator):
             shown += f"{thing} {thing!r}" + pprint.pformat(getattr(thing, "__dict__", ""))
-        self.assertNotRegex(shown, f"{TOKEN}|{HEX[:4]}|{self.secret._key!r}")
+        self.assertNotRegex(shown, f"{TOKEN}|{HEX[:8]}|{self.secret._key!r}")
         self.assertRaises(TypeError, vars, self.secret)
+
+    def test_no_time_left(self):
+        hurried = Service("http://127.0.0.1:1", "demo", timeout=1e-9)  # as after a pause of the process
+        self.assertRaisesRegex(ServiceError, "no answer: TimeoutError", hurried.next, "invoices")
 
     def test_no_copies(self):
         for thing in (self.secret, self.service, self.generator, Minter(self.service)):
