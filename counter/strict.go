@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -152,7 +153,7 @@ func (s *Strict) serve() {
 		}
 		var want int64
 		for _, r := range batch {
-			want += r.want
+			want += min(r.want, math.MaxInt64-want) // whoever gets too few waits again
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		got, err := s.counters.TakeNumbers(ctx, s.name, s.settings.period, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -224,6 +225,34 @@ func TestStrictTake(t *testing.T) {
 		if run, err := strict.Take(t.Context(), 1); run.N != 0 || !errors.Is(err, lease.ErrEnd) {
 			t.Errorf("%v, %v, want ErrEnd", run, err)
 		}
+	})
+}
+
+// TestStrictTakeAll: callers who together want more numbers than there are get what there is.
+func TestStrictTakeAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		strict := s.openStrict(t)
+		held := s.hold()
+		var all sync.WaitGroup
+		for _, want := range []int64{10, math.MaxInt64, math.MaxInt64} { // the first one keeps the store busy
+			all.Go(func() {
+				run, err := strict.Take(t.Context(), want)
+				must(t, err)
+				if run.N != 10 {
+					t.Errorf("%v, want 10 numbers", run)
+				}
+			})
+			synctest.Wait()
+		}
+		s.set(func(_ context.Context, n int64) (int64, error) {
+			if n != math.MaxInt64 {
+				t.Errorf("%d numbers wanted", n)
+			}
+			return 10, nil
+		})
+		close(held)
+		all.Wait()
 	})
 }
 
