@@ -3,7 +3,6 @@ package counter
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -33,12 +32,11 @@ type Strict struct {
 
 // A request is what one caller waits for.
 type request struct {
-	want  int64 // how many numbers are still to come
-	some  bool  // the caller wants one run: fewer numbers will do
-	got   []lease.Run
+	dst   []int64
+	n     int // how many numbers of dst are filled
 	err   error
 	gone  bool          // the caller stopped waiting while a call of the space was under way
-	ready chan struct{} // closed when got and err are as they stay
+	ready chan struct{} // closed when n and err are as they stay
 }
 
 // OpenStrict returns a strict handle on a counter. Its errors are those of Open. It takes no
@@ -73,42 +71,16 @@ func (s *Strict) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if len(dst) == 0 {
 		return 0, nil
 	}
-	runs, err := s.ask(ctx, &request{want: int64(len(dst))})
-	for _, got := range runs {
-		for range got.N {
-			dst[n] = got.First
-			n++
-			got.First += got.Step
-		}
-	}
-	return n, err
-}
-
-// Take is Next for a run of up to n numbers. There are fewer where the counter's end is near.
-func (s *Strict) Take(ctx context.Context, n int64) (lease.Run, error) {
-	s.check()
-	if n < 1 {
-		return lease.Run{}, fmt.Errorf("%w: %d numbers: want 1 or more", lease.ErrInvalid, n)
-	}
-	runs, err := s.ask(ctx, &request{want: n, some: true})
-	if len(runs) == 0 {
-		return lease.Run{}, err
-	}
-	return runs[0], nil
-}
-
-// ask waits until a request is served, or ctx ends.
-func (s *Strict) ask(ctx context.Context, r *request) ([]lease.Run, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("counter: %s: %w", s.name, context.Cause(ctx))
+		return 0, fmt.Errorf("counter: %s: %w", s.name, context.Cause(ctx))
 	}
-	r.ready = make(chan struct{})
+	r := &request{dst: dst, ready: make(chan struct{})}
 	if err := s.join(r); err != nil {
-		return nil, err
+		return 0, err
 	}
 	select {
 	case <-r.ready:
-		return r.got, r.err
+		return r.n, r.err
 	case <-ctx.Done():
 		return s.leave(ctx, r)
 	}
@@ -131,17 +103,17 @@ func (s *Strict) join(r *request) error {
 
 // leave takes a caller whose ctx has ended off the list. If a call of the space is already under
 // way for the caller, the numbers are lost.
-func (s *Strict) leave(ctx context.Context, r *request) ([]lease.Run, error) {
+func (s *Strict) leave(ctx context.Context, r *request) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
 	case <-r.ready: // just now
-		return r.got, r.err
+		return r.n, r.err
 	default:
 	}
 	r.gone = true
 	s.waiting = slices.DeleteFunc(s.waiting, func(other *request) bool { return other == r })
-	return r.got, fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
+	return r.n, fmt.Errorf("counter: %s: stopped waiting: %w", s.name, context.Cause(ctx))
 }
 
 // serve serves all waiting callers by one call of the space, and again until no caller waits.
@@ -153,7 +125,7 @@ func (s *Strict) serve() {
 		}
 		var want int64
 		for _, r := range batch {
-			want += min(r.want, math.MaxInt64-want) // whoever gets too few waits again
+			want += int64(len(r.dst) - r.n)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		got, err := s.counters.TakeNumbers(ctx, s.name, s.settings.period, want)
@@ -195,17 +167,16 @@ func (s *Strict) distribute(batch []*request, got lease.Run, err error) {
 		if r.gone {
 			continue
 		}
-		part := min(got.N, r.want)
-		if part > 0 {
-			r.got = append(r.got, lease.Run{First: got.First, N: part, Step: got.Step})
+		part := min(got.N, int64(len(r.dst)-r.n))
+		for range part {
+			r.dst[r.n] = got.First
+			r.n++
+			got.First += got.Step
 		}
-		r.want -= part
-		got.First += part * got.Step
 		got.N -= part
 		s.issued += uint64(part)
 		r.err = err
-		enough := r.want == 0 || (r.some && part > 0)
-		if err == nil && !enough {
+		if err == nil && r.n < len(r.dst) {
 			short = append(short, r)
 			continue
 		}

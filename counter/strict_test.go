@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -181,78 +179,6 @@ func TestStrictShort(t *testing.T) {
 		if n, err := strict.Next(t.Context()); n != 8 || err != nil || strict.Status().Err != nil {
 			t.Errorf("%d, %v, %+v, once there are numbers again", n, err, strict.Status())
 		}
-	})
-}
-
-// TestStrictTake: callers who want runs share a call of the store, too. One who gets fewer numbers
-// does not wait for more.
-func TestStrictTake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
-		strict := s.openStrict(t)
-		held := s.hold()
-		got := make([]lease.Run, 4)
-		var all sync.WaitGroup
-		for i := range got {
-			all.Go(func() {
-				run, err := strict.Take(t.Context(), 5)
-				must(t, err)
-				got[i] = run
-			})
-			synctest.Wait()
-		}
-		answers := []int64{7, 5}
-		s.set(func(context.Context, int64) (int64, error) {
-			n := answers[0]
-			answers = answers[1:]
-			return n, nil
-		})
-		close(held)
-		all.Wait()
-		want := []lease.Run{{First: 1, N: 5, Step: 1}, {First: 6, N: 5, Step: 1}, {First: 11, N: 2, Step: 1}, {First: 13, N: 5, Step: 1}}
-		if !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
-		if calls := fmt.Sprint(s.calls()); calls != "[5 15 5]" {
-			t.Errorf("calls for %s numbers", calls)
-		}
-		for _, n := range []int64{0, -1} {
-			if run, err := strict.Take(t.Context(), n); !errors.Is(err, lease.ErrInvalid) {
-				t.Errorf("take %d: %v, %v", n, run, err)
-			}
-		}
-		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrEnd })
-		if run, err := strict.Take(t.Context(), 1); run.N != 0 || !errors.Is(err, lease.ErrEnd) {
-			t.Errorf("%v, %v, want ErrEnd", run, err)
-		}
-	})
-}
-
-// TestStrictTakeAll: callers who together want more numbers than there are get what there is.
-func TestStrictTakeAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
-		strict := s.openStrict(t)
-		held := s.hold()
-		var all sync.WaitGroup
-		for _, want := range []int64{10, math.MaxInt64, math.MaxInt64} { // the first one keeps the store busy
-			all.Go(func() {
-				run, err := strict.Take(t.Context(), want)
-				must(t, err)
-				if run.N != 10 {
-					t.Errorf("%v, want 10 numbers", run)
-				}
-			})
-			synctest.Wait()
-		}
-		s.set(func(_ context.Context, n int64) (int64, error) {
-			if n != math.MaxInt64 {
-				t.Errorf("%d numbers wanted", n)
-			}
-			return 10, nil
-		})
-		close(held)
-		all.Wait()
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/randflake/randflake/counter"
@@ -32,10 +33,7 @@ type Counters struct {
 	config  config.Space
 	opening singleflight.Group
 
-	// Of Take, by use.key. The store had each counter as the configuration has it, and what a
-	// counter is never changes. Calls at the same time share a change of the store: alone they would
-	// be in each other's way, and one caller with many calls would keep out all others.
-	strict *lru.Cache[string, *counter.Strict]
+	takers *lru.Cache[string, *taker] // by use.key
 
 	mu      sync.Mutex
 	handles *simplelru.LRU[string, *Handle]
@@ -49,10 +47,20 @@ type Handle struct {
 	As lease.Counter // the counter by the configuration, with the period
 }
 
+// A taker takes numbers of a counter for Take, in turn. Calls at the same time would be in each other's
+// way at the store, and one caller with many of them would keep out all others.
+type taker struct {
+	turn *semaphore.Weighted
+
+	// The store had the counter as the configuration has it. What a counter is never changes. Only
+	// the call whose turn it is uses this.
+	checked bool
+}
+
 // NewCounters returns the counters of a space, as c has them.
 func NewCounters(of *Space, c config.Space) *Counters {
 	counters := &Counters{of: of, config: c, past: map[string]counter.Status{}}
-	counters.strict, _ = lru.New[string, *counter.Strict](maxHandles) // fails for sizes below 1
+	counters.takers, _ = lru.New[string, *taker](maxHandles) // fails for sizes below 1
 	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
 	return counters
 }
@@ -167,23 +175,35 @@ func (c *Counters) Take(
 	if err != nil {
 		return run, as, err
 	}
-	strict, opened := c.strict.Get(u.key())
-	if !opened {
-		strict, err = u.source.OpenStrict(ctx, name, u.options...)
-		if err != nil {
+	t := c.taker(u)
+	if err := t.turn.Acquire(ctx, 1); err != nil {
+		return run, as, err
+	}
+	defer t.turn.Release(1)
+	if !t.checked {
+		if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
 			return run, as, err
 		}
-		earlier, isThere, _ := c.strict.PeekOrAdd(u.key(), strict)
-		if isThere {
-			strict = earlier // of a call at the same time
-		}
+		t.checked = true
 	}
-	run, err = strict.Take(ctx, n)
+	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		c.strict.Remove(u.key()) // data was lost; the next call makes the counter
+		t.checked = false // data was lost; the next call makes the counter
 	}
 	u.as.Period = u.present.Key
 	return run, u.as, err
+}
+
+// taker returns the one taker of a counter in a period.
+func (c *Counters) taker(u use) *taker {
+	if t, ok := c.takers.Get(u.key()); ok {
+		return t
+	}
+	t := &taker{turn: semaphore.NewWeighted(1)}
+	if earlier, ok, _ := c.takers.PeekOrAdd(u.key(), t); ok {
+		return earlier // of a call at the same time
+	}
+	return t
 }
 
 // openTime is how long opening a counter may take.
