@@ -37,7 +37,8 @@ func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T]{hidden: hide(ran
 func (id ID[K, T]) Inner() T { return T(reveal(id.hidden)) }
 
 // IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a
-// struct without exported fields for empty.
+// struct without exported fields for empty. In encoding/json take omitzero, as omitempty omits no
+// struct, and the zero ID has a masked form too.
 func (id ID[K, T]) IsZero() bool { return id.hidden == 0 }
 
 // mask returns the masked form.

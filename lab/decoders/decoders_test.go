@@ -336,6 +336,30 @@ func TestBareDecoders(t *testing.T) {
 	}
 }
 
+// A needed is a request that has to have an ID.
+type needed[T any] struct {
+	ID T `binding:"required"`
+}
+
+// TestRequired: gin finds that an ID is missing, but not a masked one in place of a pointer to it.
+func TestRequired(t *testing.T) {
+	for _, tt := range []struct {
+		missing any
+		finds   bool
+	}{
+		{needed[randflake.ID]{}, true},
+		{needed[ulid.ID]{}, true},
+		{needed[mask.ID[order, snowflake.ID]]{}, false},
+		{needed[mask.UUID[document, ulid.ID]]{}, false},
+		{needed[*mask.ID[order, snowflake.ID]]{}, true},
+		{needed[*mask.UUID[document, ulid.ID]]{}, true},
+	} {
+		if err := binding.Validator.ValidateStruct(tt.missing); (err != nil) != tt.finds {
+			t.Errorf("%T: %v", tt.missing, err)
+		}
+	}
+}
+
 // TestByNumber: what docs/ids.md says of libraries that have no way to set it. They take 10 for
 // ten, and write 32 for the ID 10.
 func TestByNumber(t *testing.T) {

@@ -587,6 +587,20 @@ func TestDefaultOwner(t *testing.T) {
 	}
 }
 
+// TestTextAgain: functions that are there already, as before a default is wanted, are replaced by
+// their owner, and not where another role could change them later.
+func TestTextAgain(t *testing.T) {
+	m := newPostgres(t)
+	m.do(t, Text("postgres"))
+	_, err := m.next(1)
+	must(t, err)
+	m.do(t, "CREATE ROLE stranger; ALTER FUNCTION randflake_unsigned(bigint) OWNER TO stranger")
+	_, err = m.Exec(Text("postgres"))
+	if err == nil || !strings.Contains(err.Error(), "randflake_unsigned in this schema is of role stranger") {
+		t.Errorf("over a stranger's function: %v", err)
+	}
+}
+
 // TestDefaultLocks: under the lock of nextval there is no setval, and under that of setval no
 // nextval. A session whose call is cancelled there keeps no lock, nor does a transaction.
 func TestDefaultLocks(t *testing.T) {

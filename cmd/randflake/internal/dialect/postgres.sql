@@ -3,7 +3,7 @@
 
 -- The round keys of a secret with 32 hexadecimal digits: 33 integers. Each has the keys of a block's words a, b, c and d, from the lowest
 -- bits on: of the three rounds of each of eight steps, with a zero after them, and the last ones.
-CREATE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+CREATE OR REPLACE FUNCTION randflake_keys(secret text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   b bytea := CASE WHEN secret ~ '^[0-9A-Fa-f]{32}$' THEN decode(secret, 'hex') END;
@@ -36,11 +36,11 @@ END
 $$;
 
 -- Sets the key of this session.
-CREATE FUNCTION randflake_use(secret text) RETURNS void LANGUAGE sql
+CREATE OR REPLACE FUNCTION randflake_use(secret text) RETURNS void LANGUAGE sql
 RETURN set_config('randflake.key', randflake_keys(secret)::text, false);
 
 -- The key of this session. In a query of many rows, (SELECT randflake_key()) reads it once.
-CREATE FUNCTION randflake_key() RETURNS bigint[] LANGUAGE plpgsql STABLE PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_key() RETURNS bigint[] LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS $$
 DECLARE
   key text := current_setting('randflake.key', true);
@@ -56,7 +56,7 @@ $$;
 -- a, b, c and d, from the lowest bits on, 4294967295 being all of a and b. As IDs are little-endian, the bytes of each word change places
 -- first and last: 71777214294589695 is 0x00ff00ff00ff00ff. A round works on a and c at a time, and on b and d: 281470681808895, or
 -- 0x0000ffff0000ffff, leaves 16 bits free above each, and ((w << 16) | w) >> (16 - n) turns each to the left by n.
-CREATE FUNCTION randflake_mask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_mask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
   s bigint := (((id & 71777214294589695) << 8) | ((id >> 8) & 71777214294589695)) # key[1];
@@ -77,7 +77,7 @@ END
 $$;
 
 -- The inverse of randflake_mask. 281474976776192, or 0x0001000000010000, is a bit above each word, for subtractions to borrow.
-CREATE FUNCTION randflake_unmask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_unmask(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
   s bigint := (((id & 71777214294589695) << 8) | ((id >> 8) & 71777214294589695)) # key[33];
@@ -97,15 +97,15 @@ END
 $$;
 
 -- When, where and as which of its second a Randflake ID was made.
-CREATE FUNCTION randflake_time(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_time(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN to_timestamp((1730000000 + (randflake_unmask(id, key) >> 34 & 1073741823::bigint))::float8);
-CREATE FUNCTION randflake_node(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_node(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (randflake_unmask(id, key) >> 17 & 131071::bigint)::int;
-CREATE FUNCTION randflake_sequence(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_sequence(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (randflake_unmask(id, key) & 131071::bigint)::int;
 
 -- PostgreSQL: a BIGINT's text form, as randflake.ID has it.
-CREATE FUNCTION randflake_text(id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_text(id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
   SELECT coalesce(nullif(ltrim(string_agg(substr('0123456789abcdefghijklmnopqrstuv',
            ((id >> 5 * digit) & CASE digit WHEN 12 THEN 15::bigint ELSE 31 END)::int + 1, 1), '' ORDER BY digit DESC), '0'), ''), '0')
@@ -113,7 +113,7 @@ RETURN (
 );
 
 -- The BIGINT of a text form. Each ID has one: anything else is an error.
-CREATE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 BEGIN
   digits := regexp_replace(digits COLLATE "C", '^[a-z]([a-z0-9_]*[a-z0-9])?_', ''); -- of a typed ID
@@ -127,5 +127,20 @@ END
 $$;
 
 -- The decimal number without a sign that some show.
-CREATE FUNCTION randflake_unsigned(id bigint) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+CREATE OR REPLACE FUNCTION randflake_unsigned(id bigint) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN id < 0 THEN 18446744073709551616 + id::numeric ELSE id END;
+
+-- Whoever owned a function before it was replaced still owns it, and could change it when it is the owner of a default who calls it.
+DO $$
+DECLARE
+  function name;
+  other name;
+BEGIN
+  SELECT proname, pg_get_userbyid(proowner) INTO function, other FROM pg_proc JOIN pg_namespace AS schema ON schema.oid = pronamespace
+  WHERE nspname = current_schema() AND proname ~ '^randflake_' AND pg_get_userbyid(proowner) <> current_user;
+  IF FOUND THEN
+    RAISE 'randflake: % in this schema is of role %: run this as that role, or in another schema', function, other
+      USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END
+$$;
