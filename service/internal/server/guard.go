@@ -53,11 +53,11 @@ func checkOrigin(r *http.Request) error {
 
 var errorWriter = connect.NewErrorWriter()
 
-// refusedCall is the name under which the metrics count all calls that guarded refuses: strangers
-// make up paths, and each name is a series of its own.
+// refusedCall is the name under which the metrics count all calls that writeRefusal answers:
+// strangers make up paths, and each name is a series of its own.
 const refusedCall = "none"
 
-// writeRefusal counts a request that guarded refuses, and answers it.
+// writeRefusal answers a request that guarded refuses, and counts it.
 func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	if page := pages[r.URL.Path]; page != "" {
 		s.count(page, "", 0, err)
