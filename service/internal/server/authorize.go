@@ -102,8 +102,7 @@ func (s *Server) authorize(c *call) error {
 		return err
 	}
 
-	// 2. The rules, before anything of the space: only callers that a rule allows learn which spaces
-	// there are.
+	// 2. The rules. Only callers that a rule allows learn which spaces there are.
 	if denied != nil {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}

@@ -6,11 +6,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// guarded refuses, in this order:
-//
-//   - what pages of other sites make a browser send: see checkOrigin
-//   - requests of strangers, whose connections then end
-//   - requests that admit returns an error for
+// guarded refuses requests that pages of other sites cause, then those of strangers, and then those
+// that admit returns an error for.
 func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkOrigin(r); err != nil {
@@ -39,13 +36,12 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 var crossOrigin = http.NewCrossOriginProtection()
 
 // checkOrigin returns an error for a request that a page of another site makes a browser send: it
-// could use up IDs, or the rate of calls of the browser's user. Procedures without side effects
-// answer GET too, which Check lets pass: by GET a page could fill the audit log with inspections,
-// and learn from the status which spaces and counters there are. Our own pages may be linked to.
+// could use up IDs, or the user's rate of calls. Check lets GET pass, but procedures without side
+// effects answer it: inspections would fill the audit log, and the status tells which spaces and
+// counters there are. Links to our own pages may be on any site.
 func checkOrigin(r *http.Request) error {
-	isPage := pages[r.URL.Path] != ""
-	if r.Method == http.MethodGet && !isPage {
-		r = r.WithContext(r.Context()) // a copy
+	if r.Method == http.MethodGet && pages[r.URL.Path] == "" {
+		r = r.WithContext(r.Context()) // a copy, to be checked like POST
 		r.Method = http.MethodPost
 	}
 	return crossOrigin.Check(r)
@@ -53,18 +49,15 @@ func checkOrigin(r *http.Request) error {
 
 var errorWriter = connect.NewErrorWriter()
 
-// refusedCall is the name under which the metrics count all calls that writeRefusal answers:
-// strangers make up paths, and each name is a series of its own.
-const refusedCall = "none"
-
-// writeRefusal answers a request that guarded refuses, and counts it.
+// writeRefusal answers a request that guarded refuses, and counts it. In the metrics all calls that
+// are refused here have one name: strangers make up paths, and each would be a series of its own.
 func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	if page := pages[r.URL.Path]; page != "" {
 		s.count(page, "", 0, err)
 		writePageRefusal(w, err)
 		return
 	}
-	s.count(refusedCall, "", 0, err)
+	s.count("none", "", 0, err)
 	errorWriter.Write(w, r, err)
 }
 
