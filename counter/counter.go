@@ -25,24 +25,23 @@ type Counter struct {
 	current atomic.Pointer[run]
 	_       [56]byte
 
-	mu     sync.Mutex
-	next   *run // fetched ahead, or nil
-	closed bool
+	mu       sync.Mutex
+	nextRun  *run // fetched ahead, or nil
+	fetching fetchState
+	closed   bool
 
-	// Callers ran out of numbers although fetches work. So half a run is too short: the next run has
-	// its successor fetched at its first number.
+	// ranDry is set when callers found no number although fetches work: at half of a run they began
+	// too late. So the next run gets its low mark at its first number: see setNextRun.
 	ranDry bool
-
-	fetches fetches
 
 	taken        uint64 // numbers that the handle took from the space
 	issuedBefore uint64 // numbers that callers got, from runs before the current one
 }
 
-// fetches is what a handle knows of its fetches. Each fetch takes a run.
-type fetches struct {
+// fetchState is what a handle knows of its fetches. Each fetch takes a run.
+type fetchState struct {
 	busy   bool        // a goroutine fetches
-	last   sample      // of when the last fetch began
+	last   sample      // of when the last fetch began, or Open's was over
 	failed int         // how many fetches in a row have failed
 	why    error       // why the last fetch failed, or nil
 	retry  *time.Timer // of the next attempt after a failure, or nil
@@ -64,18 +63,18 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 		counters: cs,
 		settings: set,
 		line:     queue.New("counter"),
-		fetches:  fetches{last: sample{at: time.Now()}},
+		fetching: fetchState{last: sample{at: time.Now()}},
 	}
-	c.current.Store(new(run)) // empty: the first call goes on to next
-	c.setNext(got)
+	c.current.Store(new(run)) // empty: the first call goes on to nextRun
+	c.setNextRun(got)
 	return c, nil
 }
 
 // Next returns a number without waiting for the space. Its errors are ErrPending while the next run
-// is not there yet, ErrClosed after Close, and those of package lease against which waiting does
-// not help, such as ErrEnd.
+// is not there yet, ErrClosed after Close, and those against which waiting does not help: some of
+// package lease, such as ErrEnd, and fs.ErrClosed once the space was closed.
 func (c *Counter) Next() (int64, error) {
-	r := c.run()
+	r := c.currentRun()
 	i := r.given.Add(1) - 1
 	if i < r.low {
 		return r.number(i), nil
@@ -83,8 +82,8 @@ func (c *Counter) Next() (int64, error) {
 	return c.nextFromLow(r, i)
 }
 
-// run returns the current run. It panics if Open did not make c.
-func (c *Counter) run() *run {
+// currentRun returns the current run. It panics if Open did not make c.
+func (c *Counter) currentRun() *run {
 	if c != nil {
 		if r := c.current.Load(); r != nil {
 			return r
@@ -94,7 +93,7 @@ func (c *Counter) run() *run {
 }
 
 // check panics unless Open made c.
-func (c *Counter) check() { c.run() }
+func (c *Counter) check() { c.currentRun() }
 
 // nextFromLow is Next for an index i of r from the low mark on. At the mark it has the next run
 // fetched. From r.count on r has no number, and Fill goes on to the next run.
@@ -128,32 +127,37 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 			return n, nil
 		}
 		if !c.advance() {
-			break
+			return n, c.whyNone()
 		}
 	}
-	why := c.fetches.why
+}
+
+// whyNone returns why there is no next run. If it is only late, whyNone notes that callers ran dry.
+// It is called with mu held.
+func (c *Counter) whyNone() error {
+	why := c.fetching.why
 	switch {
 	case c.closed:
-		return n, fmt.Errorf("%w: %s", ErrClosed, c.name)
+		return fmt.Errorf("%w: %s", ErrClosed, c.name)
 	case why == nil:
 		c.ranDry = true
-		return n, ErrPending
+		return ErrPending
 	case final(why):
-		return n, why
+		return why
 	default:
-		return n, fmt.Errorf("%w: %w", ErrPending, why)
+		return fmt.Errorf("%w: %w", ErrPending, why)
 	}
 }
 
 // advance goes on to the next run, if it is there. It is called with mu held, when the current run
 // is used up.
 func (c *Counter) advance() bool {
-	if c.closed || c.next == nil {
+	if c.closed || c.nextRun == nil {
 		return false
 	}
 	c.issuedBefore += c.current.Load().count // all of it was given
-	c.current.Store(c.next)
-	c.next = nil
+	c.current.Store(c.nextRun)
+	c.nextRun = nil
 	c.ranDry = false // it was for the run that is now the current one
 	return true
 }

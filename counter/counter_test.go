@@ -235,7 +235,7 @@ func TestOfPeriod(t *testing.T) {
 
 // TestMetrics: both kinds of handles report what their status says, under the name of the counter.
 func TestMetrics(t *testing.T) {
-	c := &Counter{name: "orders", taken: 30, issuedBefore: 20, fetches: fetches{why: errAway}}
+	c := &Counter{name: "orders", taken: 30, issuedBefore: 20, fetching: fetchState{why: errAway}}
 	c.current.Store(new(run))
 	for _, tt := range []struct {
 		of   metrics.Reporter

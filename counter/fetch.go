@@ -26,8 +26,8 @@ const growth = 16
 // fetch has the next run fetched, unless the run is there, or a fetch is under way or due after a
 // pause. It is called with mu held.
 func (c *Counter) fetch() {
-	f := &c.fetches
-	if c.closed || c.next != nil || f.busy || f.retry != nil {
+	f := &c.fetching
+	if c.closed || c.nextRun != nil || f.busy || f.retry != nil {
 		return
 	}
 	now := sample{at: time.Now(), issued: c.issued()}
@@ -44,12 +44,12 @@ func (c *Counter) fetchRun(n int64) {
 	defer cancel()
 	got, err := c.counters.TakeNumbers(ctx, c.name, c.settings.period, n)
 	c.mu.Lock()
-	failedBefore := c.fetches.failed > 0
-	c.fetches.busy = false
+	failedBefore := c.fetching.failed > 0
+	c.fetching.busy = false
 	if err != nil {
 		c.retryAfter(err)
 	} else {
-		c.setNext(got)
+		c.setNextRun(got)
 	}
 	c.mu.Unlock()
 	c.line.Serve()
@@ -61,23 +61,23 @@ func (c *Counter) fetchRun(n int64) {
 	}
 }
 
-// setNext makes a run that was fetched the next one. It is called with mu held, or before anyone
+// setNextRun makes a run that was fetched the next one. It is called with mu held, or before anyone
 // else has c.
-func (c *Counter) setNext(got lease.Run) {
+func (c *Counter) setNextRun(got lease.Run) {
 	next := &run{first: got.First, step: got.Step, count: uint64(got.N)}
 	if !c.ranDry {
 		next.low = next.count / 2
 	}
-	c.next = next
+	c.nextRun = next
 	c.taken += next.count
-	c.fetches.why = nil
-	c.fetches.failed = 0
+	c.fetching.why = nil
+	c.fetching.failed = 0
 }
 
 // retryAfter notes why a fetch failed, and has the next one begin after a pause. Where waiting does
 // not help, the next caller after the pause begins it. It is called with mu held.
 func (c *Counter) retryAfter(err error) {
-	f := &c.fetches
+	f := &c.fetching
 	f.why = err
 	f.failed++
 	f.retry = time.AfterFunc(retryPause(f.failed), func() {

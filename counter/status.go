@@ -15,7 +15,7 @@ func (c *Counter) Status() Status {
 	c.check()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.fetches.why}
+	s := Status{Taken: c.taken, Issued: c.issued(), Err: c.fetching.why}
 	if !c.closed {
 		s.Held = s.Taken - s.Issued
 	}

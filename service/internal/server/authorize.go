@@ -17,9 +17,9 @@ import (
 // needs is the table of rights: what a call of each procedure needs. Reflection, which describes
 // the protocol, is not in it: all principals may call it.
 var needs = map[string]struct {
-	verb  string // that a rule allows in the space of the call
-	store bool   // the space has one
-	turn  bool   // the call uses the store: see inTurn
+	verb  string // what a rule must allow, in the space that the call names
+	store bool   // whether that space must have a store
+	turn  bool   // whether the call uses the store, and so waits for its turn: see inTurn
 }{
 	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true, turn: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
@@ -34,8 +34,8 @@ var needs = map[string]struct {
 
 const callTimeout = 10 * time.Second // for a call to be answered
 
-// answered passes on the calls of procedures that a rule allows, counts all calls, and turns errors
-// into ones that clients may see.
+// answered passes on the calls of procedures that a rule allows, and turns errors into ones that
+// clients may see. It counts all calls whose message can be read.
 func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(client context.Context, request connect.AnyRequest) (response connect.AnyResponse, err error) {
 		start := time.Now()
@@ -56,58 +56,58 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 			err = answer(ctx)
 		}
 		if err != nil {
-			err = s.failed(client, c, err)
+			gone := client.Err() != nil // it hung up, or waited for as long as it wanted
+			err = s.errorToSend(c, err, gone)
 		}
-		counted := "" // for all names of no space; a call that is denied counts for its space
+		metricSpace := "" // for all names of no space together
 		if c.found != nil {
-			counted = c.found.Name
+			metricSpace = c.found.Name // even if the call is denied
 		}
-		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), counted, time.Since(start), err)
+		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), metricSpace, time.Since(start), err)
 		return response, err
 	}
 }
 
-// failed returns the error to send for err. It logs what clients may not see of err, but not once
-// the client's context has ended: then err may come from that alone.
-func (s *Server) failed(client context.Context, c *call, err error) error {
+// errorToSend returns the error to send for err, and logs what clients may not see of err. It does
+// not log it if the client is gone: then err may come from that alone.
+func (s *Server) errorToSend(c *call, err error, gone bool) error {
 	location := ""
 	if c.state != nil && c.state.Store != nil {
 		location = c.state.Store.String()
 	}
-	sent, whole := wire.Error(err, c.procedure, location)
-	gone := client.Err() != nil // the client hung up, or waited for as long as it wanted
-	if whole || gone {
+	sent, showsAll := wire.Error(err, c.procedure, location)
+	if showsAll || gone || !s.usage.may(c.principal, failureLines) {
 		return sent
 	}
-	if s.usage.may(c.principal, failureLines) {
-		s.logger.Error("store failed",
-			"procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
-	}
+	s.logger.Error("store failed",
+		"procedure", c.procedure, "principal", c.principal, "request", c.request, "error", err)
 	return sent
 }
 
 // authorize finds the space and the limits of a call of a procedure, or returns why the call is
-// refused. The order matters: calls that no rule allows count against a limit too, and only a
-// caller that a rule allows learns which spaces there are.
+// refused. The order of its steps matters.
 func (s *Server) authorize(c *call) error {
 	need := needs[c.procedure]
 	c.found = c.setup.spaces[c.space]
 	limits, denied := c.setup.policy.Allow(c.principal, need.verb, c.space)
 
-	// Calls that are allowed count for their space, if there is one. All others, each of which could
-	// name another space, count together with the pages.
-	countedFor := othersTogether
+	// 1. The rate. Calls that a rule allows count for their space, if there is one. All others, each
+	// of which could name another space, count together with the pages.
+	rateOf := othersTogether
 	if denied == nil && c.found != nil {
-		countedFor = c.space
+		rateOf = c.space
 		c.limits = access.Tighter(limits, c.setup.limits[c.space])
 	}
-	if err := s.checkRate(c, countedFor); err != nil {
+	if err := s.checkRate(c, rateOf); err != nil {
 		return err
 	}
 
+	// 2. The rules. Only callers that a rule allows learn which spaces there are.
 	if denied != nil {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}
+
+	// 3. The space.
 	if c.found == nil {
 		return coded(connect.CodeNotFound, "no space %.100q: ask for one that the service has", c.space)
 	}
@@ -156,7 +156,7 @@ func (s *Server) authorizePage(_ *http.Request, c *call) error {
 	if err := s.checkRate(c, othersTogether); err != nil {
 		return err
 	}
-	needsAll := c.procedure == "metrics"
+	needsAll := c.procedure == metricsPage
 	if denied != nil && (needsAll || len(c.observed) == 0) {
 		return s.deny(c, connect.CodePermissionDenied, denied)
 	}

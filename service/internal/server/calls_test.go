@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -318,13 +319,39 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestGetMakesNothing: GET is refused by all that changes anything, and by a page of another site
-// so is POST.
+// TestGetMakesNothing: GET is refused by all that changes anything. A page of another site has no call
+// answered, not even by GET: that could use up the caller's rate and fill the audit log, and its
+// status says which spaces and counters there are. Such a page may have a link to the page.
 func TestGetMakesNothing(t *testing.T) {
 	w := newTestbed(t, spaces)
-	plain := func(r *http.Request) { r.Header.Del("Content-Type") }
-	if a := w.send(http.MethodGet, "/randflake.v1.IDService/Mint?connect=v1&encoding=json&message=%7B%22space%22%3A%22mint%22%7D", "", plain); a.status != http.StatusMethodNotAllowed {
-		t.Errorf("GET: %d %s", a.status, a.text)
+	query := func(message string) string { return "?connect=v1&encoding=json&message=" + url.QueryEscape(message) }
+	mint := "/randflake.v1.IDService/Mint" + query(`{"space":"mint"}`)
+	inspect := "/randflake.v1.IDService/Inspect" + query(`{"space":"mint","number":"1"}`)
+	counter := "/randflake.v1.CounterService/Get" + query(`{"space":"given","counter":"missing"}`)
+	for _, tt := range []struct {
+		path, site string
+		status     int
+	}{
+		{mint, "none", http.StatusMethodNotAllowed},
+		{inspect, "", http.StatusOK},
+		{inspect, "none", http.StatusOK},
+		{inspect, "same-origin", http.StatusOK},
+		{inspect, "same-site", http.StatusForbidden},
+		{inspect, "cross-site", http.StatusForbidden},
+		{counter, "none", http.StatusNotFound},
+		{counter, "cross-site", http.StatusForbidden},
+		{"/", "cross-site", http.StatusOK},
+	} {
+		a := w.send(http.MethodGet, tt.path, "", func(r *http.Request) {
+			r.Header.Del("Content-Type")
+			r.Header.Set("Sec-Fetch-Site", tt.site)
+		})
+		if a.status != tt.status {
+			t.Errorf("GET %s, from %q: %d %s, want %d", tt.path, tt.site, a.status, a.text, tt.status)
+		}
+	}
+	if lines := strings.Count(w.written.String(), `"msg":"inspection"`); lines != 3 {
+		t.Errorf("the audit log has %d lines on inspections, want those of the 3 calls that are answered", lines)
 	}
 	elsewhere := func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }
 	if a := w.call("IDService/Mint", `{"space":"mint"}`, elsewhere); a.status != http.StatusForbidden {

@@ -10,17 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
 
 // A call is a request, of a procedure or for a page, and what the server knows of it.
 type call struct {
-	// By identify, before a byte of the body is read:
-	caller           // see audit.go; answered sets its space
-	unknown   error  // why the sender is not known, or nil
+	// By identify, before a byte of the body is read, but for caller.space, which answered sets:
+	caller           // see audit.go
+	stranger  error  // why the sender is not known; nil if it is
 	setup     *setup // what was in force when the request came
 	procedure string // its path, or the name of a page
 
@@ -28,7 +26,7 @@ type call struct {
 	found    *space.Space   // the space of the call; nil if there is none of that name, and for pages
 	state    *space.State   // of that space, once the call is allowed
 	observed []*space.Space // those that a page shows
-	limits   config.Limits  // zero, for the defaults, if no rule allows the call
+	limits   config.Limits  // zero, for the defaults, if no rule allows the call or there is no such space
 
 	// By reserveRoom, while the call is answered:
 	room int64 // how many IDs or numbers are reserved for it in answers; 0 for none
@@ -39,7 +37,7 @@ type callKey struct{}
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 // isStranger reports whether the sender is not known.
-func (c *call) isStranger() bool { return c.unknown != nil }
+func (c *call) isStranger() bool { return c.stranger != nil }
 
 const strangerTime = 5 * time.Second // for strangers to send a body and read the answer
 
@@ -68,30 +66,31 @@ func (s *Server) identified(next http.Handler) http.Handler {
 	})
 }
 
-// turnAway answers a request for which there is no place, by a status alone, so that it costs
-// little:
-//
-//   - A stranger's connection is closed.
-//   - A principal's request first waits for its turn. Then a connection of HTTP/1 is closed.
-//   - One of HTTP/2 is kept after the wait: to close it would only make a client connect again.
-//   - If there is not even a place to wait, the answer comes at once, and the connection is closed.
+// turnAway answers a request for which there is no place. A status alone costs little. A principal's
+// request first waits for its turn, unless too many wait already.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.isStranger() {
-		w.Header().Set("Connection", "close")
+		endConnection(w)
 		w.WriteHeader(http.StatusServiceUnavailable) // not 429: other strangers may have taken all places
 		return
 	}
 	waited := s.usage.awaitRefusal(r.Context(), c.principal)
-	if !waited || r.ProtoMajor == 1 {
-		w.Header().Set("Connection", "close")
+	keep := waited && r.ProtoMajor >= 2 // a client of HTTP/2 would only connect again
+	if !keep {
+		endConnection(w)
 	}
 	w.WriteHeader(http.StatusTooManyRequests)
 }
 
+// endConnection has a connection end after the answer that w begins. In HTTP/2 that is GOAWAY.
+func endConnection(w http.ResponseWriter) { w.Header().Set("Connection", "close") }
+
 // pages are the names of pages by their paths. They accept Basic authentication, for which browsers
 // ask people: any user name, and the bearer token as the password. Calls don't accept it, because a
 // browser that has it also sends it with requests that pages of other sites cause.
-var pages = map[string]string{"/": "page", "/metrics": "metrics"}
+var pages = map[string]string{"/": "page", "/metrics": metricsPage}
+
+const metricsPage = "metrics"
 
 // identify returns the call of a request, as far as the header tells.
 func (s *Server) identify(r *http.Request) *call {
@@ -105,7 +104,7 @@ func (s *Server) identify(r *http.Request) *call {
 		setup:     s.setup.Load(),
 		procedure: cmp.Or(page, r.URL.Path),
 	}
-	c.principal, c.unknown = c.setup.policy.Identify(r)
+	c.principal, c.stranger = c.setup.policy.Identify(r)
 	return c
 }
 
@@ -118,60 +117,4 @@ func requestID(r *http.Request) string {
 		return parts[1]
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)
-}
-
-// guarded refuses, in this order:
-//
-//   - calls that a page of another site makes a browser send, which could use up IDs; GET, which
-//     only pages answer, passes
-//   - requests of strangers, whose connections then end
-//   - requests that admit returns an error for
-func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
-	guard := func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r.Context())
-		w.Header().Set("X-Request-Id", c.request)
-		leaving := s.draining.Load() && r.ProtoMajor == 1 // Shutdown ends HTTP/2 without it
-		if c.isStranger() || leaving {
-			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
-		}
-		if c.isStranger() {
-			s.writeRefusal(w, r, s.deny(c, connect.CodeUnauthenticated, c.unknown))
-			return
-		}
-		if err := admit(r, c); err != nil {
-			s.writeRefusal(w, r, err)
-			return
-		}
-		defer func() { s.usage.free(c.principal, c.room) }() // reserveRoom sets room while next runs
-		next.ServeHTTP(w, r)
-	}
-	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(guard))
-}
-
-var errorWriter = connect.NewErrorWriter()
-
-// writeRefusal answers a request that guarded refuses. Those that are not for pages are all counted
-// under one name: strangers make up paths, and each name is a series of its own in the metrics.
-func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
-	if page := pages[r.URL.Path]; page != "" {
-		s.count(page, "", 0, err)
-		writePageRefusal(w, err)
-		return
-	}
-	s.count("none", "", 0, err)
-	errorWriter.Write(w, r, err)
-}
-
-// writePageRefusal writes an error as text. A browser then asks for a token, if that may help.
-func writePageRefusal(w http.ResponseWriter, err error) {
-	status := http.StatusForbidden
-	switch connect.CodeOf(err) {
-	case connect.CodeResourceExhausted:
-		status = http.StatusTooManyRequests
-	case connect.CodeUnauthenticated:
-		status = http.StatusUnauthorized
-		w.Header().Set("WWW-Authenticate",
-			`Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
-	}
-	http.Error(w, err.Error(), status)
 }

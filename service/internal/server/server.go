@@ -1,6 +1,7 @@
 // Package server answers the calls of randflaked's protocol. A request passes through identify.go,
-// which finds out who sends it, message.go, which reads its body, and authorize.go, which finds the
-// rule that allows it. Meanwhile usage.go bounds what its principal uses.
+// which finds out who sends it, guard.go, which refuses those of strangers, message.go, which reads
+// its body, and authorize.go, which finds the rule that allows it. Meanwhile usage.go bounds what its
+// principal uses.
 package server
 
 import (

@@ -231,11 +231,11 @@ func (s *Server) over(c *call, what string, asked, most uint64) error {
 // space.
 const othersTogether = ""
 
-// checkRate counts a call, for a space or under othersTogether, and returns an error if the
-// principal made too many. The burst is what a second allows.
-func (s *Server) checkRate(c *call, countedFor string) error {
+// checkRate counts a call for the rate of a space, or that of othersTogether, and returns an error
+// if the principal made too many. The burst is what a second allows.
+func (s *Server) checkRate(c *call, rateOf string) error {
 	perSecond := cmp.Or(c.limits.Rate, config.DefaultRate)
-	calls := quota{what: countedFor, perSecond: perSecond, burst: max(1, int(perSecond))}
+	calls := quota{what: rateOf, perSecond: perSecond, burst: max(1, int(perSecond))}
 	if s.usage.may(c.principal, calls) {
 		return nil
 	}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"net/http"
+
+	"connectrpc.com/connect"
+)
+
+// guarded refuses requests that pages of other sites cause, then those of strangers, and then those
+// that admit returns an error for.
+func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := checkOrigin(r); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		c := callOf(r.Context())
+		w.Header().Set("X-Request-Id", c.request)
+		if s.draining.Load() && r.ProtoMajor == 1 { // Shutdown ends connections of HTTP/2 by itself
+			endConnection(w)
+		}
+		if c.isStranger() {
+			endConnection(w)
+			s.writeRefusal(w, r, s.deny(c, connect.CodeUnauthenticated, c.stranger))
+			return
+		}
+		if err := admit(r, c); err != nil {
+			s.writeRefusal(w, r, err)
+			return
+		}
+		defer func() { s.usage.free(c.principal, c.room) }() // reserveRoom sets room while next runs
+		next.ServeHTTP(w, r)
+	})
+}
+
+var crossOrigin = http.NewCrossOriginProtection()
+
+// checkOrigin returns an error for a request that a page of another site makes a browser send: it
+// could use up IDs, or the user's rate of calls. Check lets GET pass, but procedures without side
+// effects answer it: inspections would fill the audit log, and the status tells which spaces and
+// counters there are. Links to our own pages may be on any site.
+func checkOrigin(r *http.Request) error {
+	if r.Method == http.MethodGet && pages[r.URL.Path] == "" {
+		r = r.WithContext(r.Context()) // a copy, to be checked like POST
+		r.Method = http.MethodPost
+	}
+	return crossOrigin.Check(r)
+}
+
+var errorWriter = connect.NewErrorWriter()
+
+// writeRefusal answers a request that guarded refuses, and counts it. In the metrics all calls that
+// are refused here have one name: strangers make up paths, and each would be a series of its own.
+func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
+	if page := pages[r.URL.Path]; page != "" {
+		s.count(page, "", 0, err)
+		writePageRefusal(w, err)
+		return
+	}
+	s.count("none", "", 0, err)
+	errorWriter.Write(w, r, err)
+}
+
+// writePageRefusal writes an error as text. A browser then asks for a token, if that may help.
+func writePageRefusal(w http.ResponseWriter, err error) {
+	status := http.StatusForbidden
+	switch connect.CodeOf(err) {
+	case connect.CodeResourceExhausted:
+		status = http.StatusTooManyRequests
+	case connect.CodeUnauthenticated:
+		status = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate",
+			`Basic realm="randflaked: a bearer token as the password", charset="UTF-8"`)
+	}
+	http.Error(w, err.Error(), status)
+}
