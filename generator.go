@@ -40,7 +40,7 @@ type Generator struct {
 	line *queue.Queue
 
 	_         [64]byte      // keeps the counts off the cache lines that Generate reads
-	handedOut atomic.Uint64 // IDs handed out, late and not quite all: see shard.claim
+	handedOut atomic.Uint64 // IDs handed out, late and not quite all: see shard.newRun
 	waited    atomic.Uint64 // calls that had to wait
 }
 
@@ -121,9 +121,9 @@ func (g *Generator) Generate() (ID, error) {
 	s := st.quick.pin()
 	if s != nil { // not joined to the next if by &&: the compiler would make a boolean of both
 		if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
-			i := s.left - 1
-			if i < batchSize { // false if left was 0: i is then 2^64-1; also the bounds check of ids[i]
-				s.left = i
+			i := s.idsLeft - 1
+			if i < batchSize { // false if idsLeft was 0: i is then 2^64-1; also the bounds check of ids[i]
+				s.idsLeft = i
 				id := s.ids[i]
 				st.quick.unpin(s)
 				return ID(id), nil
