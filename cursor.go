@@ -19,7 +19,6 @@ const clockTolerance = 10
 //	|                           |                           |
 //	#####################################....................    one second of the nodes 5 and 6
 //	claimed                              next
-//
 type cursor struct {
 	// next is base in an unused cursor, frozen() in the end, and otherwise one past the newest value.
 	// That need not be a value of the lease, and is 0 after the last value of the format.
