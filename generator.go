@@ -47,10 +47,7 @@ type Generator struct {
 // A state is all that changes when another lease is in force, or there are more processors. It is
 // replaced as a whole and never changed itself.
 type state struct {
-	// quick is shards, for the short way of Generate and Wait. It is empty if they have to go the
-	// slow way, by generate: with Strict, or an injected clock (in a bubble too).
-	quick shards
-
+	quick   shards           // for the short way of Generate and Wait: shards, or empty if there is none
 	shards  shards           // one for each processor
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // by Close: there are no shards, and the cursor is frozen
@@ -105,7 +102,7 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 		runLength: runLength(l.nodes(), processors),
 	}
 	if g.clock.Injected == nil && !g.strict {
-		st.quick = st.shards
+		st.quick = st.shards // Strict and an injected clock, as in a bubble, have to go by generate
 	}
 	return st
 }
@@ -205,7 +202,6 @@ func (g *Generator) firstAttempt() attempt {
 	return attempt{st, now, fresh}
 }
 
-// freshAttempt reads the clock.
 func (g *Generator) freshAttempt() attempt {
 	st := g.load()
 	return attempt{st, g.clock.Read(), true}

@@ -77,8 +77,7 @@ func (s *shard) uncounted() uint64 {
 	if s.runSize == 0 {
 		return 0
 	}
-	handedOut := s.runSize - s.runLeft - s.idsLeft
-	return handedOut - 1
+	return s.runSize - s.runLeft - s.idsLeft - 1
 }
 
 // encryptBatch encrypts the next batch of the run.

@@ -29,9 +29,8 @@ type cursor struct {
 	_    [64]byte
 	next atomic.Uint64
 
-	// awaitedEnd is the first slot that is not awaited. All before it are: callers waited for these
-	// units, which may therefore be used up a little after their time (see plan.go). It only grows.
-	// Uniqueness does not depend on it.
+	// awaitedEnd is the first slot that is not awaited. Those before it may be used up after their
+	// time, as callers waited for them: see plan.go. It only grows; uniqueness does not depend on it.
 	awaitedEnd atomic.Uint64
 
 	// newestBefore is the newest unit used before the clock stepped back. If it never did, that is 0,

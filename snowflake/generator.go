@@ -185,8 +185,8 @@ func (g *Generator) mustQueue(caller place) bool {
 }
 
 // claim takes up to n consecutive values of one unit, at least one. It returns the ID of the first
-// one, and how many it took. These two count only if the error is nil: in a copy of the machine they
-// are those of the values, which the original may have, too.
+// one, and how many it took. These count only without an error: in a copy of the machine, the
+// original may have the same IDs.
 //
 // claim goes by the cached clock, which may be late. What that refuses, claimSlowly decides.
 func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
