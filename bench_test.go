@@ -117,7 +117,7 @@ func BenchmarkGenerateHot(b *testing.B) {
 	inBulk(b, batchSize, func(n int) {
 		second := coarse.Seconds.Now()
 		s := st.shards.pin()
-		s.claimedAt, s.left = second, batchSize
+		s.claimedAt, s.idsLeft = second, batchSize
 		st.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()

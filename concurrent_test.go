@@ -415,8 +415,8 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	st.shards = newShards(len(st.shards.list))
 	for i := range st.shards.list {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
-		to.claimedAt, to.left, to.ids = from.claimedAt, from.left, from.ids
-		to.nextRaw, to.runLeft, to.claimed = from.nextRaw, from.runLeft, from.claimed
+		to.claimedAt, to.idsLeft, to.ids = from.claimedAt, from.idsLeft, from.ids
+		to.runNext, to.runLeft, to.runSize = from.runNext, from.runLeft, from.runSize
 	}
 	if st.quick.list != nil {
 		st.quick = st.shards

@@ -19,12 +19,12 @@ const clockTolerance = 10
 //	|                           |                           |
 //	#####################################....................    one second of the nodes 5 and 6
 //	claimed                              next
-//
-// next is one past the newest value, and only ever read as that: it may lie outside of the lease,
-// and wraps to 0 after the last value of the format.
 type cursor struct {
-	next   atomic.Uint64 // base as long as the cursor is unused
-	bounds               // of the lease
+	// next is base in an unused cursor, frozen() in the end, and otherwise one past the newest value.
+	// That need not be a value of the lease, and is 0 after the last value of the format.
+	next atomic.Uint64
+
+	bounds // of the lease
 }
 
 // bounds are a lease in the cursor's terms.
@@ -58,8 +58,9 @@ func newCursor(b bounds) *cursor {
 }
 
 // claim takes up to n consecutive raw values at the Unix second now, and returns the first one and
-// their number. That is at most 1/parts of what is left in the second, but at least 1: near the end
-// of a second, callers that claim ahead of need then waste little.
+// their number. It divides what is left in the second into parts, and takes no more than one part,
+// but at least one value: near the end of a second, callers that claim ahead of need then waste
+// little.
 func (c *cursor) claim(now int64, n, parts uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()

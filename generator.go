@@ -27,8 +27,8 @@ type Generator struct {
 	clock  coarse.Source // of seconds
 	strict bool          // whether IDs come from the cursor one by one
 
-	// refused tells the keeper of each refusal, and with true of each wait for want of an ID. It is
-	// nil without a keeper.
+	// refused tells the keeper of each refusal, and with true each time that a waiting caller still
+	// has to wait. It is nil without a keeper.
 	refused func(err error, waiting bool)
 
 	mu       sync.Mutex              // held while the state is replaced: see change
@@ -39,15 +39,15 @@ type Generator struct {
 	// have called them, with the line locked. The line then tries again by its timer.
 	line *queue.Queue
 
-	_         [64]byte      // keeps the counts off the cache lines that Generate reads
-	handedOut atomic.Uint64 // IDs handed out, late and not quite all: see shard.claim
-	waited    atomic.Uint64 // calls that had to wait
+	_         [cacheLine]byte // keeps the counts off the cache lines that Generate reads
+	handedOut atomic.Uint64   // IDs handed out, late and not quite all: see shard.newRun
+	waited    atomic.Uint64   // calls that had to wait
 }
 
-// A state is everything that Generate needs, behind one pointer. It is replaced as a whole and
-// never changed.
+// A state is all that changes when another lease is in force, or there are more processors. It is
+// replaced as a whole and never changed itself.
 type state struct {
-	quick   shards           // of Generate and Wait: shards again, or empty if they go the slow way
+	quick   shards           // for the short way of Generate and Wait: shards, or empty if there is none
 	shards  shards           // one for each processor
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // by Close: there are no shards, and the cursor is frozen
@@ -102,7 +102,7 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 		runLength: runLength(l.nodes(), processors),
 	}
 	if g.clock.Injected == nil && !g.strict {
-		st.quick = st.shards // Strict and an injected clock, as in a bubble, need the slow way
+		st.quick = st.shards // Strict and an injected clock, as in a bubble, have to go by generate
 	}
 	return st
 }
@@ -121,9 +121,9 @@ func (g *Generator) Generate() (ID, error) {
 	s := st.quick.pin()
 	if s != nil { // not joined to the next if by &&: the compiler would make a boolean of both
 		if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
-			i := s.left - 1
-			if i < batchSize { // false if left was 0: i is then 2^64-1; also the bounds check of ids[i]
-				s.left = i
+			i := s.idsLeft - 1
+			if i < batchSize { // false if idsLeft was 0: i is then 2^64-1; also the bounds check of ids[i]
+				s.idsLeft = i
 				id := s.ids[i]
 				st.quick.unpin(s)
 				return ID(id), nil
@@ -135,40 +135,17 @@ func (g *Generator) Generate() (ID, error) {
 	return id, g.report(err)
 }
 
-// load returns the state.
-func (g *Generator) load() *state {
-	if g != nil {
-		if st := g.state.Load(); st != nil {
-			return st
-		}
-	}
-	unmade()
-	return nil
-}
-
-// unmade is apart, so that what calls it stays small.
-//
-//go:noinline
-func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }
-
-// generate makes an ID where the shard has none ready, without reporting a refusal. It never reads
-// the clock while pinned: that may allocate, and an injected clock may block.
+// generate is Generate by the slow way, without reporting a refusal. It never reads the clock while
+// pinned: that may allocate, and an injected clock may block.
 func (g *Generator) generate() (ID, error) {
 	if g.strict {
 		var id [1]ID
 		_, err := g.fill(id[:])
 		return id[0], err
 	}
-	a := attempt{st: g.load()}
-	a.now, a.fresh = g.clock.Now()
+	a := g.firstAttempt()
 	for {
-		var id ID
-		err := errNoShard
-		s := a.st.shards.pin()
-		if s != nil {
-			id, err = s.next(g, a)
-		}
-		a.st.shards.unpin(s)
+		id, err := a.try(g)
 		if a.st.machine.Stale() { // after the rest, which may have taken a while
 			return 0, errCopied
 		}
@@ -182,29 +159,47 @@ func (g *Generator) generate() (ID, error) {
 	}
 }
 
-// An attempt is what a call goes by when it tries to make IDs. The first attempt of a call takes the
-// published second, if there is one. That may be late, so the next attempts read the clock.
+// An attempt is what a call goes by when it tries to make IDs.
 type attempt struct {
 	st    *state
 	now   int64 // the Unix second
 	fresh bool  // now was read from the clock, after st was loaded: only then does a refusal count
 }
 
-// nextAttempt returns the attempt that follows a, which was refused with err. If no other attempt
-// helps it returns the error that callers get.
-func (g *Generator) nextAttempt(a attempt, err error) (attempt, error) {
+// try makes one attempt at an ID from this processor's shard.
+func (a attempt) try(g *Generator) (ID, error) {
+	s := a.st.shards.pin()
+	defer a.st.shards.unpin(s) // also without a shard
+	if s == nil {
+		return 0, errNoShard
+	}
+	return s.next(g, a)
+}
+
+// nextAttempt returns the attempt that follows a, which was refused. If no other attempt helps it
+// returns the error that callers get.
+func (g *Generator) nextAttempt(a attempt, refusal error) (attempt, error) {
 	switch {
 	case a.st.closed: // first, as a closed generator does not grow
 		return attempt{}, ErrClosed
-	case err == errNoShard:
+	case refusal == errNoShard:
 		g.grow(a.st)
-	case a.fresh: // otherwise the refusal does not count
-		err = g.follow(a.st, a.now, err)
+	case !a.fresh:
+		// errReadClock, or the cursor refused a second that may be late: read the clock.
+	default:
+		err := g.follow(a.st, a.now, refusal)
 		if err != nil {
 			return attempt{}, err
 		}
 	}
 	return g.freshAttempt(), nil
+}
+
+// firstAttempt goes by the published second, if there is one. That may be late.
+func (g *Generator) firstAttempt() attempt {
+	st := g.load()
+	now, fresh := g.clock.Now()
+	return attempt{st, now, fresh}
 }
 
 func (g *Generator) freshAttempt() attempt {
@@ -225,7 +220,7 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	machine := g.load().machine // as it was before the first ID
 	for n < len(dst) {
 		var start, taken uint64
-		start, taken, err = g.claim(uint64(len(dst) - n))
+		start, taken, err = g.claimRun(uint64(len(dst) - n))
 		if err != nil {
 			break
 		}
@@ -239,12 +234,11 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	return n, err
 }
 
-// claim takes up to n consecutive raw values, and returns the first one and their number.
-func (g *Generator) claim(n uint64) (start, taken uint64, err error) {
-	a := attempt{st: g.load()}
-	a.now, a.fresh = g.clock.Now()
+// claimRun takes up to n consecutive raw values, and returns the first one and their number.
+func (g *Generator) claimRun(n uint64) (start, taken uint64, err error) {
+	a := g.firstAttempt()
 	for {
-		start, taken, err = a.st.cursor.claim(a.now, n, 1)
+		start, taken, err = a.st.cursor.claim(a.now, n, 1) // 1 part: all that is left in the second, if need be
 		if err == nil {
 			return start, taken, nil
 		}
@@ -316,3 +310,19 @@ func (g *Generator) report(err error) error {
 	}
 	return err
 }
+
+// load returns the state.
+func (g *Generator) load() *state {
+	if g != nil {
+		if st := g.state.Load(); st != nil {
+			return st
+		}
+	}
+	unmade()
+	return nil
+}
+
+// unmade is apart, so that what calls it stays small.
+//
+//go:noinline
+func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }

@@ -13,7 +13,7 @@ import (
 // column holds. Its text form is the unsigned value in base 32 without leading zeros, "0" for zero:
 // 1 to 13 digits, which are those of RFC 4648's base32hex in lower case, 0 to 9 and a to v.
 //
-// The order of IDs means nothing: when an ID was made can be told with the secret alone.
+// The order of IDs means nothing: only with the secret can one tell when an ID was made.
 type ID int64
 
 // maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the first

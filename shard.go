@@ -7,17 +7,19 @@ import "errors"
 // reads and writes it: see shard_pin.go and shard_pool.go.
 type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
-	left      uint64            // IDs left in the batch, ids[:left]; Generate takes the last one
+	idsLeft   uint64            // ids[:idsLeft] are left of the batch; Generate takes the last one
 	claimedAt int64             // the clock's second when the run was claimed; that in IDs may be later
-	claimed   uint64            // raw values in the run when it was claimed; 0 in a new shard
-	nextRaw   uint64            // the first raw value left in the run
-	runLeft   uint64            // raw values left in the run
+	runSize   uint64            // raw values in the run when it was claimed; 0 in a new shard
+	runNext   uint64            // the first raw value that is left of the run
+	runLeft   uint64            // how many raw values are left of the run
 	lock      ownerLock         // for shard_pool.go; of no size in shard_pin.go
 
-	// At least a cache line between this shard and the next. Where the lock has no size, a shard is
-	// ten lines: 512 + 5*8 + 88 bytes.
-	_ [88]byte
+	// At least a cache line is between this shard and the next. Where the lock has no size, ids and
+	// the five words take eight lines and 40 bytes: 24 fill the ninth line, and a whole one follows.
+	_ [24 + cacheLine]byte
 }
+
+const cacheLine = 64 // bytes
 
 // batchSize is the most IDs that a shard encrypts at once.
 const batchSize = 64
@@ -30,54 +32,60 @@ var (
 
 // next returns an ID for the second of an attempt, or why there is none.
 func (s *shard) next(g *Generator, a attempt) (ID, error) {
-	usedUp := s.left == 0 && s.runLeft == 0
-	if s.claimedAt != a.now || usedUp {
+	usedUp := s.idsLeft == 0 && s.runLeft == 0
+	if usedUp || s.claimedAt != a.now {
+		// A published second may be late. A run claimed for it would be lost once the right one is
+		// published. (claimRun, for Fill, goes by it: it claims no more than it uses.)
 		if !a.fresh {
 			return 0, errReadClock
 		}
-		if err := s.claim(g, a.st, a.now); err != nil {
+		if err := s.newRun(g, a.st, a.now); err != nil {
 			return 0, err
 		}
 	}
-	if s.left == 0 {
-		s.fill(g.cipher)
+	if s.idsLeft == 0 {
+		s.encryptBatch(g.cipher)
 	}
-	s.left--
-	return ID(s.ids[s.left]), nil
+	s.idsLeft--
+	return ID(s.ids[s.idsLeft]), nil
 }
 
-// claim claims a new run from the cursor. What is left of the old run is lost.
+// newRun claims a run from the cursor. What is left of the old run is lost.
 //
 // Only here a shard adds to the generator's count: the first ID of the new run, so that a generator
 // that makes a few does not look idle, and the other IDs of the old run that it handed out. Those
 // of a shard's last run are never added, as only the owner may read a shard: when another lease is
 // in force, the shards are new.
-func (s *shard) claim(g *Generator, st *state, now int64) error {
-	parts := 2 * uint64(len(st.shards.list)) // a run is at most half of a processor's part of what is left
+func (s *shard) newRun(g *Generator, st *state, now int64) error {
+	parts := 2 * uint64(len(st.shards.list)) // a run is at most half of a processor's share of what is left
 	first, n, err := st.cursor.claim(now, st.runLength, parts)
 	if err != nil {
 		return err
 	}
-	count := uint64(1) // the first ID of the new run
-	if s.claimed > 0 {
-		handedOut := s.claimed - s.runLeft - s.left
-		count += handedOut - 1 // the old run's first one was counted when it was claimed
-	}
-	g.handedOut.Add(count)
-	s.left = 0
+	g.handedOut.Add(s.uncounted() + 1) // 1 is the first ID of the new run
+	s.idsLeft = 0
 	s.claimedAt = now
-	s.claimed = n
-	s.nextRaw = first
+	s.runSize = n
+	s.runNext = first
 	s.runLeft = n
 	return nil
 }
 
-// fill encrypts the next batch of the run.
-func (s *shard) fill(c *Cipher) {
+// uncounted returns how many IDs of the run were handed out after its first one, which was counted
+// when the run was claimed.
+func (s *shard) uncounted() uint64 {
+	if s.runSize == 0 {
+		return 0
+	}
+	return s.runSize - s.runLeft - s.idsLeft - 1
+}
+
+// encryptBatch encrypts the next batch of the run.
+func (s *shard) encryptBatch(c *Cipher) {
 	n := min(s.runLeft, active.batchLength())
-	encryptRun(c.keys(), s.ids[:n], s.nextRaw)
-	s.left = n
-	s.nextRaw += n
+	encryptRun(c.keys(), s.ids[:n], s.runNext)
+	s.idsLeft = n
+	s.runNext += n
 	s.runLeft -= n
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A Cipher turns raw values into IDs and back: it is the block cipher SPARX-64/128 under one
 // secret, with its round keys expanded. It is safe for concurrent use. NewCipher makes one. The
-// zero Cipher has no keys: its methods panic, except Format.
+// zero Cipher has no keys: methods that need them panic.
 //
 // A Cipher prints as "[redacted]", since its round keys reveal the secret. A printer that can't
 // call Format, as for an unexported field, shows an address.

@@ -38,7 +38,8 @@ func encryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 	if len(src) >= leastInLanes {
 		var k laneKeys
 		k.spread(keys)
-		for len(src) >= laneCount && len(dst) >= laneCount { // len(dst) is the same: this spares its bounds check
+		// dst is as long as src. To ask for both spares the bounds check of dst.
+		for len(src) >= laneCount && len(dst) >= laneCount {
 			a, b, c, d := loadLanes((*[laneCount]uint64)(src))
 			for at := 0; at < lastKey; at += keysPerStep {
 				a, b, c, d = encryptStepLanes((*[keysPerStep]uint64)(k[at:]), a, b, c, d)
@@ -74,17 +75,20 @@ func decryptBlocksGeneric(keys *roundKeys, dst, src []uint64) {
 }
 
 // encryptStepLanes is one step on four blocks. The branches take turns, so that the processor works
-// on one while it waits for the other. k[0:6] are the round keys of (a, b), k[6:12] those of (c, d).
-// The function is not inlined: it then has all registers to itself, which makes it a tenth faster.
+// on one while it waits for the other. The function is not inlined: it then has all registers to
+// itself, which makes it a tenth faster.
 //
 //go:noinline
 func encryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
-	a, b = arxLanes(a^k[0], b^k[1])
-	c, d = arxLanes(c^k[6], d^k[7])
-	a, b = arxLanes(a^k[2], b^k[3])
-	c, d = arxLanes(c^k[8], d^k[9])
-	a, b = arxLanes(a^k[4], b^k[5])
-	c, d = arxLanes(c^k[10], d^k[11])
+	ab := (*[keysPerBranch]uint64)(k[:])              // the round keys of (a, b)
+	cd := (*[keysPerBranch]uint64)(k[keysPerBranch:]) // the round keys of (c, d)
+
+	a, b = arxLanes(a^ab[0], b^ab[1])
+	c, d = arxLanes(c^cd[0], d^cd[1])
+	a, b = arxLanes(a^ab[2], b^ab[3])
+	c, d = arxLanes(c^cd[2], d^cd[3])
+	a, b = arxLanes(a^ab[4], b^ab[5])
+	c, d = arxLanes(c^cd[4], d^cd[5])
 	t := rolLanes(a^b, 8) // linearLayer
 	return c ^ a ^ t, d ^ b ^ t, a, b
 }
@@ -94,31 +98,34 @@ func encryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64
 //
 //go:noinline
 func decryptStepLanes(k *[keysPerStep]uint64, a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
+	ab := (*[keysPerBranch]uint64)(k[:])              // the round keys of (a, b)
+	cd := (*[keysPerBranch]uint64)(k[keysPerBranch:]) // the round keys of (c, d)
+
 	t := rolLanes(c^d, 8) // inverseLinearLayer
 	a, b, c, d = c, d, a^c^t, b^d^t
 	c, d = inverseARXLanes(c, d)
 	a, b = inverseARXLanes(a, b)
-	c, d = inverseARXLanes(c^k[10], d^k[11])
-	a, b = inverseARXLanes(a^k[4], b^k[5])
-	c, d = inverseARXLanes(c^k[8], d^k[9])
-	a, b = inverseARXLanes(a^k[2], b^k[3])
-	return a ^ k[0], b ^ k[1], c ^ k[6], d ^ k[7]
+	c, d = inverseARXLanes(c^cd[4], d^cd[5])
+	a, b = inverseARXLanes(a^ab[4], b^ab[5])
+	c, d = inverseARXLanes(c^cd[2], d^cd[3])
+	a, b = inverseARXLanes(a^ab[2], b^ab[3])
+	return a ^ ab[0], b ^ ab[1], c ^ cd[0], d ^ cd[1]
 }
 
 // topBits is the highest bit of each lane, whose carry would enter the next lane.
 const topBits = 0x8000 * lanes
 
 // arxLanes is arx in each lane. It adds without the operands' top bits, so that a carry gets no
-// further than the top bit of the sum, and then adds the top bits by exclusive or.
+// further than the top bit of the sum, and then adds the top bits by exclusive or. With rolLanes
+// written out, encryptStepLanes takes an eighth fewer instructions on amd64.
 func arxLanes(x, y uint64) (uint64, uint64) {
-	// rotated is x rotated left by 9, or right by 7, its top bits cleared: those are in left.
-	left := x << 9
-	rotated := ((x >> 7) & (0x01ff * lanes)) | (left & (0x7e00 * lanes))
-	sum := rotated + (y &^ topBits)
-	x = sum ^ ((left ^ y) & topBits)
-	// rolLanes(y, 2), written out: the compiler then keeps everything in registers, a tenth faster.
-	shifted := y << 2
-	y = shifted ^ ((shifted ^ (y >> 14)) & (0x0003 * lanes))
+	xLeft, xRight := x<<9, x>>7                           // left by 9 is right by 7
+	low15 := xLeft&(0x7e00*lanes) | xRight&(0x01ff*lanes) // x rotated, without its top bits
+	tops := (xLeft ^ y) & topBits                         // the sums of the top bits
+	x = (low15 + y&^topBits) ^ tops
+
+	yLeft, yRight := y<<2, y>>14
+	y = yLeft ^ (yLeft^yRight)&(0x0003*lanes) // rolLanes(y, 2)
 	return x, y ^ x
 }
 
@@ -135,10 +142,16 @@ func subLanes(x, y uint64) uint64 {
 	return ((x | topBits) - (y &^ topBits)) ^ (topBits &^ (x ^ y))
 }
 
-// rolLanes rotates each lane left by n bits. The right shift has the lowest n bits of a lane, the
-// left shift the others: left ^ (left^right)&low is left with the bits of low taken from right.
-// (With variables of these names, or as left&^low | right&low, inverseARXLanes would not be inlined.)
-func rolLanes(x uint64, n int) uint64 { return x<<n ^ ((x<<n ^ x>>(16-n)) & ((1<<n - 1) * lanes)) }
+// rolLanes rotates each lane left by n bits. It is
+//
+//	left, right := x<<n, x>>(16-n)
+//	low := (1<<n - 1) * lanes // the lowest n bits of each lane: they are right's
+//	return left&^low | right&low
+//
+// as one expression, in the form left ^ (left^right)&low: inverseARXLanes is then inlined.
+func rolLanes(x uint64, n int) uint64 {
+	return x<<n ^ (x<<n^x>>(16-n))&((1<<n-1)*lanes)
+}
 
 // loadLanes returns the words a, b, c, d of four blocks, each word in the lanes of one uint64.
 func loadLanes(v *[laneCount]uint64) (a, b, c, d uint64) {

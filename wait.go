@@ -22,9 +22,9 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		s := st.quick.pin()
 		if s != nil {
 			if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
-				i := s.left - 1
+				i := s.idsLeft - 1
 				if i < batchSize {
-					s.left = i
+					s.idsLeft = i
 					id := s.ids[i]
 					st.quick.unpin(s)
 					return ID(id), nil

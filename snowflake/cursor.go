@@ -9,6 +9,8 @@ import (
 // everything in which the IDs of one worker differ, from high to low:
 //
 //	rollback | unit of time | sequence
+//	\_____________________/
+//	         slot
 //
 // An ID is a value with its three parts moved to their places in the layout, beside the parts that
 // are the same in all IDs of the worker. So distinct values make distinct IDs. The leases of one
@@ -20,15 +22,15 @@ import (
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// A slot is a value without its sequence. Which values a claim gets is in plan.go.
+// Which values a claim gets is in plan.go.
 type cursor struct {
 	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
 	// written by every claim: on its cache line are only two more fields, which are rarely written.
 	_    [64]byte
 	next atomic.Uint64
 
-	// awaitedEnd is the first slot that is not awaited. All before it are, which lets late timers
-	// lose no unit: see plan.go. It only grows. Uniqueness does not depend on it.
+	// awaitedEnd is the first slot that is not awaited. Those before it may be used up after their
+	// time, as callers waited for them: see plan.go. It only grows; uniqueness does not depend on it.
 	awaitedEnd atomic.Uint64
 
 	// newestBefore is the newest unit used before the clock stepped back. If it never did, that is 0,
@@ -63,12 +65,18 @@ func newCursor(b bounds, from int64, handedOut *atomic.Uint64) *cursor {
 // the clock stepped back, and the option StepBack allows it, the plan follows the clock.
 func (c *cursor) planFresh(next uint64, now int64) (plan, error) {
 	p, err := c.bounds.plan(next, c.awaitedEnd.Load(), now)
-	if err != errClockBackward {
-		return p, err
+	if err == errClockBackward {
+		return c.stepBack(next, now)
 	}
-	p, err = c.bounds.stepBack(next, now)
+	return p, err
+}
+
+// stepBack is bounds.stepBack, and notes the newest unit used: a claim of the plan moves next to an
+// earlier one.
+func (c *cursor) stepBack(next uint64, now int64) (plan, error) {
+	p, err := c.bounds.stepBack(next, now)
 	used := next != c.bounds.base
-	if err == nil && used { // a claim may now move next to an earlier unit
+	if err == nil && used {
 		raise(&c.newestBefore, uint64(c.bounds.newest(next)))
 	}
 	return p, err
@@ -94,11 +102,11 @@ func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 
 // awaitUnit makes the candidate awaited, after the unit before it was used up. It reports whether
 // that one was awaited, too: then callers use up unit after unit.
-func (c *cursor) awaitUnit(next uint64) (again bool) {
+func (c *cursor) awaitUnit(next uint64) (lastWasAwaited bool) {
 	slot := c.bounds.candidate(next).slot()
-	again = c.awaitedEnd.Load() >= slot // the slot before is below the end
+	lastWasAwaited = slot <= c.awaitedEnd.Load() // so the slot before is less
 	raise(&c.awaitedEnd, slot+1)
-	return again
+	return lastWasAwaited
 }
 
 // raise raises v to at least to.
@@ -111,9 +119,9 @@ func raise(v *atomic.Uint64, to uint64) {
 	}
 }
 
-// lastUsed returns the latest unit in any value that was claimed, also before the clock stepped
-// back. There must be such a value.
-func (c *cursor) lastUsed(next uint64) (unit int64) {
+// latest returns the latest unit in any value that was claimed, also before the clock stepped back.
+// There must be such a value.
+func (c *cursor) latest(next uint64) (unit int64) {
 	return max(c.bounds.newest(next), int64(c.newestBefore.Load()))
 }
 

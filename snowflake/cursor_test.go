@@ -194,7 +194,7 @@ func TestCursorOnlyGrows(t *testing.T) {
 
 	unused := newCursor(b, 30, new(atomic.Uint64))
 	p, err := unused.planFresh(unused.bounds.base, 10)
-	if got := unused.lastUsed(p.start + 1); got != 10 || err != nil {
+	if got := unused.latest(p.start + 1); got != 10 || err != nil {
 		t.Errorf("back before any unit was used: the last one used is %d, %v, want 10", got, err)
 	}
 	newest := int64(0)
@@ -203,7 +203,7 @@ func TestCursorOnlyGrows(t *testing.T) {
 			t.Errorf("from unit %d back to 10: %v", unit, err)
 		}
 		newest = max(newest, unit)
-		if got := c.lastUsed(c.bounds.base); got != newest {
+		if got := c.latest(c.bounds.base); got != newest {
 			t.Errorf("back from unit %d: the last one used is %d, want %d", unit, got, newest)
 		}
 	}

@@ -56,6 +56,16 @@ func (l *Layout) Compose(f Fields) (ID, error) {
 	return ID(v), nil
 }
 
+// id returns the ID of a cursor's value: its parts in their places, beside the static bits.
+func (l *Layout) id(static, value uint64) ID {
+	slot := value >> l.sequence.bits
+	id := static
+	id |= slot >> l.time.bits << l.rollback.shift
+	id |= (slot & l.time.max()) << l.time.shift
+	id |= (value & l.sequence.max()) << l.sequence.shift
+	return ID(id)
+}
+
 // tooEarly returns the error of a time before the epoch.
 func (l *Layout) tooEarly(when string) error {
 	epoch := rfc3339(l.Epoch())

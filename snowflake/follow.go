@@ -44,7 +44,7 @@ func (v *keeperView) Drop() {
 		over := *st
 		over.machine = vmgen.Now()
 		over.dropped = true
-		over.last, _ = g.end(st)
+		over.newestEarlier, _ = g.end(st)
 		g.state.Store(&over)
 		return nil
 	})
@@ -66,7 +66,7 @@ func (g *Generator) change(f func(st *state) error) error {
 
 func (v *keeperView) Ready() error {
 	g := (*Generator)(v)
-	_, _, _, err := g.planAnew()
+	_, err := g.planAnew()
 	if err == nil && !g.line.Empty() {
 		return errExhausted
 	}
@@ -80,7 +80,7 @@ func (g *Generator) pend(t term) { g.pending.Add(t.bounds.first, t.bounds.end, t
 // use at present. nil means: try again, as another lease is in force. Otherwise follow returns what
 // callers get.
 //
-// New IDs begin after the last unit used, or if the clock stepped back, at its present unit.
+// New IDs begin after the newest unit used, or if the clock stepped back, at its present unit.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.dropped:
@@ -103,31 +103,31 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 		}
 		return err
 	}
-	last, used := g.end(st)
+	newest, used := g.end(st)
 	if !used {
 		g.pend(term{st.lease, st.cursor.bounds, st.static})
 	}
-	from := max(next.bounds.first, last+1)
-	if now+next.bounds.ahead < last { // the clock stepped back: the first claim moves on to now
+	from := max(next.bounds.first, newest+1)
+	if now+next.bounds.ahead < newest { // the clock stepped back: the first claim moves on to now
 		from = next.bounds.first
 	}
-	g.state.Store(g.inForce(next, from, last, st.machine))
+	g.state.Store(g.inForce(next, from, newest, st.machine))
 	return nil
 }
 
 // end freezes the cursor of st. It returns the newest unit used under all leases since the clock
 // was last seen to step back, and whether the lease was used, or dropped; if not, it can still be
 // put in force.
-func (g *Generator) end(st *state) (last int64, used bool) {
+func (g *Generator) end(st *state) (newest int64, used bool) {
 	if st.dropped {
-		return st.last, true
+		return st.newestEarlier, true
 	}
 	next := st.cursor.freeze()
 	if next == st.cursor.bounds.base {
-		return st.last, false
+		return st.newestEarlier, false
 	}
-	second := g.layout.startOf(st.cursor.lastUsed(next)) / 1000
-	g.lastUsed = max(g.lastUsed, second)
+	second := g.layout.startOf(st.cursor.latest(next)) / 1000
+	g.lastSecond = max(g.lastSecond, second)
 	return st.cursor.bounds.newest(next), true
 }
 

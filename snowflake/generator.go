@@ -32,13 +32,13 @@ type Generator struct {
 	layout   *Layout
 	settings settings
 
-	// refused tells the keeper of each refusal, and with true of a call that waits for long. It is
-	// nil without a keeper.
+	// refused tells the keeper of each refusal, and with true each time that a waiting caller has to
+	// wait for long. It is nil without a keeper.
 	refused func(err error, waiting bool)
 
-	mu       sync.Mutex             // held while the state is replaced: see change
-	pending  handover.Pending[term] // leases that aren't in force
-	lastUsed int64                  // the newest second used under leases that are over, or 0
+	mu         sync.Mutex             // held while the state is replaced: see change
+	pending    handover.Pending[term] // leases that aren't in force
+	lastSecond int64                  // the newest one used under leases that are over, or 0
 
 	// line has the waiting callers. change serves them. follow doesn't: a waiting caller may have
 	// called it, with the line locked. The line then tries again by its timer.
@@ -49,8 +49,8 @@ type Generator struct {
 	waited    atomic.Uint64 // calls that had to wait
 }
 
-// A state is everything that a claim needs, behind one pointer. It is replaced as a whole and never
-// changed.
+// A state is all that changes when another lease is in force. It is replaced as a whole and never
+// changed itself.
 type state struct {
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // by Close; the cursor stays, frozen, so claim need not look at closed
@@ -60,9 +60,9 @@ type state struct {
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
 
-	// last is the newest unit used under earlier leases, as end returned it. If dropped is set, it
-	// includes this lease. In a new generator it is the unit before the lease.
-	last int64
+	// newestEarlier is the newest unit used under earlier leases, as end returned it. If dropped is
+	// set, it includes this lease. In a new generator it is the unit before the lease.
+	newestEarlier int64
 }
 
 // A term is a lease that isn't in force, in the generator's terms. The base of its bounds has no
@@ -119,9 +119,9 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	first := t.bounds.first
-	last := first - 1 // no unit of the lease was used
-	g.state.Store(g.inForce(t, first, last, vmgen.Now()))
+	from := t.bounds.first
+	newestEarlier := from - 1 // no unit was used
+	g.state.Store(g.inForce(t, from, newestEarlier, vmgen.Now()))
 	return g, nil
 }
 
@@ -139,13 +139,13 @@ func (g *Generator) term(lease randflake.Lease) (term, error) {
 }
 
 // inForce returns the state of a lease whose cursor begins with unit from.
-func (g *Generator) inForce(t term, from, last int64, machine vmgen.Generation) *state {
+func (g *Generator) inForce(t term, from, newestEarlier int64, machine vmgen.Generation) *state {
 	return &state{
-		machine: machine,
-		lease:   t.lease,
-		cursor:  newCursor(t.bounds, from, &g.handedOut),
-		static:  t.static,
-		last:    last,
+		machine:       machine,
+		lease:         t.lease,
+		cursor:        newCursor(t.bounds, from, &g.handedOut),
+		static:        t.static,
+		newestEarlier: newestEarlier,
 	}
 }
 
@@ -172,20 +172,26 @@ func (g *Generator) load() *state {
 }
 
 // A place says where the caller of claim stands.
-type place bool
+type place int
 
 const (
-	notInLine   place = false // gets nothing while others wait in line
-	firstInLine place = true
+	notInLine   place = iota // gets nothing while others wait in line
+	firstInLine              // others wait behind it, if at all
 )
 
+// mustQueue reports whether a caller gets nothing now, as others wait in line.
+func (g *Generator) mustQueue(caller place) bool {
+	return caller == notInLine && !g.line.Empty()
+}
+
 // claim takes up to n consecutive values of one unit, at least one. It returns the ID of the first
-// one, and how many it took.
+// one, and how many it took. These count only without an error: in a copy of the machine, the
+// original may have the same IDs.
 //
 // claim goes by the cached clock, which may be late. What that refuses, claimSlowly decides.
-func (g *Generator) claim(n uint64, caller place) (first ID, taken uint64, err error) {
-	st := g.load()
-	if caller == notInLine && !g.line.Empty() {
+func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
+	st := g.load() // first: it panics without a generator
+	if g.mustQueue(caller) {
 		return g.claimSlowly(n, caller)
 	}
 	ms, _ := g.settings.clock.Now()
@@ -196,27 +202,27 @@ func (g *Generator) claim(n uint64, caller place) (first ID, taken uint64, err e
 		if err != nil {
 			return g.claimSlowly(n, caller)
 		}
-		taken = st.cursor.take(next, p, n)
+		taken := st.cursor.take(next, p, n)
 		if taken > 0 {
 			return g.layout.id(st.static, p.start), taken, st.checkMachine()
 		}
-		st = g.load()
+		st = g.load() // another claim was faster, or another lease is in force
 	}
 }
 
 // claimSlowly is claim, but reads the clock for each try, so that its errors count.
-func (g *Generator) claimSlowly(n uint64, caller place) (first ID, taken uint64, err error) {
+func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 	for {
-		st, next, p, err := g.planAnew()
+		o, err := g.planAnew()
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case caller == notInLine && !g.line.Empty():
+		case g.mustQueue(caller):
 			return 0, 0, errExhausted
 		}
-		taken = st.cursor.take(next, p, n)
+		taken := o.st.cursor.take(o.next, o.plan, n)
 		if taken > 0 {
-			return g.layout.id(st.static, p.start), taken, st.checkMachine()
+			return g.layout.id(o.st.static, o.plan.start), taken, o.st.checkMachine()
 		}
 	}
 }
@@ -229,38 +235,35 @@ func (st *state) checkMachine() error {
 	return nil
 }
 
-// planAnew reads the state and the clock, and returns the state, its cursor's next, and what a
-// claim may take, or an error that says why it may not. It may put another lease in force for that.
-func (g *Generator) planAnew() (st *state, next uint64, p plan, err error) {
+// An offer is a plan, and what it is good for: the cursor of st as long as that is at next.
+type offer struct {
+	st   *state
+	next uint64
+	plan plan
+}
+
+// planAnew reads the state and the clock, and returns what a claim may take, or an error that says
+// why it may not. It may put another lease in force for that.
+func (g *Generator) planAnew() (offer, error) {
 	for {
-		st = g.load()
+		st := g.load()
 		if st.closed {
-			return nil, 0, plan{}, errClosed
+			return offer{}, errClosed
 		}
 		if err := st.checkMachine(); err != nil {
-			return nil, 0, plan{}, err
+			return offer{}, err
 		}
-		next = st.cursor.next.Load()
+		next := st.cursor.next.Load()
 		now := g.layout.unitAt(g.settings.clock.Read()) // after next: an older reading could look like a step back
-		p, err = st.cursor.planFresh(next, now)
+		p, err := st.cursor.planFresh(next, now)
 		if err == nil {
-			return st, next, p, nil
+			return offer{st, next, p}, nil
 		}
 		err = g.follow(st, now, err)
 		if err != nil {
-			return nil, 0, plan{}, err
+			return offer{}, err
 		}
 	}
-}
-
-// id returns the ID of a value: its parts in their places, beside the static bits.
-func (l *Layout) id(static, value uint64) ID {
-	slot := value >> l.sequence.bits
-	id := static
-	id |= slot >> l.time.bits << l.rollback.shift
-	id |= (slot & l.time.max()) << l.time.shift
-	id |= (value & l.sequence.max()) << l.sequence.shift
-	return ID(id)
 }
 
 // Fill fills dst with new IDs, in increasing order, and returns how many it made. The first n IDs
@@ -275,12 +278,12 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 func (g *Generator) fill(dst []ID, caller place) (n int, err error) {
 	machine := g.load().machine // as it was before the first ID
 	for n < len(dst) {
-		id, taken, err := g.claim(uint64(len(dst)-n), caller)
+		id, taken, refusal := g.claim(uint64(len(dst)-n), caller)
 		if machine.Stale() { // the IDs of earlier claims may be the original's
 			return 0, errCopied
 		}
-		if err != nil {
-			return n, err
+		if refusal != nil {
+			return n, refusal
 		}
 		step := ID(1) << g.layout.sequence.shift // the IDs of a claim differ in the sequence alone
 		for range taken {
@@ -312,10 +315,10 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
 		return st.checkMachine()
 	})
-	if g.lastUsed == 0 { // which does not change any more
+	if g.lastSecond == 0 { // which does not change any more
 		return g.Lease().Start.Add(-time.Second).UTC(), err
 	}
-	return time.Unix(g.lastUsed, 0).UTC(), err
+	return time.Unix(g.lastSecond, 0).UTC(), err
 }
 
 // report returns err, after telling the keeper of it if it is not nil.
