@@ -22,8 +22,8 @@ import (
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
-// The plan says which windows are wanted, and when. It has the outcome of each window that was asked
-// for and is not over: leased, refused until a time, or given up.
+// The plan says which windows are wanted, and when. It has the outcomes of windows that are not over:
+// leased, refused until a time, or given up. A window without one is still to be asked for.
 type loop struct {
 	settings // by the options of Keep: l.nodes, l.longestWait, l.logger, l.label and l.clock
 	source   Source
