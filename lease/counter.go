@@ -28,6 +28,9 @@ import (
 // After a loss the space has another ID, and the counter grants nothing until a person sets it, or
 // such a period begins. A period that may have begun before the loss goes on where the counter was
 // set.
+//
+// In a space with a floor a counter is made without an ID, as the space may have forgotten one of
+// that name. So it waits for the same as after a loss.
 type Counter struct {
 	Name string `json:"-"`
 	Next int64  `json:"next"` // the next free number; if none is left, beyond End, or -1 where that is no int64
@@ -41,8 +44,8 @@ type Counter struct {
 	Period string `json:"period,omitempty"` // of Next, such as 2026-11-22; empty before the first
 	Begin  int64  `json:"begin,omitempty"`  // when that period begins, in Unix seconds
 
-	ID   string `json:"id"` // a former or the present ID of the space, see above; "" before it was ever set
-	Lost bool   `json:"-"`  // the space has another ID: data were lost since then
+	ID   string `json:"id"` // a former or the present ID of the space, or "": see above
+	Lost bool   `json:"-"`  // ID is not the space's present one, so nothing is granted: see above
 }
 
 // exists reports whether there is such a counter: all have a step. The zero Counter stands for

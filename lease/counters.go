@@ -205,7 +205,7 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 	prefix := s.entryName(counterPrefix)
 	entries, err := s.engine.List(ctx, prefix, prefix+after, min(max(limit, 1), 1000))
 	if err != nil {
-		return nil, s.unchanged("list", err)
+		return nil, s.storeError("list", err)
 	}
 	for _, entry := range entries {
 		c, err := decodeCounter(strings.TrimPrefix(entry.Name, prefix), entry.Value, seen.id())

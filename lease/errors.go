@@ -1,8 +1,10 @@
 package lease
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 )
 
@@ -76,3 +78,28 @@ func (e *WaitError) Error() string {
 }
 
 func (e *WaitError) Unwrap() error { return e.Err }
+
+// speakForThemselves are errors that say why a call changed nothing. context.Canceled is one: the
+// caller knows why. context.DeadlineExceeded is none: the store did not answer in time, which is
+// ErrStore.
+var speakForThemselves = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
+
+// storeError wraps the error of a call that changed nothing: with ErrStore, unless it is one of
+// those that speak for themselves.
+func (s *Space) storeError(call string, err error) error {
+	for _, why := range speakForThemselves {
+		if errors.Is(err, why) {
+			return fmt.Errorf("lease: %s: %s: %w", call, s, err)
+		}
+	}
+	return fmt.Errorf("%w: %s: %s: %w", ErrStore, call, s, err)
+}
+
+// swapError wraps the error of a swap: with ErrUnknown, unless the engine says by ErrStore that
+// nothing was changed.
+func (s *Space) swapError(err error) error {
+	if errors.Is(err, ErrStore) {
+		return s.storeError("swap", err)
+	}
+	return fmt.Errorf("%w: swap: %s: %w", ErrUnknown, s, err)
+}

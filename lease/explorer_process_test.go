@@ -249,7 +249,7 @@ func (p *process) copy() {
 // learn gives an original what its copy knows.
 func (p *process) learn(q *process) {
 	p.space.known = q.space.known
-	p.space.values = maps.Clone(q.space.values)
+	p.space.knownValues = maps.Clone(q.space.knownValues)
 	p.told = q.told.clone()
 	p.loop.plan.asked = maps.Clone(q.loop.plan.asked)
 	p.loop.plan.started = q.loop.plan.started

@@ -7,7 +7,7 @@ import (
 
 // known is what a handle has seen made durable: the space as of the newest swap that the handle
 // made, with what others had written by then. Meta alone may come from a read: see Open. An answer
-// that shows less counts as a loss. The values of Space are what is known of its records.
+// that shows less counts as a loss. What is known of records is in Space.knownValues.
 type known struct {
 	meta     *meta  // of the newest ID, with the mark of a retired space if that was seen
 	position uint64 // of the data
@@ -99,16 +99,16 @@ func (s *Space) learn(after *snapshot) {
 			return // the swap was decided before a loss that this handle has noted since
 		}
 		s.known = known{meta: after.meta}
-		s.values = map[string][]byte{}
+		s.knownValues = map[string][]byte{}
 	}
 
 	s.known.position = max(s.known.position, after.Position)
 
 	name := after.record.name
-	latest := s.values[name]
+	latest := s.knownValues[name]
 	learnedMeanwhile := !bytes.Equal(latest, after.knownValue)
 	if learnedMeanwhile && after.wentBackFrom(latest, after.value) {
 		return
 	}
-	s.values[name] = after.value
+	s.knownValues[name] = after.value
 }

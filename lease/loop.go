@@ -22,13 +22,13 @@ import (
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
-// The plan says which windows are wanted, and when. It has the outcome of each window that was asked
-// for and is not over: leased, refused until a time, or given up.
+// The plan says which windows are wanted, and when. It has the outcomes of windows that are not over:
+// leased, refused until a time, or given up. A window without one is still to be asked for.
 type loop struct {
-	settings // nodes, clock, logger and so on
+	settings // by the options of Keep: l.nodes, l.longestWait, l.logger, l.label and l.clock
 	source   Source
 	queue    handover.Queue[randflake.Lease] // the generator's
-	wake     chan struct{}                   // has one element if a caller was refused: see wait
+	wake     chan struct{}                   // has one element if a caller was refused: see pauseFor
 	stop     context.CancelFunc              // ends run
 	running  sync.WaitGroup                  // for run
 
@@ -49,14 +49,14 @@ const (
 	longestPause  = 30 * time.Second
 )
 
-// A take is urgent if less than enough is left until the leases end. Urgent takes and pauses are
-// short, so that the next take begins within five seconds. A take that is not urgent ends while
-// there is time for an urgent pause and an urgent take.
+// A take is urgent if the leases end in less than urgentBelow. Urgent takes and pauses are short, so
+// that the next take begins within five seconds. A take that is not urgent ends while there is time
+// for an urgent pause and an urgent take.
 const (
-	enough      = 30 * time.Second
+	urgentBelow = 30 * time.Second
 	urgentPause = 2 * time.Second
 	urgentTake  = 3 * time.Second
-	longestTake = enough - urgentPause - urgentTake
+	longestTake = urgentBelow - urgentPause - urgentTake
 )
 
 // errLate: a step did not ask for the window that was present when it ended. The windows that it
@@ -81,7 +81,7 @@ func newLoop(source Source, s settings) *loop {
 // none, it returns why, but takes again if the machine was copied during the take, or if awaitRetry
 // says so.
 func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
-	deadline := l.clock().Add(l.waits)
+	deadline := l.clock().Add(l.longestWait)
 	for {
 		present := l.plan.limits.WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
@@ -109,17 +109,17 @@ func (l *loop) awaitRetry(ctx context.Context, err error, deadline time.Time) (a
 			"error", err, "space", l.source.String(), "label", l.label)
 		return true // at once: Take has paused already
 	}
-	wait, ok := errors.AsType[*WaitError](err)
+	refusal, ok := errors.AsType[*WaitError](err)
 	if !ok {
 		return false
 	}
 	now := l.clock()
-	pause := max(wait.Until.Sub(now), 0) // 0 if the clock that decides is behind this one
+	pause := max(refusal.Until.Sub(now), 0) // 0 if the clock that decides is behind this one
 	if now.Add(pause).After(deadline) {
 		return false
 	}
 	l.logger.Warn("randflake: waiting for the first lease",
-		"until", wait.Until, "error", err, "space", l.source.String(), "label", l.label)
+		"until", refusal.Until, "error", err, "space", l.source.String(), "label", l.label)
 	return sleep(ctx, pause+rand.N(shortestPause)) == nil
 }
 
@@ -152,15 +152,15 @@ func (l *loop) wakeUp() {
 }
 
 func (l *loop) run(ctx context.Context, pause time.Duration) {
-	for l.wait(ctx, pause) {
+	for l.pauseFor(ctx, pause) {
 		pause = l.step(ctx)
 	}
 }
 
-// wait returns true after the pause, or when a caller was refused, but then not within the first
+// pauseFor returns true after the pause, or when a caller was refused, but then not within the first
 // second of the pause: so there is one step a second while callers are refused all the time. It
 // returns false once the loop is closed.
-func (l *loop) wait(ctx context.Context, pause time.Duration) bool {
+func (l *loop) pauseFor(ctx context.Context, pause time.Duration) bool {
 	least := min(pause, shortestPause)
 	if sleep(ctx, least) != nil {
 		return false
@@ -210,13 +210,25 @@ func (l *loop) backOff(now time.Time) time.Duration {
 	return min(pause, max(left, least))
 }
 
-// takeWanted takes leases for the windows that are wanted, the present one first. It returns why a
-// take failed. If a window has no lease although takes work, there is no error: the plan has the
-// reason.
+// takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its
+// loop asks for some of them. All of these get an outcome, unless the turn ends the loop, or the
+// machine was copied meanwhile.
+//
+// It returns why a take failed. A take that is refused has not failed, unless even the next window
+// is too far ahead.
 func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.clock()
 	present := l.plan.limits.WindowOf(now)
-	l.forgetOutcomes(now)
+	if l.noticeCopy() {
+		l.drop()
+	}
+	l.plan.forget(now)
+	if l.plan.isLeased(present) && l.lacksLease() {
+		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
+		// later lease, and does not return to this one. Take another lease.
+		l.plan.askAgain(present)
+	}
+
 	for {
 		first, last, found := l.plan.wanted(now)
 		if !found {
@@ -230,33 +242,21 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		for _, lease := range leases {
 			l.add(lease)
 		}
-		var wait *WaitError
-		switch {
-		case err == nil: // each window has an outcome by add
-		case errors.Is(err, ErrAhead): // a WaitError too, but a later step asks again in any case
+		if err == nil {
+			continue // there was a lease of each window, and add noted the outcomes
+		}
+		if errors.Is(err, ErrAhead) {
+			// It is a WaitError too, but these windows get no outcome: a later step asks again.
 			if l.plan.isAsked(present + 1) {
 				return nil // the source grants fewer windows ahead than its limits say
 			}
 			return err // not even the next one: its clock may be behind this one
-		case errors.As(err, &wait):
-			l.plan.refused(first, last, l.clock(), wait)
-		default:
+		}
+		refusal, ok := errors.AsType[*WaitError](err)
+		if !ok {
 			return err
 		}
-	}
-}
-
-// forgetOutcomes forgets what came of windows that are wanted once more, or are over.
-func (l *loop) forgetOutcomes(now time.Time) {
-	l.plan.forget(now)
-	if l.noticeCopy() {
-		l.drop()
-	}
-	present := l.plan.limits.WindowOf(now)
-	if l.plan.isLeased(present) && l.lacksLease() {
-		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
-		// later lease, and does not return to this one. Take another lease.
-		l.plan.askAgain(present)
+		l.plan.refused(first, last, l.clock(), refusal)
 	}
 }
 
@@ -294,10 +294,10 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 	return leases, err
 }
 
-// isUrgent reports whether the leases end in less than enough, or have ended. Before the first step
-// has reported until when there are leases, it returns false.
+// isUrgent reports whether the leases end in less than urgentBelow, or have ended. Before the first
+// step has reported until when there are leases, it returns false.
 func (l *loop) isUrgent() bool {
-	return !l.status.End.IsZero() && l.plan.left(l.clock()) < enough
+	return !l.status.End.IsZero() && l.plan.left(l.clock()) < urgentBelow
 }
 
 // add gives the generator a lease. If the generator refuses it, such as one of a node that is no

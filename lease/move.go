@@ -68,7 +68,7 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
-		return tie{}, s.unchanged("prepare", err)
+		return tie{}, s.storeError("prepare", err)
 	}
 	seen, err := s.read(ctx, moving)
 	switch {

@@ -14,13 +14,13 @@ import (
 type Option struct{ set func(*settings) error }
 
 type settings struct {
-	nodes      uint32
-	outage     time.Duration
-	waits      time.Duration // how long Keep may wait
-	logger     *slog.Logger
-	label      string           // whose leases they are, for the log
-	clock      func() time.Time // nil for the system's
-	generating []randflake.Option
+	nodes       uint32
+	outage      time.Duration
+	longestWait time.Duration // how long Keep may wait
+	logger      *slog.Logger
+	label       string           // whose leases they are, for the log
+	clock       func() time.Time // nil for the system's
+	generating  []randflake.Option
 }
 
 // WithNodes leases n contiguous nodes, 1 to 131,072, instead of one. Each makes at most 131,072 IDs
@@ -47,10 +47,12 @@ func WithOutage(d time.Duration) Option {
 
 // WithWait makes Keep wait up to d where waiting helps, instead of returning a WaitError: until the
 // window ends if all of its nodes are taken, or until leases are granted again after a loss of
-// data. The log says until when. By default Keep doesn't wait.
+// data. The log says until when. By default Keep returns the WaitError at once. If it gets no lease
+// only because other processes change the space all the time, it tries again until its ctx ends,
+// also without WithWait.
 func WithWait(d time.Duration) Option {
 	return Option{func(s *settings) error {
-		s.waits = d
+		s.longestWait = d
 		return nil
 	}}
 }

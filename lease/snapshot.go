@@ -47,7 +47,7 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	var err error
 	seen.Answer, err = s.engine.Read(ctx, s.entryName(metaEntry), s.entryName(r.name))
 	if err != nil {
-		return nil, s.unchanged("read", err)
+		return nil, s.storeError("read", err)
 	}
 	return seen, seen.complete(s)
 }
@@ -71,7 +71,7 @@ func (s *Space) swap(ctx context.Context, before *snapshot, newMeta, newValue []
 	var err error
 	after.Answer, err = s.engine.Swap(ctx, expect, put)
 	if err != nil {
-		return nil, s.maybeChanged(err)
+		return nil, s.swapError(err)
 	}
 	if after.Swapped {
 		after.replaced = before.value
@@ -107,8 +107,8 @@ func (s *Space) newSnapshot(r record) *snapshot {
 		record:      r,
 		asked:       s.now(),
 		known:       s.known,
-		knownValue:  s.values[r.name],
-		knownLeases: s.values[leasesRecord.name],
+		knownValue:  s.knownValues[r.name],
+		knownLeases: s.knownValues[leasesRecord.name],
 	}
 }
 

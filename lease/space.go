@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"time"
 )
@@ -17,13 +16,16 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// The explorer's test never pauses, and has fewer steps.
+	// Always the same, but for the explorer's test, which never pauses and has fewer steps.
 	pause     func(context.Context, time.Duration) error // sleep
-	mostSteps int                                        // of takenNodes: maxSteps
+	mostSteps int                                        // that takenNodes may have: maxSteps
 
-	mu     sync.Mutex
-	known  known
-	values map[string][]byte // known ones of records, by name: not in known, which each snapshot copies
+	mu    sync.Mutex
+	known known // what this handle has seen made durable
+
+	// knownValues is the same of records, by their names. It is not in known, as each snapshot copies
+	// that.
+	knownValues map[string][]byte
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -73,7 +75,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	if err := engine.Prepare(ctx); err != nil {
-		return nil, s.unchanged("prepare", err)
+		return nil, s.storeError("prepare", err)
 	}
 	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
@@ -91,19 +93,19 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	if !done {
-		return nil, fmt.Errorf("%w: %s: another process was faster: open it", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: another process was faster, or the data was replaced meanwhile: open it, or try again", ErrExists, s)
 	}
 	return s, nil
 }
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:    engine,
-		name:      cmp.Or(config.Name, "default"),
-		now:       config.Clock,
-		pause:     sleep,
-		mostSteps: maxSteps,
-		values:    map[string][]byte{},
+		engine:      engine,
+		name:        cmp.Or(config.Name, "default"),
+		now:         config.Clock,
+		pause:       sleep,
+		mostSteps:   maxSteps,
+		knownValues: map[string][]byte{},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -194,28 +196,3 @@ func (s *Space) knownMeta() *meta {
 
 // entryName returns the name that an entry of the space has in the engine.
 func (s *Space) entryName(name string) string { return s.name + "/" + name }
-
-// reasons are errors that say by themselves why a call changed nothing. context.Canceled is one: the
-// caller knows why. context.DeadlineExceeded is none: the store did not answer in time, which is
-// ErrStore.
-var reasons = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
-
-// unchanged wraps the error of a call that changed nothing: with ErrStore, unless it has one of the
-// reasons.
-func (s *Space) unchanged(call string, err error) error {
-	for _, why := range reasons {
-		if errors.Is(err, why) {
-			return fmt.Errorf("lease: %s: %s: %w", call, s, err)
-		}
-	}
-	return fmt.Errorf("%w: %s: %s: %w", ErrStore, call, s, err)
-}
-
-// maybeChanged wraps the error of a swap: with ErrUnknown, unless the engine says by ErrStore that
-// nothing was changed.
-func (s *Space) maybeChanged(err error) error {
-	if errors.Is(err, ErrStore) {
-		return s.unchanged("swap", err)
-	}
-	return fmt.Errorf("%w: swap: %s: %w", ErrUnknown, s, err)
-}

@@ -10,7 +10,7 @@
 //
 //	entries   randflake 1 8c6f... (the SHA-256 of the second line)
 //	          {"Token":"4XK...","Position":42,"Entries":{"default/leases":...,"default/meta":...}}
-//	lineage   4XK... (a random token, made with the directory)
+//	lineage   4XK... (a random token, made by Prepare)
 //	lock      (empty)
 //
 // A swap holds the lock of "lock" and replaces "entries" as a whole: it writes the new file under
@@ -69,7 +69,7 @@ import (
 type Engine struct {
 	dir    string
 	closed atomic.Bool
-	before func(step string) error // called before each step of Prepare and Swap, for tests
+	before func(step string) error // called before each step of lock and replace, for tests
 }
 
 // New returns an engine on dir. If there is no such directory, Prepare makes it with mode 0700, in
@@ -134,8 +134,8 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	return s.entries(names[:min(limit, len(names))]), nil
 }
 
-// Swap implements [lease.Engine]. It changes nothing before it renames the new file: errors until
-// then wrap lease.ErrStore.
+// Swap implements [lease.Engine]. It changes nothing before it renames the new file: errors of the
+// steps before that wrap lease.ErrStore.
 func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	unlock, err := e.lock(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	s.Position++
 	err = e.replace(entriesName, s.encode())
 	if err != nil {
-		return lease.Answer{}, err // of ErrStore if nothing was changed: replace knows which step failed
+		return lease.Answer{}, err // of ErrStore only if nothing was changed: replace knows which step failed
 	}
 	answer.Lineage, err = e.lineage(s) // again: the directory may have been replaced meanwhile
 	if err != nil {

@@ -94,8 +94,9 @@ type Config struct {
 var _ lease.Engine = (*Engine)(nil)
 
 // New returns an engine in the database of pool. The engine's Close leaves pool open. Through
-// PgBouncer the pool's DefaultQueryExecMode must be QueryExecModeExec. An engine of New does not
-// notice when somebody cancels a commit that waits for synchronous standbys; one of Connect does.
+// PgBouncer set the pool's DefaultQueryExecMode to QueryExecModeExec, which prepares no statements.
+// An engine of New does not notice when somebody cancels a commit that waits for synchronous
+// standbys; one of Connect does.
 func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -104,14 +105,22 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	return &Engine{pool: pool, config: config, sql: newStatements(config)}, nil
 }
 
-// A result is what read.sql or swap.sql returns.
+// A result is what read.sql or swap.sql returns, in one row. While another swap has the lock,
+// swap.sql puts nothing. Then Swapped is false, although the entries may be as expected.
 type result struct {
 	lease.Answer
-	values    [][]byte // of the names that were asked for, in their order; nil where there is no such entry
+	names     []string // of the entries that are asked for
+	values    [][]byte // theirs, in the same order; nil where there is no such entry
 	objection string   // what is wrong with the server, or ""
 }
 
-// scan reads the columns, in the order in which both statements select them.
+// queue adds a statement to a batch. The row that the statement returns is scanned into r.
+func (r *result) queue(batch *pgx.Batch, sql string, args ...any) {
+	batch.Queue(sql, args...).QueryRow(r.scan)
+}
+
+// scan reads the columns: the position; clock, objection and lineage, which are e.* of evidence.sql;
+// the values; and whether it is swapped.
 func (r *result) scan(row pgx.Row) error {
 	return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
 }
@@ -119,10 +128,10 @@ func (r *result) scan(row pgx.Row) error {
 // Read implements [lease.Engine].
 func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error) {
 	notNil := append([]string{}, names...) // nil would be NULL
-	r := new(result)
-	b := new(pgx.Batch)
-	b.Queue(e.sql.read, notNil).QueryRow(r.scan)
-	return e.answer(ctx, "read", b, names, r)
+	r := &result{names: notNil}
+	batch := new(pgx.Batch)
+	r.queue(batch, e.sql.read, notNil)
+	return e.answer(ctx, "read", batch, r)
 }
 
 // Swap implements [lease.Engine].
@@ -130,37 +139,35 @@ func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Ans
 	// Each put of a row raises the row's position by one. The row with the empty name is put in
 	// each swap, so its position counts swaps.
 	counting := lease.Entry{Value: []byte{}}
-	all := append(slices.Clip(put), counting) // a copy: the caller's array stays as it is
+	all := slices.Concat(put, []lease.Entry{counting})
 	return swap.Retry(ctx, expect, func() (lease.Answer, error) { return e.trySwap(ctx, expect, all) })
 }
 
-// trySwap is one try of Swap. While another swap has the lock, swap.sql puts nothing, although the
-// entries may be as expected. By that Retry knows to try again.
+// trySwap is one try of Swap. If its answer is not swapped, although the entries are as expected,
+// another swap had the lock, and Retry tries again.
 func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
 	names, values := split(expect)
 	putNames, putValues := split(put)
-	r := new(result)
-	b := new(pgx.Batch)
-	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	b.Queue(e.sql.lock)
-	b.Queue(e.sql.swap, names, values, putNames, putValues).QueryRow(r.scan)
-	b.Queue("COMMIT")
-	return e.answer(ctx, "swap", b, names, r)
+	r := &result{names: names}
+	batch := new(pgx.Batch)
+	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
+	batch.Queue(e.sql.lock)
+	r.queue(batch, e.sql.swap, names, values, putNames, putValues)
+	batch.Queue("COMMIT")
+	return e.answer(ctx, "swap", batch, r)
 }
 
-// answer sends statements, of which one asks for the entries with these names and scans into r. It
-// returns the answer once they have taken effect.
-func (e *Engine) answer(
-	ctx context.Context, what string, b *pgx.Batch, names []string, r *result,
-) (lease.Answer, error) {
-	err := e.send(ctx, b)
+// answer sends a batch, in which r has queued its statement. It returns the answer once all have
+// taken effect.
+func (e *Engine) answer(ctx context.Context, what string, batch *pgx.Batch, r *result) (lease.Answer, error) {
+	err := e.send(ctx, batch)
 	if err == nil && r.objection != "" { // then nothing was put
 		err = swap.Unmade(fmt.Errorf("%w: %s", lease.ErrUnsafe, r.objection))
 	}
 	if err != nil {
 		return lease.Answer{}, e.explain(what, err)
 	}
-	r.Entries = join(names, r.values)
+	r.Entries = join(r.names, r.values)
 	return r.Answer, nil
 }
 
@@ -168,11 +175,11 @@ func (e *Engine) answer(
 func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]lease.Entry, error) {
 	var names []string
 	var values [][]byte
-	b := new(pgx.Batch)
-	b.Queue(e.sql.list, prefix, after, limit).QueryRow(func(row pgx.Row) error {
+	batch := new(pgx.Batch)
+	batch.Queue(e.sql.list, prefix, after, limit).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&names, &values)
 	})
-	err := e.send(ctx, b)
+	err := e.send(ctx, batch)
 	if err != nil {
 		return nil, e.explain("list", err)
 	}
@@ -203,19 +210,19 @@ func join(names []string, values [][]byte) (entries []lease.Entry) {
 const notReplicated = "randflake: not replicated"
 
 // send sends statements at once, and returns when they have taken effect.
-func (e *Engine) send(ctx context.Context, b *pgx.Batch) error {
+func (e *Engine) send(ctx context.Context, batch *pgx.Batch) error {
 	if e.closed.Load() {
 		return swap.Unmade(fs.ErrClosed)
 	}
-	c, err := e.pool.Acquire(ctx)
+	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return swap.Unmade(err)
 	}
-	defer c.Release()
-	data := c.Conn().PgConn().CustomData()
-	delete(data, notReplicated)
-	err = c.SendBatch(ctx, b).Close() // scans the rows, and returns the first error of all this
-	if warning, ok := data[notReplicated]; ok && err == nil {
+	defer conn.Release()
+	notes := conn.Conn().PgConn().CustomData()
+	delete(notes, notReplicated)
+	err = conn.SendBatch(ctx, batch).Close() // scans the rows, and returns the first error of all this
+	if warning, ok := notes[notReplicated]; ok && err == nil {
 		return fmt.Errorf("outcome unknown: %s", warning) // not ErrStore: it may have changed something
 	}
 	return err
