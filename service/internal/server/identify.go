@@ -126,7 +126,7 @@ func requestID(r *http.Request) string {
 // guarded refuses, in this order:
 //
 //   - calls that a page of another site makes a browser send, which could use up IDs; GET, which
-//     only pages answer, passes
+//     only pages and calls that change nothing answer, passes
 //   - requests of strangers, whose connections then end
 //   - requests that admit returns an error for
 func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) error) http.Handler {
