@@ -259,7 +259,7 @@ func TestTurns(t *testing.T) {
 		} {
 			began := time.Now()
 			a := w.call(tt.procedure, tt.body, as("busy"))
-			waited := time.Since(began) >= callTimeout && a.body.Code == "resource_exhausted"
+			waited := time.Since(began) >= callTimeout && a.body.Code == "unavailable"
 			if waited != tt.waits || (!waited && a.status != http.StatusOK) {
 				t.Errorf("%s %s: %s after %v, want it to wait: %v",
 					tt.procedure, tt.body, a.text, time.Since(began), tt.waits)

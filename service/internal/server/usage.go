@@ -159,8 +159,8 @@ func (s *Server) inTurn(ctx context.Context, of turn, long time.Duration, do fun
 	}
 	turns := s.usage.turnsOf(of)
 	err := turns.Acquire(ctx, 1)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return coded(connect.CodeResourceExhausted,
+	if errors.Is(err, context.DeadlineExceeded) { // with another replica the store may be faster
+		return coded(connect.CodeUnavailable,
 			"too many calls use the store: make fewer at a time, or try again")
 	}
 	if err != nil {
