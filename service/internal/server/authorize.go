@@ -51,7 +51,7 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 		switch {
 		case err != nil:
 		case needs[c.procedure].turn:
-			err = s.inTurn(ctx, c, answer)
+			err = s.inTurn(ctx, c.turn(), callTimeout, answer)
 		default:
 			err = answer(ctx)
 		}

@@ -238,12 +238,12 @@ func TestTurns(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		w := newTestbed(t, spaces+
 			"principals: [{name: busy, tokens: ["+hashOf("busy")+"]}, {name: web, tokens: ["+hashOf("web")+"]}]\n"+
-			"rules: [{principals: ['*'], spaces: ['*'], verbs: [lease, mint, count, list, set]}]\n")
+			"rules: [{principals: ['*'], spaces: ['*'], verbs: [lease, mint, count, list, set, observe]}]\n")
 		known := `{"space":"none","counter":"orders"}`
 		if a := w.call("CounterService/Next", known, as("busy")); a.status != http.StatusOK {
 			t.Fatal(a.text)
 		}
-		turns := w.usage.turnsOf("busy", "none")
+		turns := w.usage.turnsOf(turn{"busy", "none"})
 		if !turns.TryAcquire(maxTurns) {
 			t.Fatal("not all turns are free")
 		}
@@ -265,13 +265,19 @@ func TestTurns(t *testing.T) {
 		} {
 			began := time.Now()
 			a := w.call(tt.procedure, tt.body, as("busy"))
-			waited := time.Since(began) >= callTimeout && a.body.Code == "resource_exhausted"
+			waited := time.Since(began) >= callTimeout && a.body.Code == "unavailable"
 			if waited != tt.waits || (!waited && a.status != http.StatusOK) {
 				t.Errorf("%s %s: %s after %v, want it to wait: %v",
 					tt.procedure, tt.body, a.text, time.Since(began), tt.waits)
 			}
 			if a := w.call(tt.procedure, tt.body, as("web")); a.status != http.StatusOK {
 				t.Errorf("%s %s of another principal: %s", tt.procedure, tt.body, a.text)
+			}
+		}
+		for who, waits := range map[string]bool{"busy": true, "web": false} {
+			page := w.send(http.MethodGet, "/", "", as(who)).text
+			if strings.Contains(page, "too many calls use the store") != waits || !strings.Contains(page, "ulid") {
+				t.Errorf("the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
 			}
 		}
 		turns.Release(maxTurns)

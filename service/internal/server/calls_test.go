@@ -180,6 +180,20 @@ func TestPeriods(t *testing.T) {
 	})
 }
 
+// TestPeriodOfGone: a caller who hangs up while a call begins a period has a line in the audit log.
+func TestPeriodOfGone(t *testing.T) {
+	for _, procedure := range []string{"CounterService/Take", "CounterService/Next"} {
+		w := newTestbed(t, spaces)
+		gone, hangUp := context.WithCancel(t.Context())
+		do := func() { hangUp() }
+		w.during.Store(&do)
+		w.call(procedure, `{"space":"none","counter":"daily"}`, func(r *http.Request) { *r = *r.WithContext(gone) })
+		if lines := strings.Count(w.written.String(), "begin period"); gone.Err() == nil || lines != 1 {
+			t.Errorf("%s: %d lines, want 1", procedure, lines)
+		}
+	}
+}
+
 // take takes nodes of the present window.
 func (w *testbed) take(space, more string, change ...func(*http.Request)) answer {
 	w.Helper()

@@ -36,6 +36,9 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
+// turn is that of the call's principal in the call's space.
+func (c *call) turn() turn { return turn{c.principal, c.space} }
+
 // isStranger reports whether the sender is not known.
 func (c *call) isStranger() bool { return c.stranger != nil }
 

@@ -35,17 +35,20 @@ const (
 	lookTime    = 2 * time.Second // for all stores to answer; the page shows which one did not
 )
 
-// look asks the store of a space for what the page shows.
-func look(ctx context.Context, in *space.Space) view {
+// look asks the store of a space for what the page shows to a principal.
+func (s *Server) look(ctx context.Context, principal string, in *space.Space) view {
 	v := view{Space: in}
 	state, err := in.State()
 	if err != nil || state.Store == nil {
 		return v
 	}
-	v.Info, v.Failed = state.Store.Info(ctx)
-	if v.Failed == nil {
-		v.Counters, v.Failed = state.Store.Counters(ctx, "", maxCounters)
-	}
+	v.Failed = s.inTurn(ctx, turn{principal, in.Name}, lookTime, func(ctx context.Context) (err error) {
+		v.Info, err = state.Store.Info(ctx)
+		if err == nil {
+			v.Counters, err = state.Store.Counters(ctx, "", maxCounters)
+		}
+		return err
+	})
 	if state.Own != nil {
 		status := state.Own.Status()
 		v.Own = &status
@@ -60,11 +63,11 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
 	defer cancel()
 	replica, _ := os.Hostname()
-	observed := callOf(r.Context()).observed
-	all := make([]view, len(observed))
+	c := callOf(r.Context())
+	all := make([]view, len(c.observed))
 	var asking sync.WaitGroup
-	for i, in := range observed {
-		asking.Go(func() { all[i] = look(ctx, in) })
+	for i, in := range c.observed {
+		asking.Go(func() { all[i] = s.look(ctx, c.principal, in) })
 	}
 	asking.Wait()
 	var text bytes.Buffer

@@ -38,6 +38,7 @@ type testbed struct {
 	broken  atomic.Bool                  // the stores
 	hangs   atomic.Bool                  // calls of the stores, until their contexts end
 	asked   atomic.Int64                 // calls of the stores
+	during  atomic.Pointer[func()]       // is done in the next call of a store
 }
 
 type buffer struct {
@@ -101,6 +102,9 @@ func (w *testbed) begin(c *config.Config) {
 	w.Server = New(func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
 		return lease.Open(ctx, leasetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
 			w.asked.Add(1)
+			if do := w.during.Swap(nil); do != nil {
+				(*do)()
+			}
 			if w.broken.Load() {
 				return lease.Answer{}, errors.New("connection to db-7 lost")
 			}

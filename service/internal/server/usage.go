@@ -141,34 +141,33 @@ func (u *usage) may(principal string, q quota) bool {
 }
 
 // turnsOf returns the turns of a principal at the store of a space.
-func (u *usage) turnsOf(principal, space string) *semaphore.Weighted {
+func (u *usage) turnsOf(of turn) *semaphore.Weighted {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	of := turn{principal, space}
 	if u.turns[of] == nil {
 		u.turns[of] = semaphore.NewWeighted(maxTurns)
 	}
 	return u.turns[of]
 }
 
-// inTurn has a call use the store of its space, once it is the turn of its principal. A caller who
+// inTurn has do use a store, for so long at most, once it is the turn of its principal. A caller who
 // hangs up then does not break off what do does: with many stores that would cost a connection, for
 // which others wait.
-func (s *Server) inTurn(ctx context.Context, c *call, do func(context.Context) error) error {
+func (s *Server) inTurn(ctx context.Context, of turn, long time.Duration, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	turns := s.usage.turnsOf(c.principal, c.found.Name)
+	turns := s.usage.turnsOf(of)
 	err := turns.Acquire(ctx, 1)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return coded(connect.CodeResourceExhausted,
+	if errors.Is(err, context.DeadlineExceeded) { // with another replica the store may be faster
+		return coded(connect.CodeUnavailable,
 			"too many calls use the store: make fewer at a time, or try again")
 	}
 	if err != nil {
 		return err
 	}
 	defer turns.Release(1)
-	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), long)
 	defer cancel()
 	return do(whole)
 }
