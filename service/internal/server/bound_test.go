@@ -105,6 +105,10 @@ func TestNoRoom(t *testing.T) {
 		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
 			t.Errorf("there is no room: %d %s", a.status, a.text)
 		}
+		began := time.Now()
+		if a := w.call("IDService/Mint", many); a.body.Code != "resource_exhausted" || time.Since(began) != callTimeout {
+			t.Errorf("there is no room, after %v: %d %s", time.Since(began), a.status, a.text)
+		}
 		gone, hangUp := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, hangUp)
 		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {

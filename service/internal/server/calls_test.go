@@ -140,6 +140,9 @@ func TestCounters(t *testing.T) {
 	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
 		t.Errorf("no line has %s:\n%s", line, w.written)
 	}
+	if strings.Contains(w.written.String(), "begin period") {
+		t.Errorf("a line tells of a period, and these counters have none:\n%s", w.written)
+	}
 }
 
 // TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it,
@@ -220,8 +223,8 @@ func TestLeases(t *testing.T) {
 			t.Errorf("more than there are: %s, want %s", a.text, want)
 		}
 	}
-	if strings.Contains(a.text, state.Store.String()) {
-		t.Errorf("%s: shows where the data is", a.text)
+	if a := w.take("none", `,"nodes":200000`); !strings.Contains(a.text, "which its space has") {
+		t.Errorf("%s: want its space in place of where the data is", a.text)
 	}
 	if err := state.Store.ReportLoss(t.Context(), "of this test"); err != nil {
 		t.Fatal(err)
