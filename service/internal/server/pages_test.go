@@ -249,9 +249,14 @@ func TestHealth(t *testing.T) {
 		w.Drain()
 	}
 	for _, version := range []string{"v1", "v1alpha"} {
-		a := w.send(http.MethodPost, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo", "")
-		if a.status == http.StatusNotFound {
+		path := "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
+		if a := w.send(http.MethodPost, path, ""); a.status == http.StatusNotFound {
 			t.Errorf("reflection %s: %d", version, a.status)
+		}
+		stream := httptest.NewRequest(http.MethodPost, path, unread{t}) // which may go on after the answer
+		stream.Header.Set("Content-Type", "application/grpc")
+		if err := readMessage(stream, nil); err != nil {
+			t.Errorf("reflection %s: %v", version, err)
 		}
 	}
 }
