@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -245,7 +246,9 @@ func TestBadInput(t *testing.T) {
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
 		{"IDService/Mint", `{"space":"none"}`, "failed_precondition"},
-		{"IDService/Mint", `{"space":"mint","count":65536}`, "permission_denied"}, // the limit, of the configuration
+		{"IDService/Mint", `{"space":"mint","count":10000}`, ""},
+		{"IDService/Mint", `{"space":"mint","count":10001}`, "permission_denied"}, // the limit, of the configuration
+		{"IDService/Mint", `{"space":"mint","count":65536}`, "permission_denied"},
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
@@ -287,6 +290,14 @@ func TestBadInput(t *testing.T) {
 		if len(a.body.IDs) != 1 {
 			t.Errorf("a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
 		}
+	}
+	framed := string(binary.BigEndian.AppendUint32([]byte{0}, maxMessage)) + largest
+	a := w.call("IDService/Mint", framed, func(r *http.Request) {
+		r.ProtoMajor = 2
+		r.Header.Set("Content-Type", "application/grpc+json")
+	})
+	if !strings.Contains(a.text, `"ids":`) {
+		t.Errorf("a message of %d bytes by gRPC: %d %q", maxMessage, a.status, a.text)
 	}
 	for _, procedure := range procedures() {
 		for _, size := range []int{grpcPrefix + maxMessage + 1, 3 * maxMessage, 1 << 20} {

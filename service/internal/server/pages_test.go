@@ -198,6 +198,7 @@ func TestMetrics(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	w.Connected(3)
 	a := w.send(http.MethodGet, "/metrics", "", as("all"))
 	for _, want := range []string{
 		`randflaked_calls_total{code="ok",procedure="IDService/Mint",space="mint"} 2`,
@@ -211,7 +212,7 @@ func TestMetrics(t *testing.T) {
 		`randflaked_space_ready{space="mint"} 1`,
 		`randflaked_space_ready{space="late"} 0`,
 		`randflaked_audit_lines_lost_total 0`,
-		`randflaked_connections 0`,
+		`randflaked_connections 3`,
 		`randflake_build_info{`,
 		`go_goroutines`,
 		`process_start_time_seconds`,
