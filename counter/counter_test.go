@@ -175,6 +175,9 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
 		}
 	}
+	if _, err := counters.Open(t.Context(), "orders", quiet, Option{}); !strings.Contains(fmt.Sprint(err), "option 2 is the zero Option") {
+		t.Errorf("the second option is zero: %v", err)
+	}
 	if err := counters.Create(t.Context(), "orders", Config{}); !errors.Is(err, lease.ErrExists) {
 		t.Error(err)
 	}

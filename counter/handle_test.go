@@ -128,6 +128,9 @@ func TestClose(t *testing.T) {
 			if got := c.Status(); got.Issued != uint64(given) || got.Held != 0 {
 				t.Errorf("%+v, after %d numbers", got, given)
 			}
+			if n, err := c.Next(); !errors.Is(err, ErrClosed) { // though the next run may be there
+				t.Errorf("%d, %v, after %d numbers", n, err, given)
+			}
 		}
 	}
 }

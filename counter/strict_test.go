@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -50,7 +51,8 @@ func TestStrictGone(t *testing.T) {
 		}
 		close(held)
 		synctest.Wait()
-		if n, err := strict.Fill(ctx, dst); n != 0 || !errors.Is(err, cause) {
+		n, err := strict.Fill(ctx, dst)
+		if n != 0 || !errors.Is(err, cause) || strings.Contains(err.Error(), "stopped waiting") {
 			t.Errorf("with a context that has ended: %d, %v", n, err)
 		}
 		synctest.Wait()

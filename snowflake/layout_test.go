@@ -65,7 +65,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"mine: time 21, worker 10, worker 10, sequence 12" + rest:         "twice",
 		"mine: time 41, Data 1, sequence 12" + rest:                       "lower-case",
 		"mine: time 41, worker 0, sequence 12" + rest:                     "1 to 63",
-		"mine: time 41, sequence 2147483647" + rest:                       "1 to 63",
+		"mine: time 41, sequence 64" + rest:                               "1 to 63",
 		"mine: time 42, worker 10, sequence 13" + rest:                    "65 bits",
 		"mine: time 42, rollback 2, sequence 20" + rest:                   "at most 63",
 		"mine: time 48, sequence 12" + rest:                               "at most 47",

@@ -28,7 +28,8 @@ func TestLimits(t *testing.T) {
 		"- {principals: [web], spaces: ['*'], verbs: [lease, mint, count], limits: {nodes: 8, batch: 5}}\n"+
 		"- {principals: [slow], spaces: [mint, given], verbs: [mint], limits: {rate: 0.001}}\n"+
 		"- {principals: [slow], spaces: [mint], verbs: [count], limits: {rate: 0.002}}\n"+
-		"- {principals: [slow], spaces: [mint], verbs: [observe], limits: {rate: 0.003}}\n")
+		"- {principals: [slow], spaces: [mint], verbs: [observe], limits: {rate: 0.003}}\n"+
+		"- {principals: [slow], spaces: [given], verbs: [lease], limits: {nodes: 1}}\n")
 	for i, tt := range []struct{ who, procedure, body, code string }{
 		{"web", "LeaseService/Take", fmt.Sprintf(`{"space":"none","window":%d,"nodes":4}`, time.Now().Unix()/60), ""},
 		{"web", "LeaseService/Take", `{"space":"none","nodes":5}`, "permission_denied"},
@@ -43,6 +44,8 @@ func TestLimits(t *testing.T) {
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, ""},
 		{"slow", "CounterService/Next", `{"space":"mint","counter":"others"}`, "resource_exhausted"},
 		{"slow", "IDService/Mint", `{"space":"ulid"}`, "permission_denied"},
+		{"slow", "LeaseService/Take", `{"space":"given","nodes":2}`, "permission_denied"},
+		{"web", "IDService/Mint", `{"space":"elsewhere"}`, "not_found"},
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
@@ -86,6 +89,9 @@ func TestLimits(t *testing.T) {
 		if key.principal == "slow" && key.what == "ulid" {
 			t.Error("denied calls count for the space that they name")
 		}
+		if key.what == "elsewhere" {
+			t.Error("a call counts for a space that is not there")
+		}
 	}
 }
 
@@ -104,6 +110,10 @@ func TestNoRoom(t *testing.T) {
 		many := `{"space":"ulid","count":1000}`
 		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
 			t.Errorf("there is no room: %d %s", a.status, a.text)
+		}
+		began := time.Now()
+		if a := w.call("IDService/Mint", many); a.body.Code != "resource_exhausted" || time.Since(began) != callTimeout {
+			t.Errorf("there is no room, after %v: %d %s", time.Since(began), a.status, a.text)
 		}
 		gone, hangUp := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, hangUp)

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -141,6 +142,9 @@ func TestCounters(t *testing.T) {
 	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
 		t.Errorf("no line has %s:\n%s", line, w.written)
 	}
+	if strings.Contains(w.written.String(), "begin period") {
+		t.Errorf("a line tells of a period, and these counters have none:\n%s", w.written)
+	}
 }
 
 // TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it,
@@ -235,8 +239,8 @@ func TestLeases(t *testing.T) {
 			t.Errorf("more than there are: %s, want %s", a.text, want)
 		}
 	}
-	if strings.Contains(a.text, state.Store.String()) {
-		t.Errorf("%s: shows where the data is", a.text)
+	if a := w.take("none", `,"nodes":200000`); !strings.Contains(a.text, "which its space has") {
+		t.Errorf("%s: want its space in place of where the data is", a.text)
 	}
 	if err := state.Store.ReportLoss(t.Context(), "of this test"); err != nil {
 		t.Fatal(err)
@@ -257,7 +261,9 @@ func TestBadInput(t *testing.T) {
 		{"LeaseService/Take", `{`, "invalid_argument"},
 		{"LeaseService/GetLimits", `{"space":"` + strings.Repeat("x", 3000) + `"}`, "not_found"},
 		{"IDService/Mint", `{"space":"none"}`, "failed_precondition"},
-		{"IDService/Mint", `{"space":"mint","count":65536}`, "permission_denied"}, // the limit, of the configuration
+		{"IDService/Mint", `{"space":"mint","count":10000}`, ""},
+		{"IDService/Mint", `{"space":"mint","count":10001}`, "permission_denied"}, // the limit, of the configuration
+		{"IDService/Mint", `{"space":"mint","count":65536}`, "permission_denied"},
 		{"IDService/Mint", `{"space":"mint","count":65537}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","count":-1}`, "invalid_argument"},
 		{"IDService/Mint", `{"space":"mint","form":7}`, "invalid_argument"},
@@ -299,6 +305,14 @@ func TestBadInput(t *testing.T) {
 		if len(a.body.IDs) != 1 {
 			t.Errorf("a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
 		}
+	}
+	framed := string(binary.BigEndian.AppendUint32([]byte{0}, maxMessage)) + largest
+	a := w.call("IDService/Mint", framed, func(r *http.Request) {
+		r.ProtoMajor = 2
+		r.Header.Set("Content-Type", "application/grpc+json")
+	})
+	if !strings.Contains(a.text, `"ids":`) {
+		t.Errorf("a message of %d bytes by gRPC: %d %q", maxMessage, a.status, a.text)
 	}
 	for _, procedure := range procedures() {
 		for _, size := range []int{grpcPrefix + maxMessage + 1, 3 * maxMessage, 1 << 20} {

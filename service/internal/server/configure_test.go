@@ -78,8 +78,8 @@ func TestConfigure(t *testing.T) {
 	if a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`); !strings.Contains(a.text, `"MISMATCH"`) {
 		t.Errorf("a counter that is configured otherwise: %s", a.text)
 	}
-	if _, err := same.Next(); err != nil {
-		t.Errorf("a counter that stayed as it is: %v", err)
+	if again, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders"); again != same || err != nil {
+		t.Errorf("a counter that stayed as it is has another handle, error %v", err)
 	}
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
@@ -105,6 +105,10 @@ func TestCallsGoOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		kept, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
 		w.broken.Store(true)
 		underWay := make(chan answer)
 		go func() {
@@ -125,6 +129,9 @@ func TestCallsGoOn(t *testing.T) {
 		synctest.Wait()
 		if _, err := before.Next(); !errors.Is(err, counter.ErrClosed) {
 			t.Errorf("after the last call: error %v, want that the handle is closed", err)
+		}
+		if _, err := kept.Next(); err != nil {
+			t.Errorf("after the last call, a counter that stayed as it is: %v", err)
 		}
 	})
 }

@@ -198,6 +198,7 @@ func TestMetrics(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	w.Connected(3)
 	a := w.send(http.MethodGet, "/metrics", "", as("all"))
 	for _, want := range []string{
 		`randflaked_calls_total{code="ok",procedure="IDService/Mint",space="mint"} 2`,
@@ -211,7 +212,7 @@ func TestMetrics(t *testing.T) {
 		`randflaked_space_ready{space="mint"} 1`,
 		`randflaked_space_ready{space="late"} 0`,
 		`randflaked_audit_lines_lost_total 0`,
-		`randflaked_connections 0`,
+		`randflaked_connections 3`,
 		`randflake_build_info{`,
 		`go_goroutines`,
 		`process_start_time_seconds`,
@@ -249,9 +250,14 @@ func TestHealth(t *testing.T) {
 		w.Drain()
 	}
 	for _, version := range []string{"v1", "v1alpha"} {
-		a := w.send(http.MethodPost, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo", "")
-		if a.status == http.StatusNotFound {
+		path := "/grpc.reflection." + version + ".ServerReflection/ServerReflectionInfo"
+		if a := w.send(http.MethodPost, path, ""); a.status == http.StatusNotFound {
 			t.Errorf("reflection %s: %d", version, a.status)
+		}
+		stream := httptest.NewRequest(http.MethodPost, path, unread{t}) // which may go on after the answer
+		stream.Header.Set("Content-Type", "application/grpc")
+		if err := readMessage(stream, nil); err != nil {
+			t.Errorf("reflection %s: %v", version, err)
 		}
 	}
 }
