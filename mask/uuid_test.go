@@ -225,7 +225,7 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
 	}
-	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), `"text": want a UUID`) {
+	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), `"text": want the 36 characters`) {
 		t.Errorf("without a masker another text is: %v", err)
 	}
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
