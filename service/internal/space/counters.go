@@ -33,7 +33,7 @@ type Counters struct {
 	config  config.Space
 	opening singleflight.Group
 
-	takers *lru.Cache[string, *taker] // by use.key
+	lines *lru.Cache[string, *line] // by use.key
 
 	mu      sync.Mutex
 	handles *simplelru.LRU[string, *Handle]
@@ -47,20 +47,21 @@ type Handle struct {
 	As lease.Counter // the counter by the configuration, with the period
 }
 
-// A taker takes numbers of a counter for Take, in turn. Calls at the same time would be in each other's
-// way at the store, and one caller with many of them would keep out all others.
-type taker struct {
-	turn *semaphore.Weighted
+// In a line calls of Take stand for a counter, and only the first one asks the store. Calls at the
+// same time would be in each other's way there, and one caller with many of them would keep out all
+// others.
+type line struct {
+	first *semaphore.Weighted // held by the first call
 
 	// The store had the counter as the configuration has it. What a counter is never changes. Only
-	// the call whose turn it is uses this.
+	// the first call uses this.
 	checked bool
 }
 
 // NewCounters returns the counters of a space, as c has them.
 func NewCounters(of *Space, c config.Space) *Counters {
 	counters := &Counters{of: of, config: c, past: map[string]counter.Status{}}
-	counters.takers, _ = lru.New[string, *taker](maxHandles) // fails for sizes below 1
+	counters.lines, _ = lru.New[string, *line](maxHandles) // fails for sizes below 1
 	counters.handles, _ = simplelru.NewLRU(maxHandles, func(_ string, h *Handle) { counters.forget(h) })
 	return counters
 }
@@ -175,35 +176,35 @@ func (c *Counters) Take(
 	if err != nil {
 		return run, as, err
 	}
-	t := c.taker(u)
-	if err := t.turn.Acquire(ctx, 1); err != nil {
+	l := c.line(u)
+	if err := l.first.Acquire(ctx, 1); err != nil {
 		return run, as, err
 	}
-	defer t.turn.Release(1)
-	if !t.checked {
+	defer l.first.Release(1)
+	if !l.checked {
 		if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
 			return run, as, err
 		}
-		t.checked = true
+		l.checked = true
 	}
 	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
-		t.checked = false // data was lost; the next call makes the counter
+		l.checked = false // data was lost; the next call makes the counter
 	}
 	u.as.Period = u.present.Key
 	return run, u.as, err
 }
 
-// taker returns the one taker of a counter in a period.
-func (c *Counters) taker(u use) *taker {
-	if t, ok := c.takers.Get(u.key()); ok {
-		return t
+// line returns the one line for a counter in a period.
+func (c *Counters) line(u use) *line {
+	if l, ok := c.lines.Get(u.key()); ok {
+		return l
 	}
-	t := &taker{turn: semaphore.NewWeighted(1)}
-	if earlier, ok, _ := c.takers.PeekOrAdd(u.key(), t); ok {
+	l := &line{first: semaphore.NewWeighted(1)}
+	if earlier, ok, _ := c.lines.PeekOrAdd(u.key(), l); ok {
 		return earlier // of a call at the same time
 	}
-	return t
+	return l
 }
 
 // openTime is how long opening a counter may take.

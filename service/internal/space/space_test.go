@@ -757,8 +757,8 @@ func TestManyCounters(t *testing.T) {
 		for i := range maxHandles + 10 {
 			use(fmt.Sprint("n", i))
 		}
-		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.takers.Len() > maxHandles {
-			t.Errorf("%d handles, and %d takers: want %d", all.handles.Len(), all.takers.Len(), maxHandles)
+		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.lines.Len() > maxHandles {
+			t.Errorf("%d handles, and %d lines: want %d", all.handles.Len(), all.lines.Len(), maxHandles)
 		}
 		if n := all.Statuses()["*"].Issued; n != maxHandles+11 {
 			t.Errorf("%d numbers issued: want also those of counters that were forgotten", n)
