@@ -59,8 +59,7 @@ func newCursor(b bounds) *cursor {
 
 // claim takes up to n consecutive raw values at the Unix second now, and returns the first one and
 // their number. It divides what is left in the second into parts, and takes no more than one part,
-// but at least one value: near the end of a second, callers that claim ahead of need then waste
-// little.
+// but at least one value: when few are left, callers that claim ahead of need then waste little.
 func (c *cursor) claim(now int64, n, parts uint64) (start, taken uint64, err error) {
 	for {
 		next := c.next.Load()

@@ -132,8 +132,8 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 	}
 }
 
-// whyNone returns why there is no next run. If it is only late, whyNone notes that callers ran dry.
-// It is called with mu held.
+// whyNone returns why there is no next run, and if that is only late, notes that callers ran dry. It
+// is called with mu held.
 func (c *Counter) whyNone() error {
 	why := c.fetching.why
 	switch {

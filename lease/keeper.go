@@ -34,7 +34,8 @@ type Source interface {
 	String() string
 }
 
-// checkLeases returns which rule of Source.Take the leases of an answer break, or nil.
+// checkLeases returns which of the first three rules of Source.Take the leases of an answer break, or
+// nil.
 func checkLeases(s Source, leases []randflake.Lease, first, last int64, nodes uint32) error {
 	limits := s.Limits()
 	leased := map[int64]bool{} // by window

@@ -28,7 +28,7 @@ type loop struct {
 	settings // by the options of Keep: l.nodes, l.longestWait, l.logger, l.label and l.clock
 	source   Source
 	queue    handover.Queue[randflake.Lease] // the generator's
-	wake     chan struct{}                   // has one element if a caller was refused: see pauseFor
+	wake     chan struct{}                   // has one element if a caller was refused for want of a lease: see pauseFor
 	stop     context.CancelFunc              // ends run
 	running  sync.WaitGroup                  // for run
 
@@ -62,7 +62,7 @@ const (
 // errLate: a step did not ask for the window that was present when it ended. The windows that it
 // asked for were over by then, or the clock was set back meanwhile.
 var errLate = errors.New("lease: windows ended while nodes of them were taken: " +
-	"this process was paused, or the store is slower than windows are long")
+	"this process was paused, its clock was set, or the store is slower than windows are long")
 
 func newLoop(source Source, s settings) *loop {
 	if s.clock == nil {
@@ -157,9 +157,8 @@ func (l *loop) run(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// pauseFor returns true after the pause, or when a caller was refused, but then not within the first
-// second of the pause: so there is one step a second while callers are refused all the time. It
-// returns false once the loop is closed.
+// pauseFor waits for the pause. From a second on it also ends when a caller is refused: so refusals
+// cause at most one step a second. It returns false once the loop is closed.
 func (l *loop) pauseFor(ctx context.Context, pause time.Duration) bool {
 	least := min(pause, shortestPause)
 	if sleep(ctx, least) != nil {
@@ -214,7 +213,7 @@ func (l *loop) backOff(now time.Time) time.Duration {
 // loop asks for some of them. All of these get an outcome, unless the turn ends the loop, or the
 // machine was copied meanwhile.
 //
-// It returns why a take failed. A take that is refused has not failed, unless even the next window
+// It returns why a take failed. That a take was refused is no error here, unless even the next window
 // is too far ahead.
 func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.clock()

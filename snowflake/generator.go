@@ -21,7 +21,7 @@ import (
 //
 // If the clock is behind the newest unit used by at most 10 seconds, rounded up to whole units, the
 // generator uses up the rest of that unit. After that, or if the clock is further behind, it
-// returns randflake.ErrClockBackward. [StepBack] changes that.
+// returns randflake.ErrClockBackward. [StepBack] and [RunAhead] change that.
 //
 // The time in an ID comes from a cached clock of the process. While many IDs are made it is usually
 // late by one or two milliseconds, and on a loaded machine by as long as a thread of the process

@@ -6,7 +6,7 @@
 //
 // # Files
 //
-// The directory has three files:
+// The directory has three files, and while one is replaced, or after a crash then, its successor:
 //
 //	entries   randflake 1 8c6f... (the SHA-256 of the second line)
 //	          {"Token":"4XK...","Position":42,"Entries":{"default/leases":...,"default/meta":...}}

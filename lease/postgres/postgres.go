@@ -105,11 +105,11 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	return &Engine{pool: pool, config: config, sql: newStatements(config)}, nil
 }
 
-// A result is what read.sql or swap.sql returns, in one row. While another swap has the lock,
-// swap.sql puts nothing. Then Swapped is false, although the entries may be as expected.
+// A result holds the row that read.sql or swap.sql returns. While another swap has the lock, swap.sql
+// puts nothing. Then Swapped is false, although the entries may be as expected.
 type result struct {
 	lease.Answer
-	names     []string // of the entries that are asked for
+	names     []string // of the entries that the statement is asked for: set before it runs
 	values    [][]byte // theirs, in the same order; nil where there is no such entry
 	objection string   // what is wrong with the server, or ""
 }

@@ -19,7 +19,7 @@ import (
 var needs = map[string]struct {
 	verb  string // what a rule must allow, in the space that the call names
 	store bool   // whether that space must have a store
-	turn  bool   // whether the call uses the store, and so waits for its turn: see inTurn
+	turn  bool   // whether the whole call waits for its turn at the store; Next waits only to open a handle
 }{
 	api.LeaseServiceTakeProcedure:      {verb: "lease", store: true, turn: true},
 	api.LeaseServiceGetLimitsProcedure: {verb: "lease", store: true},
@@ -44,16 +44,8 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 		c := callOf(ctx)
 		c.space = request.Any().(interface{ GetSpace() string }).GetSpace() // each has one
 		err = s.authorize(c)
-		answer := func(ctx context.Context) error {
-			response, err = next(ctx, request)
-			return err
-		}
-		switch {
-		case err != nil:
-		case needs[c.procedure].turn:
-			err = s.inTurn(ctx, c.turn(), callTimeout, answer)
-		default:
-			err = answer(ctx)
+		if err == nil {
+			response, err = s.answer(ctx, c, request, next)
 		}
 		if err != nil {
 			gone := client.Err() != nil // it hung up, or waited for as long as it wanted
@@ -66,6 +58,20 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), metricSpace, time.Since(start), err)
 		return response, err
 	}
+}
+
+// answer has a call answered by next, in its turn if it needs one.
+func (s *Server) answer(
+	ctx context.Context, c *call, request connect.AnyRequest, next connect.UnaryFunc,
+) (response connect.AnyResponse, err error) {
+	if !needs[c.procedure].turn {
+		return next(ctx, request)
+	}
+	err = s.inTurn(ctx, c.turn(), callTimeout, func(ctx context.Context) error {
+		response, err = next(ctx, request)
+		return err
+	})
+	return response, err
 }
 
 // errorToSend returns the error to send for err, and logs what clients may not see of err. It does

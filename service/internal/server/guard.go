@@ -49,8 +49,9 @@ func checkOrigin(r *http.Request) error {
 
 var errorWriter = connect.NewErrorWriter()
 
-// writeRefusal answers a request that guarded refuses, and counts it. In the metrics all calls that
-// are refused here have one name: strangers make up paths, and each would be a series of its own.
+// writeRefusal answers a request of a stranger, or one that admit refuses, and counts it. In the
+// metrics a page has its name, and all calls that are refused here have one name together: strangers
+// make up paths, and each would be a series of its own.
 func (s *Server) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	if page := pages[r.URL.Path]; page != "" {
 		s.count(page, "", 0, err)
