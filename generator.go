@@ -47,7 +47,7 @@ type Generator struct {
 // A state is all that changes when another lease is in force, or there are more processors. It is
 // replaced as a whole and never changed itself.
 type state struct {
-	quick   shards           // for the short way of Generate and Wait: shards, or empty if there is none
+	quick   shards           // the same shards, if Generate and Wait may take the short way; otherwise empty
 	shards  shards           // one for each processor
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // by Close: there are no shards, and the cursor is frozen
@@ -101,8 +101,10 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 		cursor:    c,
 		runLength: runLength(l.nodes(), processors),
 	}
+	// The short way goes by the published second and by batches. An injected clock, as a bubble of
+	// testing/synctest has one too, publishes nothing, and Strict has no batches.
 	if g.clock.Injected == nil && !g.strict {
-		st.quick = st.shards // Strict and an injected clock, as in a bubble, have to go by generate
+		st.quick = st.shards
 	}
 	return st
 }
@@ -112,11 +114,11 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 // ErrClosed.
 func (g *Generator) Generate() (ID, error) {
 	if g == nil {
-		unmade()
+		panicUnmade()
 	}
 	st := g.state.Load() // without load, which is not inlined
 	if st == nil {
-		unmade()
+		panicUnmade()
 	}
 	s := st.quick.pin()
 	if s != nil { // not joined to the next if by &&: the compiler would make a boolean of both
@@ -145,14 +147,15 @@ func (g *Generator) generate() (ID, error) {
 	}
 	a := g.firstAttempt()
 	for {
-		id, err := a.try(g)
-		if a.st.machine.Stale() { // after the rest, which may have taken a while
+		id, refusal := g.fromShard(a)
+		if a.st.machine.Stale() { // asked last: a copy that was made meanwhile may have the same ID
 			return 0, errCopied
 		}
-		if err == nil {
+		if refusal == nil {
 			return id, nil
 		}
-		a, err = g.nextAttempt(a, err)
+		var err error
+		a, err = g.nextAttempt(a, refusal)
 		if err != nil {
 			return 0, err
 		}
@@ -166,8 +169,8 @@ type attempt struct {
 	fresh bool  // now was read from the clock, after st was loaded: only then does a refusal count
 }
 
-// try makes one attempt at an ID from this processor's shard.
-func (a attempt) try(g *Generator) (ID, error) {
+// fromShard makes an attempt to get an ID from this processor's shard.
+func (g *Generator) fromShard(a attempt) (ID, error) {
 	s := a.st.shards.pin()
 	defer a.st.shards.unpin(s) // also without a shard
 	if s == nil {
@@ -318,11 +321,12 @@ func (g *Generator) load() *state {
 			return st
 		}
 	}
-	unmade()
+	panicUnmade()
 	return nil
 }
 
-// unmade is apart, so that what calls it stays small.
+// panicUnmade panics for a generator that New did not make. It is not inlined, so that load can be small,
+// and Generate too.
 //
 //go:noinline
-func unmade() { panic("randflake: no Generator, or the zero one: make one with New") }
+func panicUnmade() { panic("randflake: no Generator, or the zero one: make one with New") }

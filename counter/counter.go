@@ -120,10 +120,11 @@ func (c *Counter) Fill(dst []int64) (n int, err error) {
 	for {
 		more, passedLow := c.current.Load().take(dst[n:])
 		n += more
-		if passedLow || n < len(dst) {
+		usedUp := n < len(dst)
+		if passedLow || usedUp { // a fetch at the low mark may have failed
 			c.fetch()
 		}
-		if n == len(dst) {
+		if !usedUp {
 			return n, nil
 		}
 		if !c.advance() {

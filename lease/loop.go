@@ -39,7 +39,7 @@ type loop struct {
 	pauseLimit time.Duration    // see backOff; 0 if the last step did not fail
 
 	mu     sync.Mutex
-	status Status // only that goroutine changes it, and reads it without mu
+	status Status // the one goroutine that uses plan changes it, and reads it without mu
 }
 
 // The pause after a step that failed is random, up to a limit that grows from shortestPause to
@@ -241,21 +241,18 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		for _, lease := range leases {
 			l.add(lease)
 		}
-		if err == nil {
-			continue // there was a lease of each window, and add noted the outcomes
-		}
-		if errors.Is(err, ErrAhead) {
-			// It is a WaitError too, but these windows get no outcome: a later step asks again.
-			if l.plan.isAsked(present + 1) {
-				return nil // the source grants fewer windows ahead than its limits say
-			}
-			return err // not even the next one: its clock may be behind this one
-		}
-		refusal, ok := errors.AsType[*WaitError](err)
-		if !ok {
+		refusal, isRefusal := errors.AsType[*WaitError](err)
+		switch {
+		case err == nil: // there was a lease of each window, and add noted the outcomes
+		case errors.Is(err, ErrAhead) && l.plan.isAsked(present+1): // a refusal too, but a later step asks again
+			return nil // the source grants fewer windows ahead than its limits say
+		case errors.Is(err, ErrAhead):
+			return err // not even the next window: the source's clock may be behind this one
+		case isRefusal:
+			l.plan.refused(first, last, l.clock(), refusal)
+		default:
 			return err
 		}
-		l.plan.refused(first, last, l.clock(), refusal)
 	}
 }
 

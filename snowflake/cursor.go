@@ -71,8 +71,8 @@ func (c *cursor) planFresh(next uint64, now int64) (plan, error) {
 	return p, err
 }
 
-// stepBack is bounds.stepBack, and notes the newest unit used: a claim of the plan moves next to an
-// earlier one.
+// stepBack is bounds.stepBack, and notes the newest unit used, as a claim of the plan moves next to an
+// earlier one. If that claim fails, the note does no harm: the unit was used all the same.
 func (c *cursor) stepBack(next uint64, now int64) (plan, error) {
 	p, err := c.bounds.stepBack(next, now)
 	used := next != c.bounds.base
@@ -104,7 +104,7 @@ func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 // that one was awaited, too: then callers use up unit after unit.
 func (c *cursor) awaitUnit(next uint64) (lastWasAwaited bool) {
 	slot := c.bounds.candidate(next).slot()
-	lastWasAwaited = slot <= c.awaitedEnd.Load() // so the slot before is less
+	lastWasAwaited = slot <= c.awaitedEnd.Load() // then slot-1 is below the end
 	raise(&c.awaitedEnd, slot+1)
 	return lastWasAwaited
 }

@@ -185,8 +185,7 @@ func (g *Generator) mustQueue(caller place) bool {
 }
 
 // claim takes up to n consecutive values of one unit, at least one. It returns the ID of the first
-// one, and how many it took. These count only without an error: in a copy of the machine, the
-// original may have the same IDs.
+// one, and how many it took.
 //
 // claim goes by the cached clock, which may be late. What that refuses, claimSlowly decides.
 func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
@@ -204,7 +203,10 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 		}
 		taken := st.cursor.take(next, p, n)
 		if taken > 0 {
-			return g.layout.id(st.static, p.start), taken, st.checkMachine()
+			if st.machine.Stale() { // asked last: a copy that was made meanwhile may have the same IDs
+				return 0, 0, errCopied
+			}
+			return g.layout.id(st.static, p.start), taken, nil
 		}
 		st = g.load() // another claim was faster, or another lease is in force
 	}
@@ -214,15 +216,18 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 	for {
 		o, err := g.planAnew()
-		switch {
-		case err != nil:
-			return 0, 0, err
-		case g.mustQueue(caller):
+		if err != nil {
+			return 0, 0, err // also to those who must queue: that the lease ended says more than errExhausted
+		}
+		if g.mustQueue(caller) {
 			return 0, 0, errExhausted
 		}
 		taken := o.st.cursor.take(o.next, o.plan, n)
 		if taken > 0 {
-			return g.layout.id(o.st.static, o.plan.start), taken, o.st.checkMachine()
+			if o.st.machine.Stale() {
+				return 0, 0, errCopied
+			}
+			return g.layout.id(o.st.static, o.plan.start), taken, nil
 		}
 	}
 }
@@ -235,7 +240,7 @@ func (st *state) checkMachine() error {
 	return nil
 }
 
-// An offer is a plan, and what it is good for: the cursor of st as long as that is at next.
+// An offer is a plan for the cursor of st. It can be taken as long as that cursor is at next.
 type offer struct {
 	st   *state
 	next uint64

@@ -67,7 +67,7 @@ func (s *Server) answer(
 	if !needs[c.procedure].turn {
 		return next(ctx, request)
 	}
-	err = s.inTurn(ctx, c.turn(), callTimeout, func(ctx context.Context) error {
+	err = s.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) error {
 		response, err = next(ctx, request)
 		return err
 	})

@@ -253,7 +253,7 @@ func TestTurns(t *testing.T) {
 		if a := w.call("CounterService/Next", known, as("busy")); a.status != http.StatusOK {
 			t.Fatal(a.text)
 		}
-		turns := w.usage.turnsOf(turn{"busy", "none"})
+		turns := w.usage.turnsOf(storeTurn{"busy", "none"})
 		if !turns.TryAcquire(maxTurns) {
 			t.Fatal("not all turns are free")
 		}

@@ -26,7 +26,7 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 	}
 	counter, err := c.counters().Opened(r.Counter)
 	if counter == nil && err == nil {
-		err = s.inTurn(ctx, c.turn(), callTimeout, func(ctx context.Context) error {
+		err = s.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) error {
 			counter, err = c.counters().Handle(ctx, r.Counter)
 			return err
 		})

@@ -36,9 +36,11 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 var crossOrigin = http.NewCrossOriginProtection()
 
 // checkOrigin returns an error for a request that a page of another site makes a browser send: it
-// could use up IDs, or the user's rate of calls. Check lets GET pass, but procedures without side
-// effects answer it: inspections would fill the audit log, and the status tells which spaces and
-// counters there are. Links to our own pages may be on any site.
+// could use up IDs, or the user's rate of calls.
+//
+// Check lets GET pass. But procedures without side effects answer it, too: inspections would fill the
+// audit log, and the status of an answer tells which spaces and counters there are. So GET is checked
+// as POST is, except for our own pages, to which any site may have links.
 func checkOrigin(r *http.Request) error {
 	if r.Method == http.MethodGet && pages[r.URL.Path] == "" {
 		r = r.WithContext(r.Context()) // a copy, to be checked like POST

@@ -36,8 +36,8 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// turn is that of the call's principal in the call's space.
-func (c *call) turn() turn { return turn{c.principal, c.space} }
+// storeTurn is that of the call's principal in the call's space.
+func (c *call) storeTurn() storeTurn { return storeTurn{c.principal, c.space} }
 
 // isStranger reports whether the sender is not known.
 func (c *call) isStranger() bool { return c.stranger != nil }
@@ -91,9 +91,12 @@ func endConnection(w http.ResponseWriter) { w.Header().Set("Connection", "close"
 // pages are the names of pages by their paths. They accept Basic authentication, for which browsers
 // ask people: any user name, and the bearer token as the password. Calls don't accept it, because a
 // browser that has it also sends it with requests that pages of other sites cause.
-var pages = map[string]string{"/": "page", "/metrics": metricsPage}
+var pages = map[string]string{"/": mainPage, "/metrics": metricsPage}
 
-const metricsPage = "metrics"
+const (
+	mainPage    = "page"
+	metricsPage = "metrics"
+)
 
 // identify returns the call of a request, as far as the header tells.
 func (s *Server) identify(r *http.Request) *call {

@@ -70,12 +70,12 @@ type usage struct {
 
 	mu    sync.Mutex
 	parts map[string]*part // by principal; all strangers together are ""
-	turns map[turn]*semaphore.Weighted
+	turns map[storeTurn]*semaphore.Weighted
 	rates map[use]*rate.Limiter
 }
 
-// A turn is that of a principal at the store of a space.
-type turn struct{ principal, space string }
+// A storeTurn is that of a principal at the store of a space.
+type storeTurn struct{ principal, space string }
 
 // A part is what one principal may use.
 type part struct {
@@ -95,7 +95,7 @@ func newUsage() *usage {
 		answers: semaphore.NewWeighted(maxAnswers),
 		waiting: semaphore.NewWeighted(maxRefused),
 		parts:   map[string]*part{},
-		turns:   map[turn]*semaphore.Weighted{},
+		turns:   map[storeTurn]*semaphore.Weighted{},
 		rates:   map[use]*rate.Limiter{},
 	}
 }
@@ -141,7 +141,7 @@ func (u *usage) may(principal string, q quota) bool {
 }
 
 // turnsOf returns the turns of a principal at the store of a space.
-func (u *usage) turnsOf(of turn) *semaphore.Weighted {
+func (u *usage) turnsOf(of storeTurn) *semaphore.Weighted {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.turns[of] == nil {
@@ -153,7 +153,7 @@ func (u *usage) turnsOf(of turn) *semaphore.Weighted {
 // inTurn has do use a store, for so long at most, once it is the turn of its principal. A caller who
 // hangs up then does not break off what do does: with many stores that would cost a connection, for
 // which others wait.
-func (s *Server) inTurn(ctx context.Context, of turn, long time.Duration, do func(context.Context) error) error {
+func (s *Server) inTurn(ctx context.Context, of storeTurn, long time.Duration, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
