@@ -176,7 +176,11 @@ func (c *Counters) Take(
 		return run, as, err // a name that is none gets no line
 	}
 	l := c.line(name)
-	if err := l.first.Acquire(ctx, 1); err != nil {
+	err = l.first.Acquire(ctx, 1)
+	if errors.Is(err, context.DeadlineExceeded) { // it did not answer the calls before in time
+		return run, as, fmt.Errorf("%w: take numbers of counter %s: %w", lease.ErrStore, name, err)
+	}
+	if err != nil {
 		return run, as, err
 	}
 	defer l.first.Release(1)

@@ -531,6 +531,27 @@ func TestTakesInTurn(t *testing.T) {
 	})
 }
 
+// TestHangsInLine: if the store does not answer the first call in line, all calls say so, as each does
+// alone.
+func TestHangsInLine(t *testing.T) {
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, f *fake, all *Counters) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		hangs := func() error {
+			_, _, err := all.Take(ctx, "orders", 1)
+			if !errors.Is(err, lease.ErrStore) {
+				t.Errorf("the second call: %v, want ErrStore", err)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&hangs)
+		all.Take(t.Context(), "orders", 1)
+		if ctx.Err() == nil {
+			t.Error("the second call did not wait")
+		}
+	})
+}
+
 // TestPeriodEndsInLine: a call that stands in line while a period ends takes a number of the next
 // one, which another replica may have begun.
 func TestPeriodEndsInLine(t *testing.T) {
