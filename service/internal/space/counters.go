@@ -33,7 +33,7 @@ type Counters struct {
 	config  config.Space
 	opening singleflight.Group
 
-	lines *lru.Cache[string, *line] // by use.key
+	lines *lru.Cache[string, *line] // by the names of counters
 
 	mu      sync.Mutex
 	handles *simplelru.LRU[string, *Handle]
@@ -172,15 +172,22 @@ func (c *Counters) Take(
 	name string,
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
-	u, err := c.use(name)
+	if _, err := c.use(name); err != nil {
+		return run, as, err // a name that is none gets no line
+	}
+	l := c.line(name)
+	err = l.first.Acquire(ctx, 1)
+	if errors.Is(err, context.DeadlineExceeded) { // it did not answer the calls before in time
+		return run, as, fmt.Errorf("%w: take numbers of counter %s: %w", lease.ErrStore, name, err)
+	}
 	if err != nil {
 		return run, as, err
 	}
-	l := c.line(u)
-	if err := l.first.Acquire(ctx, 1); err != nil {
+	defer l.first.Release(1)
+	u, err := c.use(name) // only now, as a period may have ended meanwhile
+	if err != nil {
 		return run, as, err
 	}
-	defer l.first.Release(1)
 	if !l.checked {
 		if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
 			return run, as, err
@@ -195,13 +202,13 @@ func (c *Counters) Take(
 	return run, u.as, err
 }
 
-// line returns the one line for a counter in a period.
-func (c *Counters) line(u use) *line {
-	if l, ok := c.lines.Get(u.key()); ok {
+// line returns the one line for a counter.
+func (c *Counters) line(name string) *line {
+	if l, ok := c.lines.Get(name); ok {
 		return l
 	}
 	l := &line{first: semaphore.NewWeighted(1)}
-	if earlier, ok, _ := c.lines.PeekOrAdd(u.key(), l); ok {
+	if earlier, ok, _ := c.lines.PeekOrAdd(name, l); ok {
 		return earlier // of a call at the same time
 	}
 	return l

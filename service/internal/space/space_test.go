@@ -531,6 +531,53 @@ func TestTakesInTurn(t *testing.T) {
 	})
 }
 
+// TestHangsInLine: if the store does not answer the first call in line, all calls say so, as each does
+// alone.
+func TestHangsInLine(t *testing.T) {
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, f *fake, all *Counters) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		hangs := func() error {
+			_, _, err := all.Take(ctx, "orders", 1)
+			if !errors.Is(err, lease.ErrStore) {
+				t.Errorf("the second call: %v, want ErrStore", err)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&hangs)
+		all.Take(t.Context(), "orders", 1)
+		if ctx.Err() == nil {
+			t.Error("the second call did not wait")
+		}
+	})
+}
+
+// TestPeriodEndsInLine: a call that stands in line while a period ends takes a number of the next
+// one, which another replica may have begun.
+func TestPeriodEndsInLine(t *testing.T) {
+	counting(t, []config.Counter{{Name: "daily", Period: "day"}}, func(t *testing.T, f *fake, all *Counters) {
+		take := func(of *Counters, first int64, period string) {
+			run, as, err := of.Take(t.Context(), "daily", 1)
+			if run.First != first || as.Period != period || err != nil {
+				t.Errorf("%d of %q, error %v, want %d of %q", run.First, as.Period, err, first, period)
+			}
+		}
+		take(all, 1, "2027-01-15")
+		var inLine sync.WaitGroup
+		midnight := func() error {
+			inLine.Go(func() { take(all, 2, "2027-01-16") })
+			synctest.Wait()
+			time.Sleep(16 * time.Hour)
+			replica := NewCounters(all.of, all.config)
+			take(replica, 1, "2027-01-16")
+			return nil
+		}
+		f.meanwhile.Store(&midnight)
+		all.Take(t.Context(), "daily", 1) // is at the store then, and is too late
+		inLine.Wait()
+	})
+}
+
 // TestLostCounter: a counter that the store has lost is made again, and waits until it is set.
 func TestLostCounter(t *testing.T) {
 	bubble(t, func(t *testing.T) {

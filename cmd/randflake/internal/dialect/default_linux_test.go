@@ -537,10 +537,10 @@ const evil = `CREATE FUNCTION own.nextval(text) RETURNS bigint LANGUAGE sql RETU
 	DECLARE
 	  a text; b text; operator text;
 	BEGIN
-	  FOREACH a IN ARRAY '{smallint,int,bigint,numeric,oid,text}'::text[] LOOP
-	    FOREACH b IN ARRAY '{smallint,int,bigint,numeric,oid,text}'::text[] LOOP
+	  FOREACH a IN ARRAY '{smallint,int,bigint,numeric,oid,text,name}'::text[] LOOP
+	    FOREACH b IN ARRAY '{smallint,int,bigint,numeric,oid,text,name}'::text[] LOOP
 	      EXECUTE format('CREATE FUNCTION own.evil(a %s, b %s) RETURNS bigint LANGUAGE plpgsql AS ''BEGIN RAISE ''''evil''''; END''', a, b);
-	      FOREACH operator IN ARRAY '{+,-,*,/,&,|,#,<<,>>,=,<,>,<=,>=}'::text[] LOOP
+	      FOREACH operator IN ARRAY '{+,-,*,/,&,|,#,<<,>>,=,<,>,<=,>=,~}'::text[] LOOP
 	        EXECUTE format('CREATE OPERATOR own.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = own.evil)', operator, a, b);
 	      END LOOP;
 	    END LOOP;

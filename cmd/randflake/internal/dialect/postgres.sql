@@ -137,7 +137,7 @@ DECLARE
   other name;
 BEGIN
   SELECT proname, pg_get_userbyid(proowner) INTO function, other FROM pg_proc JOIN pg_namespace AS schema ON schema.oid = pronamespace
-  WHERE nspname = current_schema() AND proname ~ '^randflake_' AND pg_get_userbyid(proowner) <> current_user;
+  WHERE nspname = current_schema() AND proname ~ '^randflake_'::text AND pg_get_userbyid(proowner) <> current_user;
   IF FOUND THEN
     RAISE 'randflake: % in this schema is of role %: run this as that role, or in another schema', function, other
       USING ERRCODE = 'insufficient_privilege';
