@@ -101,8 +101,8 @@ func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, proce
 		cursor:    c,
 		runLength: runLength(l.nodes(), processors),
 	}
-	// The short way goes by the published second and by batches. An injected clock, as a bubble of
-	// testing/synctest has one too, publishes nothing, and Strict has no batches.
+	// The short way goes by the published second and by batches. An injected clock publishes nothing
+	// (a bubble of testing/synctest has one, too), and Strict has no batches.
 	if g.clock.Injected == nil && !g.strict {
 		st.quick = st.shards
 	}

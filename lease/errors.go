@@ -79,9 +79,9 @@ func (e *WaitError) Error() string {
 
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// speakForThemselves are errors that say why a call changed nothing. context.Canceled is one: the
-// caller knows why. context.DeadlineExceeded is none: the store did not answer in time, which is
-// ErrStore.
+// speakForThemselves are errors that say why a call changed nothing. context.Canceled belongs here,
+// as the caller knows why. context.DeadlineExceeded does not: it means that the store did not answer
+// in time, so it becomes ErrStore.
 var speakForThemselves = []error{ErrStore, ErrNoSpace, ErrCorrupt, ErrUnsafe, fs.ErrClosed, context.Canceled}
 
 // storeError wraps the error of a call that changed nothing: with ErrStore, unless it is one of

@@ -178,8 +178,8 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 	err := l.takeWanted(ctx)
 	now := l.clock()
 
-	// takeWanted asked for the window that was present when it began. If the clock has since then
-	// gone on, or back, to a window that nobody has asked for, the step failed.
+	// takeWanted asked for the window that was present when it began. If the clock has moved since
+	// then, to a window that was not asked for, the step failed.
 	if err == nil && !l.plan.isAsked(l.plan.limits.WindowOf(now)) {
 		err = errLate
 	}

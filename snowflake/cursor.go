@@ -14,8 +14,8 @@ import (
 //
 // An ID is a value with its three parts moved to their places in the layout, beside the parts that
 // are the same in all IDs of the worker. So distinct values make distinct IDs. The leases of one
-// worker share no unit. Within a lease, uniqueness rests on one fact: next, from which on no value is
-// handed out yet, only grows. Clocks and options only say how far it may jump, and whether it may move.
+// worker share no unit. Within a lease, uniqueness rests on one fact: next, one past the newest value,
+// only grows. Clocks and options only say how far it may jump, and whether it may move.
 //
 //	unit 7, sequence 0          unit 8, sequence 0          unit 9, sequence 0
 //	|                           |                           |

@@ -6,7 +6,7 @@
 //
 // # Files
 //
-// The directory has three files, and while one is replaced, or after a crash then, its successor:
+// The directory has three files (and NAME.next, while a new version of one is written):
 //
 //	entries   randflake 1 8c6f... (the SHA-256 of the second line)
 //	          {"Token":"4XK...","Position":42,"Entries":{"default/leases":...,"default/meta":...}}
@@ -185,7 +185,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return err // nil if all is there; and what is damaged is not overwritten
 	}
-	// Position 0 stands for none, which does no harm: nobody knows one before the first swap.
+	// Position 0 means that positions are not supported. That does no harm before the first swap, when
+	// there is no earlier position to compare with.
 	first := state{Token: rand.Text(), Entries: map[string][]byte{}}
 	if err := e.replace(entriesName, first.encode()); err != nil {
 		return err

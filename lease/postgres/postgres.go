@@ -157,8 +157,7 @@ func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.
 	return e.answer(ctx, "swap", batch, r)
 }
 
-// answer sends a batch, in which r has queued its statement. It returns the answer once all have
-// taken effect.
+// answer sends a batch that includes r's statement. It returns once the whole batch has taken effect.
 func (e *Engine) answer(ctx context.Context, what string, batch *pgx.Batch, r *result) (lease.Answer, error) {
 	err := e.send(ctx, batch)
 	if err == nil && r.objection != "" { // then nothing was put

@@ -72,8 +72,7 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 	}
 }
 
-// dial connects to an address, and has the other end's bytes end the test where there are none for
-// a minute.
+// dial connects to an address, for a minute at most: then reads and writes fail.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -88,8 +88,8 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestHungReader: lines for a pipe that nobody reads any more are given up. Once it is read again,
-// the few whose writing had begun are in it, and others follow. Without a reader lines are lost.
+// TestHungReader: while a pipe is not read, the log gives up its lines. When it is read again, it has
+// the few lines whose writing had begun, and new ones follow. Without a reader lines are lost.
 func TestHungReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {

@@ -150,10 +150,10 @@ func (u *usage) turnsOf(of storeTurn) *semaphore.Weighted {
 	return u.turns[of]
 }
 
-// inTurn has do use a store, for so long at most, once it is the turn of its principal. A caller who
-// hangs up then does not break off what do does: with many stores that would cost a connection, for
-// which others wait.
-func (s *Server) inTurn(ctx context.Context, of storeTurn, long time.Duration, do func(context.Context) error) error {
+// inTurn waits for the principal's turn at a store, and then calls do with a context that ends after
+// timeout. A caller who hangs up does not cancel do: with many stores that would cost a connection,
+// for which others would wait.
+func (s *Server) inTurn(ctx context.Context, of storeTurn, timeout time.Duration, do func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -167,7 +167,7 @@ func (s *Server) inTurn(ctx context.Context, of storeTurn, long time.Duration, d
 		return err
 	}
 	defer turns.Release(1)
-	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), long)
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	return do(whole)
 }

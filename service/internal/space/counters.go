@@ -47,8 +47,8 @@ type Handle struct {
 	As lease.Counter // the counter by the configuration, with the period
 }
 
-// In a line calls of Take stand for a counter, and only the first one asks the store. Calls at the
-// same time would be in each other's way there, and one caller with many of them would keep out all
+// A line is the queue of Take's calls for one counter: only the first one asks the store. Concurrent
+// swaps of one counter would make each other fail, and one caller with many calls would keep out all
 // others.
 type line struct {
 	first *semaphore.Weighted // held by the first call
@@ -136,9 +136,6 @@ func (c *Counters) use(name string) (u use, err error) {
 	return u, err
 }
 
-// key stands for a counter in a period. No period has a space in its key.
-func (u use) key() string { return u.as.Name + " " + u.present.Key }
-
 // Get returns a counter. One that was not used yet is as its first use will make it.
 func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) {
 	u, err := c.use(name)
@@ -173,11 +170,11 @@ func (c *Counters) Take(
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
 	if _, err := c.use(name); err != nil {
-		return run, as, err // a name that is none gets no line
+		return run, as, err // no line for a counter that the configuration does not have
 	}
 	l := c.line(name)
 	err = l.first.Acquire(ctx, 1)
-	if errors.Is(err, context.DeadlineExceeded) { // it did not answer the calls before in time
+	if errors.Is(err, context.DeadlineExceeded) { // the store did not answer earlier calls in time
 		return run, as, fmt.Errorf("%w: take numbers of counter %s: %w", lease.ErrStore, name, err)
 	}
 	if err != nil {
@@ -227,7 +224,7 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 	if h := c.handle(u); h != nil {
 		return h, nil
 	}
-	opened := c.opening.DoChan(u.key(), func() (any, error) { return c.open(u) })
+	opened := c.opening.DoChan(name+" "+u.present.Key, func() (any, error) { return c.open(u) })
 	select {
 	case r := <-opened:
 		return r.Val.(*Handle), r.Err // the handle is nil if there is an error

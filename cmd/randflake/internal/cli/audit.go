@@ -72,7 +72,7 @@ func (a *audit) readLines() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
 	var later []entry
-	quoted := 0 // the line in which a column begins that has more lines, or 0
+	quoted := 0 // the line with the opening quote of a column that is still open, or 0
 	for n := 1; lines.Scan(); n++ {
 		before := quoted
 		switch {

@@ -335,8 +335,8 @@ func TestInitAtOnce(t *testing.T) {
 	}
 }
 
-// TestSignals stops three processes: one that prints for ever, one whose output nobody reads any
-// more, and one that does not stop at the first signal, but at the second.
+// TestSignals stops three processes: one that prints for ever, one whose output is no longer read, and
+// one that stops only at the second signal.
 func TestSignals(t *testing.T) {
 	isolate(t)
 	forever := []string{"new", "-n", fmt.Sprint(int64(1e15))}

@@ -1,8 +1,8 @@
 
 -- IDs in a trigger, as MariaDB has no such functions in a DEFAULT, under a node that nobody else has:
 --   CREATE TRIGGER order_ids BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next());
--- The owner gives the secret, and later another one, by one statement that leaves what there is unless it gets a whole secret; and has
--- the event below run:
+-- The owner sets the secret, and later replaces it, by the first statement, which changes nothing unless the file has a whole secret. The
+-- second one lets the event below run:
 --   LOAD DATA LOCAL INFILE 'secret' REPLACE INTO TABLE randflake_default (@secret) SET node = {{node}}, round_keys = randflake_keys(@secret);
 --   SET GLOBAL event_scheduler = ON;
 CREATE TABLE randflake_default (

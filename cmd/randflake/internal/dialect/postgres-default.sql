@@ -12,8 +12,8 @@ CREATE TABLE randflake_default (
 );
 ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRANT ON ALL TABLES shows nobody the row
 
--- A change that leaves no secret, or half of one, fails when it is committed, and IDs go on with the one before. Then there is no row of
--- COPY that PostgreSQL could log.
+-- A change that leaves no secret, or half of one, fails at the commit, and the secret before stays. PostgreSQL logs the row of COPY that
+-- fails, but at the commit there is none.
 CREATE FUNCTION randflake_check() RETURNS trigger LANGUAGE plpgsql
 AS $$
 BEGIN

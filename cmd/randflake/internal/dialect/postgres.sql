@@ -130,7 +130,7 @@ $$;
 CREATE OR REPLACE FUNCTION randflake_unsigned(id bigint) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN id < 0 THEN 18446744073709551616 + id::numeric ELSE id END;
 
--- Whoever owned a function before it was replaced still owns it, and could change it when it is the owner of a default who calls it.
+-- A function that another role made stays that role's when it is replaced. So that role could change later what the owner of a default runs.
 DO $$
 DECLARE
   function name;
