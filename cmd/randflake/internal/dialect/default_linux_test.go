@@ -587,6 +587,37 @@ func TestDefaultOwner(t *testing.T) {
 	}
 }
 
+// TestDefaultRenamed: in a schema that was renamed, randflake_next says what to do, and runs nothing
+// that others have put into a schema of the old name. The secret can be replaced there.
+func TestDefaultRenamed(t *testing.T) {
+	m := newPostgres(t)
+	m.SetMaxOpenConns(1)
+	other := m.name + "_other"
+	m.do(t, "CREATE ROLE "+other+"; GRANT CREATE ON DATABASE "+m.name+" TO "+other+"; CREATE SCHEMA first; SET search_path = first")
+	m.do(t, Text("postgres")+Default("postgres", 7)+"; INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
+	m.do(t, "ALTER SCHEMA first RENAME TO second; GRANT USAGE ON SCHEMA second TO "+other+"; SET search_path = second")
+	for _, planted := range []string{
+		"SET ROLE " + other,
+		"CREATE SCHEMA first CREATE TABLE randflake_default (one_row boolean, node int, secret text, keys bigint[])",
+		`CREATE FUNCTION first.trap() RETURNS bigint[] LANGUAGE plpgsql AS 'BEGIN RAISE ''trap''; END';
+			DROP TABLE first.randflake_default;
+			CREATE VIEW first.randflake_default AS SELECT true AS one_row, 7 AS node, '' AS secret, first.trap() AS keys`,
+	} {
+		m.do(t, planted)
+		_, err := m.Exec("SELECT second.randflake_next()")
+		if err == nil || !strings.Contains(err.Error(), "was the schema renamed? ALTER FUNCTION") {
+			t.Errorf("after %s: %v", planted, err)
+		}
+	}
+	m.do(t, "RESET ROLE; UPDATE second.randflake_default SET secret = upper(secret)")
+	m.do(t, "ALTER FUNCTION second.randflake_next() SET search_path = pg_catalog, second, pg_temp")
+	made, err := m.ids("SELECT second.randflake_next()")
+	must(t, err)
+	if f := m.cipher.Inspect(made[0]); f.Node != 7 {
+		t.Errorf("%v is %+v", made[0], f)
+	}
+}
+
 // TestTextAgain: functions that are there already, as before a default is wanted, are replaced by
 // their owner, and not where another role could change them later.
 func TestTextAgain(t *testing.T) {

@@ -14,10 +14,13 @@ ALTER TABLE randflake_default ENABLE ROW LEVEL SECURITY; -- so that a later GRAN
 
 -- A change that leaves no secret, or half of one, fails at the commit, and the secret before stays. PostgreSQL logs the row of COPY that
 -- fails, but at the commit there is none.
-CREATE FUNCTION randflake_check() RETURNS trigger LANGUAGE plpgsql
+CREATE FUNCTION randflake_check() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+  keys bigint[];
 BEGIN
-  IF (SELECT keys FROM randflake_default) IS NULL THEN
+  EXECUTE format('SELECT keys FROM %s', tg_relid::regclass) INTO keys;
+  IF keys IS NULL THEN
     RAISE 'randflake: no secret in randflake_default: copy its 32 hexadecimal digits there' USING ERRCODE = 'check_violation';
   END IF;
   RETURN NULL;
@@ -34,10 +37,15 @@ CREATE SEQUENCE randflake_cursor MINVALUE 0 MAXVALUE 140737488355327;
 CREATE FUNCTION randflake_next() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
 AS $$
 DECLARE
-  own randflake_default;
+  own record;
   clock bigint;
   place bigint;
 BEGIN
+  -- After ALTER SCHEMA ... RENAME the search_path still has the old name, and others may have made a schema of that name.
+  IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('randflake_default'::text)::oid AND pg_get_userbyid(relowner) = current_user) THEN
+    RAISE 'randflake: this function does not find its table randflake_default: was the schema renamed? ALTER FUNCTION randflake_next() SET search_path = pg_catalog, its new name, pg_temp'
+      USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
   SELECT * INTO own FROM randflake_default;
   IF own.keys IS NULL THEN
     RAISE 'randflake: no secret in randflake_default: copy its 32 hexadecimal digits there' USING ERRCODE = 'object_not_in_prerequisite_state';
@@ -74,12 +82,11 @@ BEGIN
 END
 $$;
 
--- Only the owner has the key and the sequence, whatever privileges are granted by default, and the functions find these in their own schema.
+-- Only the owner has the key and the sequence, whatever privileges are granted by default, and the function finds these in its own schema.
 DO $$
 DECLARE
   other text;
 BEGIN
-  EXECUTE pg_catalog.format('ALTER FUNCTION randflake_check() SET search_path = pg_catalog, %I, pg_temp', current_schema());
   EXECUTE pg_catalog.format('ALTER FUNCTION randflake_next() SET search_path = pg_catalog, %I, pg_temp', current_schema());
   FOR other IN
     SELECT DISTINCT CASE grantee WHEN 0::oid THEN 'PUBLIC' ELSE grantee::regrole::text END FROM pg_class, aclexplode(relacl)
