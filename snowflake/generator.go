@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,9 +62,12 @@ type state struct {
 	static uint64 // the bits that all IDs have in common
 
 	// newestEarlier is the newest unit used under earlier leases, as end returned it. If dropped is
-	// set, it includes this lease. In a new generator it is the unit before the lease.
+	// set, it includes this lease.
 	newestEarlier int64
 }
+
+// noUnit is before all units: none was used.
+const noUnit = math.MinInt64
 
 // A term is a lease that isn't in force, in the generator's terms. The base of its bounds has no
 // meaning: newCursor sets it.
@@ -119,9 +123,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	from := t.bounds.first
-	newestEarlier := from - 1 // no unit was used
-	g.state.Store(g.inForce(t, from, newestEarlier, vmgen.Now()))
+	g.state.Store(g.inForce(t, t.bounds.first, noUnit, vmgen.Now()))
 	return g, nil
 }
 

@@ -166,6 +166,7 @@ func TestLeasesAndClock(t *testing.T) {
 			before    []randflake.Lease
 		}{
 			{-1, 0, 0, errLeaseNotStarted, nil},
+			{-1, -1, 4, nil, []randflake.Lease{lease(4, -60)}}, // the one not used yet costs no unit
 			{0, 0, 1, nil, nil},
 			{59_999, 59_999, 1, nil, nil},
 			{60_000, 0, 0, errLeaseEnded, nil},
