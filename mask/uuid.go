@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/ulid"
@@ -112,10 +113,24 @@ func (id *UUID[K, T]) Scan(src any) error {
 	if src == nil {
 		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
 	}
-	var inner ulid.ID
-	if inner.Scan(src) != nil || checkVersion(T(inner), 7) != nil {
+	inner, err := scanUUID(src)
+	if err != nil || checkVersion(T(inner), 7) != nil {
 		return fmt.Errorf("%w: can't scan a %T: want a UUID of version 7, as text or 16 bytes", ErrInvalidID, src)
 	}
 	*id = OfUUID[K](T(inner))
 	return nil
+}
+
+// scanUUID is ulid.ID.Scan without the 26 characters of ULIDs.
+func scanUUID(src any) (id ulid.ID, err error) {
+	switch v := src.(type) {
+	case []byte:
+		if len(v) == len(id) {
+			return ulid.ID(v), nil
+		}
+		return ulid.ParseUUID(strings.TrimRight(string(v), " ")) // blanks of a CHAR
+	case string:
+		return ulid.ParseUUID(strings.TrimRight(v, " "))
+	}
+	return id, ErrInvalidID
 }

@@ -112,7 +112,7 @@ func uuidForms(t testing.TB) idtest.Forms[sessionID] {
 		Column:  func(id sessionID) driver.Value { return ulid.FormatUUID(ulid.ID(id.Inner())) },
 		Sources: func(id sessionID) []any {
 			inner := id.Inner()
-			return []any{inner[:], []byte(ulid.FormatUUID(ulid.ID(inner)))}
+			return []any{inner[:], []byte(ulid.FormatUUID(ulid.ID(inner))), ulid.FormatUUID(ulid.ID(inner)) + "  "}
 		},
 		BadTexts: []string{
 			"",
@@ -124,8 +124,16 @@ func uuidForms(t testing.TB) idtest.Forms[sessionID] {
 			"{919108f7-52d1-4320-9bac-f847db4148a8}",
 			"919108f7-52d1-4320-9bac-f847db4148ag",
 		},
-		BadJSON:    []string{"12345", "true", "{}", `"`},
-		BadColumns: []any{nil, 1, "", "919108f7-52d1-4320-9bac-f847db4148a8", make([]byte, 16), make([]byte, 15)},
+		BadJSON: []string{"12345", "true", "{}", `"`},
+		BadColumns: []any{
+			nil,
+			1,
+			"",
+			"919108f7-52d1-4320-9bac-f847db4148a8", // a masked one
+			"01H455VB4PEX5VSKNK084SN02Q",           // 01890a5d-... as a ULID
+			make([]byte, 16),
+			make([]byte, 15),
+		},
 	}
 	for _, v := range vectors(t)[:50] {
 		k.IDs[v[1]] = OfUUID[sessions](uuidOf(t, v[0]))

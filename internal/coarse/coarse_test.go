@@ -124,7 +124,7 @@ func TestClocksOfTheProcess(t *testing.T) {
 			}
 			published = published || tt.clock.Published() > 0
 		}
-		if !published {
+		if !published && !InBubble(time.Now()) {
 			t.Errorf("%s publishes nothing", tt.name)
 		}
 	}
