@@ -548,13 +548,18 @@ const evil = `CREATE FUNCTION own.nextval(text) RETURNS bigint LANGUAGE sql RETU
 	END
 	$$;`
 
+// roleOnce makes a role unless the server has it from another test.
+func roleOnce(name string) string {
+	return "DO 'BEGIN CREATE ROLE " + name + "; EXCEPTION WHEN duplicate_object THEN END';"
+}
+
 // TestDefaultOwner: who inserts rows in PostgreSQL can't read the key nor lower the cursor, even
 // where owners give everything away, and whose functions come first in the caller's search_path, or
 // in this schema fit best, doesn't matter.
 func TestDefaultOwner(t *testing.T) {
 	m := newPostgres(t)
 	m.SetMaxOpenConns(1)
-	m.do(t, `CREATE ROLE app; CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
+	m.do(t, roleOnce("app")+`CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
 		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT ALL ON SCHEMA own TO app; CREATE PUBLICATION everything FOR ALL TABLES; SET ROLE app;`+evil+`RESET ROLE`)
 	m.do(t, Text("postgres")+Default("postgres", 7)+"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
 	m.do(t, "SET search_path = pg_catalog; UPDATE own.randflake_default SET node = 8")
@@ -592,8 +597,8 @@ func TestDefaultOwner(t *testing.T) {
 func TestDefaultRenamed(t *testing.T) {
 	m := newPostgres(t)
 	m.SetMaxOpenConns(1)
-	other := m.name + "_other"
-	m.do(t, "CREATE ROLE "+other+"; GRANT CREATE ON DATABASE "+m.name+" TO "+other+"; CREATE SCHEMA first; SET search_path = first")
+	const other = "other"
+	m.do(t, roleOnce(other)+"GRANT CREATE ON DATABASE "+m.name+" TO "+other+"; CREATE SCHEMA first; SET search_path = first")
 	m.do(t, Text("postgres")+Default("postgres", 7)+"; INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
 	m.do(t, "ALTER SCHEMA first RENAME TO second; GRANT USAGE ON SCHEMA second TO "+other+"; SET search_path = second")
 	for _, planted := range []string{
@@ -625,7 +630,7 @@ func TestTextAgain(t *testing.T) {
 	m.do(t, Text("postgres"))
 	_, err := m.next(1)
 	must(t, err)
-	m.do(t, "CREATE ROLE stranger; ALTER FUNCTION randflake_unsigned(bigint) OWNER TO stranger")
+	m.do(t, roleOnce("stranger")+"ALTER FUNCTION randflake_unsigned(bigint) OWNER TO stranger")
 	_, err = m.Exec(Text("postgres"))
 	if err == nil || !strings.Contains(err.Error(), "randflake_unsigned in this schema is of role stranger") {
 		t.Errorf("over a stranger's function: %v", err)
