@@ -13,7 +13,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
@@ -115,7 +115,7 @@ func byConfig(name string) (*access, error) {
 	context := find(c.Contexts, c.Current).Context
 	cluster := find(c.Clusters, context.Cluster).Cluster
 	user := find(c.Users, context.User).User
-	if !isServer(cluster.Server) {
+	if !storeurl.IsServer(cluster.Server) {
 		return nil, fmt.Errorf("%s: current-context %q: "+
 			"want one that has a cluster with a server, as https://HOST:PORT",
 			name, c.Current)
@@ -137,12 +137,6 @@ func byConfig(name string) (*access, error) {
 		tokenFile: beside(name, user.TokenFile),
 	}
 	return a, a.connect(ca, certificate, key)
-}
-
-// isServer reports whether text is the URL of a server, without a password.
-func isServer(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == ""
 }
 
 // read returns what data has in base64. If data is empty, it returns what is in file, which the
