@@ -113,15 +113,13 @@ type result struct {
 	objection string   // what is wrong with the server, or ""
 }
 
-// queue adds a statement to a batch. The row that the statement returns is scanned into r.
+// queue adds a statement to a batch. The row that the statement returns is scanned into r: the
+// position; clock, objection and lineage, which are e.* of evidence.sql; the values; and whether it is
+// swapped.
 func (r *result) queue(batch *pgx.Batch, sql string, args ...any) {
-	batch.Queue(sql, args...).QueryRow(r.scan)
-}
-
-// scan reads the columns: the position; clock, objection and lineage, which are e.* of evidence.sql;
-// the values; and whether it is swapped.
-func (r *result) scan(row pgx.Row) error {
-	return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
+	batch.Queue(sql, args...).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
+	})
 }
 
 // Read implements [lease.Engine].
