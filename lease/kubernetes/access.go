@@ -187,30 +187,21 @@ func (a *access) connect(authorities, certificate, key []byte) error {
 	return nil
 }
 
-// An answer is what the API server says.
-type answer struct {
-	code    int
-	status  string
-	header  http.Header
-	content []byte
-}
-
-// send sends one request.
-func (a *access) send(ctx context.Context, method, path string, body any) (*answer, error) {
+// send sends one request, and reads the whole response.
+func (a *access) send(
+	ctx context.Context, method, path string, body any,
+) (response *http.Response, content []byte, err error) {
 	r, err := a.request(ctx, method, path, body)
 	if err != nil {
-		return nil, swap.Unmade(err)
+		return nil, nil, swap.Unmade(err)
 	}
-	response, err := a.client.Do(r)
+	response, err = a.client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	return &answer{response.StatusCode, response.Status, response.Header, content}, nil
+	content, err = io.ReadAll(response.Body)
+	return response, content, err
 }
 
 // request returns a request with the credentials of the moment: Kubernetes replaces the token in a
