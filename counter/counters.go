@@ -138,6 +138,7 @@ func (cs *Counters) open(ctx context.Context, name string, options []Option) (se
 			return set, err
 		}
 	}
+	set.logger = set.logger.With("counter", name)
 	found, err := cs.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) && set.create != nil {
 		err = cs.CreateCounter(ctx, set.create.counter(name, set.period.Of))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -55,9 +54,9 @@ func (c *Counter) fetchRun(n int64) {
 	c.line.Serve()
 	switch {
 	case err != nil && !failedBefore:
-		c.log(slog.LevelWarn, "gets no more numbers", "error", err)
+		c.settings.logger.Warn("randflake: counter gets no more numbers", "error", err)
 	case err == nil && failedBefore:
-		c.log(slog.LevelInfo, "gets numbers again")
+		c.settings.logger.Info("randflake: counter gets numbers again")
 	}
 }
 
@@ -88,11 +87,6 @@ func (c *Counter) retryAfter(err error) {
 			c.fetch()
 		}
 	})
-}
-
-func (c *Counter) log(level slog.Level, what string, attributes ...any) {
-	attributes = append(attributes, "counter", c.name)
-	c.settings.logger.Log(context.Background(), level, "randflake: counter "+what, attributes...)
 }
 
 // finalErrors are those against which waiting does not help: somebody has to do something.

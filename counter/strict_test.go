@@ -108,34 +108,9 @@ func TestStrictServed(t *testing.T) {
 	})
 }
 
-// TestStrictShares: callers who come while a call of the store is under way share the next one, in the order
-// in which they came.
-func TestStrictShares(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
-		strict := s.openStrict(t)
-		held := s.hold()
-		var all sync.WaitGroup
-		for i := range int64(5) {
-			all.Go(func() {
-				dst := make([]int64, 2)
-				n, err := strict.Fill(t.Context(), dst)
-				if n != 2 || err != nil || dst[0] != 2*i+1 || dst[1] != 2*i+2 {
-					t.Errorf("caller %d: %d, %d, %v", i, n, dst, err)
-				}
-			})
-			synctest.Wait()
-		}
-		close(held)
-		all.Wait()
-		if calls := fmt.Sprint(s.calls()); calls != "[2 8]" {
-			t.Errorf("calls for %s numbers", calls)
-		}
-	})
-}
-
-// TestStrictShort: where a call of the store gives fewer numbers, the first callers get theirs, and the next
-// call serves the others or tells them why not.
+// TestStrictShort: callers who come while a call of the store is under way share the next one, in the order in
+// which they came. Where it gives fewer numbers, the first callers get theirs, and the call after it serves the
+// others or tells them why not.
 func TestStrictShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}

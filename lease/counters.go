@@ -132,14 +132,13 @@ func (s *Space) checkNumbers(c *Counter) error {
 	switch {
 	case c.isUsedUp():
 		return fmt.Errorf("%w: %s of %s ends at %d", ErrEnd, c.Name, s, c.End)
-	case c.Lost && c.Next == c.Start:
-		return fmt.Errorf("%w: %s of %s, after a loss of data: no number is known to be taken: "+
-			"set the counter beyond all that were",
-			ErrCounter, c.Name, s)
 	case c.Lost:
-		return fmt.Errorf("%w: %s of %s, after a loss of data: %d is the highest number that is known to be taken: "+
-			"set the counter beyond all that were",
-			ErrCounter, c.Name, s, c.Next-c.Step)
+		known := "no number is"
+		if c.Next > c.Start {
+			known = fmt.Sprintf("%d is the highest number that is", c.Next-c.Step)
+		}
+		return fmt.Errorf("%w: %s of %s, after a loss of data: %s known to be taken: set the counter beyond all that were",
+			ErrCounter, c.Name, s, known)
 	}
 	return nil
 }

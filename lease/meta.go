@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/randflake/randflake"
 )
 
 // meta is the entry that every swap expects. It changes only when a process sees a loss of data, or
@@ -91,13 +89,3 @@ func decodeMeta(value []byte) (*meta, error) {
 // pending is the lineage that marks a space where a process has seen a loss, but could not set the
 // floor, as clocks differ. It is no engine's lineage, so that every process sees a loss too.
 const pending = "lost"
-
-// lease returns the lease of n nodes for a window.
-func (m *meta) lease(window int64, first, n uint32) randflake.Lease {
-	return randflake.Lease{
-		FirstNode: first,
-		LastNode:  first + n - 1,
-		Start:     m.start(window),
-		End:       m.start(window + 1),
-	}
-}

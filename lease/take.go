@@ -71,7 +71,12 @@ func (s *Space) grant(
 			}
 			continue
 		}
-		granted = append(granted, seen.meta.lease(window, node, n))
+		granted = append(granted, randflake.Lease{
+			FirstNode: node,
+			LastNode:  node + n - 1,
+			Start:     seen.meta.start(window),
+			End:       seen.meta.start(window + 1),
+		})
 		taken.put(window, node+n, s.mostSteps, seen.meta.Floor)
 	}
 	return granted, missing

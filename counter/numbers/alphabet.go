@@ -2,7 +2,7 @@ package numbers
 
 import (
 	"fmt"
-	"math/big"
+	"math"
 	"strings"
 
 	"github.com/randflake/randflake/internal/idtext"
@@ -49,7 +49,7 @@ func last(a *idtext.Alphabet, width int) (int64, bool) {
 	if width < 1 || width > 18 { // 10 characters, the fewest that there are, have room in 18
 		return 0, false
 	}
-	base := big.NewInt(int64(len(a.Digits)))
-	power := base.Exp(base, big.NewInt(int64(width)), nil)
-	return power.Int64() - 1, power.IsInt64()
+	greatest := strings.Repeat(a.Digits[len(a.Digits)-1:], width)
+	n, rest := a.Parse(greatest, math.MaxInt64)
+	return int64(n), rest == ""
 }

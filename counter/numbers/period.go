@@ -103,33 +103,30 @@ func (p Period) key(date time.Time) string {
 		year, week := date.ISOWeek()
 		return fmt.Sprintf("%04d-w%02d", year, week)
 	case p.isFiscal():
-		year, _, _ := p.firstDay(date)
-		return fmt.Sprintf("fy%04d", year+p.yearsBeyond())
+		year := dayOf(date.Year(), date.Month()+p.ahead(), 1).Year()
+		return fmt.Sprintf("fy%04d", year)
 	}
 	return date.Format(periods[p].layout)
 }
 
-// yearsBeyond returns how many years a fiscal year ends after the year in which it begins: 0 or 1.
-func (p Period) yearsBeyond() int {
-	if p.first() == time.January {
-		return 0
-	}
-	return 1
-}
+// ahead returns by how many months a fiscal year is ahead of the calendar year: 9 if April is its
+// first month.
+func (p Period) ahead() time.Month { return (13 - p.first()) % 12 }
 
-// parse returns a day of the period with this key, and whether there is such a period.
+// parse returns the first day of the period with this key, and whether there is such a period.
 func (p Period) parse(key string) (day time.Time, ok bool) {
 	var year, n int
 	switch {
 	case p == Quarter:
 		fmt.Sscanf(key, "%4d-q%1d", &year, &n)
-		day = dayOf(year, time.Month(3*n), 1)
+		day = dayOf(year, time.Month(3*n-2), 1)
 	case p == Week:
 		fmt.Sscanf(key, "%4d-w%2d", &year, &n)
-		day = dayOf(year, time.January, 4+7*(n-1))
+		day = dayOf(year, time.January, 4+7*(n-1)) // of that week, and now back to its Monday
+		day = day.AddDate(0, 0, -int(day.Weekday()+6)%7)
 	case p.isFiscal():
 		fmt.Sscanf(key, "fy%4d", &year)
-		day = dayOf(year-p.yearsBeyond(), p.first(), 1)
+		day = dayOf(year, 1-p.ahead(), 1)
 	default:
 		day, _ = time.Parse(periods[p].layout, key)
 	}
@@ -141,31 +138,10 @@ func dayOf(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// firstDay returns the first day of the period that contains date, in a form for time.Date.
-func (p Period) firstDay(date time.Time) (year int, month time.Month, day int) {
-	year, month, day = date.Date()
-	switch {
-	case p == Day:
-		return year, month, day
-	case p == Week:
-		return year, month, day - int(date.Weekday()+6)%7
-	case p == Month:
-		return year, month, 1
-	case p == Quarter:
-		return year, (month-1)/3*3 + 1, 1
-	case p.isFiscal() && month < p.first():
-		return year - 1, p.first(), 1
-	case p.isFiscal():
-		return year, p.first(), 1
-	}
-	return year, time.January, 1
-}
-
 // begin returns the time when the period that contains date begins in the zone: the first midnight
 // of its first day or, if the clocks skip that midnight, the moment of the change.
 func (p Period) begin(date time.Time, zone *time.Location) time.Time {
-	year, month, day := p.firstDay(date)
-	midnight := dayOf(year, month, day)
+	midnight, _ := p.parse(p.key(date))
 	// The offsets before and after midnight, if it has a change of the clocks. No zone is further than
 	// 36 hours from UTC, and none has two changes within three days.
 	const apart = 36 * time.Hour

@@ -229,9 +229,9 @@ var bugs = []bug{
 	},
 	{
 		name:  "a second outside the window",
-		file:  "lease/meta.go",
-		right: "End:       m.start(window + 1),",
-		wrong: "End:       m.start(window + 1).Add(time.Second),",
+		file:  "lease/take.go",
+		right: "End:       seen.meta.start(window + 1),",
+		wrong: "End:       seen.meta.start(window + 1).Add(time.Second),",
 		test:  wrongClocks, schedules: 1000,
 	},
 	{

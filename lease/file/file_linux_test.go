@@ -41,7 +41,7 @@ func TestStopped(t *testing.T) {
 // TestFailures: a swap fails if the disk does so at any step, and takes effect only if the new file
 // has its name.
 func TestFailures(t *testing.T) {
-	broken := func(t *testing.T, e *Engine) { localfiletest.FailSyncs(t) }
+	broken := func(t *testing.T, e *Engine) { localfiletest.Fail(t, syscall.SYS_FSYNC) }
 	for _, tt := range []struct {
 		step, what string
 		fails      func(t *testing.T, e *Engine)
@@ -109,7 +109,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	t.Run("the parent's sync", func(t *testing.T) {
-		localfiletest.FailSyncs(t)
+		localfiletest.Fail(t, syscall.SYS_FSYNC)
 		e := open(t, place(t))
 		e.before = func(step string) error { return fmt.Errorf("%s after a failure", step) }
 		if err := e.Prepare(t.Context()); !errors.Is(err, syscall.EIO) {

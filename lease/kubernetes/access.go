@@ -13,7 +13,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/randflake/randflake/lease/internal/storeurl"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
@@ -115,7 +115,7 @@ func byConfig(name string) (*access, error) {
 	context := find(c.Contexts, c.Current).Context
 	cluster := find(c.Clusters, context.Cluster).Cluster
 	user := find(c.Users, context.User).User
-	if !isServer(cluster.Server) {
+	if !storeurl.IsServer(cluster.Server) {
 		return nil, fmt.Errorf("%s: current-context %q: "+
 			"want one that has a cluster with a server, as https://HOST:PORT",
 			name, c.Current)
@@ -137,12 +137,6 @@ func byConfig(name string) (*access, error) {
 		tokenFile: beside(name, user.TokenFile),
 	}
 	return a, a.connect(ca, certificate, key)
-}
-
-// isServer reports whether text is the URL of a server, without a password.
-func isServer(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == ""
 }
 
 // read returns what data has in base64. If data is empty, it returns what is in file, which the
@@ -193,30 +187,21 @@ func (a *access) connect(authorities, certificate, key []byte) error {
 	return nil
 }
 
-// An answer is what the API server says.
-type answer struct {
-	code    int
-	status  string
-	header  http.Header
-	content []byte
-}
-
-// send sends one request.
-func (a *access) send(ctx context.Context, method, path string, body any) (*answer, error) {
+// send sends one request, and reads the whole response.
+func (a *access) send(
+	ctx context.Context, method, path string, body any,
+) (response *http.Response, content []byte, err error) {
 	r, err := a.request(ctx, method, path, body)
 	if err != nil {
-		return nil, swap.Unmade(err)
+		return nil, nil, swap.Unmade(err)
 	}
-	response, err := a.client.Do(r)
+	response, err = a.client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	return &answer{response.StatusCode, response.Status, response.Header, content}, nil
+	content, err = io.ReadAll(response.Body)
+	return response, content, err
 }
 
 // request returns a request with the credentials of the moment: Kubernetes replaces the token in a

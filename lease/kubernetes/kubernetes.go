@@ -166,26 +166,26 @@ func (c *configMap) call(
 ) (d document.Document, code int, err error) {
 	path = fmt.Sprintf("/api/v1/namespaces/%s/configmaps%s?fieldManager=randflake", c.namespace, path)
 	for {
-		a, err := c.access.send(ctx, method, path, body)
+		response, content, err := c.access.send(ctx, method, path, body)
 		if err != nil {
 			return document.Document{}, 0, err
 		}
-		if a.code != http.StatusTooManyRequests {
-			d, err = a.document()
-			return d, a.code, err
+		if response.StatusCode != http.StatusTooManyRequests {
+			d, err = configMapIn(response, content)
+			return d, response.StatusCode, err
 		}
-		if err := wait(ctx, a.header.Get("Retry-After")); err != nil {
+		if err := wait(ctx, response.Header.Get("Retry-After")); err != nil {
 			return document.Document{}, 0, swap.Unmade(fmt.Errorf("the API server is busy: %w", err))
 		}
 	}
 }
 
-// document returns the ConfigMap that an answer has.
-func (a *answer) document() (document.Document, error) {
+// configMapIn returns the ConfigMap that a response has.
+func configMapIn(response *http.Response, content []byte) (document.Document, error) {
 	var got object
-	err := json.Unmarshal(a.content, &got)
-	if a.code/100 != 2 {
-		return document.Document{}, fmt.Errorf("%s: %.300s", a.status, got.Message)
+	err := json.Unmarshal(content, &got)
+	if response.StatusCode/100 != 2 {
+		return document.Document{}, fmt.Errorf("%s: %.300s", response.Status, got.Message)
 	}
 	var metadata struct{ UID, ResourceVersion string }
 	err = errors.Join(err, json.Unmarshal(got.Metadata, &metadata))
@@ -193,7 +193,7 @@ func (a *answer) document() (document.Document, error) {
 	if metadata.ResourceVersion != "" { // without it a put would have no condition
 		d.Version = string(got.Metadata)
 	}
-	d.Date, _ = http.ParseTime(a.header.Get("Date"))
+	d.Date, _ = http.ParseTime(response.Header.Get("Date"))
 	return d, err
 }
 

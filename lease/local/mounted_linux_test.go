@@ -166,7 +166,7 @@ func TestBrokenDisk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			localfiletest.FailSyncs(t)
+			localfiletest.Fail(t, unix.SYS_FSYNC)
 			err := do(dir)
 			left, readErr := os.ReadDir(dir)
 			if !errors.Is(err, unix.EIO) || len(left) > 0 || readErr != nil {
@@ -205,7 +205,7 @@ func TestCreateOnce(t *testing.T) {
 	if made, err := Create(dir); !made || err != nil {
 		t.Fatal(made, err)
 	}
-	localfiletest.FailSyncs(t)
+	localfiletest.Fail(t, unix.SYS_FSYNC)
 	if made, err := Create(dir); made || err != nil {
 		t.Errorf("%v, %v", made, err)
 	}

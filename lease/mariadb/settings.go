@@ -18,31 +18,13 @@ type setting struct {
 
 // settings are looked at in each call.
 var settings = []setting{
-	{
-		"engine of the table",
-		"i.engine",
-		"'InnoDB'",
-		"InnoDB: only that has transactions",
-	},
-	{
-		"read_only",
-		"@@read_only",
-		"'0', 'OFF'",
-		"OFF: a replica lacks what the primary has acknowledged",
-	},
-	{
-		"innodb_flush_log_at_trx_commit",
-		"@@innodb_flush_log_at_trx_commit",
-		"'1'",
-		"1: a crash would lose what was acknowledged last",
-	},
-	{
-		"sync_binlog",
-		"IF(@@log_bin, @@sync_binlog, 1)",
-		"'1'",
-		"1: a crash would lose what the binary log lacks",
-	},
+	{"engine of the table", "i.engine", "'InnoDB'", "InnoDB: only that has transactions"},
+	{"read_only", "@@read_only", "'0', 'OFF'", "OFF: a replica lacks what the primary has acknowledged"},
+	{flushLog, "@@" + flushLog, "'1'", "1: a crash would lose what was acknowledged last"},
+	{"sync_binlog", "IF(@@log_bin, @@sync_binlog, 1)", "'1'", "1: a crash would lose what the binary log lacks"},
 }
+
+const flushLog = "innodb_flush_log_at_trx_commit"
 
 // wholePages is looked at in each call too, unless storage never leaves a page half written.
 var wholePages = setting{
@@ -54,40 +36,17 @@ var wholePages = setting{
 
 // seldom are settings that not every server has, or that take long to look at: see examine.
 var seldom = []setting{
-	{
-		"server version",
-		"IF(0 /*M!100600 + 1 */ /*!80000 + 1 */, 'new', VERSION())",
-		"'new'",
-		"MariaDB 10.6, MySQL 8.0, or later",
-	},
-	{
-		"wsrep_on",
-		oneOf("global_variables"),
-		"'', 'OFF'",
-		"OFF: locks hold on one node of Galera only",
-	},
-	{
-		"group_replication_group_name",
-		oneOf("global_variables"),
-		"''",
-		"none: locks hold on one member of a group only",
-	},
-	{
-		"Slaves_running",
-		oneOf("global_status"),
-		"'', '0'",
-		"0: a replica lacks what the primary has acknowledged",
-	},
-	{
-		"Innodb_redo_log_enabled",
-		oneOf("global_status"),
-		"'', 'ON'",
-		"ON: a crash would lose everything",
-	},
+	{"server version", newEnough, "'new'", "MariaDB 10.6, MySQL 8.0, or later"},
+	{"wsrep_on", oneOf("global_variables"), "'', 'OFF'", "OFF: locks hold on one node of Galera only"},
+	{"group_replication_group_name", oneOf("global_variables"), "''", "none: locks hold on one group member only"},
+	{"Slaves_running", oneOf("global_status"), "'', '0'", "0: a replica lacks what the primary has acknowledged"},
+	{"Innodb_redo_log_enabled", oneOf("global_status"), "'', 'ON'", "ON: a crash would lose everything"},
 }
 
-// oneOf returns a query of a table for the setting @name. Only MariaDB runs the text in /*M! */,
-// and only MySQL that in /*!50700 */.
+const newEnough = "IF(0 /*M!100600 + 1 */ /*!80000 + 1 */, 'new', VERSION())"
+
+// oneOf returns a query of a table for the setting @name. In this file, only MariaDB runs the text in
+// /*M! */, and only MySQL that in /*! */.
 func oneOf(table string) string {
 	return "(SELECT variable_value FROM /*M! information_schema */ /*!50700 performance_schema */ ." + table +
 		" WHERE variable_name = '@name')"

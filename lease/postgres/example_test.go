@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/postgres"
 )
@@ -30,16 +29,5 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer space.Close()
-	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	keeper, err := lease.Keep(ctx, space, secret)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	defer keeper.Close()
-	fmt.Println(keeper.Generator().Generate())
+	fmt.Println(space) // for lease.Keep, whose example goes on from here
 }

@@ -78,7 +78,6 @@ type Engine struct {
 	pool     *pgxpool.Pool
 	ownsPool bool
 	config   Config
-	sql      statements
 	closed   atomic.Bool
 }
 
@@ -102,7 +101,7 @@ func New(pool *pgxpool.Pool, config Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &Engine{pool: pool, config: config, sql: newStatements(config)}, nil
+	return &Engine{pool: pool, config: config}, nil
 }
 
 // A result holds the row that read.sql or swap.sql returns. While another swap has the lock, swap.sql
@@ -114,15 +113,13 @@ type result struct {
 	objection string   // what is wrong with the server, or ""
 }
 
-// queue adds a statement to a batch. The row that the statement returns is scanned into r.
+// queue adds a statement to a batch. The row that the statement returns is scanned into r: the
+// position; clock, objection and lineage, which are e.* of evidence.sql; the values; and whether it is
+// swapped.
 func (r *result) queue(batch *pgx.Batch, sql string, args ...any) {
-	batch.Queue(sql, args...).QueryRow(r.scan)
-}
-
-// scan reads the columns: the position; clock, objection and lineage, which are e.* of evidence.sql;
-// the values; and whether it is swapped.
-func (r *result) scan(row pgx.Row) error {
-	return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
+	batch.Queue(sql, args...).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
+	})
 }
 
 // Read implements [lease.Engine].
@@ -130,7 +127,7 @@ func (e *Engine) Read(ctx context.Context, names ...string) (lease.Answer, error
 	notNil := append([]string{}, names...) // nil would be NULL
 	r := &result{names: notNil}
 	batch := new(pgx.Batch)
-	r.queue(batch, e.sql.read, notNil)
+	r.queue(batch, e.config.in(readSQL), notNil)
 	return e.answer(ctx, "read", batch, r)
 }
 
@@ -151,8 +148,8 @@ func (e *Engine) trySwap(ctx context.Context, expect, put []lease.Entry) (lease.
 	r := &result{names: names}
 	batch := new(pgx.Batch)
 	batch.Queue("BEGIN ISOLATION LEVEL READ COMMITTED")
-	batch.Queue(e.sql.lock)
-	r.queue(batch, e.sql.swap, names, values, putNames, putValues)
+	batch.Queue(e.config.in(lockSQL))
+	r.queue(batch, e.config.in(swapSQL), names, values, putNames, putValues)
 	batch.Queue("COMMIT")
 	return e.answer(ctx, "swap", batch, r)
 }
@@ -175,7 +172,7 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 	var names []string
 	var values [][]byte
 	batch := new(pgx.Batch)
-	batch.Queue(e.sql.list, prefix, after, limit).QueryRow(func(row pgx.Row) error {
+	batch.Queue(e.config.in(listSQL), prefix, after, limit).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&names, &values)
 	})
 	err := e.send(ctx, batch)

@@ -9,23 +9,6 @@ import (
 	"strings"
 )
 
-// statements has the SQL for one table.
-type statements struct {
-	read string
-	lock string
-	swap string
-	list string
-}
-
-func newStatements(c Config) statements {
-	return statements{
-		read: fill(readSQL, c),
-		lock: fill(lockSQL, c),
-		swap: fill(swapSQL, c),
-		list: fill(listSQL, c),
-	}
-}
-
 // evidenceSQL selects time and lineage, and an objection to settings with which the server could
 // forget an acknowledged swap.
 //
@@ -61,11 +44,10 @@ var listSQL string
 //go:embed sql/ddl.sql
 var ddlSQL string
 
-// fill puts into a statement the evidence, the table's name, and whether promotions keep
-// everything.
-func fill(sql string, c Config) string {
+// in puts into a statement the evidence, the schema's name, and whether promotions keep everything.
+func (c Config) in(sql string) string {
 	return strings.NewReplacer(
-		"@table", `"`+c.Schema+`".entries`,
+		"@schema", `"`+c.Schema+`"`,
 		"@kept", strconv.FormatBool(c.PromotionKept),
 	).Replace(strings.ReplaceAll(sql, "@evidence", evidenceSQL))
 }
@@ -77,7 +59,7 @@ func DDL(schema string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("postgres: %w", err)
 	}
-	return strings.ReplaceAll(ddlSQL, "@schema", `"`+c.Schema+`"`), nil
+	return c.in(ddlSQL), nil
 }
 
 // complete returns c with its defaults, or why it can't be used.

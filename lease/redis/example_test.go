@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"os"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/redis"
 )
@@ -30,16 +28,5 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer space.Close()
-	secret, err := randflake.ParseSecret(os.Getenv("RANDFLAKE_SECRET"))
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	keeper, err := lease.Keep(ctx, space, secret)
-	if err != nil {
-		log.Print(err)
-		return
-	}
-	defer keeper.Close()
-	fmt.Println(keeper.Generator().Generate())
+	fmt.Println(space) // for lease.Keep, whose example goes on from here
 }

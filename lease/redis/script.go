@@ -71,25 +71,15 @@ func (e *Engine) send(ctx context.Context, operation string, args []any) (lease.
 	if err != nil {
 		return lease.Answer{}, err
 	}
-	r, err := parseReply(array)
-	if err != nil {
-		return lease.Answer{}, err
-	}
-	return r.answer(), nil
-}
-
-// A reply is what the script returns, in the order of its array.
-type reply struct {
-	seconds, micros int64 // the server's time
-	position        int64
-	swapped         int64 // 1 or 0
-	lineage         string
-	found           []any // names, each followed by its value, or by nil if there is none
+	return parseReply(array)
 }
 
 // parseReply reads the array that the script returned.
-func parseReply(array []any) (r reply, err error) {
-	fields := []any{&r.seconds, &r.micros, &r.position, &r.swapped, &r.lineage, &r.found}
+func parseReply(array []any) (lease.Answer, error) {
+	var seconds, micros, position, swapped int64
+	var lineage string
+	var found []any // names, each followed by its value, or by nil if there is none
+	fields := []any{&seconds, &micros, &position, &swapped, &lineage, &found}
 	ok := len(array) == len(fields)
 	for i := 0; ok && i < len(fields); i++ {
 		switch field := fields[i].(type) {
@@ -102,27 +92,23 @@ func parseReply(array []any) (r reply, err error) {
 		}
 	}
 	if !ok {
-		return r, fmt.Errorf("the script returned %q", array)
+		return lease.Answer{}, fmt.Errorf("the script returned %q", array)
 	}
-	return r, nil
-}
-
-func (r *reply) answer() lease.Answer {
 	a := lease.Answer{
-		Time:     time.Unix(r.seconds, 1000*r.micros),
-		Position: uint64(r.position),
-		Swapped:  r.swapped == 1,
-		Lineage:  r.lineage,
+		Time:     time.Unix(seconds, 1000*micros),
+		Position: uint64(position),
+		Swapped:  swapped == 1,
+		Lineage:  lineage,
 	}
-	for i := 0; i+1 < len(r.found); i += 2 {
-		entry := lease.Entry{Name: fmt.Sprint(r.found[i])}
-		value, found := r.found[i+1].(string)
-		if found {
+	for i := 0; i+1 < len(found); i += 2 {
+		entry := lease.Entry{Name: fmt.Sprint(found[i])}
+		value, isThere := found[i+1].(string)
+		if isThere {
 			entry.Value = []byte(value)
 		}
 		a.Entries = append(a.Entries, entry)
 	}
-	return a
+	return a, nil
 }
 
 // A once is a command that the client must not send again: if only the reply was lost, the command

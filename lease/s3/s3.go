@@ -53,7 +53,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -137,19 +136,10 @@ func parse(raw string) (place, error) {
 		return p, errors.New("want s3://BUCKET/PREFIX?region=REGION; " +
 			"credentials come from the environment, as for every AWS SDK")
 	}
-	if p.endpoint != "" && !isServer(p.endpoint) {
+	if p.endpoint != "" && !storeurl.IsServer(p.endpoint) {
 		return p, errors.New("endpoint: want http://HOST:PORT or https://HOST:PORT")
 	}
 	return p, storeurl.Done(query, "region or endpoint")
-}
-
-// isServer reports whether endpoint is the URL of a server, without a password.
-func isServer(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.User != nil {
-		return false
-	}
-	return u.Scheme == "http" || u.Scheme == "https"
 }
 
 // An object is the backend of an engine.
@@ -179,11 +169,7 @@ func (o *object) Get(ctx context.Context) (d document.Document, err error) {
 
 // Put implements [document.Backend].
 func (o *object) Put(ctx context.Context, content []byte, version string) (document.Document, error) {
-	expected := ifMatch(version)
-	if version == "" {
-		expected = ifNone
-	}
-	d, err := o.put(ctx, "entries", content, expected)
+	d, err := o.put(ctx, "entries", content, version)
 	if unchanged(err) || cutOff(err) {
 		return d, document.ErrChanged
 	}
@@ -200,10 +186,11 @@ func cutOff(err error) bool {
 	return ok && (failed.Op == "write" || failed.Op == "readfrom")
 }
 
-// put sends an object once, without the client's retries: after an error the request may have taken
-// effect, or may still do so.
+// put puts an object if it has the version, or if there is none if the version is empty. It sends the
+// object once, without the client's retries: after an error the request may have taken effect, or may
+// still do so.
 func (o *object) put(
-	ctx context.Context, name string, content []byte, condition condition,
+	ctx context.Context, name string, content []byte, version string,
 ) (d document.Document, err error) {
 	in := &s3.PutObjectInput{
 		Bucket:      &o.bucket,
@@ -211,7 +198,11 @@ func (o *object) put(
 		Body:        bytes.NewReader(content),
 		ContentType: aws.String("application/json"),
 	}
-	condition(in)
+	if version == "" {
+		in.IfNoneMatch = aws.String("*")
+	} else {
+		in.IfMatch = &version
+	}
 	out, err := o.client.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
 	if err != nil {
 		return d, err
@@ -221,23 +212,12 @@ func (o *object) put(
 	return d, nil
 }
 
-// A condition adds to a put under which condition it may succeed.
-type condition func(in *s3.PutObjectInput)
-
-// ifNone is the condition that there is no such object.
-func ifNone(in *s3.PutObjectInput) { in.IfNoneMatch = aws.String("*") }
-
-// ifMatch returns the condition that the object has an ETag.
-func ifMatch(etag string) condition {
-	return func(in *s3.PutObjectInput) { in.IfMatch = &etag }
-}
-
 // Check implements [document.Backend]. Of its three puts only the first may succeed, and it does if
 // there is no object yet.
 func (o *object) Check(ctx context.Context) error {
-	other := ifMatch(`"00000000000000000000000000000000"`)
-	for i, condition := range []condition{ifNone, ifNone, other} {
-		_, err := o.put(ctx, "trial", []byte("{}"), condition)
+	const another = `"00000000000000000000000000000000"` // the ETag of another object
+	for i, version := range []string{"", "", another} {
+		_, err := o.put(ctx, "trial", []byte("{}"), version)
 		switch {
 		case unchanged(err), err == nil && i == 0: // as it should be
 		case err == nil || status(err) == http.StatusNotImplemented:

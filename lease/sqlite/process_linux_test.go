@@ -35,7 +35,7 @@ func TestDisk(t *testing.T) {
 func TestBrokenDisk(t *testing.T) {
 	e := prepared(t, place(t))
 	t.Run("swap", func(t *testing.T) {
-		localfiletest.FailSyncs(t)
+		localfiletest.Fail(t, syscall.SYS_FSYNC)
 		a, err := e.Swap(t.Context(), nil, entry("a", "2"))
 		if code(err) != sqlite3.SQLITE_IOERR || errors.Is(err, lease.ErrStore) {
 			t.Errorf("%+v, %v, want an error that leaves open whether it was made", a, err)

@@ -94,8 +94,6 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 		wide:        numberBytes > 4,
 	}
 
-	// Only the last block of a round's CBC-MAC contains the round and the number. What is before
-	// that block is the same for all numbers.
 	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
 	p = binary.BigEndian.AppendUint32(p, uint32(length))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(tweak)))
@@ -138,15 +136,15 @@ func (c *Cipher) Domain() uint64 { return c.domain }
 // Encrypt returns the number that stands for n. It panics unless n is less than Domain.
 func (c *Cipher) Encrypt(n uint64) uint64 {
 	c.check(n)
-	a, b := c.encrypt(n/c.right, n%c.right)
-	return a*c.right + b
+	high, low := c.EncryptHalves(n/c.right, n%c.right)
+	return high*c.right + low
 }
 
 // Decrypt returns the number that n stands for. It panics unless n is less than Domain.
 func (c *Cipher) Decrypt(n uint64) uint64 {
 	c.check(n)
-	a, b := c.decrypt(n/c.right, n%c.right)
-	return a*c.right + b
+	high, low := c.DecryptHalves(n/c.right, n%c.right)
+	return high*c.right + low
 }
 
 func (c *Cipher) check(n uint64) {
@@ -157,28 +155,13 @@ func (c *Cipher) check(n uint64) {
 
 // EncryptHalves is Encrypt for a number in two halves, as 64 bits may be too few for it. high has
 // the first length/2 numerals, and low the others. It panics if a half is too large.
+//
+// It is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves, which the standard
+// calls A and B.
 func (c *Cipher) EncryptHalves(high, low uint64) (uint64, uint64) {
 	c.checkHalves(high, low)
-	return c.encrypt(high, low)
-}
-
-// DecryptHalves is Decrypt for a number in two halves, as EncryptHalves has them.
-func (c *Cipher) DecryptHalves(high, low uint64) (uint64, uint64) {
-	c.checkHalves(high, low)
-	return c.decrypt(high, low)
-}
-
-func (c *Cipher) checkHalves(high, low uint64) {
-	if high >= c.left || low >= c.right {
-		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d",
-			high, low, c.left, c.right))
-	}
-}
-
-// encrypt is algorithm 7 of SP 800-38G, FF1.Encrypt, on the numbers of the halves A and B. The
-// names are from the standard.
-func (c *Cipher) encrypt(a, b uint64) (uint64, uint64) {
 	r := blocks.Get().(*[16]byte)
+	a, b := high, low
 	for i := byte(0); i < rounds; i += 2 {
 		a = (a + c.round(r, i, b, c.left)) % c.left // this a is the standard's new B, and b its new A
 		b = (b + c.round(r, i+1, a, c.right)) % c.right
@@ -187,15 +170,25 @@ func (c *Cipher) encrypt(a, b uint64) (uint64, uint64) {
 	return a, b
 }
 
-// decrypt is algorithm 8, FF1.Decrypt.
-func (c *Cipher) decrypt(a, b uint64) (uint64, uint64) {
+// DecryptHalves is Decrypt for a number in two halves, as EncryptHalves has them: algorithm 8,
+// FF1.Decrypt.
+func (c *Cipher) DecryptHalves(high, low uint64) (uint64, uint64) {
+	c.checkHalves(high, low)
 	r := blocks.Get().(*[16]byte)
+	a, b := high, low
 	for i := byte(rounds); i > 0; i -= 2 {
 		b = (b + c.right - c.round(r, i-1, a, c.right)) % c.right
 		a = (a + c.left - c.round(r, i-2, b, c.left)) % c.left
 	}
 	blocks.Put(r)
 	return a, b
+}
+
+func (c *Cipher) checkHalves(high, low uint64) {
+	if high >= c.left || low >= c.right {
+		panic(fmt.Sprintf("ff1: number in halves of %d and %d: want less than %d and %d",
+			high, low, c.left, c.right))
+	}
 }
 
 // round returns y of round i, modulo radix^m: the first d bytes of PRF(P || Q) as a number. number

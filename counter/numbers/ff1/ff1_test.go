@@ -295,10 +295,10 @@ func TestNIST(t *testing.T) {
 		}
 		plainA, plainB := halves(s.Plaintext)
 		cipherA, cipherB := halves(s.Ciphertext)
-		if a, b := c.encrypt(plainA, plainB); a != cipherA || b != cipherB {
+		if a, b := c.EncryptHalves(plainA, plainB); a != cipherA || b != cipherB {
 			t.Errorf("sample %d: encrypted to %d, %d; want %d, %d", i+1, a, b, cipherA, cipherB)
 		}
-		if a, b := c.decrypt(cipherA, cipherB); a != plainA || b != plainB {
+		if a, b := c.DecryptHalves(cipherA, cipherB); a != plainA || b != plainB {
 			t.Errorf("sample %d: decrypted to %d, %d; want %d, %d", i+1, a, b, plainA, plainB)
 		}
 	}

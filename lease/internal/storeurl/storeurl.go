@@ -73,3 +73,12 @@ func Done(query url.Values, want string) error {
 	}
 	return nil
 }
+
+// IsServer reports whether text is the URL of an HTTP server, without a password or parameters.
+func IsServer(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return false
+	}
+	return u.Scheme == "http" || u.Scheme == "https"
+}

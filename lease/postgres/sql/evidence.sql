@@ -14,4 +14,4 @@ SELECT clock_timestamp() AS clock,
 			CASE WHEN @kept THEN 'kept' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END)
 	END AS lineage
 FROM pg_control_system() s, pg_database d, pg_class c
-WHERE d.datname = current_database() AND c.oid = '@table'::regclass
+WHERE d.datname = current_database() AND c.oid = '@schema.entries'::regclass

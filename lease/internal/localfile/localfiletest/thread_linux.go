@@ -10,14 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FailSyncs makes every sync that the calling test makes from now on fail with EIO, as on a broken
-// disk.
-func FailSyncs(t *testing.T) {
-	t.Helper()
-	Fail(t, unix.SYS_FSYNC)
-}
-
-// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on.
+// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on:
+// with SYS_FSYNC the disk is broken.
 // The kernel has a filter for that which it keeps for this goroutine's thread, and so until the
 // test ends. Other goroutines call as ever.
 func Fail(t *testing.T, call uint32) {
