@@ -178,7 +178,7 @@ func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) 
 		readings = snowflakeReadings(snowflake.ID(p.tsid), "tsid")
 	}
 	if kind == kindAny && p.layout == "" && in.cipher != nil {
-		readings = append(readings, readRandflake(in.cipher, p.id))
+		readings = slices.Insert(readings, 0, readRandflake(in.cipher, p.id))
 	}
 	return in.plausible(p.text, readings)
 }
