@@ -38,18 +38,21 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"strings"
+	"math"
 	"sync"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/derived"
 	"github.com/randflake/randflake/internal/hidden"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // Length is the number of characters of a text.
 const Length = 2 * digits
 
-const digits = 13
+const digits = 13 // of 64 bits
+
+var alphabet = idtext.NewAlphabet(idtext.Base32hex)
 
 // ErrForged says that a text has the form of a link's, but the wrong MAC: somebody made it up or
 // changed it, or it is of another purpose or secret. It wraps randflake.ErrInvalidID.
@@ -69,7 +72,9 @@ func New(secret randflake.Secret, purpose string) *Signer {
 
 // Text returns the text of the link to id. It is always the same for the same ID.
 func (s *Signer) Text(id randflake.ID) string {
-	return pad(id) + pad(randflake.ID(binary.BigEndian.Uint64(s.sign(id))))
+	text := alphabet.Append(nil, uint64(id), digits)
+	text = alphabet.Append(text, binary.BigEndian.Uint64(s.sign(id)), digits)
+	return string(text)
 }
 
 // Verify returns the ID of a text that Text returned. For one with the wrong MAC the error is
@@ -80,21 +85,21 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if len(text) != Length {
 		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes", randflake.ErrInvalidID, Length, len(text))
 	}
-	id, err := unpad(text[:digits])
-	mac, macErr := unpad(text[digits:])
-	if err != nil || macErr != nil {
+	id, rest := alphabet.Parse(text[:digits], math.MaxUint64)
+	mac, macRest := alphabet.Parse(text[digits:], math.MaxUint64)
+	if rest != "" || macRest != "" {
 		return 0, fmt.Errorf("%w: want a link's base32hex digits in lower case (0-9, a-v), 64 bits in each half", randflake.ErrInvalidID)
 	}
-	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, uint64(mac)), s.sign(id)) {
+	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, mac), s.sign(randflake.ID(id))) {
 		return 0, ErrForged
 	}
-	return id, nil
+	return randflake.ID(id), nil
 }
 
 // Parse reads the text of a link, and also that of an ID alone, for a page that takes either.
 // verified tells which, and is false with every error: an ID that is not verified may be guessed,
-// so check whether the caller may see it. The errors are those of Verify and of randflake.Parse: a link with the wrong MAC never
-// comes back as an ID that is not verified.
+// so check whether the caller may see it. The errors are those of Verify and of randflake.Parse: a
+// link with the wrong MAC never comes back as an ID that is not verified.
 func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) {
 	if len(text) <= digits {
 		id, err = randflake.Parse(text)
@@ -115,16 +120,4 @@ func (s *Signer) sign(id randflake.ID) []byte {
 	mac.Reset()
 	mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
 	return mac.Sum(nil)[:8]
-}
-
-// pad returns 13 digits.
-func pad(id randflake.ID) string {
-	text := id.String()
-	return strings.Repeat("0", digits-len(text)) + text
-}
-
-// unpad reads what pad returned.
-func unpad(text string) (randflake.ID, error) {
-	shortest := strings.TrimLeft(text[:digits-1], "0") + text[digits-1:] // at least one digit
-	return randflake.Parse(shortest)
 }

@@ -62,9 +62,10 @@ func preset(text string) *Layout {
 // returns it and the other presets by name.
 func Twitter() *Layout { return twitter }
 
-// Presets returns the layouts that ParseLayout knows by name, which docs/layouts.md describes.
+// Presets returns the layouts that ParseLayout knows by name, the most common first. docs/layouts.md
+// describes them.
 func Presets() []*Layout {
-	return []*Layout{twitter, worker10, discord, instagram, sonyflake, sonyflake2, mastodon, tsid, yitter, unix, baidu, node8, javaScript53}
+	return []*Layout{discord, twitter, worker10, mastodon, instagram, sonyflake, sonyflake2, tsid, yitter, unix, baidu, node8, javaScript53}
 }
 
 // presetOf returns the preset with the given name.

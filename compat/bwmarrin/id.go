@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // An ID is what a Node makes: time, node and step, from the highest bit to the lowest.
@@ -65,17 +66,29 @@ func (id ID) Base36() string            { return strconv.FormatInt(int64(id), 36
 func ParseBase36(id string) (ID, error) { return parseText(id, 36) }
 
 // Base32 is a number with the digits of z-base-32, which is not what encoders of z-base-32 make of its bytes.
-func (id ID) Base32() string           { return id.inDigits(digits32) }
-func ParseBase32(b []byte) (ID, error) { return parseDigits(b, digits32, ErrInvalidBase32) }
+func (id ID) Base32() string           { return inDigits(id, base32) }
+func ParseBase32(b []byte) (ID, error) { return parseDigits(b, base32, ErrInvalidBase32) }
 
 // Base58 is a number with the digits of Bitcoin's base58, of which those in lower case come first.
-func (id ID) Base58() string           { return id.inDigits(digits58) }
-func ParseBase58(b []byte) (ID, error) { return parseDigits(b, digits58, ErrInvalidBase58) }
+func (id ID) Base58() string           { return inDigits(id, base58) }
+func ParseBase58(b []byte) (ID, error) { return parseDigits(b, base58, ErrInvalidBase58) }
 
-const (
-	digits32 = "ybndrfg8ejkmcpqxot1uwisza345h769"
-	digits58 = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
+var (
+	base32 = idtext.NewAlphabet("ybndrfg8ejkmcpqxot1uwisza345h769")
+	base58 = idtext.NewAlphabet("123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ")
 )
+
+func inDigits(id ID, alphabet *idtext.Alphabet) string {
+	return string(alphabet.Append(nil, uint64(id), 1))
+}
+
+func parseDigits(text []byte, alphabet *idtext.Alphabet, invalid error) (ID, error) {
+	id, rest := alphabet.Parse(string(text), math.MaxUint64)
+	if rest != "" {
+		return -1, invalid
+	}
+	return ID(id), nil
+}
 
 // Base64 is the decimal form in base64, with padding.
 func (id ID) Base64() string { return base64.StdEncoding.EncodeToString(id.Bytes()) }
@@ -92,34 +105,6 @@ func ParseBase64(id string) (ID, error) {
 func parseText(text string, base int) (ID, error) {
 	id, err := strconv.ParseInt(text, base, 64)
 	return ID(id), err
-}
-
-func (id ID) inDigits(alphabet string) string {
-	var text [13]byte // 64 bits in base 32
-	at := len(text)
-	base := uint64(len(alphabet))
-	rest := uint64(id)
-	for {
-		at--
-		text[at] = alphabet[rest%base]
-		rest /= base
-		if rest == 0 {
-			return string(text[at:])
-		}
-	}
-}
-
-func parseDigits(text []byte, alphabet string, invalid error) (ID, error) {
-	base := uint64(len(alphabet))
-	id := uint64(0)
-	for _, c := range text {
-		digit := strings.IndexByte(alphabet, c)
-		if digit < 0 || id > (math.MaxUint64-uint64(digit))/base {
-			return -1, invalid
-		}
-		id = id*base + uint64(digit)
-	}
-	return ID(id), nil
 }
 
 // MarshalJSON returns the decimal form as a JSON string. The error is always nil.

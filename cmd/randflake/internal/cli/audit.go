@@ -1,11 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"encoding/binary"
+	"encoding/csv"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -31,7 +33,7 @@ func (t *tool) auditCommand() *cobra.Command {
 			if err := a.findSecret(); err != nil {
 				return err
 			}
-			if err := a.readLines(); err != nil {
+			if err := a.readRows(); err != nil {
 				return err
 			}
 			a.choose()
@@ -42,12 +44,12 @@ func (t *tool) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// An audit is what is known of the IDs of a table: readLines reads them, choose decides what they
+// An audit is what is known of the IDs of a table: readRows reads them, choose decides what they
 // are, and report says what they tell.
 type audit struct {
 	*inspector
 	entries  []entry  // sorted by ID, then by line
-	odd      int      // how many lines are no IDs
+	odd      int      // how many rows have no ID
 	wide     bool     // the IDs have 128 bits
 	chosen   decoding // the way to read the IDs
 	runnerUp decoding // the next best, which gives other times
@@ -63,37 +65,35 @@ type entry struct {
 // bits64 returns an ID of 64 bits.
 func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 
-// longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
-const longestRow = 1 << 30
-
-// readLines reads the ID at the beginning of each line. A text that is ambiguous is parsed later,
+// readRows reads the ID in the first column of each row. A text that is ambiguous is parsed later,
 // when it is known what the others are, and so is one that is wrong.
-func (a *audit) readLines() error {
-	lines := bufio.NewScanner(a.stdin)
-	lines.Buffer(nil, longestRow)
+func (a *audit) readRows() error {
+	end := rand.Text() // behind the last row, and a row of its own unless a quote before it has no end
+	rows := csv.NewReader(io.MultiReader(a.stdin, strings.NewReader("\n"+end+"\n")))
+	rows.FieldsPerRecord = -1 // any number
+	rows.LazyQuotes = true    // a quote within a column is text
+	rows.ReuseRecord = true
 	var later []entry
-	quoted := 0 // the line with the opening quote of a column that is still open, or 0
-	for n := 1; lines.Scan(); n++ {
-		before := quoted
+	for line := 0; ; {
+		row, err := rows.Read()
 		switch {
-		case !endsInQuotes(lines.Bytes(), before > 0):
-			quoted = 0
-		case before == 0:
-			quoted = n
+		case err == io.EOF:
+			return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
+				"mend that line, or give the column of IDs alone", line)
+		case err != nil:
+			return err
 		}
-		if before > 0 {
-			a.odd++
-			continue
+		line, _ = rows.FieldPos(0)
+		if row[0] == end {
+			break
 		}
-		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
-		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
-		text = trimmed(text)
+		text := trimmed(strings.TrimPrefix(row[0], "\ufeff"))
 		isEmpty := text == "" || strings.EqualFold(text, "null")
 		isFirst := len(a.entries)+len(later) == 0
 		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
-		e := entry{text: text, line: n}
+		e := entry{text: strings.Clone(text), line: line} // the rest of the row is not kept
 		if !a.add(e) {
 			later = append(later, e)
 		}
@@ -106,38 +106,14 @@ func (a *audit) readLines() error {
 			a.odd++
 		}
 	}
-	slices.SortFunc(a.entries, func(x, y entry) int {
-		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
-	})
-	switch {
-	case lines.Err() != nil:
-		return lines.Err()
-	case quoted > 0:
-		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
-			"mend that line, or give the column of IDs alone", quoted)
-	case len(a.entries) == 0:
+	if len(a.entries) == 0 {
 		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column of CSV, "+
 			"before a comma", randflake.ErrInvalidID)
 	}
+	slices.SortFunc(a.entries, func(x, y entry) int {
+		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
+	})
 	return nil
-}
-
-// endsInQuotes reports whether a line of CSV ends within a column in quotes, so that the next line
-// is still of that column. inQuotes says that it begins so. Within quotes two quotes are one; a
-// quote in a column without them is text.
-func endsInQuotes(line []byte, inQuotes bool) bool {
-	closed := -1
-	for i, c := range line {
-		switch {
-		case c != '"':
-		case inQuotes:
-			inQuotes = false
-			closed = i
-		case i == 0 || line[i-1] == ',' || closed == i-1:
-			inQuotes = true
-		}
-	}
-	return inQuotes
 }
 
 // isTitle reports whether text is the title of a column. IDs without digits are longer than words,

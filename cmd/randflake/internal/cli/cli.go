@@ -5,9 +5,9 @@
 //     secretsource.go.
 //   - Making IDs: leased.go takes the leases, and mint.go writes the IDs in one of the formats of
 //     formats.go and bases.go.
-//   - Reading IDs: filter.go takes them from operands or lines, and parser.go reads a batch. Of each
-//     text around.go drops what people write around the ID, and paste.go finds the form and reads
-//     it, with wide.go and digits.go.
+//   - Reading IDs: filter.go takes them from operands or lines, and parser.go remembers what they
+//     were. Of each text around.go drops what people write around the ID, and paste.go finds the form
+//     and reads it, with wide.go and digits.go.
 //   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind,
 //     and for a table decoding.go and tally.go.
 package cli

@@ -26,8 +26,8 @@ func (t *tool) convertCommand() *cobra.Command {
 					return err
 				}
 			}
-			return t.answerAll(ids, p.parseAll, func(b []byte, i int, _ string) ([]byte, error) {
-				return p.all[i].appendConverted(b, to)
+			return t.answerAll(ids, func(b []byte, text string) ([]byte, error) {
+				return p.parse(text).appendConverted(b, to)
 			})
 		},
 	}

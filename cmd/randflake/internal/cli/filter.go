@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,22 +12,15 @@ import (
 // A filter answers each operand or, without any, each line of standard input.
 type filter struct {
 	*tool
-	prepare preparer // or nil
-	answer  answerer
-	out     *bufio.Writer
-	buf     []byte
-	texts   []string // the batch: texts that were not answered yet
-	places  []int    // for each text the number of its line, or 0 for an operand
-	bad     bool     // a text had an error
+	answer answerer
+	out    *bufio.Writer
+	buf    []byte
+	bad    bool // a text had an error
 }
 
-// A preparer gets a batch of texts before their answers are wanted. It returns false if it can't
-// prepare the answers before it gets later texts, too.
-type preparer func(texts []string) bool
-
-// An answerer appends the answer to text i of the batch, in whole lines. The error says why there
-// is no answer, or why it is bad.
-type answerer func(b []byte, i int, text string) ([]byte, error)
+// An answerer appends the answer to a text, in whole lines. The error says why there is no answer,
+// or why it is bad.
+type answerer func(b []byte, text string) ([]byte, error)
 
 // sayWhatIsRead prints a note if a person has to type the input.
 func (t *tool) sayWhatIsRead(operands []string) {
@@ -36,33 +30,24 @@ func (t *tool) sayWhatIsRead(operands []string) {
 }
 
 // answerAll answers all operands, or else all lines of standard input.
-func (t *tool) answerAll(operands []string, prepare preparer, answer answerer) (err error) {
+func (t *tool) answerAll(operands []string, answer answerer) (err error) {
 	t.sayWhatIsRead(operands)
-	f := &filter{tool: t, prepare: prepare, answer: answer, out: bufio.NewWriterSize(t.stdout, 64<<10)}
+	f := &filter{tool: t, answer: answer, out: bufio.NewWriterSize(t.stdout, 64<<10)}
 	for _, text := range operands {
-		f.add(trimmed(text), 0)
+		err = cmp.Or(err, f.answerOne(trimmed(text), 0))
 	}
-	if len(operands) > 0 {
-		err = f.answerBatch(true)
-	} else {
+	if len(operands) == 0 {
 		err = f.lines(t.stdin)
 	}
+	err = cmp.Or(err, outputError(f.out.Flush()))
 	if err == nil && f.bad {
 		return errReported
 	}
 	return err
 }
 
-// add adds a text to the batch.
-func (f *filter) add(text string, place int) {
-	f.texts = append(f.texts, text)
-	f.places = append(f.places, place)
-}
-
-const (
-	longestLine  = 4096 // bytes, far more than any ID has
-	longestBatch = 1024 // lines
-)
+// longestLine bounds a line, in bytes: no ID comes near it.
+const longestLine = 4096
 
 // lines answers each line of input. It prints what it has before it waits for more.
 func (f *filter) lines(input io.Reader) error {
@@ -72,24 +57,19 @@ func (f *filter) lines(input io.Reader) error {
 		if number == 1 {
 			text = trimmed(strings.TrimPrefix(text, "\ufeff")) // files from Windows begin with this
 		}
-		if text != "" && (readErr == nil || readErr == io.EOF) {
-			f.add(text, number)
-		}
-		isComplete := readErr != nil || len(f.texts) == longestBatch // no later text joins the batch
-		mayWait := r.Buffered() == 0                                 // for the next line
 		var err error
-		if isComplete || mayWait {
-			err = f.answerBatch(isComplete)
-		}
 		switch {
-		case err != nil || readErr == io.EOF:
-			return err
 		case readErr == bufio.ErrBufferFull:
 			err = f.refuse(number, fmt.Errorf("longer than %d bytes: want an ID", longestLine))
-		case readErr != nil:
+		case readErr != nil && readErr != io.EOF:
 			err = fmt.Errorf("standard input: %w", readErr)
+		case text != "":
+			err = f.answerOne(text, number)
 		}
-		if err != nil {
+		if err == nil && r.Buffered() == 0 {
+			err = outputError(f.out.Flush())
+		}
+		if err != nil || readErr == io.EOF {
 			return err
 		}
 	}
@@ -108,40 +88,30 @@ func readLine(r *bufio.Reader) (string, error) {
 	return "", bufio.ErrBufferFull
 }
 
-// answerBatch answers the texts of the batch and empties it. If the answers need later texts, it
-// does nothing, unless the batch is complete. It returns only errors of the output.
-func (f *filter) answerBatch(isComplete bool) error {
-	isPrepared := f.prepare == nil || f.prepare(f.texts)
-	if !isPrepared && !isComplete {
-		return nil
+// answerOne answers a text, which is a line, or an operand if line is 0. It returns only errors of
+// the output.
+func (f *filter) answerOne(text string, line int) error {
+	var wrong error
+	f.buf, wrong = f.answer(f.buf[:0], text)
+	if _, err := f.out.Write(f.buf); err != nil {
+		return outputError(err)
 	}
-	for i, text := range f.texts {
-		var wrong error
-		f.buf, wrong = f.answer(f.buf[:0], i, text)
-		if _, err := f.out.Write(f.buf); err != nil {
-			return outputError(err)
-		}
-		if err := f.refuse(f.places[i], wrong); err != nil {
-			return err
-		}
+	if wrong != nil {
+		return f.refuse(line, wrong)
 	}
-	f.texts, f.places = f.texts[:0], f.places[:0]
-	return outputError(f.out.Flush())
+	return nil
 }
 
-// refuse prints what is wrong with the text of a line, or nothing if wrong is nil. It flushes
-// earlier answers first, so that a terminal shows all in order.
-func (f *filter) refuse(place int, wrong error) error {
-	if wrong == nil {
-		return nil
-	}
+// refuse prints what is wrong with a text. It flushes earlier answers first, so that a terminal
+// shows all in order.
+func (f *filter) refuse(line int, wrong error) error {
 	f.bad = true
-	if place > 0 {
-		wrong = fmt.Errorf("line %d: %w", place, wrong)
+	if line > 0 {
+		wrong = fmt.Errorf("line %d: %w", line, wrong)
 	}
-	err := f.out.Flush()
-	if err == nil {
-		f.note(wrong)
+	if err := f.out.Flush(); err != nil {
+		return outputError(err)
 	}
-	return outputError(err)
+	f.note(wrong)
+	return nil
 }

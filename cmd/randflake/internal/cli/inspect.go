@@ -37,7 +37,7 @@ func (t *tool) inspectCommand() *cobra.Command {
 			if err := in.findSecret(); err != nil {
 				return err
 			}
-			return t.answerAll(ids, in.parseAll, in.answer)
+			return t.answerAll(ids, in.answer)
 		},
 	}
 	in.flags(cmd)
@@ -108,10 +108,10 @@ func (in *inspector) findSecret() error {
 	return nil
 }
 
-// answer appends the possible readings of ID i, each in a line. An implausible ID has an answer and
+// answer appends the possible readings of an ID, each in a line. An implausible ID has an answer and
 // an error.
-func (in *inspector) answer(b []byte, i int, _ string) ([]byte, error) {
-	p := in.all[i]
+func (in *inspector) answer(b []byte, text string) ([]byte, error) {
+	p := in.parse(text)
 	canBeAnything := p.form == formText && in.kind == "" && in.from == formAuto
 	switch {
 	case p.err != nil && canBeAnything:
@@ -178,7 +178,7 @@ func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) 
 		readings = snowflakeReadings(snowflake.ID(p.tsid), "tsid")
 	}
 	if kind == kindAny && p.layout == "" && in.cipher != nil {
-		readings = append(readings, readRandflake(in.cipher, p.id))
+		readings = slices.Insert(readings, 0, readRandflake(in.cipher, p.id))
 	}
 	return in.plausible(p.text, readings)
 }

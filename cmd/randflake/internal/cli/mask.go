@@ -47,7 +47,7 @@ func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) 
 			return err
 		}
 		cipher := randflake.NewCipher(secret)
-		return t.answerAll(operands, nil, func(b []byte, _ int, text string) ([]byte, error) {
+		return t.answerAll(operands, func(b []byte, text string) ([]byte, error) {
 			p, err := find(cipher, text)
 			switch {
 			case err != nil:

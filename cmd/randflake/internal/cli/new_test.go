@@ -518,7 +518,7 @@ func TestLayoutWrittenOut(t *testing.T) {
 	if n := len(slices.Compact(all)); n != 6 {
 		t.Errorf("%d distinct IDs, want 6", n)
 	}
-	for text, want := range map[string]string{"mine: time 41": "want a form like", "worker15": "a form like", "nobody": "want one of twitter"} {
+	for text, want := range map[string]string{"mine: time 41": "want a form like", "worker15": "a form like", "nobody": "want one of discord, twitter"} {
 		wantFailure(t, call(t, "", "new", "--layout", text), exitUsage, want)
 	}
 }
