@@ -4,8 +4,7 @@ package randflake
 
 // A backend is one implementation of the functions that work in bulk: encryptBlocks, decryptBlocks
 // and encryptRun. The architecture and the CPU decide which ones can run, see [supported]; the
-// preferred one is chosen once, when the program starts. Tests run over all of them, and set active
-// for each.
+// preferred one is chosen once, when the program starts.
 type backend uint8
 
 const (
@@ -16,12 +15,12 @@ const (
 	backendSVE2                   // arm64 with SVE2
 )
 
-// active is the backend in use. Only tests and benchmarks change it after start-up.
+// active is the backend in use. Only tests and benchmarks change it, to run over all of them.
 var active = supported()[0]
 
 type backendRow struct {
 	name   string
-	widths []int // how many blocks its kernels work on, the most first
+	widths []int // how many blocks its kernels work on, from most to least
 }
 
 var backendTable = []backendRow{

@@ -67,7 +67,8 @@ func TestVectorsOfTheCipher(t *testing.T) {
 	forEachBackend(t, func(t *testing.T) {
 		for i, v := range file.Vectors {
 			c := cipherOf(v.Key)
-			plain, encrypted := binary.LittleEndian.Uint64(v.Plaintext), binary.LittleEndian.Uint64(v.Ciphertext)
+			plain := binary.LittleEndian.Uint64(v.Plaintext)
+			encrypted := binary.LittleEndian.Uint64(v.Ciphertext)
 			for at := range 33 {
 				values := make([]uint64, 33)
 				for j := range values {
@@ -76,14 +77,16 @@ func TestVectorsOfTheCipher(t *testing.T) {
 				values[at] = plain
 				encryptSlice(c, values, values)
 				got := values[at]
-				if decryptSlice(c, values, values); got != encrypted || values[at] != plain {
+				decryptSlice(c, values, values)
+				if got != encrypted || values[at] != plain {
 					t.Fatalf("vector %d at %d: %x, want %x; and back %x", i, at, got, encrypted, values[at])
 				}
 			}
 		}
 	})
 	chain := file.Chain
-	c, plain := cipherOf(chain.Key), binary.LittleEndian.Uint64(chain.Plaintext)
+	c := cipherOf(chain.Key)
+	plain := binary.LittleEndian.Uint64(chain.Plaintext)
 	value := plain
 	for range chain.Iterations {
 		value = encrypt(c, value)
@@ -101,12 +104,20 @@ func TestVectorsOfTheCipher(t *testing.T) {
 
 func TestVectorsOfTheFormat(t *testing.T) {
 	for i, v := range idtest.Vectors(t, "testdata/randflake.json") {
-		c, fields := cipherOf(v.Secret), Fields{time.Unix(v.Timestamp, 0).UTC(), v.Node, v.Sequence}
-		composed, err := c.Compose(fields)
-		parsed, parseErr := Parse(v.Text)
-		if id := ID(v.ID); composed != id || err != nil || parsed != id || parseErr != nil || id.String() != v.Text ||
-			c.Inspect(id) != fields || pack(v.Timestamp, v.Node, v.Sequence) != v.Raw {
-			t.Errorf("vector %d: composed %d, %v; parsed %d, %v; text %v; opens to %v", i, composed, err, parsed, parseErr, id, c.Inspect(id))
+		c := cipherOf(v.Secret)
+		id := ID(v.ID)
+		fields := Fields{time.Unix(v.Timestamp, 0).UTC(), v.Node, v.Sequence}
+		if raw := pack(v.Timestamp, v.Node, v.Sequence); raw != v.Raw {
+			t.Errorf("vector %d: raw value %d, want %d", i, raw, v.Raw)
+		}
+		if composed, err := c.Compose(fields); composed != id || err != nil {
+			t.Errorf("vector %d: composed %d, %v, want %d", i, composed, err, id)
+		}
+		if got := c.Inspect(id); got != fields {
+			t.Errorf("vector %d: opens to %v, want %v", i, got, fields)
+		}
+		if parsed, err := Parse(v.Text); parsed != id || err != nil || id.String() != v.Text {
+			t.Errorf("vector %d: parsed %d, %v; text %v, want %s", i, parsed, err, id, v.Text)
 		}
 	}
 }
@@ -116,11 +127,15 @@ func TestVectorsOfTheFormat(t *testing.T) {
 func checkBulk(t *testing.T, key [16]byte, plain []uint64, first uint64) {
 	t.Helper()
 	const guard = 0xdeadbeef_cafebabe
-	c, oracle, at, n := cipherOf(key[:]), newReferenceCipher(key), 1+rand.IntN(8), len(plain)
-	buf, encrypted := make([]uint64, n+16), make([]uint64, n)
+	c := cipherOf(key[:])
+	oracle := newReferenceCipher(key)
+	n := len(plain)
+	encrypted := make([]uint64, n)
 	for i, value := range plain {
 		encrypted[i] = oracle.encrypt(value)
 	}
+	buf := make([]uint64, n+16)
+	at := 1 + rand.IntN(8)
 	dst := buf[at : at+n]
 	for _, step := range []struct {
 		name string
@@ -133,7 +148,8 @@ func checkBulk(t *testing.T, key [16]byte, plain []uint64, first uint64) {
 		{"decryptBlocks", func() { decryptSlice(c, dst, encrypted) }, func(i int) uint64 { return plain[i] }},
 		{"encryptRun", func() { encryptRun(c.keys(), dst, first) }, func(i int) uint64 { return oracle.encrypt(first + uint64(i)) }},
 	} {
-		buf[at-1], buf[at+n] = guard, guard
+		buf[at-1] = guard
+		buf[at+n] = guard
 		step.do()
 		for i, got := range dst {
 			if want := step.want(i); got != want {
@@ -170,7 +186,7 @@ func TestSoak(t *testing.T) {
 			binary.LittleEndian.PutUint64(key[:], rand.Uint64())
 			binary.LittleEndian.PutUint64(key[8:], rand.Uint64())
 			first := rand.Uint64()
-			if carry := 16 * (1 + n%8); carry <= 64 {
+			if carry := 16 * (1 + n%8); carry <= 64 { // in half of the rounds the run begins near a carry
 				first = first>>carry<<carry - uint64(rand.IntN(len(plain)+2))
 			}
 			checkBulk(t, key, plain, first)
@@ -192,8 +208,10 @@ func FuzzCipher(f *testing.F) {
 		copy(padded[:], key)
 		c := cipherOf(padded[:])
 		encrypted := encrypt(c, value)
-		if want := newReferenceCipher(padded).encrypt(value); encrypted != want || decrypt(c, encrypted) != value {
-			t.Fatalf("Encrypt(%x) = %x, want %x; and back %x", value, encrypted, want, decrypt(c, encrypted))
+		back := decrypt(c, encrypted)
+		want := newReferenceCipher(padded).encrypt(value)
+		if encrypted != want || back != value {
+			t.Fatalf("Encrypt(%x) = %x, want %x; and back %x", value, encrypted, want, back)
 		}
 		plain := make([]uint64, n%512)
 		for i := range plain {
@@ -233,11 +251,7 @@ func newReferenceCipher(key [16]byte) *referenceCipher {
 		k[2] += k[0]
 		k[3] += k[1]
 		k[7] += uint16(i + 1)
-		k6, k7 := k[6], k[7]
-		for j := 7; j >= 2; j-- {
-			k[j] = k[j-2]
-		}
-		k[0], k[1] = k6, k7
+		k = [8]uint16{k[6], k[7], k[0], k[1], k[2], k[3], k[4], k[5]}
 	}
 	return c
 }
@@ -246,13 +260,15 @@ func (c *referenceCipher) encrypt(raw uint64) uint64 {
 	x := wordsOf(raw)
 	for step := range 8 {
 		for branch := range 2 {
+			keys := c.keys[2*step+branch]
+			left, right := &x[2*branch], &x[2*branch+1]
 			for round := range 3 {
-				x[2*branch] ^= c.keys[2*step+branch][2*round]
-				x[2*branch+1] ^= c.keys[2*step+branch][2*round+1]
-				x[2*branch] = bits.RotateLeft16(x[2*branch], -7)
-				x[2*branch] += x[2*branch+1]
-				x[2*branch+1] = bits.RotateLeft16(x[2*branch+1], 2)
-				x[2*branch+1] ^= x[2*branch]
+				*left ^= keys[2*round]
+				*right ^= keys[2*round+1]
+				*left = bits.RotateLeft16(*left, -7)
+				*left += *right
+				*right = bits.RotateLeft16(*right, 2)
+				*right ^= *left
 			}
 		}
 		t := bits.RotateLeft16(x[0]^x[1], 8)
@@ -294,7 +310,9 @@ func promised(t *testing.T) []string {
 	}
 	var flags []string
 	for line := range strings.Lines(string(info)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && (strings.HasPrefix(key, "flags") || strings.HasPrefix(key, "Features")) {
+		key, value, _ := strings.Cut(line, ":")
+		key = strings.TrimSpace(key)
+		if key == "flags" || key == "Features" { // as amd64 and arm64 call them
 			flags = strings.Fields(value)
 			break
 		}

@@ -1,7 +1,6 @@
 package randflake
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -24,14 +22,16 @@ import (
 // for as long as it takes between any two of them.
 type explorer struct {
 	bounds  bounds
-	start   uint64  // where the cursor begins
 	clocks  []int64 // what the clock may say
 	n       uint64  // values that each claimant wants
-	atomic  bool    // false plants a fault: clock and counter are weighed in two steps
-	claims  [][2]uint64
-	runs    int
+	atomic  bool    // false plants a fault: the cursor is set, whatever it is by then
+	claims  []claim // so far
+	runs    int     // that have come to their end
 	problem string
 }
+
+// A claim is of the values [first, end).
+type claim struct{ first, end uint64 }
 
 type claimant struct {
 	step int
@@ -39,6 +39,7 @@ type claimant struct {
 	next uint64
 }
 
+// explore goes on from a cursor at next, and each claimant's step, in every way.
 func (e *explorer) explore(next uint64, who []claimant) {
 	if e.problem != "" {
 		return
@@ -66,9 +67,9 @@ func (e *explorer) explore(next uint64, who []claimant) {
 			case e.atomic && next != c.next:
 				goOn(next, claimant{step: 1, now: c.now})
 			default:
-				taken := min(e.n, left)
-				e.claims = append(e.claims, [2]uint64{start, taken})
-				goOn(start+taken, claimant{step: 3})
+				end := start + min(e.n, left)
+				e.claims = append(e.claims, claim{start, end})
+				goOn(end, claimant{step: 3})
 				e.claims = e.claims[:len(e.claims)-1]
 			}
 		}
@@ -83,16 +84,17 @@ func (e *explorer) explore(next uint64, who []claimant) {
 func (e *explorer) check() {
 	for i, claim := range e.claims {
 		for _, earlier := range e.claims[:i] {
-			if claim[0] < earlier[0]+earlier[1] && earlier[0] < claim[0]+claim[1] {
+			if claim.first < earlier.end && earlier.first < claim.end {
 				e.problem = fmt.Sprintf("values were claimed twice: %v", e.claims)
 			}
 		}
-		for raw := claim[0]; raw != claim[0]+claim[1]; raw++ {
+		for raw := claim.first; raw != claim.end; raw++ {
 			f := Raw(raw).Fields()
+			second := f.Time.Unix()
 			switch {
-			case f.Time.Unix() < e.bounds.start || f.Time.Unix() >= e.bounds.end:
-				e.problem = fmt.Sprintf("second %d lies outside the lease", f.Time.Unix())
-			case f.Node < e.bounds.firstNode || f.Node > e.bounds.lastNode:
+			case second < e.bounds.start, second >= e.bounds.end:
+				e.problem = fmt.Sprintf("second %d lies outside the lease", second)
+			case f.Node < e.bounds.firstNode, f.Node > e.bounds.lastNode:
 				e.problem = fmt.Sprintf("node %d lies outside the lease", f.Node)
 			}
 		}
@@ -101,28 +103,28 @@ func (e *explorer) check() {
 
 func TestEveryInterleavingOfClaims(t *testing.T) {
 	const claimants = 3
-	type start struct {
+	for _, tt := range []struct {
 		name  string
 		lease Lease
-		next  func(b bounds) uint64
-	}
-	starts := []start{
-		{"fresh", testLease(7, 7, testStart, 3), func(b bounds) uint64 { return b.base }},
-		{"a few left in the second", testLease(7, 8, testStart, 3), func(b bounds) uint64 { return pack(testStart+1, 8, MaxSequence-2) }},
-		{"second used up", testLease(7, 8, testStart, 3), func(b bounds) uint64 { return pack(testStart+1, 8, MaxSequence) + 1 }},
-		{"second used up, at the highest node", testLease(MaxNode, MaxNode, testStart, 3), func(b bounds) uint64 { return pack(testStart+2, 0, 0) }},
-		{"last second of the format", testLease(MaxNode, MaxNode, MaxTimestamp-2, 3), func(b bounds) uint64 { return pack(MaxTimestamp, MaxNode, MaxSequence-2) }},
-		{"first second of the format", testLease(0, 0, Epoch, 3), func(b bounds) uint64 { return b.base }},
-	}
-	for _, s := range starts {
-		t.Run(s.name, func(t *testing.T) {
-			b := s.lease.bounds()
-			e := explorer{
-				bounds: b, start: s.next(b), atomic: true, n: 2,
-				// one second apart, before, in and after the lease, and an hour back
-				clocks: []int64{b.start - 3600, b.start, b.start + 1, b.start + 2, b.end},
+		next  uint64 // of the cursor, or 0: it is unused
+	}{
+		{"fresh", testLease(7, 7, testStart, 3), 0},
+		{"a few left in the second", testLease(7, 8, testStart, 3), pack(testStart+1, 8, MaxSequence-2)},
+		{"second used up", testLease(7, 8, testStart, 3), pack(testStart+1, 8, MaxSequence) + 1},
+		{"second used up, at the highest node", testLease(MaxNode, MaxNode, testStart, 3), pack(testStart+2, 0, 0)},
+		{"last second of the format", testLease(MaxNode, MaxNode, MaxTimestamp-2, 3), pack(MaxTimestamp, MaxNode, MaxSequence-2)},
+		{"first second of the format", testLease(0, 0, Epoch, 3), 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := tt.lease.bounds()
+			next := tt.next
+			if next == 0 {
+				next = b.base
 			}
-			e.explore(e.start, make([]claimant, claimants))
+			// One second apart, before, in and after the lease, and an hour back.
+			clocks := []int64{b.start - 3600, b.start, b.start + 1, b.start + 2, b.end}
+			e := explorer{bounds: b, clocks: clocks, n: 2, atomic: true}
+			e.explore(next, make([]claimant, claimants))
 			if e.problem != "" {
 				t.Fatal(e.problem)
 			}
@@ -136,7 +138,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 // The explorer must find a swap that is made unconditional.
 func TestExplorerFindsALostUpdate(t *testing.T) {
 	b := testLease(7, 7, testStart, 3).bounds()
-	e := explorer{bounds: b, atomic: false, n: 2, clocks: []int64{testStart, testStart + 1}}
+	e := explorer{bounds: b, clocks: []int64{testStart, testStart + 1}, n: 2, atomic: false}
 	e.explore(b.base, make([]claimant, 3))
 	if e.problem == "" {
 		t.Error("a cursor without compare-and-swap passed")
@@ -184,32 +186,31 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// A claim takes an eighth of what is left at most, and all claims together take the whole second.
 func TestClaimTakesAShare(t *testing.T) {
 	c := newCursor(testLease(7, 7, testStart, 3).bounds())
-	var claims, total uint64
-	for {
+	left := uint64(perNode)
+	claims := 0
+	for left > 0 {
 		_, taken, err := c.claim(testStart, 1024, 8)
 		if err != nil {
-			if err != ErrExhausted {
-				t.Fatal(err)
-			}
-			break
+			t.Fatal(err)
 		}
-		if left := 1<<sequenceBits - total; taken > max(left/8, 1) || taken > 1024 {
+		if taken > max(left/8, 1) || taken > 1024 {
 			t.Fatalf("claimed %d with %d left", taken, left)
 		}
-		total += taken
+		left -= taken
 		claims++
 	}
-	if total != 1<<sequenceBits {
-		t.Errorf("claimed %d values of a second, want %d", total, 1<<sequenceBits)
+	if _, _, err := c.claim(testStart, 1024, 8); err != ErrExhausted {
+		t.Errorf("a second of which all is claimed: %v", err)
 	}
 	if claims > 300 {
 		t.Errorf("it took %d claims", claims)
 	}
 }
 
-// TestWholeSpace leases all 2^64 values, where the cursor could come back to its start.
+// Under a lease of all 2^64 values the cursor could come back to its start: it leaves out two.
 func TestWholeSpace(t *testing.T) {
 	lease := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}
 	c := newCursor(lease.bounds())
@@ -224,14 +225,14 @@ func TestWholeSpace(t *testing.T) {
 	}
 	g := newGenerator(t, lease, WithClock(newFakeClock(MaxTimestamp).now))
 	g.state.Load().cursor.claim(MaxTimestamp, 1<<40, 1)
-	for how, make := range makers(g) {
-		if raw, err := make(); !errors.Is(err, ErrExhausted) {
+	for how, generate := range makers(g) {
+		if raw, err := generate(); !errors.Is(err, ErrExhausted) {
 			t.Errorf("%s after all was used: %v, %v", how, raw.Fields(), err)
 		}
 	}
 }
 
-// Everything at once: all ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and
+// Everything at once: ways to IDs on many goroutines, while GOMAXPROCS grows and shrinks, and
 // leases follow each other. No call fails, no ID comes twice, and the count is never more than what
 // was asked for.
 func TestEverythingAtOnce(t *testing.T) {
@@ -241,90 +242,82 @@ func TestEverythingAtOnce(t *testing.T) {
 	fast := WithClock(func() time.Time { return begin.Add(20 * time.Since(begin)) })
 	for _, tt := range []struct {
 		name    string
-		leases  uint32 // of a second each, with other nodes; 0 for one of an hour
+		leases  uint32 // of a second each, with other nodes; the last one is longer
+		strict  bool
 		options []Option
-	}{{"one lease", 0, nil}, {"many leases", 4, nil}, {"fast clock", 100, []Option{fast}}, {"strict", 0, []Option{Strict()}}, {"strict, many leases", 4, []Option{Strict()}}} {
+	}{
+		{"one lease", 1, false, nil},
+		{"many leases", 5, false, nil},
+		{"fast clock", 101, false, []Option{fast}},
+		{"strict", 1, true, []Option{Strict()}},
+		{"strict, many leases", 5, true, []Option{Strict()}},
+	} {
 		if t.Failed() {
 			return // the same fault would show again
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			const goroutines, rounds = 8, 2000
 			begin = time.Now()
-			lease := systemLease(0, 1023)
-			l := newLedger(t, lease)
-			if tt.leases > 0 {
-				lease.End = lease.Start.Add(time.Second)
-			}
-			g := newGenerator(t, lease, tt.options...)
-			var begun atomic.Uint64
+			var leases []Lease
 			for i := range tt.leases {
-				following := testLease(1024*(i+1), 1024*(i+1)+1023, lease.End.Unix()+int64(i), 1)
-				if i == tt.leases-1 {
-					following.End = following.End.Add(time.Hour) // a slow machine takes longer
-				}
-				l.allow(following)
-				if err := leasesOf(g).Add(following); err != nil {
-					t.Fatal(err)
+				leases = append(leases, testLease(1024*i, 1024*i+1023, begin.Unix()+int64(i), 1))
+			}
+			last := &leases[tt.leases-1]
+			last.End = last.End.Add(time.Hour) // however slow the machine is
+			g := newGenerator(t, leases[0], tt.options...)
+			add(t, g, leases[1:]...)
+			l := newLedger(t, leases...)
+
+			going := func(round int) bool { return round < 2000 }
+			if tt.leases > 1 {
+				going = func(int) bool {
+					time.Sleep(time.Millisecond)
+					return g.Lease().FirstNode < last.FirstNode
 				}
 			}
-			var group sync.WaitGroup
-			for range goroutines {
-				group.Go(func() {
-					ways, ids, raws := makers(g), make([]ID, 30), []Raw(nil)
-					delete(ways, "Wait") // which gives up, where others have to wait
-					delete(ways, "FillWait")
-					going := func(round int) bool { return round < rounds }
-					if tt.leases > 0 { // until the last one is in use, however slow the machine is
-						going = func(int) bool { return g.Lease().FirstNode < 1024*tt.leases }
-					}
-					for round := 0; going(round); round++ {
-						for how, generate := range ways {
-							begun.Add(1)
-							raw, err := generate()
-							if err != nil {
-								t.Errorf("%s: %v", how, err)
-								return
-							}
-							raws = append(raws, raw)
-						}
-						if tt.leases > 0 {
-							time.Sleep(time.Millisecond)
-						}
-					}
-					if len(tt.options) > 0 && tt.name != "fast clock" && !slices.IsSorted(raws) {
-						t.Error("strict, and raw values don't grow")
-					}
-					begun.Add(uint64(len(ids)))
-					if n, err := g.FillWait(t.Context(), ids); n != len(ids) || err != nil {
-						t.Errorf("FillWait = %d, %v", n, err)
-					}
-					l.add(raws...)
-					l.addIDs(g, ids)
-				})
-			}
-			done := make(chan struct{})
-			var changer sync.WaitGroup
-			if tt.leases > 0 {
-				changer.Go(func() {
-					for i := range 60 {
-						select {
-						case <-done:
+			var asked atomic.Uint64 // how many IDs
+			work := func() {
+				ways := makers(g)
+				var raws []Raw
+				for round := 0; going(round); round++ {
+					for _, how := range []string{"Generate", "Fill"} {
+						asked.Add(1)
+						raw, err := ways[how]()
+						if err != nil {
+							t.Errorf("%s: %v", how, err)
 							return
-						case <-time.After(time.Millisecond):
-							runtime.GOMAXPROCS([]int{1, 5, 2, 8, 3}[i%5])
 						}
+						raws = append(raws, raw)
 					}
-				})
+				}
+				l.add(raws...)
+				if tt.strict && !slices.IsSorted(raws) {
+					t.Error("strict, and raw values don't grow")
+				}
+
+				ids := make([]ID, 30)
+				asked.Add(uint64(len(ids)))
+				n, err := g.FillWait(t.Context(), ids)
+				if n != len(ids) || err != nil {
+					t.Errorf("FillWait = %d, %v", n, err)
+				}
+				l.addIDs(g, ids)
 			}
-			group.Wait()
-			close(done)
-			changer.Wait()
-			made, claimed := begun.Load(), g.handedOut.Load()
-			if uint64(l.Count()) != made || claimed > made || claimed == 0 {
-				t.Errorf("%d IDs, %d claimed, want %d", l.Count(), claimed, made)
+			var workers sync.WaitGroup
+			for range 8 {
+				workers.Go(work)
 			}
-			if tt.leases > 0 && g.Lease() == lease {
-				t.Error("no other lease followed")
+			if tt.leases > 1 {
+				for i := range 60 {
+					time.Sleep(time.Millisecond)
+					runtime.GOMAXPROCS([]int{1, 5, 2, 8, 3}[i%5])
+				}
+			}
+			workers.Wait()
+			if uint64(l.Count()) != asked.Load() {
+				t.Errorf("%d IDs, want %d", l.Count(), asked.Load())
+			}
+			if n := g.handedOut.Load(); n > asked.Load() || n == 0 {
+				t.Errorf("%d counted, want %d at most", n, asked.Load())
 			}
 		})
 	}
@@ -334,72 +327,79 @@ func TestEverythingAtOnce(t *testing.T) {
 // and no ID is later than what Close returned.
 func TestEndsAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
-		end  func(g *Generator, machine *atomic.Uint64) (last time.Time, err error)
+		end  func(g *Generator, machine *atomic.Uint64)
 		want error
 	}{
-		"closed":  {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { return g.Close() }, ErrClosed},
-		"dropped": {func(g *Generator, _ *atomic.Uint64) (time.Time, error) { leasesOf(g).Drop(); return g.Lease().End, nil }, ErrLeaseEnded},
-		"copied": {func(g *Generator, machine *atomic.Uint64) (time.Time, error) {
-			machine.Store(1)
-			return g.Lease().End, nil
-		}, ErrLeaseEnded},
+		"closed":  {func(g *Generator, _ *atomic.Uint64) { g.Close() }, ErrClosed},
+		"dropped": {func(g *Generator, _ *atomic.Uint64) { leasesOf(g).Drop() }, ErrLeaseEnded},
+		"copied":  {func(_ *Generator, machine *atomic.Uint64) { machine.Store(1) }, ErrLeaseEnded},
 	} {
 		for _, injected := range []bool{false, true} {
-			for range 10 {
-				var machine atomic.Uint64
-				undo := vmgen.Pretend(&machine)
-				lease, options := systemLease(0, 1023), []Option(nil)
-				if injected {
-					var ahead atomic.Int64 // each reading is a second later, so that each ID is of another second
-					lease = testLease(0, 15, testStart, 1_000_000)
-					options = []Option{WithClock(func() time.Time { return time.Unix(testStart+ahead.Add(1), 0) })}
+			t.Run(fmt.Sprintf("%s, injected clock: %t", name, injected), func(t *testing.T) {
+				for range 10 {
+					endAtOnce(t, injected, tt.end, tt.want)
 				}
-				g := newGenerator(t, lease, options...)
-				undo()
-				l := newLedger(t, lease)
-				var over atomic.Bool
-				var made atomic.Uint64
-				var group sync.WaitGroup
-				var newest [4]Raw
-				i := 0
-				for how, generate := range makers(g) {
-					newest := &newest[i]
-					i++
-					group.Go(func() {
-						var raws []Raw
-						defer func() { l.add(raws...) }()
-						for {
-							begunAfter := over.Load()
-							raw, err := generate()
-							switch {
-							case err == nil && begunAfter:
-								t.Errorf("%s, %s: an ID after the end", name, how)
-								return
-							case err == nil:
-								*newest = max(*newest, raw)
-								raws = append(raws, raw)
-								made.Add(1)
-							case errors.Is(err, tt.want):
-								return
-							default: // nor is ErrClockBackward for those whom others have overtaken
-								t.Errorf("%s, %s: %v", name, how, err)
-								return
-							}
-						}
-					})
-				}
-				for made.Load() < 200 {
-					runtime.Gosched()
-				}
-				last, err := tt.end(g, &machine)
-				over.Store(true)
-				group.Wait()
-				if second := slices.Max(newest[:]).Fields().Time; err != nil || second.After(last) {
-					t.Errorf("%s: %v, an ID carries %v, after %v", name, err, second, last)
-				}
-				if t.Failed() {
+			})
+		}
+	}
+}
+
+// endAtOnce ends a generator while all ways to IDs are in use.
+func endAtOnce(t *testing.T, injected bool, end func(g *Generator, machine *atomic.Uint64), want error) {
+	lease := systemLease(0, 1023)
+	var options []Option
+	if injected { // each reading is a second later, so that each ID is of another second
+		lease = testLease(0, 15, testStart, 1_000_000)
+		var readings atomic.Int64
+		options = []Option{WithClock(func() time.Time { return time.Unix(testStart+readings.Add(1), 0) })}
+	}
+	var machine atomic.Uint64
+	undo := vmgen.Pretend(&machine)
+	g := newGenerator(t, lease, options...)
+	undo()
+
+	var over atomic.Bool
+	var made atomic.Uint64
+	all := make(chan []Raw, 4)
+	var callers sync.WaitGroup
+	for how, generate := range makers(g) {
+		callers.Go(func() {
+			var raws []Raw
+			defer func() { all <- raws }()
+			for {
+				begunAfter := over.Load()
+				raw, err := generate()
+				if errors.Is(err, want) {
 					return
 				}
+				if err != nil { // not even ErrClockBackward, for those whom others have overtaken
+					t.Errorf("%s: %v", how, err)
+					return
+				}
+				if begunAfter {
+					t.Errorf("%s: an ID after the end", how)
+					return
+				}
+				raws = append(raws, raw)
+				made.Add(1)
+			}
+		})
+	}
+	for made.Load() < 200 {
+		runtime.Gosched()
+	}
+	end(g, &machine)
+	over.Store(true)
+	callers.Wait()
+	close(all)
+
+	l := newLedger(t, lease)
+	last, _ := g.Close()
+	for raws := range all {
+		l.add(raws...)
+		for _, raw := range raws {
+			if second := raw.Fields().Time; second.After(last) {
+				t.Fatalf("an ID carries %v, after %v, which Close returned", second, last)
 			}
 		}
 	}
@@ -436,151 +436,122 @@ func TestCopiedMachine(t *testing.T) {
 	case *soakPairs > 100_000:
 		copies = 1_000_000
 	}
-	names := []string{"Generate", "Wait", "Fill", "FillWait"}
 	for _, injected := range []bool{false, true} {
-		lease, twins := systemLease(0, 1023), systemLease(2048, 2048)
+		lease := systemLease(0, 1023)
 		clock := newFakeClock(lease.Start.Unix())
 		during := func() {} // called within calls, where the clock is read
 		var options []Option
 		if injected {
-			options = append(options, WithClock(func() time.Time { during(); return clock.now() }))
+			options = append(options, WithClock(func() time.Time {
+				during()
+				return clock.now()
+			}))
 		}
 		var original atomic.Uint64
 		undo := vmgen.Pretend(&original)
 		defer undo()
 		g := newGenerator(t, lease, options...)
 		ways := makers(g)
-		ways["Fill"] = func() (Raw, error) { _, err := g.Fill(make([]ID, rand.IntN(70))); return 0, err }
+		ways["Fill"] = func() (Raw, error) {
+			_, err := g.Fill(make([]ID, rand.IntN(70)))
+			return 0, err
+		}
 		for range copies {
 			for range rand.IntN(4) {
-				if _, err := ways[names[rand.IntN(len(names))]](); err != nil {
+				if _, err := anyOf(ways)(); err != nil {
 					t.Fatalf("the original: %v", err)
 				}
 			}
+			reading := 0 // of the clock, at which the machine is copied: 0 is before the first call
+			if injected {
+				reading = rand.IntN(3)
+			}
 			var machine atomic.Uint64
 			twin := copiedMachine(g, &machine)
-			copied := makers(twin)
-			wake := func() { machine.Store(1) }
-			if calls := rand.IntN(3); injected && calls > 0 {
-				during = func() { // the copy is made while the call is under way
-					if calls--; calls == 0 {
-						wake()
-					}
-				}
-			} else {
-				wake()
+			if reading == 0 {
+				machine.Store(1)
 			}
+			during = func() {
+				reading--
+				if reading == 0 {
+					machine.Store(1)
+				}
+			}
+			copied := makers(twin)
 			for range 1 + rand.IntN(3) {
-				was := machine.Load()
-				raw, err := copied[names[rand.IntN(len(names))]]()
+				raw, err := anyOf(copied)()
 				if machine.Load() == 1 && (raw != 0 || !errors.Is(err, ErrLeaseEnded)) {
-					t.Fatalf("the copy (copied before the call: %v): %v, error %v", was == 1, raw.Fields(), err)
+					t.Fatalf("the copy: %v, error %v", raw.Fields(), err)
 				}
 			}
 			during = func() {}
-			wake()
-			following := lease
-			following.FirstNode, following.LastNode = 4096, 4096
-			leasesOf(twin).Add(following) // which is the original's too
+			machine.Store(1)
+			add(t, twin, testLease(4096, 4096, lease.Start.Unix(), 3600)) // which is the original's too
 			if err := leasesOf(twin).Ready(); !errors.Is(err, ErrLeaseEnded) {
 				t.Fatalf("Ready of the copy: %v", err)
 			}
-			if rand.IntN(100) > 0 {
-				continue
-			}
-			vmgen.Pretend(&machine)
-			leasesOf(twin).Drop()
-			vmgen.Pretend(&original)
-			if err := leasesOf(twin).Add(twins); err != nil {
-				t.Fatal(err)
-			}
-			for how, make := range copied {
-				if raw, err := make(); err != nil || raw.Fields().Node != 2048 {
-					t.Fatalf("the copy with its own lease, %s: %v, error %v", how, raw.Fields(), err)
-				}
-			}
-			if machine.Add(1); leasesOf(twin).Ready() == nil {
-				t.Fatal("the copy of the copy is ready")
-			}
-			if _, err := twin.Close(); !errors.Is(err, ErrLeaseEnded) {
-				t.Fatalf("the copy of the copy closes as if the lease were its own: %v", err)
+			if rand.IntN(100) == 0 {
+				goOnAsCopy(t, twin, &machine, testLease(2048, 2048, lease.Start.Unix(), 3600))
+				vmgen.Pretend(&original)
 			}
 		}
 	}
 }
 
-// TestCopiedBeforeWake copies the machine when an ID was made for a caller that waits, and the
-// caller has not returned yet.
-func TestCopiedBeforeWake(t *testing.T) {
-	for how, wait := range map[string]func(g *Generator, ctx context.Context) error{
-		"Wait":     func(g *Generator, ctx context.Context) error { _, err := g.Wait(ctx); return err },
-		"FillWait": func(g *Generator, ctx context.Context) error { _, err := g.FillWait(ctx, make([]ID, 1)); return err },
-	} {
-		for _, copied := range []bool{false, true} {
-			var machine atomic.Uint64
-			undo := vmgen.Pretend(&machine)
-			lease := systemLease(0, 0)
-			clock := newFakeClock(lease.Start.Unix() - 1)
-			g := newGenerator(t, lease, WithClock(clock.now))
-			undo()
-			var refusals []error
-			leasesOf(g).OnRefusal(func(err error, waiting bool) {
-				if !waiting {
-					refusals = append(refusals, err)
-				}
-			})
-			made := uint64(0)
-			ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
-				made = g.handedOut.Load()
-				if copied {
-					machine.Add(1)
-				}
-			}}
-			done := make(chan error)
-			go func() { done <- wait(g, ctx) }()
-			for g.line.Empty() {
-				runtime.Gosched()
-			}
-			clock.second.Store(lease.Start.Unix())
-			g.line.Serve()
-			err := <-done
-			if made != 1 {
-				t.Fatalf("%s: %d IDs made before the copy, want 1", how, made)
-			}
-			if copied != errors.Is(err, ErrLeaseEnded) || !copied && err != nil {
-				t.Errorf("%s, copied %v: %v", how, copied, err)
-			}
-			if copied != slices.Equal(refusals, []error{errCopied}) || !copied && refusals != nil {
-				t.Errorf("%s, copied %v: the keeper is told of %v", how, copied, refusals)
-			}
+// anyOf returns one of the ways to an ID.
+func anyOf(ways map[string]func() (Raw, error)) func() (Raw, error) {
+	names := []string{"Generate", "Wait", "Fill", "FillWait"}
+	return ways[names[rand.IntN(len(names))]]
+}
+
+// goOnAsCopy gives a copy a lease of its own, and then copies it once more.
+func goOnAsCopy(t *testing.T, twin *Generator, machine *atomic.Uint64, own Lease) {
+	t.Helper()
+	vmgen.Pretend(machine)
+	add(t, twin, Lease{}, own)
+	for how, generate := range makers(twin) {
+		if raw, err := generate(); err != nil || raw.Fields().Node != own.FirstNode {
+			t.Fatalf("the copy with its own lease, %s: %v, error %v", how, raw.Fields(), err)
 		}
+	}
+	machine.Add(1)
+	if leasesOf(twin).Ready() == nil {
+		t.Fatal("the copy of the copy is ready")
+	}
+	if _, err := twin.Close(); !errors.Is(err, ErrLeaseEnded) {
+		t.Fatalf("the copy of the copy closes as if the lease were its own: %v", err)
 	}
 }
 
 // By the system clock, IDs follow the published second.
 func TestNextSecond(t *testing.T) {
 	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
-	for how := range ways { // each by itself: one may refill the batch of another
+	for how := range ways { // each by a generator of its own: one may refill the batch of another
 		ways[how] = makers(newGenerator(t, systemLease(0, MaxNode)))[how]
 	}
 	begin := time.Now().Unix()
 	for ; time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
-		for how, make := range ways {
+		for how, generate := range ways {
 			before := time.Now().Unix()
-			raw, err := make()
+			raw, err := generate()
+			made := raw.Fields().Time.Unix()
 			// The published second is late at times, by less than this.
-			if made := raw.Fields().Time.Unix(); err != nil || made < before-10 || made > time.Now().Unix() {
+			if err != nil || made < before-10 || made > time.Now().Unix() {
 				t.Fatalf("%s: %v, made for %d, at %d", how, err, made, before)
 			}
 		}
 	}
-	for how, make := range ways { // the batch in hand, which has IDs left, is of a second that is over
-		raw, _ := make()
-		for try := 0; try < 10 && raw.Fields().Time.Unix() == begin; try++ {
+	for how, generate := range ways { // the batch in hand, which has IDs left, is of a second that is over
+		made := begin
+		for range 10 {
+			raw, _ := generate()
+			made = raw.Fields().Time.Unix()
+			if made != begin {
+				break
+			}
 			time.Sleep(time.Second / 2)
-			raw, _ = make()
 		}
-		if made := raw.Fields().Time.Unix(); made <= begin {
+		if made <= begin {
 			t.Errorf("%s: made for %d, at %d", how, made, time.Now().Unix())
 		}
 	}

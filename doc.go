@@ -32,8 +32,8 @@
 //
 // An ID is not authenticated: any 64-bit value opens to something, and [Fields.Within] tells
 // whether that is plausible. IDs of two secrets may collide; [Secret.Derive] makes a secret for
-// each ID space from a master secret. The clone of a running virtual machine has its leases too,
-// and repeats its IDs until they end, unless Linux announces the copy.
+// each ID space from a master secret. The clone of a running virtual machine has the same leases,
+// and repeats the original's IDs until they end, unless Linux announces the copy.
 //
 // # Speed
 //

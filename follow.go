@@ -47,8 +47,6 @@ func (v *keeperView) Add(lease Lease) error {
 }
 
 // Drop ends all leases at once, in a copy of the machine. The generator then works with new ones.
-// Even without Drop it refuses in a copy, where Linux has a VMClock device (/dev/vmclock0, readable
-// for this process).
 func (v *keeperView) Drop() {
 	g := (*Generator)(v)
 	g.change(func(st *state) error {
@@ -98,16 +96,17 @@ func (g *Generator) pend(lease Lease) {
 	g.pending.Add(lease.Start.Unix(), lease.End.Unix(), lease)
 }
 
-// follow switches to a pending lease if that of st, which refused with err at second now, is of no
-// use at present. now was read from the clock after st was loaded: other refusals may come from an
-// old lease, or from a new one before its start. nil means: try again. Otherwise follow returns
-// what callers get.
+// follow switches to a pending lease, as that of st refused with err at second now. now was read
+// from the clock after st was loaded: an earlier reading could lie before the lease's start. nil
+// means: try again. Otherwise follow returns what callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.dropped:
 		err = ErrLeaseEnded // whatever the clock says
-	case err == ErrEndOfLife, err == ErrExhausted && g.load() == st:
-		return err // no other lease helps
+	case err == ErrEndOfLife:
+		return err
+	case err == ErrExhausted && g.load() == st:
+		return err // the next second brings new IDs, under the same lease
 	case err == ErrClockBackward && g.clock.Read() > now:
 		return nil // it need not have gone back: others may have used a second that began after now was read
 	}
@@ -132,7 +131,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 }
 
 // end freezes the cursor of st. It reports whether the lease is over, as it was used or dropped. If
-// not, it can still be put in force.
+// not, the lease can be put in force again.
 func (g *Generator) end(st *state) (over bool) {
 	if st.dropped {
 		return true

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unsafe"
 
@@ -60,7 +59,19 @@ func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 // leasesOf is g as its keeper sees it.
 func leasesOf(g *Generator) handover.Queue[Lease] { return (*keeperView)(g) }
 
-// makers are all ways to one ID, as raw values.
+// add hands over leases; the zero Lease drops all.
+func add(t testing.TB, g *Generator, leases ...Lease) {
+	t.Helper()
+	for _, lease := range leases {
+		if lease == (Lease{}) {
+			leasesOf(g).Drop()
+		} else if err := leasesOf(g).Add(lease); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// makers are all ways to one ID, as raw values. None of them waits.
 func makers(g *Generator) map[string]func() (Raw, error) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -72,11 +83,12 @@ func makers(g *Generator) map[string]func() (Raw, error) {
 	}
 	first := func(fill func(dst []ID) (int, error)) (Raw, error) {
 		var ids [1]ID
-		if n, err := fill(ids[:]); n != 1 && err == nil || n == 1 && err != nil {
+		n, err := fill(ids[:])
+		made := n == 1
+		if made != (err == nil) {
 			return 0, fmt.Errorf("%d IDs beside the error %w", n, err)
-		} else {
-			return opened(ids[0], err)
 		}
+		return opened(ids[0], err)
 	}
 	return map[string]func() (Raw, error){
 		"Generate": func() (Raw, error) { return opened(g.Generate()) },
@@ -97,21 +109,28 @@ type ledger struct {
 
 func newLedger(t testing.TB, leases ...Lease) *ledger {
 	l := &ledger{leases: leases}
-	l.TB, l.Check = t, func(raw uint64) error {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if f := Raw(raw).Fields(); !slices.ContainsFunc(l.leases, func(lease Lease) bool { return f.Within(lease) == nil }) {
-			return fmt.Errorf("%v lies in no lease", f)
-		}
-		return nil
-	}
+	l.TB = t
+	l.Check = l.isLeased
 	return l
 }
 
-func (l *ledger) allow(lease Lease) {
+// isLeased returns an error if a raw value lies in no lease.
+func (l *ledger) isLeased(raw uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.leases = append(l.leases, lease)
+	f := Raw(raw).Fields()
+	for _, lease := range l.leases {
+		if f.Within(lease) == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%v lies in no lease", f)
+}
+
+func (l *ledger) allow(leases ...Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leases = append(l.leases, leases...)
 }
 
 func (l *ledger) add(raws ...Raw) {
@@ -127,9 +146,9 @@ func (l *ledger) addIDs(g *Generator, ids []ID) {
 }
 
 // one makes an ID, or fails the test.
-func (l *ledger) one(make func() (Raw, error)) Fields {
+func (l *ledger) one(generate func() (Raw, error)) Fields {
 	l.Helper()
-	raw, err := make()
+	raw, err := generate()
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -156,61 +175,60 @@ func TestWholeSeconds(t *testing.T) {
 		{"after 2041-10-31", testLease(7, 7, in2041, 10), in2041},
 		{"last seconds of the format", testLease(MaxNode, MaxNode, MaxTimestamp-9, 10), MaxTimestamp - 2},
 	} {
-		for i, how := range []string{"Generate", "Fill", "Generate", "Fill"} {
-			clock, lease, windows := newFakeClock(tt.begin), tt.lease, i > 1
-			if windows {
-				lease.Start, lease.End = time.Unix(tt.begin, 0), time.Unix(tt.begin+1, 0)
-			}
-			g := newGenerator(t, lease, WithClock(clock.now))
-			for range 2 {
-				if lease.Start, lease.End = lease.End, lease.End.Add(time.Second); windows {
-					if err := leasesOf(g).Add(lease); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			make1, ids, capacity := makers(g)[how], make([]ID, 3*perNode), int(tt.lease.nodes())*perNode
-			for second := tt.begin; second < tt.begin+3; second++ {
-				clock.second.Store(second)
-				var n int
-				var err error
-				seen, base := make([]bool, capacity), Raw(pack(second, tt.lease.FirstNode, 0))
-				note := func(raw Raw) {
-					if raw-base >= Raw(capacity) || seen[raw-base] {
-						t.Fatalf("%s, %s: made %v, twice or outside the lease", tt.name, how, raw.Fields())
-					}
-					seen[raw-base] = true
-				}
-				if how == "Fill" {
-					n, err = g.Fill(ids)
-					for _, id := range ids[:n] {
-						note(g.Cipher().Decrypt(id))
-					}
-				}
-				for err == nil {
-					var raw Raw
-					if raw, err = make1(); err == nil {
-						note(raw)
-						n++
-					}
-				}
-				if n != capacity || err != ErrExhausted {
-					t.Fatalf("%s, %s: %d IDs in a second, %v; want %d", tt.name, how, n, err, capacity)
-				}
-				clock.second.Add(-1)
-				if _, err := make1(); err != ErrClockBackward {
-					t.Errorf("%s, %s: used up, and 1 s back: %v", tt.name, how, err)
-				}
-			}
-			if clock.second.Store(MaxTimestamp + 1); tt.lease.End.Unix() == MaxTimestamp+1 {
-				if _, err := make1(); err != ErrEndOfLife {
-					t.Errorf("%s, %s: a second after the end: %v", tt.name, how, err)
-				}
-			}
-			if last, err := g.Close(); last.Unix() != tt.begin+2 || err != nil {
-				t.Errorf("%s, %s: Close = %v, %v", tt.name, how, last, err)
+		one := []Lease{tt.lease}
+		var three []Lease
+		for i := range int64(3) {
+			three = append(three, testLease(tt.lease.FirstNode, tt.lease.LastNode, tt.begin+i, 1))
+		}
+		for _, leases := range [][]Lease{one, three} {
+			for _, how := range []string{"Generate", "Fill"} {
+				t.Run(fmt.Sprintf("%s, %d leases, %s", tt.name, len(leases), how), func(t *testing.T) {
+					useUp(t, leases, tt.begin, how)
+				})
 			}
 		}
+	}
+}
+
+// useUp uses up three seconds, from begin on.
+func useUp(t *testing.T, leases []Lease, begin int64, how string) {
+	clock := newFakeClock(begin)
+	g := newGenerator(t, leases[0], WithClock(clock.now))
+	add(t, g, leases[1:]...)
+	fill := g.Fill
+	if how == "Generate" {
+		fill = idtest.One(g.Generate)
+	}
+	capacity := int(leases[0].nodes()) * perNode
+	ids := make([]ID, capacity+1)
+	for second := begin; second < begin+3; second++ {
+		clock.second.Store(second)
+		n, err := fill(ids)
+		if n != capacity || err != ErrExhausted {
+			t.Fatalf("%d IDs in a second, %v; want %d", n, err, capacity)
+		}
+		first := pack(second, leases[0].FirstNode, 0)
+		seen := make([]bool, capacity)
+		for _, id := range ids[:n] {
+			raw := g.Cipher().Decrypt(id)
+			place := uint64(raw) - first
+			if place >= uint64(capacity) || seen[place] {
+				t.Fatalf("made %v, twice or outside the lease", raw.Fields())
+			}
+			seen[place] = true
+		}
+
+		clock.second.Add(-1)
+		if _, err := fill(ids[:1]); err != ErrClockBackward {
+			t.Errorf("used up, and 1 s back: %v", err)
+		}
+	}
+	clock.second.Store(MaxTimestamp + 1)
+	if _, err := fill(ids[:1]); err != ErrEndOfLife {
+		t.Errorf("a second after the end of the format: %v", err)
+	}
+	if last, err := g.Close(); last.Unix() != begin+2 || err != nil {
+		t.Errorf("Close = %v, %v", last, err)
 	}
 }
 
@@ -219,14 +237,19 @@ func TestWholeSeconds(t *testing.T) {
 // the call would.
 func TestLeasesAndClock(t *testing.T) {
 	onOneProcessor(t)
-	const year, century, readyOnly = 365 * 24 * 3600, 100 * 365 * 24 * 3600, 99
+	const (
+		year      = 365 * 24 * 3600
+		century   = 100 * year
+		readyOnly = 99 // in place of a node: only Ready is called
+	)
 	lease := func(node uint32, start int64) Lease { return testLease(node, node, testStart+start, 100) }
 	drop := Lease{}
 	script := []struct {
-		now, made int64 // in seconds of the lease
-		node      uint32
-		err       error
-		before    []Lease
+		now    int64 // what the clock says, in seconds since testStart
+		made   int64 // the second in the ID
+		node   uint32
+		err    error
+		before []Lease // handed over before the call
 	}{
 		{-1, 0, 0, ErrLeaseNotStarted, nil},
 		{0, 0, 1, nil, nil},
@@ -267,44 +290,41 @@ func TestLeasesAndClock(t *testing.T) {
 		{-1, 0, 0, ErrLeaseNotStarted, nil},
 		{899, 899, 11, nil, nil},
 		{760, 0, 0, ErrClockBackward, nil}, // a dropped lease doesn't come back
+		{760, 760, 12, nil, []Lease{lease(12, 700)}},
 	}
 	for how := range makers(newGenerator(t, lease(1, 0))) {
 		for _, options := range [][]Option{{}, {Strict()}} {
 			clock := newFakeClock(testStart)
 			g := newGenerator(t, lease(1, 0), append(options, WithClock(clock.now))...)
-			l, make := newLedger(t, lease(1, 0)), makers(g)[how]
+			l := newLedger(t, lease(1, 0))
+			generate := makers(g)[how]
 			var newest int64
 			for i, step := range script {
 				clock.second.Store(testStart + step.now)
-				for _, lease := range step.before {
-					if lease == drop {
-						leasesOf(g).Drop()
-					} else if err := leasesOf(g).Add(lease); err != nil {
-						t.Error(err)
-					}
-					l.allow(lease)
-				}
-				claimed, ready := g.handedOut.Load(), leasesOf(g).Ready()
-				if ready != step.err {
-					t.Errorf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, ready, step.err)
+				add(t, g, step.before...)
+				l.allow(step.before...)
+				handedOut := g.handedOut.Load()
+				if err := leasesOf(g).Ready(); err != step.err {
+					t.Fatalf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, err, step.err)
 				}
 				if step.node == readyOnly {
 					continue
 				}
-				raw, err := make()
-				if f := raw.Fields(); !errors.Is(err, step.err) || err == nil && (f.Time.Unix() != testStart+step.made || f.Node != step.node) {
-					t.Errorf("%s, step %d, at %d s: made %v, %v; want %d s, node %d, %v", how, i, step.now, f, err, step.made, step.node, step.err)
+				raw, err := generate()
+				if !errors.Is(err, step.err) {
+					t.Fatalf("%s, step %d, at %d s: %v, want %v", how, i, step.now, err, step.err)
 				}
 				if err == nil {
 					l.add(raw)
-					claimed++
+					f := raw.Fields()
+					if f.Time.Unix() != testStart+step.made || f.Node != step.node {
+						t.Fatalf("%s, step %d, at %d s: made %v, want %d s, node %d", how, i, step.now, f, step.made, step.node)
+					}
+					handedOut++
 					newest = max(newest, step.made)
 				}
-				if n := g.handedOut.Load(); n != claimed {
-					t.Errorf("%s, step %d: %d claimed, want %d", how, i, n, claimed)
-				}
-				if t.Failed() {
-					return
+				if n := g.handedOut.Load(); n != handedOut {
+					t.Fatalf("%s, step %d: %d handed out, want %d", how, i, n, handedOut)
 				}
 			}
 			if last, err := g.Close(); last.Unix() != testStart+newest || err != nil {
@@ -314,38 +334,48 @@ func TestLeasesAndClock(t *testing.T) {
 	}
 }
 
-// Steps back and forth into seconds that were left half used.
+// The clock steps back and forth, into seconds that were left half used.
 func TestRandomSteps(t *testing.T) {
 	clock := newFakeClock(testStart)
 	lease := testLease(1, 16, testStart, 100)
 	g := newGenerator(t, lease, WithClock(clock.now))
-	l, ways := newLedger(t, lease), makers(g)
+	l := newLedger(t, lease)
+	ways := makers(g)
 	for range 200 {
 		clock.second.Store(testStart + rand.Int64N(4))
 		for range rand.IntN(40) {
-			for _, make := range ways {
-				l.one(make)
+			for _, generate := range ways {
+				l.one(generate)
 			}
 		}
 	}
 }
 
-// The clock moves on in the middle of a Fill, which goes on in the next second; if it stands still
-// Fill reads it once.
+// If the clock moves on in the middle of a Fill, that goes on in the next second; if the clock
+// stands still Fill reads it once.
 func TestFillReadsTheClock(t *testing.T) {
-	reads, step := int64(0), int64(1)
 	lease := testLease(0, 0, testStart, 100)
-	g := newGenerator(t, lease, WithClock(func() time.Time { reads++; return time.Unix(testStart+step*reads, 0) }))
-	l, ids := newLedger(t, lease), make([]ID, 3*perNode+5)
+	reads := 0
+	moving := func() time.Time {
+		reads++
+		return time.Unix(testStart+int64(reads), 0)
+	}
+	g := newGenerator(t, lease, WithClock(moving))
+	ids := make([]ID, 3*perNode+5)
 	if n, err := g.Fill(ids); n != len(ids) || err != nil {
 		t.Fatalf("Fill = %d, %v", n, err)
 	}
-	l.addIDs(g, ids)
-	reads, step = 50, 0
-	g = newGenerator(t, lease, WithClock(func() time.Time { reads++; return time.Unix(testStart, 0) }))
-	for n := 0; n <= 1000; n = 10*n + 1 {
+	newLedger(t, lease).addIDs(g, ids)
+
+	standing := func() time.Time {
+		reads++
+		return time.Unix(testStart, 0)
+	}
+	g = newGenerator(t, lease, WithClock(standing))
+	for _, n := range []int{0, 1, 11, 111} {
 		reads = 0
-		if made, err := g.Fill(ids[:n]); made != n || err != nil || reads != int64(min(n, 1)) {
+		made, err := g.Fill(ids[:n])
+		if made != n || err != nil || reads != min(n, 1) {
 			t.Errorf("Fill = %d, %v, with %d reads for %d IDs", made, err, reads, n)
 		}
 	}
@@ -355,12 +385,15 @@ func TestFillReadsTheClock(t *testing.T) {
 // for other generators.
 func TestClockIsAsked(t *testing.T) {
 	reads := 0
-	clock := func() time.Time { reads++; return time.Now() }
-	for how, make := range makers(newGenerator(t, systemLease(0, 15), WithClock(clock))) {
+	clock := func() time.Time {
+		reads++
+		return time.Now()
+	}
+	for how, generate := range makers(newGenerator(t, systemLease(0, 15), WithClock(clock))) {
 		reads = 0
 		newGenerator(t, systemLease(16, 16)).Generate() // has the second published
 		for range 100 {
-			if _, err := make(); err != nil {
+			if _, err := generate(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -370,9 +403,14 @@ func TestClockIsAsked(t *testing.T) {
 	}
 }
 
+// Close returns the last second used, each time, and no call makes anything after it.
 func TestClose(t *testing.T) {
 	clock := newFakeClock(testStart)
-	for last, seconds := range map[int64][]int64{-1: nil, 3: {3}, 50: {3, 50, 49}} {
+	for last, seconds := range map[int64][]int64{
+		-1: nil, // the second before the lease
+		3:  {3},
+		50: {3, 50, 49},
+	} {
 		g := newGenerator(t, testLease(1, 1, testStart, 100), WithClock(clock.now))
 		for _, second := range seconds {
 			clock.second.Store(testStart + second)
@@ -388,7 +426,10 @@ func TestClose(t *testing.T) {
 		}
 		calls := makers(g)
 		calls["Add"] = func() (Raw, error) { return 0, leasesOf(g).Add(testLease(2, 2, testStart, 10)) }
-		calls["Ready"] = func() (Raw, error) { leasesOf(g).Drop(); return 0, leasesOf(g).Ready() }
+		calls["Ready"] = func() (Raw, error) {
+			leasesOf(g).Drop()
+			return 0, leasesOf(g).Ready()
+		}
 		for name, call := range calls {
 			if raw, err := call(); raw != 0 || err != ErrClosed {
 				t.Errorf("%s after Close: %v, %v", name, raw.Fields(), err)
@@ -435,20 +476,26 @@ func TestInvalidLeases(t *testing.T) {
 		"from minus infinity": {0, 0, second(math.MinInt64), second(testStart)},
 	} {
 		g, err := New(NewSecret(), lease)
-		if past := lease.End.Unix() > MaxTimestamp+1; g != nil || !errors.Is(err, ErrInvalidLease) || errors.Is(err, ErrEndOfLife) != past {
+		if g != nil || !errors.Is(err, ErrInvalidLease) {
 			t.Errorf("%s: New = %v, %v", name, g, err)
+		}
+		tooLate := lease.End.Unix() > MaxTimestamp+1
+		if errors.Is(err, ErrEndOfLife) != tooLate {
+			t.Errorf("%s: %v, want ErrEndOfLife: %t", name, err, tooLate)
 		}
 		if err := leasesOf(newGenerator(t, testLease(1, 1, testStart, 100))).Add(lease); !errors.Is(err, ErrInvalidLease) {
 			t.Errorf("%s: Add: %v", name, err)
 		}
 	}
 	for _, option := range []Option{{}, WithClock(nil)} {
-		if g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), option); g != nil || !errors.Is(err, ErrInvalidOption) {
+		g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), option)
+		if g != nil || !errors.Is(err, ErrInvalidOption) {
 			t.Errorf("New = %v, %v", g, err)
 		}
 	}
 }
 
+// The keeper is told of each refusal, and of each wait; a caller who gives up was not refused.
 func TestOnRefusal(t *testing.T) {
 	clock := newFakeClock(testStart)
 	var refusals []error
@@ -463,75 +510,94 @@ func TestOnRefusal(t *testing.T) {
 		}
 	})
 	g.Fill(make([]ID, perNode))
-	if _, err := g.Wait(t.Context()); err != nil || waits != 1 || g.waited.Load() != 1 || refusals != nil {
-		t.Errorf("Wait: %v, after %d waits and refusals %v; %d calls waited; want 1, none, 1", err, waits, refusals, g.waited.Load())
+	_, err := g.Wait(t.Context())
+	if err != nil || refusals != nil {
+		t.Errorf("Wait: %v, refusals %v, want none", err, refusals)
 	}
-	g.Fill(make([]ID, perNode))
+	if n := g.waited.Load(); waits != 1 || n != 1 {
+		t.Errorf("told of %d waits, and %d calls waited; want 1", waits, n)
+	}
+
+	g.Fill(make([]ID, perNode)) // ErrExhausted, as one of the second is gone
 	clock.second.Add(-100)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	g.Wait(gone) // a caller who gives up was not refused
+	g.Wait(gone) // gives up
 	g.Generate()
 	clock.second.Add(200)
 	g.Fill(make([]ID, 1))
-	leasesOf(g).Ready()
+	leasesOf(g).Ready() // refuses no caller
 	g.Close()
 	g.Generate()
-	if want := []error{ErrExhausted, ErrClockBackward, ErrLeaseEnded, ErrClosed}; !slices.Equal(refusals, want) {
+	want := []error{ErrExhausted, ErrClockBackward, ErrLeaseEnded, ErrClosed}
+	if !slices.Equal(refusals, want) {
 		t.Errorf("refusals %v, want %v", refusals, want)
 	}
 }
 
 // With Strict each raw value is the one after the last, on whichever P, and without it not.
 func TestStrict(t *testing.T) {
-	clock := newFakeClock(testStart)
-	for _, options := range [][]Option{{Strict(), WithClock(clock.now)}, {WithClock(clock.now)}} {
+	for _, strict := range []bool{true, false} {
+		options := []Option{WithClock(newFakeClock(testStart).now)}
+		if strict {
+			options = append(options, Strict())
+		}
 		g := newGenerator(t, testLease(5, 6, testStart, 1000), options...)
-		inOrder, ways := true, makers(g)
+		ways := makers(g)
 		last, _ := ways["Generate"]()
+		inOrder := true
 		for range 200 {
-			for _, make := range ways {
-				raw, err := make()
+			for _, generate := range ways {
+				raw, err := generate()
 				if err != nil {
 					t.Fatal(err)
 				}
-				inOrder, last = inOrder && raw == last+1, raw
+				if raw != last+1 {
+					inOrder = false
+				}
+				last = raw
 			}
 			runtime.Gosched()
 		}
-		if strict := len(options) == 2; inOrder != strict {
+		if inOrder != strict {
 			t.Errorf("strict is %t, and raw values come one after the other is %t", strict, inOrder)
 		}
 	}
 }
 
-// The first ID of a run counts at once, and the others when the next run is claimed; so do those of
-// another way.
-func TestClaimed(t *testing.T) {
+// The first ID of a run counts at once, and the others when the next run is claimed. Those of Fill
+// count at once.
+func TestHandedOut(t *testing.T) {
 	onOneProcessor(t)
 	clock := newFakeClock(testStart)
 	g := newGenerator(t, testLease(1, 1, testStart, 100), WithClock(clock.now))
 	made := uint64(0)
-	for i := range uint64(60) {
+	generate := func() {
+		t.Helper()
 		if _, err := g.Generate(); err != nil {
 			t.Fatal(err)
 		}
 		made++
-		if n := g.handedOut.Load(); n != made {
-			t.Fatalf("%d claimed after %d IDs, of which one was in second %d", n, made, i)
+	}
+	counted := func(want uint64) {
+		t.Helper()
+		if n := g.handedOut.Load(); n != want {
+			t.Fatalf("%d counted of %d IDs, want %d", n, made, want)
 		}
+	}
+	for i := range uint64(60) {
+		generate()
+		counted(made)
+		before := made
 		for range i * batchSize / 2 { // to less than a run
-			if _, err := g.Generate(); err != nil {
-				t.Fatal(err)
-			}
+			generate()
 		}
-		if n, err := g.Fill(make([]ID, i)); uint64(n) != i || err != nil {
+		n, err := g.Fill(make([]ID, i))
+		if uint64(n) != i || err != nil {
 			t.Fatal(n, err)
 		}
-		if n := g.handedOut.Load(); n != made+i {
-			t.Fatalf("%d claimed after %d IDs, and %d of Fill", n, made, i)
-		}
-		made += i*batchSize/2 + i
+		made += i
+		counted(before + i)
 		clock.second.Add(1)
 	}
 }
@@ -543,7 +609,7 @@ func TestGrowComesTooLate(t *testing.T) {
 		"Close": func(g *Generator) { g.Close() },
 		"Drop":  func(g *Generator) { leasesOf(g).Drop() },
 		"another lease": func(g *Generator) {
-			leasesOf(g).Add(testLease(2, 2, testStart+10, 10))
+			add(t, g, testLease(2, 2, testStart+10, 10))
 			leasesOf(g).Ready()
 		},
 		"grow": func(g *Generator) { g.grow(g.state.Load()) },
@@ -563,34 +629,47 @@ func TestGrowComesTooLate(t *testing.T) {
 			t.Errorf("%s was undone", name)
 		}
 		if n := g.handedOut.Load(); n != 1 {
-			t.Errorf("%s: %d claimed, want 1", name, n)
+			t.Errorf("%s: %d counted, want 1", name, n)
 		}
 	}
+}
 
+// With more shards a dropped lease stays dropped.
+func TestGrowAfterDrop(t *testing.T) {
 	g := newGenerator(t, systemLease(1, 1))
-	before := g.state.Load()
+	before := len(g.state.Load().shards.list)
 	leasesOf(g).Drop()
 	g.grow(g.state.Load())
-	if st := g.state.Load(); st == before || !st.dropped || len(st.shards.list) <= len(before.shards.list) || leasesOf(g).Ready() != ErrLeaseEnded {
-		t.Errorf("a dropped lease came back with %d shards, of %d", len(st.shards.list), len(before.shards.list))
+	if after := len(g.state.Load().shards.list); after <= before {
+		t.Errorf("%d shards, want more than %d", after, before)
 	}
+	if err := leasesOf(g).Ready(); err != ErrLeaseEnded {
+		t.Errorf("Ready: %v, want ErrLeaseEnded", err)
+	}
+}
 
-	g = newGenerator(t, systemLease(1, 1))
+func TestGrowFromNoShard(t *testing.T) {
+	g := newGenerator(t, systemLease(1, 1))
 	none := *g.state.Load()
 	none.quick = shards{}
 	none.shards = shards{}
 	g.state.Store(&none)
-	if _, err := g.Generate(); err != nil || len(g.state.Load().shards.list) == 0 {
-		t.Errorf("without a shard: %v, and %d shards then", err, len(g.state.Load().shards.list))
+	_, err := g.Generate()
+	if n := len(g.state.Load().shards.list); err != nil || n == 0 {
+		t.Errorf("without a shard: %v, and %d shards then", err, n)
 	}
 }
 
 // Another lease, handed over while a call reads the clock, doesn't make the call fail.
 func TestRefusalOfAnOldLease(t *testing.T) {
-	add := func(g *Generator) error { return leasesOf(g).Add(testLease(8, 8, testStart+10, 10)) }
-	changes := map[string]func(g *Generator) error{
-		"added":    add,
-		"in force": func(g *Generator) error { return errors.Join(add(g), leasesOf(g).Ready()) },
+	const end = testStart + 10 // of the first lease, and where the other one begins
+	handOver := func(g *Generator) { add(t, g, testLease(8, 8, end, 10)) }
+	changes := map[string]func(g *Generator){
+		"added": handOver,
+		"in force": func(g *Generator) {
+			handOver(g)
+			leasesOf(g).Ready()
+		},
 	}
 	calls := func(g *Generator) map[string]func() (Raw, error) {
 		all := makers(g)
@@ -599,24 +678,24 @@ func TestRefusalOfAnOldLease(t *testing.T) {
 	}
 	for change, apply := range changes {
 		// The lease is over when the call reads the clock, or the clock is read before the new one begins.
-		for name, second := range map[string]int64{"at the end": testStart + 10, "before the start": testStart + 9} {
+		for _, read := range []int64{end, end - 1} {
 			for called := range calls(newGenerator(t, testLease(7, 7, testStart, 10))) {
-				now, changed := testStart+9, true
 				var g *Generator
+				now := int64(end - 1)
+				during := false // the call that must not fail
 				g = newGenerator(t, testLease(7, 7, testStart, 10), WithClock(func() time.Time {
-					seen := now
-					if !changed {
-						changed, seen, now = true, second, testStart+10
-						if err := apply(g); err != nil {
-							t.Error(err)
-						}
+					if !during {
+						return time.Unix(now, 0)
 					}
-					return time.Unix(seen, 0)
+					during = false
+					now = end
+					apply(g)
+					return time.Unix(read, 0)
 				}))
 				call := calls(g)[called]
-				changed = false
+				during = true
 				if _, err := call(); err != nil {
-					t.Errorf("%s, %s, clock %s: %v, want no error", called, change, name, err)
+					t.Errorf("%s, %s, clock read %d s before the end: %v", called, change, end-read, err)
 				}
 			}
 		}
@@ -636,7 +715,8 @@ func TestHeldUpAfterReadingTheClock(t *testing.T) {
 		{"long after", clockTolerance + 1, 1, nil},
 	} {
 		for how := range makers(newGenerator(t, testLease(1, 1, testStart, 60))) {
-			second, held := int64(testStart), true
+			second := int64(testStart)
+			held := true
 			var g *Generator
 			g = newGenerator(t, testLease(1, 1, testStart, 60), WithClock(func() time.Time {
 				read := second
@@ -654,134 +734,20 @@ func TestHeldUpAfterReadingTheClock(t *testing.T) {
 	}
 }
 
-// inBubble runs test in a bubble in the time of the format, with a generator of one node, whose lease
-// lasts a minute.
-func inBubble(t *testing.T, test func(t *testing.T, g *Generator)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(testStart, 0)))
-		test(t, newGenerator(t, testLease(1, 1, testStart, 60)))
-	})
-}
-
-// Wait and FillWait go on for as many seconds as it takes, say how far they came, and return what
-// waiting doesn't help against.
-func TestWait(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *Generator) {
-		l, begin, ids := newLedger(t, g.Lease()), time.Now(), make([]ID, 3*perNode-5)
-		fill := func(ctx context.Context, dst []ID, want int, errs ...error) {
-			t.Helper()
-			n, err := g.FillWait(ctx, dst)
-			if n != want || (err == nil) != (len(errs) == 0) {
-				t.Errorf("FillWait = %d, %v, want %d", n, err, want)
-			}
-			for _, want := range errs {
-				if !errors.Is(err, want) {
-					t.Errorf("FillWait: %v, want %v", err, want)
-				}
-			}
-			l.addIDs(g, dst[:n])
-		}
-		fill(t.Context(), ids, len(ids))
-		if took := time.Since(begin); took != 2*time.Second {
-			t.Errorf("it took %v, want 2s", took)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-		defer cancel()
-		fill(ctx, ids[:10], 5, ErrExhausted, context.DeadlineExceeded)
-		if _, err := g.Wait(t.Context()); err != nil || time.Since(begin) != 3*time.Second {
-			t.Errorf("Wait = %v after %v, want none after 3s", err, time.Since(begin))
-		}
-		time.Sleep(56 * time.Second) // to the lease's last second
-		fill(t.Context(), ids, perNode, ErrLeaseEnded)
-		fill(t.Context(), nil, 0)
-
-		cause := errors.New("enough")
-		canceled, stop := context.WithCancelCause(t.Context())
-		stop(cause)
-		clock := newFakeClock(testStart - 1)
-		g = newGenerator(t, testLease(2, 2, testStart, 60), WithClock(clock.now))
-		if _, err := g.Wait(canceled); !errors.Is(err, cause) || !errors.Is(err, ErrLeaseNotStarted) {
-			t.Errorf("cancelled: %v", err)
-		}
-		for _, second := range []int64{testStart - 1, testStart + 50, testStart - 5} { // not started, ready, clock back
-			clock.second.Store(second)
-			time.AfterFunc(time.Second/2, func() { clock.second.Store(testStart + 55) })
-			if _, err := g.Wait(t.Context()); err != nil {
-				t.Errorf("at %d: %v", second-testStart, err)
-			}
-		}
-	})
-}
-
-// Who waits is served before those who come later, also when there are IDs again and the line was
-// not served yet.
-func TestNobodyOvertakes(t *testing.T) {
-	for how, wait := range map[string]func(g *Generator, ids []ID) error{
-		"Wait":     func(g *Generator, ids []ID) (err error) { ids[0], err = g.Wait(context.Background()); return err },
-		"FillWait": func(g *Generator, ids []ID) error { _, err := g.FillWait(context.Background(), ids); return err },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			clock := newFakeClock(testStart)
-			g := newGenerator(t, testLease(1, 1, testStart, 60), WithClock(clock.now), Strict())
-			g.Fill(make([]ID, perNode))
-			var first, second [1]ID
-			var waiter sync.WaitGroup
-			waiter.Go(func() { first[0], _ = g.Wait(context.Background()) })
-			synctest.Wait()
-			clock.second.Add(1)
-			err := wait(g, second[:])
-			waiter.Wait()
-			early, late := g.Cipher().Decrypt(first[0]), g.Cipher().Decrypt(second[0])
-			if err != nil || late != early+1 {
-				t.Errorf("%s: %v after %v, %v", how, late.Fields(), early.Fields(), err)
-			}
-		})
-	}
-}
-
-// A call that waits goes on at once when there is another lease, or all are gone, or the generator is closed.
-func TestWaitIsWoken(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		start int64 // of the lease
-		act   func(g *Generator) error
-		want  error // of Wait
-	}{
-		{"Add", 60, func(g *Generator) error { return leasesOf(g).Add(testLease(2, 2, testStart, 60)) }, nil},
-		{"Drop", 0, func(g *Generator) error { leasesOf(g).Drop(); return nil }, ErrLeaseEnded},
-		{"Close", 0, func(g *Generator) error { _, err := g.Close(); return err }, ErrClosed},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, _ *Generator) {
-				g := newGenerator(t, testLease(1, 1, testStart+tt.start, 60))
-				g.Fill(make([]ID, perNode))
-				begin := time.Now()
-				time.AfterFunc(300*time.Millisecond, func() {
-					if err := tt.act(g); err != nil {
-						t.Error(err)
-					}
-				})
-				if _, err := g.Wait(t.Context()); err != tt.want {
-					t.Errorf("Wait: error %v, want %v", err, tt.want)
-				}
-				if waited := time.Since(begin); waited != 300*time.Millisecond {
-					t.Errorf("waited %v, want 300ms", waited)
-				}
-			})
-		})
-	}
-}
-
 func TestNoAllocation(t *testing.T) {
 	if unsafe.Sizeof(ownerLock{}) > 0 {
 		t.Skip("sync.Pool may allocate, in place of the runtime's pinning")
 	}
 	g := newGenerator(t, systemLease(0, MaxNode))
-	c, ctx := g.Cipher(), t.Context()
-	ids, values, buf := make([]ID, 100), make([]uint64, 100), make([]byte, 0, 64)
-	id, typed := ID(rand.Uint64()|1<<62), Typed[kindOrder](rand.Uint64()|1<<62)
-	text, typedText := id.String(), typed.String()
+	c := g.Cipher()
+	ctx := t.Context()
+	ids := make([]ID, 100)
+	values := make([]uint64, 100)
+	buf := make([]byte, 0, 64)
+	id := ID(rand.Uint64() | 1<<62)
+	text := id.String()
+	typed := Typed[kindOrder](id)
+	typedText := typed.String()
 	typedBytes := []byte(typedText)
 	for name, f := range map[string]func(){
 		"Generate":      func() { g.Generate() },
@@ -816,21 +782,20 @@ func TestSecondGenerator(t *testing.T) {
 	for i, test := range []struct {
 		secret Secret
 		lease  Lease
-		ok     bool
+		want   error
 	}{
-		{secret, first, true},
-		{secret, first, false},
-		{secret, testLease(6, 7, testStart+59, 60), false},
-		{secret, testLease(4, 5, testStart-59, 60), false},
-		{secret, testLease(7, 7, testStart, 60), true},
-		{secret, testLease(4, 4, testStart, 60), true},
-		{secret, testLease(5, 6, testStart+60, 60), true},
-		{secret, testLease(5, 6, testStart-60, 60), true},
-		{NewSecret(), first, true},
+		{secret, first, nil},
+		{secret, first, ErrInvalidLease},
+		{secret, testLease(6, 7, testStart+59, 60), ErrInvalidLease},
+		{secret, testLease(4, 5, testStart-59, 60), ErrInvalidLease},
+		{secret, testLease(7, 7, testStart, 60), nil},
+		{secret, testLease(4, 4, testStart, 60), nil},
+		{secret, testLease(5, 6, testStart+60, 60), nil},
+		{secret, testLease(5, 6, testStart-60, 60), nil},
+		{NewSecret(), first, nil},
 	} {
-		_, err := New(test.secret, test.lease)
-		if test.ok != (err == nil) || !test.ok && !errors.Is(err, ErrInvalidLease) {
-			t.Errorf("lease %d: %v, want one: %t", i, err, test.ok)
+		if _, err := New(test.secret, test.lease); !errors.Is(err, test.want) {
+			t.Errorf("lease %d: %v, want %v", i, err, test.want)
 		}
 	}
 	t.Setenv("RANDFLAKE_DEBUG", "")
@@ -841,16 +806,18 @@ func TestSecondGenerator(t *testing.T) {
 
 // A generator is small, and no processor writes to a cache line that another one's Generate uses.
 func TestMemory(t *testing.T) {
-	fixed := unsafe.Sizeof(Generator{}) + unsafe.Sizeof(state{}) + unsafe.Sizeof(cursor{}) + unsafe.Sizeof(Cipher{}) + unsafe.Sizeof(roundKeys{})
-	if perP := unsafe.Sizeof(shard{}); fixed > 1024 || perP > 712 {
+	var g Generator
+	var s shard
+	fixed := unsafe.Sizeof(g) + unsafe.Sizeof(state{}) + unsafe.Sizeof(cursor{}) + unsafe.Sizeof(Cipher{}) + unsafe.Sizeof(roundKeys{})
+	if perP := unsafe.Sizeof(s); fixed > 1024 || perP > 712 {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
-	const line = 64
-	var s shard
-	var g Generator
-	after := unsafe.Sizeof(s) - unsafe.Offsetof(s.runLeft) - unsafe.Sizeof(s.runLeft)
-	if gap := unsafe.Offsetof(g.handedOut) - unsafe.Offsetof(g.state); after < line || gap < line {
-		t.Errorf("%d bytes after what a shard uses, and Fill's count %d bytes from what Generate reads, want %d", after, gap, line)
+	used := unsafe.Offsetof(s.runLeft) + unsafe.Sizeof(s.runLeft)
+	if after := unsafe.Sizeof(s) - used; after < cacheLine {
+		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
+	}
+	if gap := unsafe.Offsetof(g.handedOut) - unsafe.Offsetof(g.state); gap < cacheLine {
+		t.Errorf("the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
 	}
 }
 
@@ -859,8 +826,15 @@ func TestRunLength(t *testing.T) {
 		nodes  uint64
 		shards int
 		want   uint64
-	}{{1, 1, 2048}, {1, 2, 1024}, {1, 16, 128}, {1, 128, 64}, {131072, 1, 4096}, {131072, 128, 4096}} {
-		if got := runLength(test.nodes, test.shards); got != test.want || got%batchSize != 0 {
+	}{
+		{1, 1, 2048},
+		{1, 2, 1024},
+		{1, 16, 128},
+		{1, 128, 64},
+		{131072, 1, 4096},
+		{131072, 128, 4096},
+	} {
+		if got := runLength(test.nodes, test.shards); got != test.want {
 			t.Errorf("runLength(%d, %d) = %d, want %d", test.nodes, test.shards, got, test.want)
 		}
 	}

@@ -25,5 +25,8 @@ func WithClock(now func() time.Time) Option {
 // second, within a second by node, and for a node by sequence. So a test with WithClock gets the
 // same IDs in each run. All goroutines then share the cursor, and an ID costs a few times as much.
 func Strict() Option {
-	return Option{func(g *Generator) error { g.strict = true; return nil }}
+	return Option{func(g *Generator) error {
+		g.strict = true
+		return nil
+	}}
 }

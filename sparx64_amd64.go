@@ -35,14 +35,14 @@ func run32AVX2(keys *roundKeys, dst *[32]uint64, first uint64)
 
 // supported lists the implementations that this machine can run, the preferred one first.
 func supported() []backend {
-	list := []backend{backendGeneric}
-	if cpuid.CPU.Supports(cpuid.AVX, cpuid.AVX2) {
-		list = append([]backend{backendAVX2}, list...)
-	}
+	var list []backend
 	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VBMI2) {
-		list = append([]backend{backendAVX512}, list...)
+		list = append(list, backendAVX512)
 	}
-	return list
+	if cpuid.CPU.Supports(cpuid.AVX, cpuid.AVX2) {
+		list = append(list, backendAVX2)
+	}
+	return append(list, backendGeneric)
 }
 
 // callKernel encrypts or decrypts src into dst, both of a width of the active backend.

@@ -12,7 +12,7 @@
 //
 // AX  keys of the current step, each word twice in 32 bits, so that one operand broadcasts it
 // BX  turns left; a turn is two steps, after which the branches are back in their registers
-// DI  output, SI input, CX first raw value
+// DI  output, SI input, CX first raw value, DX scratch
 //
 // Macros for a set take its number i and its planes a, b, c, d. SETS is a macro that does another one for each set.
 
@@ -134,10 +134,12 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 #define ROUND2AB(i, a, b, c, d) ROUND512(a, b, 4, 5)
 #define ROUND2CD(i, a, b, c, d) ROUND512(c, d, 10, 11)
 
-// The third round of both branches, the linear layer, and the keys of the next step. The round ends with b = (b rol
-// 2) ^ a and d = (d rol 2) ^ c, so the layer's t = (a ^ b) rol 8 is b rol 10 of the b before; it is in Z16. Then c
-// ^= a ^ t; and d ^= b ^ t is (d rol 2) ^ (b rol 2) ^ c with that c. The branches do not move: the next step takes the
-// registers c, d for its (a, b).
+// The third round of both branches, the linear layer, and the keys of the next step.
+//
+// The round ends with b = (b rol 2) ^ a and d = (d rol 2) ^ c. So the layer's t = (a ^ b) rol 8 is the old b rol 10;
+// it is in Z16. Then c ^= a ^ t, and with this c, d ^= b ^ t is the old (d rol 2) ^ (b rol 2) ^ c.
+//
+// The branches do not move: the next step takes the registers c, d for its (a, b).
 #define LINEAR512(i, a, b, c, d) \
 	VPSHRDW         $7, a, a, a          \
 	VPADDW          b, a, a              \
@@ -215,7 +217,7 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPSHUFB      Z31, Z18, Z18 \
 	VPSHUFB      Z31, Z19, Z19
 
-// The inverse of a round on (x, y), where y comes as y ^ x; so it leaves it for the next.
+// The inverse of a round on (x, y). y comes as y ^ x, and is left so for the next one.
 #define UNROUND512(x, y, kx, ky) \
 	VPSHRDW         $2, y, y, y          \
 	VPSUBW          y, x, x              \
@@ -231,8 +233,10 @@ GLOBL fours<>(SB), RODATA|NOPTR, $32
 	VPXORD.BCST     KEY(kx), x, x        \
 	VPXORD.BCST     KEY(ky), y, y
 
-// The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. It leaves d ^ c in d and b ^ a, from
-// which t drops out, in b, as UNROUND512 takes them. The step's own (a, b), below AB, are in the registers c, d.
+// The inverse of the linear layer: t = (c ^ d) rol 8; a ^= c ^ t; b ^= d ^ t. As UNROUND512 takes them, it leaves
+// c ^ d in d, and the new a ^ b in b: that is a ^ b ^ c ^ d, since t drops out.
+//
+// The step's own (a, b) are in the registers c, d: the macros below with AB in their names take these.
 #define UNLINEAR512(i, a, b, c, d) \
 	VPXORD     c, d, d          \
 	VPTERNLOGD $0x96, d, a, b   \
@@ -339,11 +343,12 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 // ---- AVX2: 16 lanes ----
 //
 // A rotation takes two shifts and an or; rotating by 8 is swapBytes, in Y15. A key is broadcast once for all sets,
-// into Y8 to Y11; Y12 and Y13 are scratch. Two sets (32 blocks): a third one, for which there are registers, makes
-// nothing faster.
+// into Y8 to Y11; Y12 and Y13 are scratch. There are two sets (32 blocks): a third one, for which there are registers,
+// is no faster.
 //
-// Shifts run on two ports of three or four, and would wait for them. So where nothing waits for the result, a shift
-// right is a multiplication, which AMD's cores do on the other ports, by the fours in Y14.
+// Shifts run on two ports of three or four, and would wait for them. So where the result is not needed at once, a shift
+// right is a multiplication, which AMD's cores do on the other ports, by the fours in Y14. Before and after the turns,
+// Y14 and Y15 are scratch.
 
 #define SETS256(DO) \
 	DO(0, Y0, Y1, Y2, Y3) \
@@ -457,7 +462,7 @@ TEXT ·run64AVX512(SB), NOSPLIT, $0-24
 	VMOVDQU Y14, (i*0x80+0x40)(DI) \
 	VMOVDQU Y15, (i*0x80+0x60)(DI)
 
-// The word CX of the planes of 16 raw values: the same in all lanes.
+// Shifts CX right by a word, and puts what is then its lowest word into all lanes of x.
 #define UPPERWORD256(x) \
 	SHRQ $16, CX        \
 	VMOVQ CX, X15       \

@@ -27,11 +27,11 @@ func run32SVE2(keys *roundKeys, dst *[32]uint64, first uint64)
 // supported lists the implementations that this machine can run, the preferred one first. Each
 // arm64 machine that Go runs on has NEON. SVE2, where there is any, takes fewer cycles.
 func supported() []backend {
-	list := []backend{backendNEON, backendGeneric}
+	var list []backend
 	if cpuid.CPU.Supports(cpuid.SVE, cpuid.SVE2) {
-		list = append([]backend{backendSVE2}, list...)
+		list = append(list, backendSVE2)
 	}
-	return list
+	return append(list, backendNEON, backendGeneric)
 }
 
 // callKernel encrypts or decrypts src into dst, both of 32 blocks.

@@ -155,12 +155,12 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 
 #define ROUND2(a, b, c, d, t, u) ROUND(b, a, d, c, t, u)
 
-// The linear layer, within the third round, whose y is still to come: r is b rol 2 and d is d rol 2. As b will be r
-// ^ a, the layer's t = (a ^ b) rol 8 is r with its bytes swapped. Then c ^= a ^ t; d ^= b ^ t, where b = r ^ a and d
-// = d ^ c.
+// The linear layer, within the third round, whose y is still to come: r is the old b rol 2, and d the old d rol 2. The
+// round would end with b = r ^ a and d ^= c. So the layer's t = (a ^ b) rol 8 is r with its bytes swapped. Then
+// c ^= a ^ t and d ^= b ^ t.
 //
-// r comes with key 19 added, d with key 13. Key 19, which is for b, goes on to d, and by t, with its bytes swapped,
-// to c and d. LY of the third round makes up for it in d, and the next KX in c.
+// r comes with key 19 added, d with key 13. Key 19 is for b, but also gets into d, and by t, with its bytes swapped,
+// into c and d. LY of the third round makes up for it in d, and the next KX in c.
 #define LINEAR(a, r, b, c, d, t) \
 	REV(r, t)    \
 	EOR(a, c, c) \
@@ -211,16 +211,16 @@ GLOBL ascending<>(SB), RODATA|NOPTR, $16
 	RORW   $2, R4, R4     \
 	DUPR4(LY)
 
-// FIRSTKEY leaves in R4 the key of a for the first round, with the bytes of key 19 that LINEAR has added to it. Key
-// 19 of the step before is key 7 of this one.
+// LINEARKEY leaves in R4 what LINEAR has added to the new a: key 19, which is key 7 of the new step, with its bytes
+// swapped. FIRSTKEY adds to that the key of a for the first round.
+#define LINEARKEY \
+	MOVWU  (7*4)(R0), R4 \
+	REV16W R4, R4
+
 #define FIRSTKEY \
 	LINEARKEY           \
 	MOVWU (0*4)(R0), R5 \
 	EORW  R5, R4, R4
-
-#define LINEARKEY \
-	MOVWU  (7*4)(R0), R4 \
-	REV16W R4, R4
 
 #define STEP(SETS) \
 	KEYS1           \
@@ -355,7 +355,7 @@ TEXT ·decrypt32NEON(SB), NOSPLIT, $0-24
 //
 // XAR exclusive-ors and rotates in one. It works on the whole of a register, however long; everything else uses the
 // low 128 bits, so the kernels are the same for every vector length. Cores have XAR on one vector pipe only, of two
-// or four. So set 0 is encrypted without it, by the other pipes: by llvm-mca, XAR in all is slower than NEON on V2.
+// or four. So set 0 is encrypted without it, by the other pipes: by llvm-mca, XAR in all four is slower than NEON on V2.
 
 // MIXED does one macro for set 0 and another for the other three, as SETS does; MIXED2 as REVERSED does with set 0
 // and SWAPPED with the others.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A TextID is an ID for a text column: its Value is the text form. Otherwise it behaves as an ID.
-// An ID converts to a TextID and back, and so do pointers:
+// A TextID is an ID for a text column: Value returns and Scan reads the text form. Otherwise it
+// behaves as an ID. An ID converts to a TextID and back, and so do pointers:
 //
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))

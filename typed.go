@@ -40,7 +40,8 @@ func parseTyped[K Kind, T string | []byte](text T) (Typed[K], error) {
 		id, err := parse(text)
 		return Typed[K](id), err
 	}
-	if len(text) <= n || string(text[:n]) != prefix || text[n] != '_' {
+	ofKind := len(text) > n && string(text[:n]) == prefix && text[n] == '_'
+	if !ofKind {
 		return 0, fmt.Errorf("%w: %.80q: want %s_ and then the digits", ErrInvalidID, text, prefix)
 	}
 	id, err := parse(text[n+1:])
@@ -64,9 +65,9 @@ func prefixOf[K Kind]() string {
 
 // isPrefix reports whether text, which is not empty, can be a prefix.
 func isPrefix(text string) bool {
-	first := text[0]
-	last := text[len(text)-1]
-	if first < 'a' || first > 'z' || last == '_' || len(text) > 63 {
+	startsWell := 'a' <= text[0] && text[0] <= 'z'
+	endsWell := text[len(text)-1] != '_'
+	if !startsWell || !endsWell || len(text) > 63 {
 		return false
 	}
 	for i := range len(text) {
@@ -94,7 +95,8 @@ func (id Typed[K]) String() string {
 // AppendText appends the text to b. Its error is always nil.
 func (id Typed[K]) AppendText(b []byte) ([]byte, error) {
 	if prefix := prefixOf[K](); prefix != "" {
-		b = append(append(b, prefix...), '_')
+		b = append(b, prefix...)
+		b = append(b, '_')
 	}
 	return ID(id).AppendText(b)
 }

@@ -81,7 +81,8 @@ func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error)
 	return n, err
 }
 
-// pause returns how long to wait before it helps to try again after err, or 0 when it does not.
+// pause returns how long to wait before it helps to try again after err, or 0 when it does not. A
+// second begins with new IDs, and leases start with a second.
 func (g *Generator) pause(err error) time.Duration {
 	switch err {
 	case ErrExhausted, ErrClockBackward, ErrLeaseNotStarted:

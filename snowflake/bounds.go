@@ -27,12 +27,12 @@ func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
 		return bounds{}, err
 	}
 	start, end := lease.Start, lease.End
-	life := int64(l.time.max()) + 1
+	life := l.lastUnit() + 1
 	b := bounds{
 		sequence: l.sequence.bits,
 		time:     l.time.bits,
-		first:    max(l.unitAt(start.UnixMilli()-1)+1, 0),  // the first unit that begins in the lease
-		end:      min(l.unitAt(end.UnixMilli()-1)+1, life), // the first one that begins at its end or later
+		first:    max(l.firstFrom(start), 0),
+		end:      min(l.firstFrom(end), life),
 		life:     life,
 		random:   p.random,
 		ahead:    int64(p.ahead / l.Unit()),

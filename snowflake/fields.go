@@ -20,7 +20,11 @@ func (l *Layout) Inspect(id ID) (Fields, error) {
 		return Fields{}, fmt.Errorf("%w: %d: want the %d bits of layout %s", errInvalidID, uint64(id), l.bits(), l.name)
 	}
 	v := uint64(id)
-	f := Fields{Time: l.start(l.time.of(v)), Rollback: l.rollback.of(v), Sequence: l.sequence.of(v)}
+	f := Fields{
+		Time:     l.start(int64(l.time.of(v))),
+		Rollback: l.rollback.of(v),
+		Sequence: l.sequence.of(v),
+	}
 	if len(l.statics) > 0 {
 		f.Static = make(map[string]uint64, len(l.statics))
 		for _, s := range l.statics {
@@ -49,7 +53,8 @@ func (l *Layout) Compose(f Fields) (ID, error) {
 	if err := l.checkStatic(f.Static, errInvalidID); err != nil {
 		return 0, err
 	}
-	v := l.unitOf(f.Time)<<l.time.shift | f.Rollback<<l.rollback.shift | f.Sequence<<l.sequence.shift
+	unit := uint64(l.unitAt(f.Time.UnixMilli()))
+	v := unit<<l.time.shift | f.Rollback<<l.rollback.shift | f.Sequence<<l.sequence.shift
 	for _, s := range l.statics {
 		v |= f.Static[s.name] << s.shift
 	}
@@ -79,14 +84,10 @@ func (l *Layout) first(t time.Time) (ID, error) {
 	if !t.After(l.Epoch()) {
 		return 0, nil
 	}
-	if t.After(l.start(l.time.max())) {
+	if t.After(l.start(l.lastUnit())) {
 		return 0, fmt.Errorf("%w: time %s or later: %w", errInvalidID, rfc3339(t), l.ended())
 	}
-	unit := l.unitOf(t)
-	if l.start(unit).Before(t) {
-		unit++
-	}
-	return ID(unit << l.time.shift), nil
+	return ID(l.firstFrom(t)) << l.time.shift, nil
 }
 
 // last returns the highest ID whose time, as Inspect returns it, is t or earlier. If t is after the
@@ -96,11 +97,11 @@ func (l *Layout) last(t time.Time) (ID, error) {
 	if t.Before(l.Epoch()) {
 		return 0, l.tooEarly(rfc3339(t) + " or earlier")
 	}
-	unit := l.time.max()
+	unit := l.lastUnit()
 	if t.Before(l.Expires()) {
-		unit = l.unitOf(t)
+		unit = l.unitAt(t.UnixMilli())
 	}
-	return ID((unit+1)<<l.time.shift - 1), nil
+	return ID(unit+1)<<l.time.shift - 1, nil
 }
 
 // Range returns the lowest and the highest ID whose time, as Inspect returns it, is in [from, to). Use it for
@@ -115,10 +116,12 @@ func (l *Layout) last(t time.Time) (ID, error) {
 // first round the bound down to a multiple of the layout's Unit since its Epoch. For the presets,
 // whole seconds are enough.
 func (l *Layout) Range(from, to time.Time) (first, last ID, err error) {
-	if first, err = l.first(from); err != nil {
+	first, err = l.first(from)
+	if err != nil {
 		return 0, 0, err
 	}
-	if last, err = l.last(to.Add(-1)); err != nil {
+	last, err = l.last(to.Add(-1))
+	if err != nil {
 		return 0, 0, err
 	}
 	if first > last {

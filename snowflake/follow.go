@@ -76,9 +76,8 @@ func (v *keeperView) Ready() error {
 // pend keeps a lease for its time.
 func (g *Generator) pend(t term) { g.pending.Add(t.bounds.first, t.bounds.end, t) }
 
-// follow switches to a pending lease if that of st, which refused with err at unit now, is of no
-// use at present. nil means: try again, as another lease is in force. Otherwise follow returns what
-// callers get.
+// follow switches to a pending lease, as that of st refused with err at unit now. nil means: try
+// again. Otherwise follow returns what callers get.
 //
 // New IDs begin after the newest unit used, or if the clock stepped back, at its present unit.
 func (g *Generator) follow(st *state, now int64, err error) error {
@@ -88,7 +87,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == errEndOfLife:
 		return g.layout.ended()
 	case err == errExhausted && g.load() == st:
-		return err // no other lease helps
+		return err // the next unit brings new IDs, under the same lease
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,8 +125,8 @@ func (g *Generator) end(st *state) (newest int64, used bool) {
 	if next == st.cursor.bounds.base {
 		return st.newestEarlier, false
 	}
-	second := g.layout.startOf(st.cursor.latest(next)) / 1000
-	g.lastSecond = max(g.lastSecond, second)
+	latest := g.layout.start(st.cursor.latest(next))
+	g.lastSecond = max(g.lastSecond, latest.Unix())
 	return st.cursor.bounds.newest(next), true
 }
 
@@ -135,10 +134,13 @@ func (g *Generator) end(st *state) (newest int64, used bool) {
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	due := g.load().cursor.bounds.first
-	next, ok := g.pending.Next(now)
-	if ok && (due <= now || next < due) {
-		due = next
+	inForce := g.load().cursor.bounds.first
+	pending, ok := g.pending.Next(now)
+	switch {
+	case ok && inForce > now:
+		return min(inForce, pending)
+	case ok:
+		return pending
 	}
-	return max(due, now+1)
+	return max(inForce, now+1) // now+1 if it has begun since it refused
 }

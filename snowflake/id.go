@@ -13,8 +13,8 @@ import (
 )
 
 // An ID is an identifier of up to 64 bits that sorts by time, as it begins with the bits of the
-// time. In layouts of 63 bits or fewer, which are all presets but Discord's, it fits an int64 and
-// is never negative. Its text form is decimal, with 1 to 20 digits.
+// time. In layouts of 63 bits or fewer, which are all presets but discord and tsid, it fits an int64
+// and is never negative. Its text form is decimal, with 1 to 20 digits.
 //
 // To read the fields of an ID, you need its [Layout].
 type ID uint64
@@ -32,12 +32,13 @@ func parse[T string | []byte](text T) (ID, error) {
 	}
 	var value uint64
 	for i := 0; i < len(text); i++ {
-		digit := uint64(text[i] - '0')
 		if text[i] < '0' || text[i] > '9' {
 			return 0, fmt.Errorf("%w: %.40q: character %d: want decimal digits", errInvalidID, text, i+1)
 		}
+		digit := uint64(text[i] - '0')
 		next := value*10 + digit
-		if value > math.MaxUint64/10 || next < digit {
+		overflows := value > math.MaxUint64/10 || next < digit // of the product, or of the sum
+		if overflows {
 			return 0, fmt.Errorf("%w: %.40q: want at most 64 bits", errInvalidID, text)
 		}
 		value = next
@@ -74,15 +75,16 @@ func (id ID) MarshalText() ([]byte, error) {
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
 // UnmarshalParam is UnmarshalText, for gin and echo.
-func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+func (id *ID) UnmarshalParam(text string) error { return set(id, text) }
 
 // Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
+func (id *ID) Bind(text string) error { return set(id, text) }
 
 // MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of
 // more than 53 bits. The error is always nil.
 func (id ID) MarshalJSON() ([]byte, error) {
-	b := strconv.AppendUint(append(make([]byte, 0, maxDigits+2), '"'), uint64(id), 10)
+	b := append(make([]byte, 0, maxDigits+2), '"')
+	b, _ = id.AppendText(b)
 	return append(b, '"'), nil
 }
 
@@ -113,10 +115,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text
-// column, without trailing blanks of a CHAR, or from a driver that returns integers as text. For a
-// negative number the error wraps randflake.ErrInvalidID. For a column that may be NULL use a
-// pointer.
+// Scan reads an ID from an integer column, signed or unsigned, or from a text column, whose trailing
+// blanks it drops, as those of a CHAR. A driver may also return integers as text. For a negative
+// number the error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

@@ -26,9 +26,11 @@ import (
 // A number that was taken is free again when its window ends: the process that took it may have
 // crashed. So a window has room for all running processes and those that ended in the five windows
 // before: with 1,024 nodes and the usual window of 60 s, 500 processes run, and 524 can be replaced
-// in five minutes. Then Keep returns lease.ErrFull, or the generator randflake.ErrLeaseNotStarted
-// until the next window. With 32 or 16 nodes, make Limits.Window 10 s. If the options do not fit
-// the layout, Keep returns the errors of New; its other errors are those of lease.Keep.
+// in five minutes. If all numbers of a window are taken, Keep returns lease.ErrFull, and a generator
+// randflake.ErrLeaseNotStarted until the next window. With 32 or 16 nodes, make Limits.Window 10 s.
+//
+// If the options do not fit the layout, Keep returns the errors of New; its other errors are those
+// of lease.Keep.
 //
 // All IDs that must differ from each other need the same space, because two spaces may grant the
 // same worker number. All their keepers must also pin the same parts, to any values: with 5 bits
@@ -58,5 +60,8 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 // can't change the number of nodes, or the clock, which is that of WithClock of this package.
 // Leasing is for Keep only: New returns an error for it.
 func Leasing(options ...lease.Option) Option {
-	return Option{func(s *settings) error { s.leasing = append(s.leasing, options...); return nil }}
+	return Option{func(s *settings) error {
+		s.leasing = append(s.leasing, options...)
+		return nil
+	}}
 }

@@ -92,7 +92,10 @@ func (l *Layout) Workers() uint64 {
 }
 
 // Expires returns the first time that the layout can't express, in UTC.
-func (l *Layout) Expires() time.Time { return l.start(l.time.max() + 1) }
+func (l *Layout) Expires() time.Time { return l.start(l.lastUnit() + 1) }
+
+// lastUnit returns the last unit that the layout can express.
+func (l *Layout) lastUnit() int64 { return int64(l.time.max()) }
 
 // ended returns the error that wraps randflake.ErrEndOfLife for this layout.
 func (l *Layout) ended() error {
@@ -102,17 +105,16 @@ func (l *Layout) ended() error {
 }
 
 // start returns the start of a unit, in UTC.
-func (l *Layout) start(unit uint64) time.Time {
-	return time.UnixMilli(l.epoch + int64(unit)*l.unit).UTC()
-}
+func (l *Layout) start(unit int64) time.Time { return time.UnixMilli(l.epoch + unit*l.unit).UTC() }
 
-// unitOf returns the unit that contains t. The layout must be able to express t.
-func (l *Layout) unitOf(t time.Time) uint64 {
-	return uint64(t.UnixMilli()-l.epoch) / uint64(l.unit)
+// firstFrom returns the first unit that starts at t or later. It is negative before the epoch.
+func (l *Layout) firstFrom(t time.Time) int64 {
+	unit := l.unitAt(t.UnixMilli())
+	if l.start(unit).Before(t) {
+		unit++
+	}
+	return unit
 }
-
-// startOf returns the start of a unit in Unix milliseconds.
-func (l *Layout) startOf(unit int64) int64 { return l.epoch + unit*l.unit }
 
 // unitAt returns the unit that contains ms, a time in Unix milliseconds. It is negative before the
 // epoch.

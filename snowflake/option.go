@@ -40,7 +40,10 @@ func newSettings(l *Layout, options []Option) (s settings, err error) {
 // Pin fixes the value of a static part, such as the datacenter. The worker number fills the static
 // parts that are not pinned.
 func Pin(name string, value uint64) Option {
-	return Option{func(s *settings) error { s.pins = append(s.pins, pin{name, value}); return nil }}
+	return Option{func(s *settings) error {
+		s.pins = append(s.pins, pin{name, value})
+		return nil
+	}}
 }
 
 // WithClock makes the generator call now for the time, on every call, instead of reading the system
@@ -102,14 +105,20 @@ func RunAhead(limit time.Duration) Option {
 // caught up, or until it has another lease. IDs made after a step have earlier times, so they can sort before
 // IDs made before it.
 func StepBack() Option {
-	return Option{func(s *settings) error { s.policy.stepBack = true; return nil }}
+	return Option{func(s *settings) error {
+		s.policy.stepBack = true
+		return nil
+	}}
 }
 
 // RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which
 // it counts up, so that IDs made at a low rate differ in their lowest bits. Order and uniqueness
 // stay, but a unit has up to a quarter fewer IDs.
 func RandomStart() Option {
-	return Option{func(s *settings) error { s.policy.random = maphash.MakeSeed(); return nil }}
+	return Option{func(s *settings) error {
+		s.policy.random = maphash.MakeSeed()
+		return nil
+	}}
 }
 
 // check returns an error that wraps randflake.ErrInvalidOption if a policy does not fit a layout.

@@ -103,7 +103,9 @@ func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := 'a' <= c && c <= 'z'
-		if !letter && (i == 0 || c != '-' && c != '_' && (c < '0' || c > '9')) {
+		digit := '0' <= c && c <= '9'
+		later := digit || c == '-' || c == '_' // not as the first one
+		if !letter && (i == 0 || !later) {
 			return false
 		}
 	}

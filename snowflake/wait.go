@@ -81,7 +81,8 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 		if pause > shortWait && g.refused != nil {
 			g.refused(err, true)
 		}
-		return max(min(pause, longestPause), 1), err
+		pause = min(pause, longestPause)
+		return max(pause, 1), err // a pause of 0 would end the wait
 	})
 	canceled := ctx.Err() == context.Canceled
 	switch {
@@ -98,8 +99,8 @@ func helps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
-// untilDue returns how long to wait before claiming again, after a claim failed with cause. The
-// units that pass until then may be used up later.
+// untilDue returns how long to wait before claiming again, after a claim failed with cause. After
+// errExhausted it makes the next unit awaited, so that late timers cost no ID.
 func (g *Generator) untilDue(cause error) time.Duration {
 	st := g.load()
 	now := g.layout.unitAt(g.settings.clock.Read())
@@ -113,9 +114,12 @@ func (g *Generator) untilDue(cause error) time.Duration {
 	default:
 		due = st.cursor.bounds.due(next, now)
 	}
-	pause := time.UnixMilli(g.layout.startOf(due)).Sub(g.settings.clock.Time())
-	if cause == errExhausted && st.cursor.awaitUnit(next) {
-		pause = max(pause, lull)
+	pause := g.layout.start(due).Sub(g.settings.clock.Time())
+	if cause == errExhausted {
+		lastWasAwaited := st.cursor.awaitUnit(next)
+		if lastWasAwaited {
+			pause = max(pause, lull)
+		}
 	}
 	return pause
 }

@@ -1,4 +1,4 @@
-// Package alike makes the errors of packages that have the meaning of another package's error.
+// Package alike makes errors that mean what another package's error does, in words of their own.
 package alike
 
 // Error returns an error with a text of its own that wraps other, so that errors.Is finds it by either.

@@ -55,11 +55,15 @@ func (c *Clock) Read() int64 {
 }
 
 // publish publishes the time t, which was read after published, and returns it. It does so by
-// compare-and-swap: a goroutine that was held up since must not turn the clock back. The goroutine
-// that turns it from 0 starts the timer, so there is never more than one.
+// compare-and-swap: a goroutine that was held up since must not turn the clock back. The one that
+// swaps it from 0 starts the timer, so there is never more than one timer.
 func (c *Clock) publish(published int64, t time.Time) (now int64) {
 	now = c.units(t)
-	if now != published && c.now.CompareAndSwap(published, now) && published == 0 {
+	if now == published {
+		return now
+	}
+	swapped := c.now.CompareAndSwap(published, now)
+	if swapped && published == 0 {
 		time.AfterFunc(UntilNext(t, c.unit), c.tick)
 	}
 	return now

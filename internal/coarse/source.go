@@ -2,16 +2,18 @@ package coarse
 
 import "time"
 
-// A Source is where a generator has the time from: a clock of the process, or an injected one.
+// A Source tells a generator the time: that of a clock of the process, or of an injected one. It
+// counts in the unit of Clock.
 type Source struct {
-	Clock    *Clock           // whose unit the source counts in
-	Injected func() time.Time // asked in place of Clock, on every call, if it is not nil
+	Clock    *Clock
+	Injected func() time.Time // if not nil, asked in place of Clock, on every call
 }
 
 // SourceOf returns a source that goes by c, or in a testing/synctest bubble by the bubble's time.
 func SourceOf(c *Clock) Source { return Source{Clock: c, Injected: OfBubble()} }
 
-// Now returns the time, and whether it was read during the call. If not it may be late: see Clock.
+// Now returns the time, and whether it is fresh: read during the call. Otherwise it may be late, see
+// Clock.
 func (s *Source) Now() (now int64, fresh bool) {
 	if s.Injected == nil {
 		return s.Clock.Now(), false

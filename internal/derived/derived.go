@@ -1,4 +1,4 @@
-// Package derived gives a secret's keys to other algorithms than the cipher of IDs.
+// Package derived makes keys from a secret, for other algorithms than the cipher of IDs.
 package derived
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/randflake/randflake/internal/hidden"
 )
 
-// Key returns the 16 bytes that a secret has for one label. It panics if secret is zero.
+// Key returns 16 bytes that depend on the secret and a label. It panics if secret is zero.
 func Key(secret randflake.Secret, label string) []byte {
 	key, _ := hex.DecodeString(secret.Derive(label, 1).Hex()) // which is always hexadecimal
 	return key

@@ -6,8 +6,8 @@ import "slices"
 
 // A Queue is what a generator shows its keeper. Its methods return at once and are safe for concurrent use.
 type Queue[Lease any] interface {
-	// Add adds a lease. The generator goes on to it when it has no other lease for the present, and drops it
-	// when it is over.
+	// Add adds a lease. The generator goes on to it when it has no other lease for the present, and forgets
+	// it when it is over.
 	Add(Lease) error
 
 	// Drop ends all leases: until the next Add, callers get ErrLeaseEnded. This process is a copy
@@ -21,8 +21,8 @@ type Queue[Lease any] interface {
 	// to wait for one.
 	Counts() (handedOut, waited uint64)
 
-	// OnRefusal sets what is called with the error whenever a caller gets one in place of an ID, and when one
-	// goes on waiting. It comes before the first ID.
+	// OnRefusal sets a function that is called with each error that a caller gets in place of an ID, and with
+	// why a caller goes on waiting. OnRefusal must come before the first ID.
 	OnRefusal(func(err error, waiting bool))
 }
 

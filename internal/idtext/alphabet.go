@@ -34,7 +34,8 @@ func (a *Alphabet) Parse(text string, most uint64) (n uint64, rest string) {
 	for i := range len(text) {
 		value := a.values[text[i]]
 		high, product := bits.Mul64(n, uint64(len(a.Digits)))
-		if value == None || high != 0 || product > most || uint64(value) > most-product {
+		tooLarge := high != 0 || product > most || uint64(value) > most-product
+		if value == None || tooLarge {
 			return 0, text[i:]
 		}
 		n = product + uint64(value)

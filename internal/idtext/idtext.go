@@ -15,18 +15,19 @@ const (
 // None is the value of a character that is no digit.
 const None = 0xff
 
-// Values returns what each character stands for, when digits are those of the values from 0 on.
+// Values returns the value of each character: of a digit, its place in digits, and of others None.
 func Values(digits string) (values [256]byte) {
 	for c := range values {
-		values[c] = byte(strings.IndexByte(digits, byte(c))) // None, which is byte(-1), where there is none
+		values[c] = byte(strings.IndexByte(digits, byte(c))) // -1 becomes None
 	}
 	return values
 }
 
-// Format prints an ID: its text for the verbs s, q and v, and its value for %#v and all others,
-// which would be the digits of the text's bytes with a String method alone.
+// Format prints an ID: its text for the verbs s, q and v, and its value for %#v and all others. (With
+// a String method alone, %x would print the text's bytes.)
 func Format(f fmt.State, verb rune, text string, value any) {
-	if verb == 's' || verb == 'q' || verb == 'v' && !f.Flag('#') {
+	sharpV := verb == 'v' && f.Flag('#')
+	if strings.ContainsRune("sqv", verb) && !sharpV {
 		value = text
 	}
 	fmt.Fprintf(f, fmt.FormatString(f, verb), value)

@@ -109,7 +109,7 @@ func (q *Queue) tryAlone(try func() (pause time.Duration, err error)) (time.Dura
 	return try()
 }
 
-// join puts a caller at the end of the line.
+// join puts a caller at the end of the line. If the line was empty, the caller tries at once.
 func (q *Queue) join(c *caller) (element *list.Element) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -3,8 +3,8 @@
 //
 // The hypervisor counts that in a page of memory, which Linux maps for programs: see vmclock-abi.h,
 // VMClock's vm_generation_counter, which a live migration leaves as it is. An older device,
-// VMGENID, has a random number that the kernel keeps to itself, and announces a change by a uevent;
-// those are counted here, milliseconds late, while somebody listens.
+// VMGENID, has a random number that the kernel keeps to itself. The kernel announces a change by a
+// uevent; those are counted here, milliseconds late, between Listen and its stop.
 package vmgen
 
 import (
@@ -19,8 +19,8 @@ type Generation struct {
 	at      uint64
 }
 
-// never is the counter of machines without a device, so that Stale, which comes before each ID, has
-// nothing to ask.
+// never is the counter of machines without a device. It spares Stale, which is called for each ID, a
+// check for nil.
 var never atomic.Uint64
 
 // Now returns the present generation.
@@ -34,7 +34,7 @@ func Of(c *atomic.Uint64) Generation {
 	return Generation{c, c.Load()}
 }
 
-// Stale reports whether the machine was copied since m, and this is not the original.
+// Stale reports whether the machine was copied since m, and this is the copy.
 func (m Generation) Stale() bool { return m.counter.Load() != m.at }
 
 // Renew makes m the present generation, and reports whether it was stale.

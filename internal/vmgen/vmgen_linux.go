@@ -22,13 +22,16 @@ func find() *atomic.Uint64 {
 	if c := mapped("/dev/vmclock0"); c != nil {
 		return c
 	}
-	if found, _ := filepath.Glob("/sys/bus/*/drivers/vmgenid/*[:.]*"); len(found) > 0 {
-		if socket := dial(); socket != nil { // or no copy would be noticed
-			socket.Close()
-			return &uevents
-		}
+	found, _ := filepath.Glob("/sys/bus/*/drivers/vmgenid/*[:.]*")
+	if len(found) == 0 {
+		return nil
 	}
-	return nil
+	socket := dial()
+	if socket == nil {
+		return nil // as no copy would be noticed
+	}
+	socket.Close()
+	return &uevents
 }
 
 // Of the page, by vmclock-abi.h.
@@ -52,12 +55,19 @@ func mapped(path string) *atomic.Uint64 {
 	if err != nil {
 		return nil
 	}
-	word := binary.LittleEndian
-	if word.Uint32(page) != pageMagic || word.Uint32(page[atSize:]) < atCounter+sizeOfCounter || word.Uint64(page[atFlags:])&counterThere == 0 {
+	if !hasCounter(page) {
 		unix.Munmap(page)
 		return nil
 	}
 	return (*atomic.Uint64)(unsafe.Pointer(&page[atCounter])) // which stays mapped
+}
+
+func hasCounter(page []byte) bool {
+	word := binary.LittleEndian
+	magic := word.Uint32(page)
+	size := word.Uint32(page[atSize:])
+	flags := word.Uint64(page[atFlags:])
+	return magic == pageMagic && size >= atCounter+sizeOfCounter && flags&counterThere != 0
 }
 
 // uevents counts what the driver of VMGENID announces.
@@ -80,7 +90,7 @@ type listener struct {
 	copies *atomic.Uint64
 
 	mu      sync.Mutex
-	callers int
+	callers int // of listen, who have not called stop
 	socket  *os.File
 }
 
@@ -119,8 +129,8 @@ func dial() *os.File {
 	return os.NewFile(uintptr(fd), "uevents")
 }
 
-// count counts copies until the socket is closed. Messages that did not fit into its buffer may
-// have told of one.
+// count counts copies until the socket is closed. Messages that were lost, as the socket's buffer was
+// full, may have told of one.
 func count(socket io.Reader, copies *atomic.Uint64) {
 	message := make([]byte, 16<<10)
 	for {
