@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from math import ceil, inf
 from time import monotonic, time
 from typing import Callable, TypeVar
@@ -26,14 +27,14 @@ OLDEST = 300  # seconds for which a minter keeps IDs
 T = TypeVar("T")
 
 
+@dataclass
 class _Lease:
     """Nodes that are this process's alone in the seconds of a window."""
 
-    def __init__(self, window: int, first_node: int, until: float) -> None:
-        self.window = window
-        self.first_node = first_node
-        self.until = until  # by the monotonic clock
-        self.cursor = 0  # how many places are used, second by second
+    window: int
+    first_node: int
+    until: float  # by the monotonic clock
+    cursor: int = 0  # how many places are used, second by second
 
 
 class _Stock:
