@@ -22,7 +22,7 @@ type limits struct {
 	write  time.Duration // to read the answer
 	idle   time.Duration // to send another request
 
-	age     time.Duration // after which a connection takes no more calls, or up to a tenth later
+	age     time.Duration // after which, or up to a tenth later, a connection ends with its next call
 	leave   time.Duration // after SIGTERM, for clients to learn of it and connect elsewhere
 	drain   time.Duration // then, for calls that are under way
 	renewal time.Duration // between two readings of the configured files
@@ -82,8 +82,8 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 // oldKey is the context's key of the time when a connection becomes old.
 type oldKey struct{}
 
-// retiring ends an old connection after the calls that are under way. Its client then connects again:
-// to any of the replicas, and with a new certificate if it has one.
+// retiring ends an old connection with its next call, after those that are under way. Its client then
+// connects again: to any of the replicas, and with a new certificate if it has one.
 func retiring(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		old, ok := r.Context().Value(oldKey{}).(time.Time)
@@ -94,7 +94,7 @@ func retiring(next http.Handler) http.Handler {
 	})
 }
 
-// probes returns the server of the listener for probes, which anybody may ask.
+// probes returns the server of the listener for probes, which strangers may ask.
 func (l limits) probes(s *server.Server) *http.Server {
 	open := newConnections(maxProbes, func(int) {})
 	return &http.Server{

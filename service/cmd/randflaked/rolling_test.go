@@ -128,7 +128,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// TestRetiring: a connection takes no more calls when it is old.
+// TestRetiring: an old connection ends with its next call.
 func TestRetiring(t *testing.T) {
 	handler := retiring(http.NotFoundHandler())
 	for age, closed := range map[time.Duration]bool{-time.Minute: false, time.Second: true} {

@@ -251,7 +251,7 @@ func (s *Server) Handler() http.Handler {
 	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
 }
 
-// Probes returns the handler of what anybody may ask: whether the process lives, and whether it is
+// Probes returns the handler of what strangers may ask: whether the process lives, and whether it is
 // ready.
 func (s *Server) Probes() *http.ServeMux {
 	mux := http.NewServeMux()

@@ -126,7 +126,7 @@ const (
 	longPause   = 10 * time.Second
 )
 
-// begin opens the space. Between attempts it pauses, each time twice as long.
+// begin opens the space. Between attempts it pauses, each time twice as long, up to longPause.
 func (s *Space) begin(ctx context.Context) {
 	said := ""
 	for pause := firstPause; ; pause = min(2*pause, longPause) {

@@ -51,7 +51,7 @@ class _Stock:
         self.limits: Limits | None = None
         self.leases: dict[int, _Lease] = {}  # by window
         self.lease: _Lease | None = None  # the one that was used last
-        self.turn = inf  # by the monotonic clock, when the windows after it are taken
+        self.turn = inf  # by the monotonic clock, when the windows after that lease are taken
         self.wanted = 0  # the window to take
         self.batch: list[int] = []  # IDs made ahead, the next one last
         self.stale = 0.0  # by the clock, when the batch can't be used any more

@@ -29,7 +29,7 @@ export class Generator {
   readonly #leases = new Map<number, Lease>(); // by window
   #limits: Limits | undefined;
   #lease: Lease | undefined; // the one that was used last
-  #turn = Infinity; // by the monotonic clock, when the windows after it are taken
+  #turn = Infinity; // by the monotonic clock, when the windows after that lease are taken
   #wanted = 0; // the window to take
 
   /** Calls the service when the first ID is wanted. */

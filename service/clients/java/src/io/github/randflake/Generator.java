@@ -20,7 +20,7 @@ public final class Generator extends Latest {
     private final Map<Long, Lease> leases = new HashMap<>(); // by window; guarded by this.lock, as is what follows
     private Service.Limits limits; // null before the first call
     private Lease lease; // the one that was used last
-    private long turn; // by the monotonic clock, when the windows after it are taken
+    private long turn; // by the monotonic clock, when the windows after that lease are taken
     private long wanted; // the window to take
 
     /** Nodes that are this generator's alone in the seconds of a window; cursor counts the places that are used. */

@@ -4,7 +4,7 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.*;
 import java.util.function.Supplier;
 
-/** Makes calls for what runs out, by one daemon thread at a time, whoever waits for it. */
+/** Makes one call at a time for what runs out, in a daemon thread. All who wait for it get its outcome. */
 abstract class Latest {
     final Service service;
     final Object lock = new Object(); // no program can hold it; it is never held while a call waits

@@ -34,7 +34,7 @@ public final class Minter extends Latest {
         }
     }
 
-    /** Returns a new ID, unless there is none in the buffer, and the service makes none. */
+    /** Returns a new ID, or throws if the buffer is empty and the service makes no IDs. */
     public long next() {
         return take(() -> {
             long now = service.nanos.getAsLong();
