@@ -72,15 +72,16 @@ func (r *replicas[C]) dial(
 // isBase reports whether paths of procedures can follow a URL.
 func isBase(u *url.URL) bool {
 	isHTTP := u.Scheme == "http" || u.Scheme == "https"
-	return isHTTP && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	hasMore := u.User != nil || u.RawQuery != "" || u.Fragment != ""
+	return isHTTP && u.Host != "" && !hasMore
 }
 
-// isPrivate reports whether nobody on the way can read what is sent to a URL.
+// isPrivate reports whether what is sent to a URL is encrypted, or stays on this machine.
 func isPrivate(u *url.URL) bool {
 	return u.Scheme == "https" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
 }
 
-const replicaTimeout = 10 * time.Second // for which a call waits for one replica at most
+const replicaTimeout = 10 * time.Second // the most that a call waits for one replica
 
 // call tries one replica after the other, until one answers. It may repeat each call: what a
 // replica took is never given twice, and if its answer is lost, so is what it took. If all fail,

@@ -14,8 +14,8 @@ import (
 
 // NewCounters returns the counters of a space. Calls go to addresses in the same way as those of
 // [New]. The service creates a counter at its first use, as its configuration says. If the
-// configuration names a period for the counter, the service's clock picks the period: numbers.Open
-// needs the same period and zone, and the configuration the check value of numbers.
+// configuration names a period for the counter, the service's clock picks the period. Then numbers.Open
+// needs the same period and zone, and the configuration needs the check value of package numbers.
 //
 // A handle takes runs from the service and hands out numbers from memory. A strict handle takes its
 // numbers from the store with each call. It does not use the service's procedure Next, as each
@@ -45,8 +45,8 @@ func (c *counters) CreateCounter(context.Context, lease.Counter) error {
 		"and it creates them at their first use: %w", errors.ErrUnsupported)
 }
 
-// TakeNumbers returns lease.ErrClock if the service is in another period, as for a moment around the
-// end of one. The numbers that it took there are lost, and package numbers tries again.
+// TakeNumbers returns lease.ErrClock if the service is in another period, as may be for a moment when
+// one ends. The numbers that it took there are lost, and package numbers tries again.
 func (c *counters) TakeNumbers(
 	ctx context.Context,
 	name string,
@@ -65,7 +65,8 @@ func (c *counters) TakeNumbers(
 		return lease.Run{}, fmt.Errorf("%w: counter %s: the service is in %q, and this machine's clock in %q",
 			lease.ErrClock, name, got.Period, period.Key)
 	}
-	if got.First < 0 || got.Count < 1 || got.Count > n || got.Step < 1 {
+	fits := 1 <= got.Count && got.Count <= n
+	if !fits || got.First < 0 || got.Step < 1 {
 		return lease.Run{}, fmt.Errorf("client: take numbers: %d from %d by %d: want 1 to %d numbers",
 			got.Count, got.First, got.Step, n)
 	}

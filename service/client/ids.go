@@ -35,7 +35,7 @@ type IDs[I ID] struct {
 
 	mu    sync.Mutex
 	ready []batch[I] // in the order in which they were made
-	retry time.Time  // after a failed call: before it, only a caller that waits causes another
+	retry time.Time  // up to which, after a failed call, only a caller that waits makes another
 }
 
 type idClient = randflakev1connect.IDServiceClient
@@ -51,7 +51,7 @@ const (
 	maxBatch     = 1 << 16     // as the service has it
 	mintPause    = time.Second // after a failed call
 
-	// maxAge is for how long a batch is used. A copy of a running machine has the same batches as
+	// maxAge bounds how long a batch is used: a copy of a running machine has the same batches as
 	// its original, and returns their IDs a second time.
 	maxAge = 5 * time.Minute
 )
@@ -118,9 +118,8 @@ func (s *IDs[I]) take(dst []I) (n int, minted <-chan singleflight.Result) {
 	return n, minted
 }
 
-// age returns for how long a batch has been there, by the monotonic clock or the wall clock,
-// whichever says more: the monotonic clock stands still in a machine that is stopped, and the wall
-// clock may be set.
+// age returns how old a batch is, by the monotonic clock or the wall clock, whichever says more. The
+// monotonic clock stands still in a machine that is stopped, and the wall clock may be set.
 func (b *batch[I]) age(now time.Time) time.Duration {
 	byWallClock := now.Round(0).Sub(b.asked).Abs()
 	return max(now.Sub(b.asked), byWallClock)

@@ -87,7 +87,8 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 func minting[I client.ID](t *testing.T, m *mint, options ...client.Option) *client.IDs[I] {
 	t.Helper()
 	_, handler := randflakev1connect.NewIDServiceHandler(m)
-	ids, err := client.NewIDs[I]("demo", []string{"http://one"}, append(options, client.WithHTTPClient(&http.Client{Transport: handled{"one": handler}}))...)
+	through := client.WithHTTPClient(&http.Client{Transport: handled{"one": handler}})
+	ids, err := client.NewIDs[I]("demo", []string{"http://one"}, append(options, through)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +111,11 @@ func TestMintBuffer(t *testing.T) {
 		var seen sync.Map
 		for range 1000 {
 			wg.Go(func() {
-				if id, err := ids.Mint(t.Context()); err != nil {
+				id, err := ids.Mint(t.Context())
+				if err != nil {
 					t.Error(err)
-				} else if _, again := seen.LoadOrStore(id, true); again {
+				}
+				if _, again := seen.LoadOrStore(id, true); again {
 					t.Errorf("ID %d twice", id)
 				}
 			})
@@ -120,7 +123,8 @@ func TestMintBuffer(t *testing.T) {
 		wg.Wait()
 		want("1000 callers, and one call ahead", 3)
 		time.Sleep(time.Minute) // for the call ahead
-		begun, left := time.Now(), 2*512+512-1000
+		begun := time.Now()
+		left := 3*512 - 1000
 		for range left - 128 - 1 {
 			ids.Mint(t.Context())
 		}
@@ -234,8 +238,9 @@ func TestMintKinds(t *testing.T) {
 		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {
 			t.Error("one ID in place of 512")
 		}
-		if f, err := minting[randflake.ID](t, &mint{}).Inspect(t.Context(), 99); err != nil || f.Sequence != 99 || f.Node != 7 || !f.Plausible {
-			t.Errorf("%+v, error %v", f, err)
+		f, err := minting[randflake.ID](t, &mint{}).Inspect(t.Context(), 99)
+		if want := (client.Fields{Time: f.Time, Node: 7, Sequence: 99, Plausible: true}); err != nil || f != want {
+			t.Errorf("%+v, error %v, want %+v", f, err, want)
 		}
 		failing := &mint{}
 		failing.fail.Store(sent(lease.ErrInvalid))
@@ -250,7 +255,8 @@ func TestMintKinds(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, -1, 65537} {
-		if _, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n)); !errors.Is(err, randflake.ErrInvalidOption) {
+		_, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n))
+		if !errors.Is(err, randflake.ErrInvalidOption) {
 			t.Errorf("batches of %d: error %v", n, err)
 		}
 	}

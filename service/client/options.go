@@ -16,6 +16,7 @@ import (
 // An Option changes how [New], [NewCounters] or [NewIDs] makes a client.
 type Option struct{ set func(*settings) error }
 
+// settings are what options set.
 type settings struct {
 	http      *http.Client
 	token     func() (string, error)
@@ -27,7 +28,7 @@ type settings struct {
 // WithHTTPClient makes calls use c instead of http.DefaultClient, for instance for a client
 // certificate.
 func WithHTTPClient(c *http.Client) Option {
-	return option("WithHTTPClient: nil: leave it out", c != nil, func(s *settings) { s.http = c })
+	return checked(c != nil, "WithHTTPClient: nil: leave it out", func(s *settings) { s.http = c })
 }
 
 // WithToken sends a bearer token with each call.
@@ -38,13 +39,13 @@ func WithToken(token string) Option {
 // WithTokenFrom calls from for each call and sends the bearer token that it returns, for instance
 // from a file that is replaced now and then. from must be safe for concurrent use.
 func WithTokenFrom(from func() (string, error)) Option {
-	return option("WithTokenFrom: nil: leave it out", from != nil, func(s *settings) { s.token = from })
+	return checked(from != nil, "WithTokenFrom: nil: leave it out", func(s *settings) { s.token = from })
 }
 
 // WithPlaintext allows a token to be sent by http to another machine, where a mesh or a proxy
 // encrypts connections.
 func WithPlaintext() Option {
-	return option("", true, func(s *settings) { s.plaintext = true })
+	return checked(true, "", func(s *settings) { s.plaintext = true }) // it has no argument
 }
 
 // WithBatch sets how many IDs a call of [IDs] asks for, 1 to 65536, instead of 512. The number must
@@ -52,12 +53,11 @@ func WithPlaintext() Option {
 func WithBatch(n int) Option {
 	valid := 1 <= n && n <= maxBatch
 	problem := fmt.Sprintf("WithBatch: %d: want 1 to %d", n, maxBatch)
-	return option(problem, valid, func(s *settings) { s.batch = n })
+	return checked(valid, problem, func(s *settings) { s.batch = n })
 }
 
-// option returns an option that applies set. Unless its argument is valid, the option fails and
-// tells the problem.
-func option(problem string, valid bool, set func(*settings)) Option {
+// checked returns an option that calls set, or fails with the problem if its argument is not valid.
+func checked(valid bool, problem string, set func(*settings)) Option {
 	return Option{func(s *settings) error {
 		if !valid {
 			return fmt.Errorf("%w: client: %s", randflake.ErrInvalidOption, problem)
@@ -84,8 +84,8 @@ func (s *settings) apply(options []Option) error {
 	return nil
 }
 
-// authorize adds the bearer token to each call. It also explains the answer of a service with TLS
-// to a call without.
+// authorize adds the bearer token to each call. It also explains how a service with TLS answers a call
+// without.
 func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if s.token != nil {
@@ -97,7 +97,7 @@ func (s *settings) authorize(next connect.UnaryFunc) connect.UnaryFunc {
 			request.Header().Set("Authorization", "Bearer "+token)
 		}
 		answer, err := next(ctx, request)
-		// The text of net/http's server, which connect passes on.
+		// This is the text of net/http's server, which connect passes on.
 		if connect.CodeOf(err) == connect.CodeInternal && strings.HasSuffix(err.Error(), "400 Bad Request") {
 			err = connect.NewError(connect.CodeInternal,
 				errors.New("400 Bad Request: if the service has TLS, its address begins with https"))

@@ -22,7 +22,6 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/lease"
-	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
 
 // A coding is how an error is sent.
@@ -40,8 +39,8 @@ const (
 	hidden = false
 )
 
-// codings are the errors that the service sends with a code of their own. Of those that an error
-// wraps, the first counts: causes such as a clock, a context or the store come after what they cause.
+// codings are the errors that the service sends with a code of their own. If an error wraps several of
+// them, the first one counts: a cause, such as a clock, a context or the store, comes after its effects.
 var codings = []coding{
 	{lease.ErrFull, connect.CodeResourceExhausted, "FULL", shown},
 	{lease.ErrLoss, connect.CodeUnavailable, "LOSS", shown},
@@ -75,11 +74,12 @@ var codings = []coding{
 }
 
 // Error returns the error to send for err, which a procedure returned, with the details that tell
-// programs why: google.rpc.ErrorInfo, and google.rpc.RetryInfo where trying again helps.
+// programs why: google.rpc.ErrorInfo, and google.rpc.RetryInfo where trying again helps. A
+// connect.Error in err is sent as it is.
 //
-// It reports whether the sent error contains the whole text. If it does not, the caller should log
+// Error reports whether the sent error contains the whole text. If it does not, the caller should log
 // err. An error without a coding is sent as lease.ErrStore, so clients learn only that the store
-// does not answer. The text never contains place, the store's location.
+// does not answer. Place, the store's location, is cut out of the text.
 func Error(err error, procedure, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		describe(sent, procedure)
@@ -212,34 +212,4 @@ func received(sent *connect.Error, as error, info *errdetails.ErrorInfo) error {
 		known.all = append(known.all, wait)
 	}
 	return known
-}
-
-// Counter returns the message for a counter.
-func Counter(c lease.Counter) *api.Counter {
-	return &api.Counter{
-		Name:    c.Name,
-		Start:   c.Start,
-		Step:    c.Step,
-		End:     c.End,
-		Periods: c.Periods,
-		Check:   c.Check,
-		Next:    c.Next,
-		Period:  c.Period,
-		Lost:    c.Lost,
-	}
-}
-
-// ReadCounter reads what Counter returned.
-func ReadCounter(c *api.Counter) lease.Counter {
-	return lease.Counter{
-		Name:    c.GetName(),
-		Start:   c.GetStart(),
-		Step:    c.GetStep(),
-		End:     c.GetEnd(),
-		Periods: c.GetPeriods(),
-		Check:   c.GetCheck(),
-		Next:    c.GetNext(),
-		Period:  c.GetPeriod(),
-		Lost:    c.GetLost(),
-	}
 }

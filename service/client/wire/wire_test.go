@@ -68,7 +68,8 @@ func TestError(t *testing.T) {
 	} {
 		had := fmt.Errorf("%w: of %s", tt.err, place)
 		sent, whole := Error(had, "procedure", place)
-		if want := tt.err.Error() + tt.text; sent.Code() != tt.code || sent.Message() != want || whole != (tt.text != more) {
+		want := tt.err.Error() + tt.text
+		if sent.Code() != tt.code || sent.Message() != want || whole != (tt.text != more) {
 			t.Errorf("%v: sent as %v, whole %v; want %v: %s", had, sent, whole, tt.code, want)
 		}
 		got := Received(arrived(t, sent))
@@ -123,8 +124,9 @@ func TestOther(t *testing.T) {
 	if sent, whole := Error(fmt.Errorf("it: %w", denied), "procedure", place); sent != denied || !whole {
 		t.Errorf("sent as %v, whole %v; want %v", sent, whole, denied)
 	}
-	if sent, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), "procedure", ""); sent.Message() != lease.ErrInvalid.Error()+": 7" {
-		t.Errorf("without a place: %v", sent)
+	shown, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), "procedure", "")
+	if shown.Message() != lease.ErrInvalid.Error()+": 7" {
+		t.Errorf("without a place: %v", shown)
 	}
 	if err := Received(fs.ErrClosed); err != fs.ErrClosed {
 		t.Errorf("an error of the client's own: %v", err)
@@ -148,9 +150,10 @@ func TestOther(t *testing.T) {
 
 // TestLimitError: programs learn how much a call may ask for.
 func TestLimitError(t *testing.T) {
-	denied := connect.NewError(connect.CodePermissionDenied, fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5}))
-	over, _ := Error(denied, "procedure", place)
-	if got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]; got != "5" || over.Message() != "denied: count 6: the limit is 5" {
+	why := fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5})
+	over, _ := Error(connect.NewError(connect.CodePermissionDenied, why), "procedure", place)
+	got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]
+	if got != "5" || over.Message() != "denied: count 6: the limit is 5" {
 		t.Errorf("%v, with the limit %q", over, got)
 	}
 }
@@ -227,7 +230,17 @@ func detail[M proto.Message](sent *connect.Error) (found M) {
 
 // TestCounter: a counter arrives as it was.
 func TestCounter(t *testing.T) {
-	want := lease.Counter{Name: "orders", Start: 1, Step: 2, End: 3, Periods: "year in UTC", Check: "aa", Next: 4, Period: "2026", Lost: true}
+	want := lease.Counter{
+		Name:    "orders",
+		Start:   1,
+		Step:    2,
+		End:     3,
+		Periods: "year in UTC",
+		Check:   "aa",
+		Next:    4,
+		Period:  "2026",
+		Lost:    true,
+	}
 	if got := ReadCounter(Counter(want)); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

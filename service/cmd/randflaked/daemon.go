@@ -19,8 +19,8 @@ import (
 	"github.com/randflake/randflake/service/internal/server"
 )
 
-// closeTime is for how long the end waits for stores. With leave and drain it is less than the ten
-// seconds that most orchestrators wait before they kill a process.
+// closeTime is how long close waits for stores. With leave and drain it is less than the ten seconds
+// that most orchestrators wait before they kill a process.
 const closeTime = 3 * time.Second
 
 // A daemon is the running service, from its first listener to its end.
@@ -73,6 +73,7 @@ func (d *daemon) start() error {
 	return nil
 }
 
+// startProbes listens for probes, at probes.Addr: the port of address may be 0.
 func (d *daemon) startProbes(address string) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -91,7 +92,7 @@ func (d *daemon) tell(state string) {
 	}
 }
 
-// run serves until a signal ends it.
+// run goes on until a signal, or a failure of the HTTP server, ends it.
 func (d *daemon) run(stop, reload <-chan os.Signal) error {
 	d.tell(systemd.SdNotifyReady)
 	renewal := time.NewTicker(d.limits.renewal)
@@ -149,8 +150,8 @@ func (d *daemon) apply(next *config.Config) error {
 }
 
 // shutdown waits for calls to end, gives everything back, and returns within ten seconds. After
-// SIGTERM, which orchestrators send, the service first goes on for a while and reports that it is
-// not ready.
+// SIGTERM, which orchestrators send, the service first goes on for d.limits.leave, and reports that
+// it is not ready.
 func (d *daemon) shutdown(signal os.Signal) error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()

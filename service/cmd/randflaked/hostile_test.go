@@ -29,40 +29,55 @@ func newDemo(t *testing.T, connections int) (*process, *http.Client) {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
 	dir := filepath.Join(t.TempDir(), "state")
-	return start(t, func() (*config.Config, error) {
+	read := func() (*config.Config, error) {
 		c, err := demo(dir, "localhost:0")
 		if err == nil {
 			c.Probes = "localhost:0"
 		}
 		return c, err
-	}, client, func(b *limits) {
-		b.connections, b.header, b.read, b.write, b.idle = connections, time.Second, time.Second, time.Second, time.Second
-	}), client
+	}
+	p := start(t, read, client, func(b *limits) {
+		b.connections = connections
+		b.header = time.Second
+		b.read = time.Second
+		b.write = time.Second
+		b.idle = time.Second
+	})
+	return p, client
 }
 
 // wantNone waits until the service has closed all connections, by its metrics.
 func (p *process) wantNone(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		r, answer := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 		r.Host = "localhost"
+		answer := httptest.NewRecorder()
 		p.calls.Handler.ServeHTTP(answer, r)
 		if strings.Contains(answer.Body.String(), "\nrandflaked_connections 0\n") {
 			return
-		} else if time.Now().After(end) {
+		}
+		if time.Now().After(end) {
 			t.Fatalf("connections are open after a minute: %s", answer.Body)
 		}
 	}
 }
+
+// Of the calls here:
+const (
+	mintPath = "/randflake.v1.IDService/Mint"
+	mintOne  = `{"space":"demo"}`
+)
 
 // wantIDs waits until a client gets IDs. On a slow machine a call may be given up as one of a slow
 // client.
 func wantIDs(t *testing.T, p *process, client *http.Client) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		a, err := client.Post(p.url+"/randflake.v1.IDService/Mint", "application/json", strings.NewReader(`{"space":"demo"}`))
+		a, err := client.Post(p.url+mintPath, "application/json", strings.NewReader(mintOne))
 		if err == nil {
-			if a.Body.Close(); a.StatusCode == http.StatusOK {
+			a.Body.Close()
+			if a.StatusCode == http.StatusOK {
 				return
 			}
 		}
@@ -90,7 +105,7 @@ func TestSlow(t *testing.T) {
 	p, client := newDemo(t, 100)
 	calls := p.listener.Addr().String()
 	silent, header, body, trickle := dial(t, calls), dial(t, calls), dial(t, calls), dial(t, calls)
-	const head = "POST /randflake.v1.IDService/Mint HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	const head = "POST " + mintPath + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	fmt.Fprint(header, head+"X-Slow: ")
 	fmt.Fprint(body, head+"Content-Length: 100\r\n\r\n{")
 	fmt.Fprint(trickle, head+"Transfer-Encoding: chunked\r\n\r\n")
@@ -115,14 +130,15 @@ func TestSlow(t *testing.T) {
 		"half a probe's body":  bodyProbe,
 		"a probe, and no more": idleProbe,
 	} {
-		if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), "internal") {
+		answer, err := io.ReadAll(conn)
+		if errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), "internal") {
 			t.Errorf("%s: %q, %v, want the end of the connection", what, answer, err)
 		}
 	}
 }
 
-// TestCrowd: where strangers have more connections than there may be, idle ones go, others are
-// served, and probes answer. They do so even if all connections for probes have sent half of one.
+// TestCrowd: if strangers have more connections than there may be, idle ones go, others are served, and
+// probes are answered. So are they if all connections for probes have sent half of one.
 func TestCrowd(t *testing.T) {
 	p, client := newDemo(t, 20)
 	for range 3 {
@@ -152,7 +168,8 @@ func TestCrowd(t *testing.T) {
 	}
 	a, err := client.Get("http://" + p.probes.Addr + "/metrics")
 	must(t, err)
-	if a.Body.Close(); a.StatusCode != http.StatusNotFound {
+	a.Body.Close()
+	if a.StatusCode != http.StatusNotFound {
 		t.Errorf("metrics beside probes: %s", a.Status)
 	}
 }
@@ -183,7 +200,7 @@ func (c *plain2) ask(stream uint32, more ...hpack.HeaderField) error {
 	for _, f := range append([]hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
 		{Name: ":scheme", Value: "http"},
-		{Name: ":path", Value: "/randflake.v1.IDService/Mint"},
+		{Name: ":path", Value: mintPath},
 		{Name: ":authority", Value: "localhost"},
 		{Name: "content-type", Value: "application/json"},
 	}, more...) {
@@ -192,8 +209,8 @@ func (c *plain2) ask(stream uint32, more ...hpack.HeaderField) error {
 	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
 }
 
-// TestFloods: clients of HTTP/2 that begin calls to cancel them at once, or ask
-// for more than they read, are cut off, and others are served.
+// TestFloods: clients of HTTP/2 that begin calls to cancel them at once, or ask for more than they read,
+// are cut off, and others are served.
 func TestFloods(t *testing.T) {
 	floods := map[string]func(c *plain2) error{
 		"rapid reset": func(c *plain2) (err error) {
@@ -259,7 +276,7 @@ func TestHalfCalls(t *testing.T) {
 	}
 	p := start(t, read, client, func(b *limits) { b.read = 5 * time.Minute })
 	mint := func(who string) int {
-		request, err := http.NewRequest(http.MethodPost, p.url+"/randflake.v1.IDService/Mint", strings.NewReader(`{"space":"demo"}`))
+		request, err := http.NewRequest(http.MethodPost, p.url+mintPath, strings.NewReader(mintOne))
 		must(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Authorization", "Bearer "+who)
@@ -274,15 +291,17 @@ func TestHalfCalls(t *testing.T) {
 			must(t, c.ask(uint32(2*i+1), hpack.HeaderField{Name: "authorization", Value: "Bearer greedy"}))
 		}
 	}
-	for range 11 { // as many as a thousand calls need, and some more, as a mint below may have the place of one while it comes in
+	for range 11 { // for a thousand calls, and some more: a mint below may have the place of one
 		c := newPlain2(t, p)
 		go io.Copy(io.Discard, c.Conn)
 		half(c)
 	}
-	for end := time.Now().Add(time.Minute); mint("greedy") != http.StatusTooManyRequests; time.Sleep(time.Millisecond) {
+	end := time.Now().Add(time.Minute)
+	for mint("greedy") != http.StatusTooManyRequests {
 		if time.Now().After(end) {
 			t.Fatal("a principal has more calls under way than a thousand")
 		}
+		time.Sleep(time.Millisecond)
 	}
 	if status := mint("web"); status != http.StatusOK {
 		t.Errorf("a call of another principal: status %d", status)
@@ -307,7 +326,7 @@ func TestHalfCalls(t *testing.T) {
 	}
 	const stream = 2*maxStreams + 1
 	must(t, shared.ask(stream, hpack.HeaderField{Name: "authorization", Value: "Bearer web"}))
-	must(t, shared.WriteData(stream, true, []byte(`{"space":"demo"}`)))
+	must(t, shared.WriteData(stream, true, []byte(mintOne)))
 	for {
 		frame, err := shared.ReadFrame()
 		must(t, err)

@@ -12,17 +12,17 @@ import (
 	"github.com/randflake/randflake/service/internal/server"
 )
 
-// limits keep slow or numerous clients from holding up others.
+// limits are a daemon's bounds and times. Tests have shorter ones.
 type limits struct {
 	connections int
 
-	// For how long the service waits for a client:
+	// How long the service waits for a client, so that a slow one does not hold up others:
 	header time.Duration // to send a header
 	read   time.Duration // to send a request
 	write  time.Duration // to read the answer
 	idle   time.Duration // to send another request
 
-	age     time.Duration // of a connection that takes no more calls; of some, up to a tenth more
+	age     time.Duration // after which, or up to a tenth later, a connection ends with its next call
 	leave   time.Duration // after SIGTERM, for clients to learn of it and connect elsewhere
 	drain   time.Duration // then, for calls that are under way
 	renewal time.Duration // between two readings of the configured files
@@ -45,7 +45,7 @@ const (
 	maxHeader   = 16 << 10         // bytes
 	maxReceived = 64 << 10         // bytes of bodies that a connection may send ahead
 	maxProbes   = 64               // connections to the listener for probes
-	pingTime    = 15 * time.Second // without a byte from an HTTP/2 client, before it is asked for one
+	pingTime    = 15 * time.Second // without a byte from an HTTP/2 client, until it gets a ping
 )
 
 // calls returns the server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
@@ -79,11 +79,11 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 	}
 }
 
-// oldKey is the key of the time from which on a connection is old.
+// oldKey is the context's key of the time when a connection becomes old.
 type oldKey struct{}
 
-// retiring has old connections end after the calls that are under way. Their clients then connect
-// again: to any of the replicas, and with a new certificate if they have one.
+// retiring ends an old connection with its next call, after those that are under way. Its client then
+// connects again: to any of the replicas, and with a new certificate if it has one.
 func retiring(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		old, ok := r.Context().Value(oldKey{}).(time.Time)
@@ -94,7 +94,7 @@ func retiring(next http.Handler) http.Handler {
 	})
 }
 
-// probes returns the server of what anybody may ask.
+// probes returns the server of the listener for probes, which strangers may ask.
 func (l limits) probes(s *server.Server) *http.Server {
 	open := newConnections(maxProbes, func(int) {})
 	return &http.Server{
@@ -104,8 +104,8 @@ func (l limits) probes(s *server.Server) *http.Server {
 		IdleTimeout:    l.header,
 		MaxHeaderBytes: maxHeader,
 		ConnState: func(conn net.Conn, state http.ConnState) {
-			// The oldest connection goes, whether it is in use or not: one with half a request is,
-			// and would keep others out.
+			// The oldest connection goes, even if it is in use: one with half a request counts as in
+			// use, and would keep others out.
 			if state == http.StateNew || state == http.StateClosed {
 				open.changed(conn, state)
 			}
@@ -131,7 +131,7 @@ func newConnections(most int, count func(int)) *connections {
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, isOpen := c.open[conn] // neither new nor about to be closed by closeIdlest
+	_, isOpen := c.open[conn] // false for a new one, and once closeIdlest has chosen it
 	switch state {
 	case http.StateNew:
 		c.open[conn] = time.Now()

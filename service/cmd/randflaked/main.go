@@ -10,7 +10,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,32 +17,26 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/randflake/randflake/internal/stdout"
-	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/access"
-	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/server"
-	"github.com/randflake/randflake/service/internal/space"
 	"github.com/randflake/randflake/service/internal/timed"
 )
 
 func main() {
-	logging.Disable() // what fails is said once, and by the program itself
+	logging.Disable() // of go-redis: the program itself says once what failed
 	stderr := &timed.File{File: os.Stderr}
 	if err := run(os.Args[1:], os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error())) // a URL may be anywhere in what is wrong
+		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error())) // an error may quote a URL with a password
 		os.Exit(1)
 	}
 }
@@ -67,7 +60,7 @@ func run(args []string, out, stderr io.Writer) error {
 	return serve(args, stderr)
 }
 
-// parse is set.Parse for a command that takes no arguments but flags.
+// parse is set.Parse for a command that takes flags alone.
 func parse(set *flag.FlagSet, args []string) error {
 	err := set.Parse(args)
 	if err == nil && set.NArg() > 0 {
@@ -85,77 +78,6 @@ func flags(usage string, stderr io.Writer) *flag.FlagSet {
 		set.PrintDefaults()
 	}
 	return set
-}
-
-// check validates a configuration, with the files and stores that it names.
-func check(args []string, out, stderr io.Writer) error {
-	set := flags("check --config FILE [--offline]", stderr)
-	file := set.String("config", "", "`file` to read")
-	offline := set.Bool("offline", false, "only the file itself: what it names need not be on this machine")
-	if err := parse(set, args); err != nil {
-		return err
-	}
-	if *file == "" {
-		return errors.New("check: which file? say --config FILE")
-	}
-	c, err := config.Read(*file)
-	if err != nil {
-		return err
-	}
-	if !*offline {
-		if err := probe(c); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintln(out, "ok")
-	return nil
-}
-
-const probeTime = 10 * time.Second // for a store to answer
-
-// probe reads and opens what a configuration names, all stores at a time. It changes nothing.
-func probe(c *config.Config) error {
-	problems := make([]error, len(c.Spaces))
-	var asking sync.WaitGroup
-	for i, one := range c.Spaces {
-		asking.Go(func() {
-			if err := probeSpace(one); err != nil {
-				problems[i] = fmt.Errorf("space %s: %w", one.Name, err)
-			}
-		})
-	}
-	asking.Wait()
-	if c.Audit != "" {
-		if _, err := os.Stat(filepath.Dir(c.Audit)); err != nil {
-			problems = append(problems, fmt.Errorf("audit: the directory: %w", err))
-		}
-	}
-	policy, err := access.New(c, &access.Policy{}, quiet)
-	switch {
-	case err != nil:
-		problems = append(problems, err)
-	case c.TLS != nil && time.Now().After(policy.TLS.Certificates[0].Leaf.NotAfter):
-		problems = append(problems, fmt.Errorf("tls: certificate: %s has expired", c.TLS.Certificate))
-	}
-	return errors.Join(problems...)
-}
-
-// quiet is for what check only tries: it returns errors, and logs nothing.
-var quiet = slog.New(slog.DiscardHandler)
-
-// probeSpace returns why a space can't be opened.
-func probeSpace(c config.Space) error {
-	s, err := space.New(c, space.Options{Open: url.Open, Logger: quiet})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	err = s.Try(ctx)
-	if errors.Is(err, lease.ErrNoSpace) {
-		return fmt.Errorf("%w; correct the name, or create it with randflake store init", err)
-	}
-	return err
 }
 
 // ready asks a service whether it is ready, once or until a timeout.

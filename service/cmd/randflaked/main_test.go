@@ -54,12 +54,18 @@ type process struct {
 	gone         chan struct{}
 }
 
-// start starts a service, with the limits that are usual but for those given, and waits until it is
-// ready.
-func start(t *testing.T, read func() (*config.Config, error), client *http.Client, changed ...func(*limits)) *process {
+// start starts a service, with the usual limits as changed, and waits until it is ready.
+func start(
+	t *testing.T,
+	read func() (*config.Config, error),
+	client *http.Client,
+	changed ...func(*limits),
+) *process {
 	t.Helper()
 	b := usual
-	b.leave, b.drain, b.renewal = time.Second, 300*time.Millisecond, 10*time.Millisecond
+	b.leave = time.Second
+	b.drain = 300 * time.Millisecond
+	b.renewal = 10 * time.Millisecond
 	for _, change := range changed {
 		change(&b)
 	}
@@ -198,7 +204,7 @@ func TestTokenIsLost(t *testing.T) {
 	if err := run([]string{"token"}, closed, io.Discard); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("token: %v, want that standard output was closed", err)
 	}
-	must(t, run([]string{"version"}, closed, io.Discard)) // whether there is a version can be all that a caller asks
+	must(t, run([]string{"version"}, closed, io.Discard)) // its status alone may be of use
 }
 
 // TestMutualTLS: over TLS a certificate gets IDs, and so does a token; and no secret is written
@@ -289,8 +295,20 @@ rules:
 
 // TestUsage: what can't be meant is refused, with what can.
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"--dev", "--config", "x"}, {"--config", "x", "--listen", "y"}, {"--dev", "more"}, {"serve"}, {"token", "x"}, {"version", "now"}, {"ready"},
-		{"check"}, {"check", "--config", "no/such/file"}, {"token", "--long"}, {"--dev", "--dir", t.TempDir() + "/x", "--listen", ":8080"}} {
+	for _, args := range [][]string{
+		nil,
+		{"--dev", "--config", "x"},
+		{"--config", "x", "--listen", "y"},
+		{"--dev", "more"},
+		{"--dev", "--dir", t.TempDir() + "/x", "--listen", ":8080"},
+		{"serve"},
+		{"check"},
+		{"check", "--config", "no/such/file"},
+		{"ready"},
+		{"token", "x"},
+		{"token", "--long"},
+		{"version", "now"},
+	} {
 		var out bytes.Buffer
 		if err := run(args, &out, &out); err == nil {
 			t.Errorf("%q: no error", args)
@@ -304,7 +322,13 @@ func TestMemory(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)
-	for text, limit := range map[string]int64{"": math.MaxInt64, "1000000000000": 900_000_000_000, "512Mi": 0, "0": 0, "-1": 0} {
+	for text, limit := range map[string]int64{
+		"":              math.MaxInt64,
+		"1000000000000": 900_000_000_000,
+		"512Mi":         0, // refused
+		"0":             0,
+		"-1":            0,
+	} {
 		debug.SetMemoryLimit(math.MaxInt64)
 		t.Setenv("RANDFLAKED_MEMORY", text)
 		err := tuneMemory()

@@ -53,9 +53,11 @@ rules: [{principals: [web], spaces: [%[2]s], verbs: [inspect]}]
 	r.old = r.client("web.example")
 	r.new = r.client("")
 	pair := r.added.sign("web.example")
-	r.new.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	r.new.Transport.(*http.Transport).TLSClientConfig.GetClientCertificate =
+		func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	file := r.write("randflaked.yaml", r.texts[0])
-	r.process = start(t, func() (*config.Config, error) { return config.Read(file) }, r.client(""), func(b *limits) { b.renewal = time.Hour })
+	read := func() (*config.Config, error) { return config.Read(file) }
+	r.process = start(t, read, r.client(""), func(b *limits) { b.renewal = time.Hour })
 	return r
 }
 

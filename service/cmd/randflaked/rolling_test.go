@@ -31,10 +31,13 @@ func (b *balancer) watch(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		var ready []string
 		for _, url := range *b.all.Load() {
-			if a, err := asking.Get(url + "/readyz"); err == nil {
-				if a.Body.Close(); a.StatusCode == http.StatusOK {
-					ready = append(ready, url)
-				}
+			a, err := asking.Get(url + "/readyz")
+			if err != nil {
+				continue
+			}
+			a.Body.Close()
+			if a.StatusCode == http.StatusOK {
+				ready = append(ready, url)
 			}
 		}
 		b.ready.Store(&ready)
@@ -50,15 +53,17 @@ func (b *balancer) pick() string {
 // gRPC is answered, or refused with a code.
 func TestRolling(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	replica := func() *process {
-		return start(t, func() (*config.Config, error) { return demo(dir, "localhost:0") }, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
-	}
-	b, replicas, urls := &balancer{}, []*process(nil), []string(nil)
+	read := func() (*config.Config, error) { return demo(dir, "localhost:0") }
+	asking := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var replicas []*process
+	var urls []string
 	for range 3 {
-		p := replica()
-		replicas, urls = append(replicas, p), append(urls, p.url)
+		p := start(t, read, asking)
+		replicas = append(replicas, p)
+		urls = append(urls, p.url)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	b := &balancer{}
 	b.all.Store(&urls)
 	b.ready.Store(&urls)
 	var running sync.WaitGroup
@@ -73,7 +78,11 @@ func TestRolling(t *testing.T) {
 	for i, protocol := range []struct {
 		client *http.Client
 		option connect.ClientOption
-	}{{plain1, connect.WithProtoJSON()}, {plain2, connect.WithProtoJSON()}, {plain2, connect.WithGRPC()}} {
+	}{
+		{plain1, connect.WithProtoJSON()},
+		{plain2, connect.WithProtoJSON()},
+		{plain2, connect.WithGRPC()},
+	} {
 		for range 4 {
 			running.Go(func() {
 				for ctx.Err() == nil {
@@ -94,7 +103,7 @@ func TestRolling(t *testing.T) {
 		}
 	}
 	for _, old := range replicas {
-		more := append(slices.Clone(*b.all.Load()), replica().url)
+		more := append(slices.Clone(*b.all.Load()), start(t, read, asking).url)
 		b.all.Store(&more)
 		old.stop <- syscall.SIGTERM
 		must(t, <-old.ended)
@@ -119,7 +128,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// TestRetiring: a connection takes no more calls when it is old.
+// TestRetiring: an old connection ends with its next call.
 func TestRetiring(t *testing.T) {
 	handler := retiring(http.NotFoundHandler())
 	for age, closed := range map[time.Duration]bool{-time.Minute: false, time.Second: true} {

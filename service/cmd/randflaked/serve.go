@@ -42,8 +42,8 @@ func serve(args []string, stderr io.Writer) error {
 		return err
 	}
 	if isDev {
-		fmt.Fprintf(stderr, "try: curl --json '%s' %s/randflake.v1.IDService/Mint\nlook: %[2]s\n",
-			`{"space":"demo","count":5}`, d.url)
+		call := `curl --json '{"space":"demo","count":5}' ` + d.url + "/randflake.v1.IDService/Mint"
+		fmt.Fprintf(stderr, "try: %s\nlook: %s\n", call, d.url)
 	}
 	return d.run(stop, reload)
 }
@@ -81,11 +81,11 @@ func parseServe(
 		"or --config FILE alone")
 }
 
-// tuneMemory sets how often the process collects garbage, unless the variables of Go's runtime do.
+// tuneMemory sets when the process collects garbage, unless the variables of Go's runtime do.
 func tuneMemory() error {
 	if os.Getenv("GOGC") == "" {
-		// By default, collections would take a quarter of the processor's time, as little memory is
-		// in use.
+		// So little memory is in use that by default, collections would take a quarter of the
+		// processor's time.
 		debug.SetGCPercent(350)
 	}
 	text := os.Getenv("RANDFLAKED_MEMORY")

@@ -90,7 +90,10 @@ spaces:
 - name: orders
   kind: randflake
   store: %q
-  counters: [{name: invoices, start: 1000}, {name: daily, period: day, zone: Asia/Tokyo}, {name: "many/*", period: fiscal year from April on}]
+  counters:
+  - {name: invoices, start: 1000}
+  - {name: daily, period: day, zone: Asia/Tokyo}
+  - {name: "many/*", period: fiscal year from April on}
 principals: [{name: thief, tokens: [%s]}, {name: owner, tokens: [%s]}]
 rules:
 - {principals: [thief], spaces: [orders], verbs: [count], limits: {batch: 20, rate: 1000000}}
@@ -110,8 +113,9 @@ rules:
 		if random.IntN(10) == 0 {
 			procedure = one("LeaseService/Take", "LeaseService/GetLimits", "IDService/Mint", "IDService/Inspect")
 		}
+		many := `"many/` + strconv.Itoa(random.IntN(50)) + `"`
 		body := `{"space":` + one(`"orders"`, `"orders"`, `"orders"`, `"other"`, `"../orders"`, `7`) +
-			`,"counter":` + one(`"invoices"`, `"invoices"`, `"daily"`, `"daily"`, `"many/1"`, `"many/`+strconv.Itoa(random.IntN(50))+`"`, `"many/*"`, `"Invoices"`, `""`) +
+			`,"counter":` + one(`"invoices"`, `"invoices"`, `"daily"`, `"daily"`, `"many/1"`, many, `"many/*"`, `"Invoices"`, `""`) +
 			`,"count":` + one(`1`, `5`, `"1000000000"`, `"9223372036854775807"`, `-1`, `65537`) +
 			`,"period":` + one(`""`, `"2026"`, `"zz"`, `"9999-12-31"`, `"fy9999"`) +
 			`,"periodBegin":` + one(`0`, `"-9223372036854775808"`, `"9223372036854775807"`, `"1800000000"`) +
@@ -140,10 +144,12 @@ rules:
 	if given < 50 || last["invoices"] < 1000 {
 		t.Errorf("%d calls of the thief were answered, and the owner is at %v", given, last)
 	}
-	if _, code := g.call("owner", "CounterService/Set", `{"space":"orders","counter":"invoices","next":"10000000"}`); code != "" {
+	_, code := g.call("owner", "CounterService/Set", `{"space":"orders","counter":"invoices","next":"10000000"}`)
+	if code != "" {
 		t.Errorf("set: %s", code)
 	}
-	if first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"invoices"}`); first != 10000000 || code != "" {
+	first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"invoices"}`)
+	if first != 10000000 || code != "" {
 		t.Errorf("after set: %d, %s", first, code)
 	}
 }

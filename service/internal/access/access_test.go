@@ -20,15 +20,21 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
+// showing returns a request with a client certificate that an authority signed.
 func showing(authority *servers.Authority, pair tls.Certificate) *http.Request {
 	chain := []*x509.Certificate{pair.Leaf, authority.Leaf}
-	return &http.Request{TLS: &tls.ConnectionState{PeerCertificates: chain[:1], VerifiedChains: [][]*x509.Certificate{chain}}}
+	return &http.Request{TLS: &tls.ConnectionState{
+		PeerCertificates: chain[:1],
+		VerifiedChains:   [][]*x509.Certificate{chain},
+	}}
 }
+
+const billingURI = "spiffe://example.org/billing"
 
 // two are principals with certificates.
 var two = &config.Config{Principals: []config.Principal{
 	{Name: "web", Certificates: config.Certificates{DNS: []string{"web.example"}}},
-	{Name: "billing", Certificates: config.Certificates{URI: []string{"spiffe://example.org/billing"}, DNS: []string{"billing.example"}}},
+	{Name: "billing", Certificates: config.Certificates{URI: []string{billingURI}, DNS: []string{"billing.example"}}},
 }}
 
 // newPolicy returns the policy of a configuration, with these authorities.
@@ -54,7 +60,8 @@ func TestTrusted(t *testing.T) {
 		}
 		t.Setenv("SSL_CERT_FILE", system)
 		policy := func(authorities *x509.CertPool) *Policy { return newPolicy(t, two, authorities) }
-		p, r := policy(servers.Pool(ours)), showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
+		p := policy(servers.Pool(ours))
+		r := showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {
 			if who, err := p.Identify(r); err != nil || who != "web" {
 				t.Fatalf("%q, error %v", who, err)
@@ -95,18 +102,25 @@ func TestNames(t *testing.T) {
 		dns, uris []string
 		want      string
 	}{
-		{[]string{"web.example"}, nil, "web"}, {[]string{"other.example", "WEB.example"}, nil, "web"}, {nil, []string{"spiffe://example.org/billing"}, "billing"},
-		{[]string{"billing.example"}, []string{"spiffe://example.org/billing"}, "billing"},
-		{[]string{"spiffe://example.org/billing"}, nil, ""}, {nil, []string{"web.example"}, ""}, {nil, nil, ""},
-		{[]string{"web.example", "billing.example"}, nil, ""}, {[]string{"web.example"}, []string{"spiffe://example.org/billing"}, ""},
+		{[]string{"web.example"}, nil, "web"},
+		{[]string{"other.example", "WEB.example"}, nil, "web"},
+		{nil, []string{billingURI}, "billing"},
+		{[]string{"billing.example"}, []string{billingURI}, "billing"},
+		{[]string{billingURI}, nil, ""},
+		{nil, []string{"web.example"}, ""},
+		{nil, nil, ""},
+		{[]string{"web.example", "billing.example"}, nil, ""},
+		{[]string{"web.example"}, []string{billingURI}, ""},
 	} {
-		who, err := p.Identify(showing(ours, ours.Sign(time.Hour, tt.dns, func(c *x509.Certificate) {
+		pair := ours.Sign(time.Hour, tt.dns, func(c *x509.Certificate) {
 			for _, text := range tt.uris {
 				u, _ := url.Parse(text)
 				c.URIs = append(c.URIs, u)
 			}
-		})))
-		if who != tt.want || (err == nil) != (tt.want != "") || err != nil && !errors.Is(err, ErrUnknown) {
+		})
+		who, err := p.Identify(showing(ours, pair))
+		wantErr := tt.want == ""
+		if who != tt.want || (err != nil) != wantErr || errors.Is(err, ErrUnknown) != wantErr {
 			t.Errorf("DNS names %q and URIs %q: %q, error %v, want %q", tt.dns, tt.uris, who, err, tt.want)
 		}
 	}
@@ -149,7 +163,8 @@ func TestRules(t *testing.T) {
 		{"web", "set", "orders", 0},
 	} {
 		limits, err := p.Allow(tt.who, tt.verb, tt.space)
-		if limits.Batch != tt.batch || errors.Is(err, ErrDenied) != (tt.batch == 0) || err != nil && tt.batch != 0 {
+		wantErr := tt.batch == 0
+		if limits.Batch != tt.batch || (err != nil) != wantErr || errors.Is(err, ErrDenied) != wantErr {
 			t.Errorf("%s, %s in %s: %+v, error %v; want the rule with %d",
 				tt.who, tt.verb, tt.space, limits, err, tt.batch)
 		}
@@ -164,7 +179,8 @@ func TestRules(t *testing.T) {
 // everybody on this machine, by one of its own names.
 func TestIdentify(t *testing.T) {
 	hash := sha256.Sum256([]byte("the-token"))
-	guarded := &config.Config{Principals: []config.Principal{{Name: "web", Tokens: []string{hex.EncodeToString(hash[:])}}}}
+	web := config.Principal{Name: "web", Tokens: []string{hex.EncodeToString(hash[:])}}
+	guarded := &config.Config{Principals: []config.Principal{web}}
 	for _, tt := range []struct {
 		config             *config.Config
 		host, header, want string
@@ -192,7 +208,8 @@ func TestIdentify(t *testing.T) {
 		}
 		for _, r.TLS = range []*tls.ConnectionState{nil, {}} {
 			who, err := p.Identify(r)
-			if who != tt.want || errors.Is(err, ErrUnknown) != (tt.want == "") || err != nil && tt.want != "" {
+			wantErr := tt.want == ""
+			if who != tt.want || (err != nil) != wantErr || errors.Is(err, ErrUnknown) != wantErr {
 				t.Errorf("%q for %q: %q, error %v, want %q", tt.header, tt.host, who, err, tt.want)
 			}
 			if errors.Is(err, ErrCertificate) {

@@ -67,15 +67,14 @@ func Client(file string) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ca: %w", err)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() // with a proxy, if the environment names one
+	transport := http.DefaultTransport.(*http.Transport).Clone() // uses a proxy of the environment
 	transport.TLSClientConfig = &tls.Config{RootCAs: roots}
 	transport.DisableKeepAlives = true // each configuration makes a client, and calls are rare
 	c.Transport = transport
 	return c, nil
 }
 
-// authorities reads the certificates of authorities from a file in PEM, which must have nothing
-// else.
+// authorities reads a file in PEM, which must have certificates alone.
 func authorities(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -37,9 +37,8 @@ type issuer struct {
 	logger *slog.Logger
 }
 
-// keys are the keys of an issuer. A token that comes when they are older than keysFresh, or that
-// names an unknown key, has them fetched again. Until a fetch succeeds, the ones from before are
-// used, until they are older than keysLast.
+// keys are the keys of an issuer. They are fetched again for a token that comes when they are older than
+// keysFresh, or that names an unknown key. Until that succeeds they stay in use, up to keysLast.
 type keys struct {
 	fetches singleflight.Group
 	waiting atomic.Int32 // callers that wait for a fetch
@@ -160,7 +159,10 @@ func (i *issuer) lookUp(name string) (found []jose.JSONWebKey, fetched <-chan si
 	}
 	wanted := len(found) == 0 || age > keysFresh
 	if wanted && !time.Now().Before(i.next) {
-		fetched = i.fetches.DoChan("", func() (any, error) { i.fetch(); return nil, nil })
+		fetched = i.fetches.DoChan("", func() (any, error) {
+			i.fetch()
+			return nil, nil
+		})
 	}
 	return found, fetched
 }

@@ -78,11 +78,18 @@ func newSigner(t *testing.T, jwks string) *signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &signer{T: t, key: key, found: [2]string{issuerURL, keysURL}, config: &config.Config{
-		Issuers:    []config.Issuer{{Issuer: issuerURL, Audience: "randflaked", JWKS: jwks}},
-		Principals: []config.Principal{{Name: "web", ServiceAccount: &config.ServiceAccount{Issuer: issuerURL, Subject: "web"}}}}}
+	account := &config.ServiceAccount{Issuer: issuerURL, Subject: "web"}
+	s := &signer{
+		T:      t,
+		Policy: &Policy{},
+		config: &config.Config{
+			Issuers:    []config.Issuer{{Issuer: issuerURL, Audience: "randflaked", JWKS: jwks}},
+			Principals: []config.Principal{{Name: "web", ServiceAccount: account}},
+		},
+		key:   key,
+		found: [2]string{issuerURL, keysURL},
+	}
 	s.serve("one")
-	s.Policy = &Policy{}
 	s.reload()
 	t.Cleanup(func() {
 		if n := s.open.Load(); n != 0 {
@@ -124,7 +131,11 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	if s.moved != "" && r.URL.String() != s.moved {
-		return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {s.moved}}, Body: http.NoBody}, nil
+		return &http.Response{
+			StatusCode: http.StatusTemporaryRedirect,
+			Header:     http.Header{"Location": {s.moved}},
+			Body:       http.NoBody,
+		}, nil
 	}
 	if served == nil {
 		return nil, errors.New("dial tcp 10.1.2.3:443: connection refused")
@@ -143,7 +154,7 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: body{strings.NewReader(text), s}}, nil
 }
 
-// text is a set of keys, after one that nobody can read.
+// text returns a set of keys, after one of a kind that is not known.
 func (s *signer) text(keys []jose.JSONWebKey) string {
 	text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
 	if err != nil {
@@ -158,15 +169,29 @@ func (s *signer) fetches() int {
 	return len(s.asked)
 }
 
-// sign returns a token with a good token's claims, after change.
-func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, change func(*jwt.Claims)) string {
-	claims := jwt.Claims{Issuer: issuerURL, Subject: "web", Audience: jwt.Audience{"other", "randflaked"}, Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}
-	change(&claims)
-	made, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: name}}, nil)
+// later returns a time of a claim.
+func later(d time.Duration) *jwt.NumericDate { return jwt.NewNumericDate(time.Now().Add(d)) }
+
+// signer returns what signs by a key of a name.
+func (s *signer) signer(algorithm jose.SignatureAlgorithm, key any, name string) jose.Signer {
+	named := jose.JSONWebKey{Key: key, KeyID: name}
+	made, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: named}, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
-	token, err := jwt.Signed(made).Claims(claims).Serialize()
+	return made
+}
+
+// sign returns a token with a good token's claims, after change.
+func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, change func(*jwt.Claims)) string {
+	claims := jwt.Claims{
+		Issuer:   issuerURL,
+		Subject:  "web",
+		Audience: jwt.Audience{"other", "randflaked"},
+		Expiry:   later(time.Hour),
+	}
+	change(&claims)
+	token, err := jwt.Signed(s.signer(algorithm, key, name)).Claims(claims).Serialize()
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -175,11 +200,7 @@ func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, c
 
 // claiming returns a signed token with a text for its claims.
 func (s *signer) claiming(text string) string {
-	made, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: s.key, KeyID: "one"}}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	signed, err := made.Sign([]byte(text))
+	signed, err := s.signer(jose.ES256, s.key, "one").Sign([]byte(text))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -207,9 +228,11 @@ func (s *signer) identify(ctx context.Context, header string) (string, error) {
 	return who, err
 }
 
+func asIs(*jwt.Claims) {}
+
 // call returns the error of a call with a token that names a key.
 func (s *signer) call(ctx context.Context, name string) error {
-	_, err := s.identify(ctx, "Bearer "+s.sign(jose.ES256, s.key, name, func(*jwt.Claims) {}))
+	_, err := s.identify(ctx, "Bearer "+s.sign(jose.ES256, s.key, name, asIs))
 	return err
 }
 
@@ -242,18 +265,18 @@ func TestServiceAccounts(t *testing.T) {
 		third := newSigner(t, keysURL)
 		s.served = slices.Concat(third.served, s.served, third.served) // of one name
 		as := func(change func(*jwt.Claims)) string { return "Bearer " + s.sign(jose.ES256, s.key, "one", change) }
-		good := as(func(*jwt.Claims) {})
+		good := as(asIs)
 		for _, tt := range []struct{ what, header, why string }{
 			{"another audience", as(func(c *jwt.Claims) { c.Audience = jwt.Audience{"other"} }), "audience"},
 			{"no audience", as(func(c *jwt.Claims) { c.Audience = nil }), "audience"},
 			{"another issuer", as(func(c *jwt.Claims) { c.Issuer = "https://other" }), `issuer "https://other" is not known`},
 			{"another subject", as(func(c *jwt.Claims) { c.Subject = "db" }), `no principal has the service account "db"`},
-			{"over", as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-40 * time.Second)) }), "expired"},
-			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = jwt.NewNumericDate(time.Now().Add(40 * time.Second)) }), "not valid yet"},
+			{"over", as(func(c *jwt.Claims) { c.Expiry = later(-40 * time.Second) }), "expired"},
+			{"not yet", as(func(c *jwt.Claims) { c.NotBefore = later(40 * time.Second) }), "not valid yet"},
 			{"without an end", as(func(c *jwt.Claims) { c.Expiry = nil }), "it has no end"},
-			{"another key of the same name", "Bearer " + s.sign(jose.ES256, other.key, "one", func(*jwt.Claims) {}), "its signature is not that of its key"},
-			{"a key that is not there", "Bearer " + s.sign(jose.ES256, s.key, "two", func(*jwt.Claims) {}), `has no key "two"`},
-			{"a shared key", "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", func(*jwt.Claims) {}), "token can't be read"},
+			{"another key of the same name", "Bearer " + s.sign(jose.ES256, other.key, "one", asIs), "its signature is not that of its key"},
+			{"a key that is not there", "Bearer " + s.sign(jose.ES256, s.key, "two", asIs), `has no key "two"`},
+			{"a shared key", "Bearer " + s.sign(jose.HS256, make([]byte, 32), "one", asIs), "token can't be read"},
 			{"a signature cut off", good[:strings.LastIndex(good, ".")+1], "its signature is not that of its key"},
 			{"nonsense", "Bearer a.b.c", "token can't be read"},
 			{"claims that are none", "Bearer " + s.claiming("none"), "token has no claims"},
@@ -267,7 +290,7 @@ func TestServiceAccounts(t *testing.T) {
 		}
 		for what, header := range map[string]string{
 			"a good one":                       good,
-			"over for less than clocks differ": as(func(c *jwt.Claims) { c.Expiry = jwt.NewNumericDate(time.Now().Add(-20 * time.Second)) }),
+			"over for less than clocks differ": as(func(c *jwt.Claims) { c.Expiry = later(-20 * time.Second) }),
 		} {
 			if who, err := s.identify(t.Context(), header); err != nil || who != "web" {
 				t.Errorf("%s: %q, %v", what, who, err)
@@ -283,7 +306,8 @@ func TestServiceAccounts(t *testing.T) {
 // own authority.
 func TestKeysForSome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, file := newSigner(t, keysURL), filepath.Join(t.TempDir(), "file")
+		s := newSigner(t, keysURL)
+		file := filepath.Join(t.TempDir(), "file")
 		write := func(text []byte) {
 			if err := os.WriteFile(file, text, 0o600); err != nil {
 				t.Fatal(err)
@@ -313,7 +337,8 @@ func TestKeysForSome(t *testing.T) {
 		}
 		for _, wrong := range []string{"", "-missing"} {
 			write([]byte("no certificate"))
-			if _, err := newIssuer(config.Issuer{Issuer: issuerURL, CA: file + wrong}, nil, slog.New(slog.DiscardHandler)); err == nil {
+			c := config.Issuer{Issuer: issuerURL, CA: file + wrong}
+			if _, err := newIssuer(c, nil, slog.New(slog.DiscardHandler)); err == nil {
 				t.Errorf("an authority in the file%s, which has no certificate: no error", wrong)
 			}
 		}
@@ -392,21 +417,24 @@ func TestMadeUpKey(t *testing.T) {
 	})
 }
 
-// TestCrowd: so many callers wait for keys at a time, and more are refused at once.
+// TestCrowd: maxWaiting callers wait for keys at a time, and more are refused at once.
 func TestCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, began := newSigner(t, keysURL), time.Now()
+		s := newSigner(t, keysURL)
 		s.delay = 3 * time.Second
+		began := time.Now()
 		var refused atomic.Int64
 		var all sync.WaitGroup
 		for range maxWaiting + 10 {
 			all.Go(func() {
-				if s.call(t.Context(), "made-up"); time.Now().Equal(began) {
+				s.call(t.Context(), "made-up")
+				if time.Now().Equal(began) {
 					refused.Add(1)
 				}
 			})
 		}
-		if all.Wait(); refused.Load() != 10 {
+		all.Wait()
+		if refused.Load() != 10 {
 			t.Errorf("%d refused at once, want 10", refused.Load())
 		}
 	})
@@ -605,7 +633,8 @@ func TestKeysInFile(t *testing.T) {
 		s.good()
 		for _, wrong := range []string{"", "{}", "keys"} {
 			write(wrong)
-			if _, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "jwks") {
+			_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
+			if !strings.Contains(fmt.Sprint(err), "jwks") {
 				t.Errorf("keys %q: error %v", wrong, err)
 			}
 			s.good()

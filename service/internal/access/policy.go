@@ -24,8 +24,7 @@ import (
 // ErrUnknown says that the caller has no credentials, or none that the configuration knows.
 var ErrUnknown = errors.New("access: caller is not known")
 
-// ErrCertificate says that a certificate was valid when the connection was made, and is not any
-// more.
+// ErrCertificate says that a certificate was valid when the connection was made, but is no longer.
 var ErrCertificate = fmt.Errorf("%w: its certificate has expired, or its authority is trusted no more: "+
 	"connect again with another one", ErrUnknown)
 
@@ -209,7 +208,7 @@ func Tighter(a, b config.Limits) config.Limits {
 }
 
 // tighter returns the lower limit. Zero is no limit.
-func tighter[T ~int | ~int64 | ~uint64 | ~float64](a, b T) T {
+func tighter[T int | uint64 | float64](a, b T) T {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}

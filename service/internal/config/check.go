@@ -43,7 +43,7 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,62}$`)
 // counterName is the form of names that package counter takes, or of a pattern of them.
 var counterName = regexp.MustCompile(`^([a-z0-9]([a-z0-9/_.-]{0,55}[a-z0-9])?(/\*)?|\*)$`)
 
-// check checks the whole configuration. What rules and principals refer to comes first.
+// check checks the whole configuration. What rules and principals refer to comes before them.
 func (k *checker) check(c *Config) {
 	k.defined = map[string]bool{"space *": true, "principal *": true} // in rules, all of them
 	k.must(len(c.Spaces) > 0, "spaces", "there is none: want one at least, with name, kind and store")
@@ -95,21 +95,22 @@ func (k *checker) space(path string, s Space) {
 		k.wrong(path+".kind", "%v: want randflake, ulid, or a layout of Snowflake IDs such as twitter", err)
 	case s.Store != "" && s.StoreFile != "":
 		k.wrong(path+".storeFile", "there is a store, too: leave one of them out")
-	case s.Store == "" && s.StoreFile == "" && s.Kind != "ulid":
+	case cmp.Or(s.Store, s.StoreFile) == "" && s.Kind != "ulid":
 		k.wrong(path+".store",
 			"there is none: want a directory, as file:/var/lib/randflaked, or the URL of a server")
 	}
-	if location, err := s.Location(); err == nil && location != "" {
+	location, err := s.Location()
+	if err == nil && location != "" { // a storeFile may be on another machine
 		_, _, err := url.Parse(location)
 		k.must(err == nil, path+".store", "%v", err)
 	}
-	hasNoSecret := layout != nil || s.Kind == "ulid"
-	k.must(s.SecretFile == "" || !hasNoSecret, path+".secretFile",
+	mayHaveSecret := layout == nil && s.Kind != "ulid"
+	k.must(s.SecretFile == "" || mayHaveSecret, path+".secretFile",
 		"%s IDs have no secret: leave it out", s.Kind)
 	k.must(!strings.Contains(s.StoreFile, "://"), path+".storeFile",
 		"it looks like a URL: want the name of a file that has it, or name it as store")
-	_, notSecret := randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
-	k.must(notSecret != nil, path+".secretFile",
+	_, err = randflake.ParseSecret(strings.TrimSpace(s.SecretFile))
+	k.must(err != nil, path+".secretFile",
 		"it looks like a secret: want the name of a file that has it")
 	k.must(s.Nodes >= 0 && s.Nodes <= randflake.MaxNode+1, path+".nodes",
 		"%d: want 1 to %d", s.Nodes, randflake.MaxNode+1)
@@ -124,7 +125,7 @@ func (k *checker) space(path string, s Space) {
 const maxCheck = 200 // bytes, as in package counter
 
 func (k *checker) counter(path string, c Counter) {
-	endsInTime := c.End == 0 || c.End >= c.Start
+	endsInTime := c.End == 0 || c.End >= c.Start // 0 is the default, as for start and step
 	k.must(c.Start >= 0 && c.Step >= 0 && endsInTime, path,
 		"want a start of 1 or more, an end that is not before it, and a step of 1 or more")
 	_, err := c.PeriodAt(time.Now())
@@ -207,8 +208,7 @@ func (k *checker) rule(path string, r Rule) {
 	k.limits(path+".limits", r.Limits)
 }
 
-// listen sees to it that callers from other machines must show who they are, over connections that
-// nobody else can read.
+// listen sees to it that callers from other machines show who they are, over encrypted connections.
 func (k *checker) listen(c *Config) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {

@@ -24,12 +24,12 @@ type caller struct {
 	request   string // ID of the request
 }
 
-// An auditLog has a line of JSON for each thing that somebody did, or was denied. No line has a
-// secret, token or key.
+// An auditLog has lines of JSON on what callers were given, set or opened, and on what they were denied.
+// No line has a secret, token or key.
 type auditLog struct {
-	json  *slog.Logger
+	json  *slog.Logger // calls Write for one line after the other
 	write func(line []byte) (int, error)
-	torn  bool          // the last line that was written is half of one
+	torn  bool          // the file ends with half a line
 	lost  atomic.Uint64 // lines that could not be written
 
 	logger *slog.Logger // is told of lost lines, as often as report allows
@@ -48,17 +48,19 @@ func newAuditLog(write func(line []byte) (int, error), logger *slog.Logger) *aud
 	return a
 }
 
-// Write takes lines from the log's own handler, one at a time.
+// Write takes lines from the log's own handler.
 func (a *auditLog) Write(line []byte) (int, error) {
 	n, err := a.put(line)
 	if err != nil {
 		lost := a.lost.Add(1)
-		a.report.Do(func() { a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err) })
+		a.report.Do(func() {
+			a.logger.Error("the audit log can't be written", "lines lost", lost, "error", err)
+		})
 	}
 	return n, err
 }
 
-// put writes a line, and ends the half of one before.
+// put writes a line. If half a line is there, it begins a new one first.
 func (a *auditLog) put(line []byte) (n int, err error) {
 	if a.torn {
 		line = append([]byte("\n"), line...)
@@ -67,7 +69,12 @@ func (a *auditLog) put(line []byte) (n int, err error) {
 	for errors.Is(err, fs.ErrClosed) && n == 0 {
 		n, err = a.write(line) // to the file of the new configuration, which has just closed this one
 	}
-	a.torn = err != nil && (a.torn || n > 0)
+	switch {
+	case err == nil:
+		a.torn = false
+	case n > 0:
+		a.torn = true
+	}
 	return n, err
 }
 
@@ -93,7 +100,7 @@ func (a *auditLog) add(what string, by caller, more ...any) {
 
 // openAudit opens the file of the audit log.
 func openAudit(name string) (*timed.File, error) {
-	// A pipe that nobody reads is an error, and does not keep the service waiting.
+	// Without O_NONBLOCK, a pipe without a reader would keep the service waiting.
 	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
 	file, err := os.OpenFile(name, flags, 0o600)
 	if err != nil {

@@ -24,13 +24,7 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 	if err != nil {
 		return nil, err
 	}
-	counter, err := c.counters().Opened(r.Counter)
-	if counter == nil && err == nil {
-		err = s.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) error {
-			counter, err = c.counters().Handle(ctx, r.Counter)
-			return err
-		})
-	}
+	counter, err := s.handle(ctx, c, r.Counter)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +37,19 @@ func (s counterService) Next(ctx context.Context, r *api.NextRequest) (*api.Next
 		return nil, err
 	}
 	return &api.NextResponse{Numbers: numbers, Period: counter.As.Period}, nil
+}
+
+// handle returns the handle on a counter. Only a call that has to open it waits for its turn.
+func (s counterService) handle(ctx context.Context, c *call, name string) (*space.Handle, error) {
+	handle, err := c.counters().Opened(name)
+	if handle != nil || err != nil {
+		return handle, err
+	}
+	err = s.inTurn(ctx, c.storeTurn(), callTimeout, func(ctx context.Context) (err error) {
+		handle, err = c.counters().Handle(ctx, name)
+		return err
+	})
+	return handle, err
 }
 
 // auditBegin adds a line if first is the first number of a period. From then on no number of the

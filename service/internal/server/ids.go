@@ -45,15 +45,17 @@ func (s idService) Mint(ctx context.Context, r *api.MintRequest) (*api.MintRespo
 
 // minted returns what the audit log says of new IDs.
 func minted(m *api.MintResponse) []any {
-	if n := len(m.Numbers); n > 0 {
-		return []any{"count", n, "first", m.Numbers[0], "last", m.Numbers[n-1]}
+	if len(m.Numbers) > 0 {
+		return span(m.Numbers)
 	}
-	n := len(m.Ids)
-	return []any{"count", n, "first", m.Ids[0], "last", m.Ids[n-1]}
+	return span(m.Ids)
 }
 
-// clockLead is by how much the clock of whoever made an ID may be ahead, for the ID to be
-// plausible.
+func span[ID any](ids []ID) []any {
+	return []any{"count", len(ids), "first", ids[0], "last", ids[len(ids)-1]}
+}
+
+// clockLead is how far the time of a plausible ID may be ahead of this clock.
 const clockLead = time.Minute
 
 func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.InspectResponse, error) {
@@ -68,15 +70,15 @@ func (s idService) Inspect(ctx context.Context, r *api.InspectRequest) (*api.Ins
 			"the ID is of the year %d: want one that was made by now", made.Year())
 	}
 	answer.Plausible = !made.After(time.Now().Add(clockLead))
-	id := any(r.GetText())
-	if id == "" {
-		id = r.GetNumber()
+	var id any = r.GetNumber()
+	if text := r.GetText(); text != "" {
+		id = text
 	}
 	s.audit.add("inspection", c.caller, "id", id)
 	return answer, nil
 }
 
-// inspect returns what an ID of a space holds.
+// inspect returns what an ID of a space holds. It leaves Plausible to Inspect.
 func inspect(in *space.Space, m *api.InspectRequest) (*api.InspectResponse, error) {
 	if m.Id == nil {
 		return nil, coded(connect.CodeInvalidArgument, "no ID: want text, or number")

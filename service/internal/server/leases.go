@@ -45,8 +45,7 @@ func (s leaseService) Take(ctx context.Context, r *api.TakeRequest) (*api.TakeRe
 	}, nil
 }
 
-// auditTake writes the line that says who makes the IDs of these nodes in these seconds, which are
-// those of a window.
+// auditTake adds the line that says who makes the IDs of a lease, which is of one window.
 func (s *Server) auditTake(by caller, l randflake.Lease, label string) {
 	start, end := l.Start.Unix(), l.End.Unix()
 	s.audit.add("take", by,

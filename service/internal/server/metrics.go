@@ -70,8 +70,8 @@ func Version() string {
 
 const maxScrapes = 4 // at a time
 
-// scrapes answers Prometheus. The handler of a timeout sends an answer that is complete: so clients
-// that don't read theirs keep no others from being made.
+// scrapes answers Prometheus. TimeoutHandler sends only answers that are complete, so a client that
+// does not read its answer keeps none of the maxScrapes places.
 func (m *measures) scrapes() http.Handler {
 	atOnce := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes,
@@ -83,7 +83,7 @@ func (m *measures) scrapes() http.Handler {
 // Connected sets how many connections are open.
 func (m *measures) Connected(n int) { m.connections.Set(float64(n)) }
 
-// count counts a call. The space is "" if the service has none of the name that the call has.
+// count counts a call. space is "" if the call names no space of the service.
 func (m *measures) count(procedure, space string, took time.Duration, err error) {
 	code := "ok"
 	if err != nil {

@@ -32,10 +32,10 @@ type view struct {
 
 const (
 	maxCounters = 100             // of a space on the page
-	lookTime    = 2 * time.Second // for all stores to answer; the page shows which one did not
+	lookTime    = 2 * time.Second // for all stores to answer; the page shows which ones did not
 )
 
-// look asks the store of a space for what the page shows to a principal.
+// look asks the store of a space for what the page shows of it to a principal.
 func (s *Server) look(ctx context.Context, principal string, in *space.Space) view {
 	v := view{Space: in}
 	state, err := in.State()

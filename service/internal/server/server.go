@@ -140,7 +140,7 @@ func (s *Server) load(c *config.Config, old *setup) (*setup, error) {
 		next.limits[want.Name] = want.Limits
 	}
 	if c.Audit != "" {
-		next.audit, err = openAudit(c.Audit) // last, as nothing closes the file if a later step fails
+		next.audit, err = openAudit(c.Audit) // last: if a later step failed, the file would stay open
 		if err != nil {
 			return nil, err
 		}
@@ -153,13 +153,12 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// lastCalls is for how long calls may have a setup that is no longer in force. It is more than the
-// time that clients have to send a call, and callTimeout.
+// lastCalls is longer than calls have a setup that is no longer in force: the time that clients have
+// to send a call, and callTimeout.
 const lastCalls = time.Minute
 
-// closeAll closes the counters and spaces that the next setup lacks. It does so in the background: a
-// store that does not answer takes ten seconds. Counters of a space that stays are closed once no
-// call has them.
+// closeAll closes the counters and spaces that the next setup lacks. It does so in the background, as
+// a store may not answer. Counters of a space that stays are closed once no call has them.
 func (s *Server) closeAll(old, next *setup) {
 	for name, in := range old.spaces {
 		counters := old.counters[name]
@@ -235,7 +234,7 @@ func (s *Server) Handler() http.Handler {
 	procedures := connect.WithHandlerOptions(
 		connect.WithInterceptors(connect.UnaryInterceptorFunc(s.answered)),
 		compression,
-		connect.WithCompressMinBytes(math.MaxInt), // no answer has so many
+		connect.WithCompressMinBytes(math.MaxInt), // which no answer has
 	)
 	calls(randflakev1connect.NewLeaseServiceHandler(leaseService{s}, procedures))
 	calls(randflakev1connect.NewIDServiceHandler(idService{s}, procedures))
@@ -252,7 +251,7 @@ func (s *Server) Handler() http.Handler {
 	return s.identified(http.MaxBytesHandler(mux, grpcPrefix+maxMessage))
 }
 
-// Probes returns the handler of what anybody may ask: whether the process lives, and whether it is
+// Probes returns the handler of what strangers may ask: whether the process lives, and whether it is
 // ready.
 func (s *Server) Probes() *http.ServeMux {
 	mux := http.NewServeMux()

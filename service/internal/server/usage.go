@@ -52,7 +52,7 @@ const maxTurns = 32
 // A quota is how often a principal may do something: perSecond times a second on average, and burst
 // times at once.
 type quota struct {
-	what      string // a call in the space of that name or of othersTogether, or a line in a log
+	what      string // a call, by the name of its space or othersTogether; or a line in a log
 	perSecond float64
 	burst     int
 }
@@ -74,7 +74,7 @@ type usage struct {
 	rates map[use]*rate.Limiter
 }
 
-// A storeTurn is that of a principal at the store of a space.
+// A storeTurn says whose turn it is, and at the store of which space.
 type storeTurn struct{ principal, space string }
 
 // A part is what one principal may use.
@@ -100,7 +100,7 @@ func newUsage() *usage {
 	}
 }
 
-// of returns the part of a principal.
+// of returns the part of a principal. It makes one at its first call.
 func (u *usage) of(principal string) *part {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -114,8 +114,8 @@ func (u *usage) of(principal string) *part {
 	return u.parts[principal]
 }
 
-// awaitRefusal waits until it is the turn of a principal's request to be refused, or ctx ends. It
-// returns false at once if too many requests wait.
+// awaitRefusal waits for a principal's turn to be refused, until ctx ends. It returns false at once if
+// too many requests wait.
 func (u *usage) awaitRefusal(ctx context.Context, principal string) bool {
 	if !u.waiting.TryAcquire(1) {
 		return false
@@ -153,7 +153,12 @@ func (u *usage) turnsOf(of storeTurn) *semaphore.Weighted {
 // inTurn waits for the principal's turn at a store, and then calls do with a context that ends after
 // timeout. A caller who hangs up does not cancel do: with many stores that would cost a connection,
 // for which others would wait.
-func (s *Server) inTurn(ctx context.Context, of storeTurn, timeout time.Duration, do func(context.Context) error) error {
+func (s *Server) inTurn(
+	ctx context.Context,
+	of storeTurn,
+	timeout time.Duration,
+	do func(context.Context) error,
+) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -172,8 +177,8 @@ func (s *Server) inTurn(ctx context.Context, of storeTurn, timeout time.Duration
 	return do(whole)
 }
 
-// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Free is to be
-// called once the answer is written.
+// reserve waits until there is room for an answer with n IDs or numbers, or ctx ends. Without an error,
+// call free once the answer is written.
 func (u *usage) reserve(ctx context.Context, principal string, n int64) error {
 	if n <= negligible {
 		return nil
@@ -197,8 +202,8 @@ func (u *usage) free(principal string, n int64) {
 	}
 }
 
-// reserveRoom returns how many IDs or numbers a call asks for, once there is room for them among
-// the answers that are not written yet. guarded frees the room.
+// reserveRoom returns how many IDs or numbers a call asks for, once there is room for them in answers.
+// guarded frees the room.
 func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {

@@ -21,8 +21,8 @@ import (
 	"github.com/randflake/randflake/service/internal/config"
 )
 
-// maxHandles is how many counters are known at a time, as callers may make up names that match a
-// pattern. The counter that was not used for longest is forgotten, with the numbers in its run.
+// maxHandles bounds the counters that are known at a time, as callers may make up names that match a
+// pattern. The one whose last use is longest ago is forgotten, with the numbers in its run.
 const maxHandles = 4096
 
 // Counters are the counters of a space, as the configuration has them. Take takes numbers from the
@@ -37,11 +37,11 @@ type Counters struct {
 
 	mu      sync.Mutex
 	handles *simplelru.LRU[string, *Handle]
-	past    map[string]counter.Status // of handles that are forgotten: see Statuses
+	past    map[string]counter.Status // sums of handles that are forgotten: see add
 	closed  bool
 }
 
-// A Handle is of one period, if the counter has periods.
+// A Handle is on one period, if the counter has periods.
 type Handle struct {
 	*counter.Counter
 	As lease.Counter // the counter by the configuration, with the period
@@ -53,8 +53,8 @@ type Handle struct {
 type line struct {
 	first *semaphore.Weighted // held by the first call
 
-	// The store had the counter as the configuration has it. What a counter is never changes. Only
-	// the first call uses this.
+	// checked says that the store had the counter as the configuration has it, which never changes.
+	// Only the first call uses it.
 	checked bool
 }
 
@@ -101,50 +101,53 @@ func (c *Counters) forget(h *Handle) {
 	c.add(c.past, h, counter.Status{Taken: counted.Taken, Issued: counted.Issued})
 }
 
-// A use is of a counter in its present period, by this machine's clock.
-type use struct {
-	as      lease.Counter     // the counter as its first use makes it, by the configuration
+// A target is the counter that a call names, in its present period by this machine's clock.
+type target struct {
+	as      lease.Counter     // as its first use makes it, by the configuration
 	present lease.Period      // the zero Period if the counter has no periods
 	source  *counter.Counters // of the store
-	options []counter.Option  // which open the counter as it is, and make it if need be
+	options []counter.Option  // open the counter as it is, and make it if need be
 }
 
-// use returns what a call needs to use a counter.
-func (c *Counters) use(name string) (u use, err error) {
+// target returns the counter of a name, without asking the store.
+func (c *Counters) target(name string) (to target, err error) {
 	found, ok := c.config.Counter(name)
 	if !ok {
-		return u, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
+		return to, fmt.Errorf("%w: %.100q of space %s: ask for one that the service has",
 			lease.ErrNoCounter, name, c.config.Name)
 	}
 	state, err := c.of.State()
 	if err != nil {
-		return u, err
+		return to, err
 	}
-	u.source = counter.From(state.Store)
-	u.present, err = found.PeriodAt(time.Now())
-	u.as = lease.Counter{
+	to.source = counter.From(state.Store)
+	to.present, err = found.PeriodAt(time.Now())
+	if err != nil {
+		return to, err
+	}
+	to.as = lease.Counter{
 		Name:    name,
 		Start:   cmp.Or(found.Start, 1),
+		Next:    cmp.Or(found.Start, 1),
 		Step:    cmp.Or(found.Step, 1),
 		End:     cmp.Or(found.End, math.MaxInt64),
-		Periods: u.present.Of,
+		Periods: to.present.Of,
 		Check:   found.Check,
 	}
-	u.as.Next = u.as.Start
 	shape := counter.Config{Start: found.Start, Step: found.Step, End: found.End, Check: found.Check}
-	u.options = []counter.Option{counter.OrCreate(shape), counter.OfPeriod(u.present)}
-	return u, err
+	to.options = []counter.Option{counter.OrCreate(shape), counter.OfPeriod(to.present)}
+	return to, nil
 }
 
 // Get returns a counter. One that was not used yet is as its first use will make it.
 func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) {
-	u, err := c.use(name)
+	to, err := c.target(name)
 	if err != nil {
 		return lease.Counter{}, err
 	}
-	found, err := u.source.Counter(ctx, name)
+	found, err := to.source.Counter(ctx, name)
 	if errors.Is(err, lease.ErrNoCounter) {
-		return u.as, nil
+		return to.as, nil
 	}
 	return found, err
 }
@@ -152,14 +155,14 @@ func (c *Counters) Get(ctx context.Context, name string) (lease.Counter, error) 
 // Set says where a counter goes on. It makes the counter if need be: after a loss of data, the one
 // that callers had used may be gone.
 func (c *Counters) Set(ctx context.Context, name string, next int64) error {
-	u, err := c.use(name)
+	to, err := c.target(name)
 	if err != nil {
 		return err
 	}
-	if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
+	if _, err := to.source.OpenStrict(ctx, name, to.options...); err != nil {
 		return err
 	}
-	return u.source.SetCounter(ctx, name, next)
+	return to.source.SetCounter(ctx, name, next)
 }
 
 // Take takes numbers of a counter, and returns which counter, with its period. It makes the counter
@@ -169,7 +172,7 @@ func (c *Counters) Take(
 	name string,
 	n int64,
 ) (run lease.Run, as lease.Counter, err error) {
-	if _, err := c.use(name); err != nil {
+	if _, err := c.target(name); err != nil {
 		return run, as, err // no line for a counter that the configuration does not have
 	}
 	l := c.line(name)
@@ -181,22 +184,22 @@ func (c *Counters) Take(
 		return run, as, err
 	}
 	defer l.first.Release(1)
-	u, err := c.use(name) // only now, as a period may have ended meanwhile
+	to, err := c.target(name) // anew, as a period may have ended meanwhile
 	if err != nil {
 		return run, as, err
 	}
 	if !l.checked {
-		if _, err := u.source.OpenStrict(ctx, name, u.options...); err != nil {
+		if _, err := to.source.OpenStrict(ctx, name, to.options...); err != nil {
 			return run, as, err
 		}
 		l.checked = true
 	}
-	run, err = u.source.TakeNumbers(ctx, name, u.present, n)
+	run, err = to.source.TakeNumbers(ctx, name, to.present, n)
 	if errors.Is(err, lease.ErrNoCounter) {
 		l.checked = false // data was lost; the next call makes the counter
 	}
-	u.as.Period = u.present.Key
-	return run, u.as, err
+	to.as.Period = to.present.Key
+	return run, to.as, err
 }
 
 // line returns the one line for a counter.
@@ -211,20 +214,19 @@ func (c *Counters) line(name string) *line {
 	return l
 }
 
-// openTime is how long opening a counter may take.
-const openTime = 10 * time.Second
+const openTime = 10 * time.Second // for a counter to be opened
 
 // Handle returns the handle on the present period of a counter. If there is none, Handle opens one
 // for all callers that wait, and makes the counter if need be.
 func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
-	u, err := c.use(name)
+	to, err := c.target(name)
 	if err != nil {
 		return nil, err
 	}
-	if h := c.handle(u); h != nil {
+	if h := c.handle(to); h != nil {
 		return h, nil
 	}
-	opened := c.opening.DoChan(name+" "+u.present.Key, func() (any, error) { return c.open(u) })
+	opened := c.opening.DoChan(name+" "+to.present.Key, func() (any, error) { return c.open(to) })
 	select {
 	case r := <-opened:
 		return r.Val.(*Handle), r.Err // the handle is nil if there is an error
@@ -236,18 +238,18 @@ func (c *Counters) Handle(ctx context.Context, name string) (*Handle, error) {
 // Opened returns the handle on the present period of a counter, or nil if there is none. It never
 // waits for the store.
 func (c *Counters) Opened(name string) (*Handle, error) {
-	u, err := c.use(name)
+	to, err := c.target(name)
 	if err != nil {
 		return nil, err
 	}
-	return c.handle(u), nil
+	return c.handle(to), nil
 }
 
-func (c *Counters) handle(u use) *Handle {
+func (c *Counters) handle(to target) *Handle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h, _ := c.handles.Get(u.as.Name)
-	if h == nil || h.As.Period != u.present.Key {
+	h, _ := c.handles.Get(to.as.Name)
+	if h == nil || h.As.Period != to.present.Key {
 		return nil
 	}
 	return h
@@ -255,21 +257,21 @@ func (c *Counters) handle(u use) *Handle {
 
 // open opens a handle, which takes the place of the one on the period before. That one stays open
 // for calls that have it.
-func (c *Counters) open(u use) (*Handle, error) {
+func (c *Counters) open(to target) (*Handle, error) {
 	// Not the context of a caller: others wait, too.
 	ctx, cancel := context.WithTimeout(context.Background(), openTime)
 	defer cancel()
-	options := append(u.options, counter.WithLogger(c.of.logger()))
-	opened, err := u.source.Open(ctx, u.as.Name, options...)
+	options := append(to.options, counter.WithLogger(c.of.logger()))
+	opened, err := to.source.Open(ctx, to.as.Name, options...)
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{Counter: opened, As: u.as}
-	h.As.Period = u.present.Key
+	h := &Handle{Counter: opened, As: to.as}
+	h.As.Period = to.present.Key
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.handles.Remove(u.as.Name) // and forgets the one before
-	c.handles.Add(u.as.Name, h)
+	c.handles.Remove(to.as.Name) // and forgets the one before
+	c.handles.Add(to.as.Name, h)
 	if c.closed {
 		h.Close()
 	}

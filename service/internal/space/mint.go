@@ -20,8 +20,15 @@ type Minter func(ctx context.Context, n int, asText bool) (texts []string, numbe
 // ErrNoNumber says that an ID has more than 64 bits.
 var ErrNoNumber = fmt.Errorf("%w: a ULID is no 64-bit integer: ask for text", ulid.ErrInvalidID)
 
+// The longest texts of IDs, in bytes.
+const (
+	randflakeText = 13
+	snowflakeText = 20
+	ulidText      = 26
+)
+
 // setMinter sets what makes the IDs of the space, if the service makes any, and takes the first
-// lease for it. The longest texts of IDs have 13, 20 and 26 bytes.
+// lease for it.
 func (s *Space) setMinter(ctx context.Context, state *State) error {
 	layout, err := s.Layout()
 	if err != nil {
@@ -35,14 +42,14 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-		state.Minter = minter(26, nil, fill, nil)
+		state.Minter = minter(ulidText, nil, fill, nil)
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, taking{state.Store, s}, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(20, keeper, keeper.Generator().FillWait, number[snowflake.ID])
+		state.Minter = minter(snowflakeText, keeper, keeper.Generator().FillWait, number[snowflake.ID])
 	case s.Cipher != nil:
 		nodes := lease.WithNodes(max(1, s.Nodes))
 		keeper, err := lease.Keep(ctx, taking{state.Store, s}, s.secret, logger, nodes)
@@ -50,7 +57,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(13, keeper, keeper.Generator().FillWait, number[randflake.ID])
+		state.Minter = minter(randflakeText, keeper, keeper.Generator().FillWait, number[randflake.ID])
 	}
 	return nil
 }
@@ -73,8 +80,8 @@ func explain(err error, keeper Keeper) error {
 		"there are IDs again some seconds after the store is back", err)
 }
 
-// taking is the store of a space from which the service takes leases for itself. It tells
-// Options.Taken of each.
+// taking is the store from which the service takes leases for itself. It tells Options.Taken of
+// each.
 type taking struct {
 	*lease.Space
 	of *Space
@@ -89,7 +96,7 @@ func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]ra
 }
 
 // minter returns the Minter of the IDs that fill makes. The text of an ID has at most width bytes.
-// The keeper of the leases that fill uses may be nil, if it uses none. number returns an ID as an
+// keeper has the leases that fill uses; it is nil if fill uses none. number returns an ID as an
 // integer; it is nil if IDs have more than 64 bits.
 func minter[ID encoding.TextAppender](
 	width int,
@@ -116,8 +123,8 @@ func minter[ID encoding.TextAppender](
 	}
 }
 
-// textsOf returns the texts of IDs, each of at most width bytes. The texts share memory, which
-// nothing writes to again: an allocation for each text would be half of the cost.
+// textsOf returns the texts of IDs, each of at most width bytes. The texts share memory, which never
+// changes again: an allocation for each text would be half of the cost.
 func textsOf[ID encoding.TextAppender](ids []ID, width int) []string {
 	texts := make([]string, len(ids))
 	all := make([]byte, 0, len(ids)*width)

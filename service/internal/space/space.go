@@ -36,13 +36,13 @@ type Space struct {
 	state    atomic.Pointer[State]
 	cancel   context.CancelFunc // ends begin
 	opening  sync.WaitGroup     // of begin
-	begun    time.Time
+	made     time.Time          // by New
 }
 
 // A State is what an open space has, or why the space is not open.
 type State struct {
 	Store  *lease.Space // nil if the space has no store
-	Check  string       // value of the secret that the store is for, or ""
+	Check  string       // value of the secret that the space's IDs have, or ""
 	Minter Minter       // nil if the service makes no IDs of the space
 	Own    Keeper       // of the leases with which Minter makes IDs; nil if it needs none
 
@@ -92,7 +92,7 @@ func New(c config.Space, o Options) (*Space, error) {
 		Space:    c,
 		location: location,
 		options:  o,
-		begun:    time.Now(),
+		made:     time.Now(),
 	}
 	if c.SecretFile != "" {
 		s.secret, err = local.ReadSecret(c.SecretFile)
@@ -126,7 +126,7 @@ const (
 	longPause   = 10 * time.Second
 )
 
-// begin opens the space. Between attempts it pauses, each time twice as long.
+// begin opens the space. Between attempts it pauses, each time twice as long, up to longPause.
 func (s *Space) begin(ctx context.Context) {
 	said := ""
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
@@ -195,8 +195,8 @@ func (s *Space) connect(ctx context.Context) (*State, error) {
 	return &State{Store: store, Check: check}, nil
 }
 
-// verify returns the check value of the secret that the space's IDs have, if it is known. It fails if
-// the store is for another one.
+// verify returns the check value of the secret that the space's IDs have, or "" if that is not known.
+// It fails if the store is for another secret.
 func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, err error) {
 	info, err := store.Info(ctx)
 	if err != nil {
@@ -252,17 +252,16 @@ const openTimeout = 30 * time.Second
 // clients an error that says so is better than no answer.
 func (s *Space) Begun() bool {
 	isOpen := s.state.Load().err == nil
-	return isOpen || time.Since(s.begun) > openTimeout
+	return isOpen || time.Since(s.made) > openTimeout
 }
 
-// Close ends the service's own leases in the space, and closes the store. The space was opened by
-// Open.
+// Close ends the service's own leases in the space, and closes the store. It is called after Open.
 func (s *Space) Close() error {
 	s.cancel()
 	s.opening.Wait()
 	state := s.state.Swap(&State{err: errors.New("it was closed")})
 	if state.err != nil {
-		return nil // it never came to be open
+		return nil // it was not open
 	}
 	return state.close()
 }

@@ -11,7 +11,8 @@ import threading
 from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
-from math import inf
+from dataclasses import dataclass
+from math import ceil, inf
 from time import monotonic, time
 from typing import Callable, TypeVar
 
@@ -26,28 +27,35 @@ OLDEST = 300  # seconds for which a minter keeps IDs
 T = TypeVar("T")
 
 
+@dataclass
 class _Lease:
-    """Nodes that nobody else has in the seconds of a window, and how many of their places, second by second, are used."""
+    """Nodes that are this process's alone in the seconds of a window."""
 
-    def __init__(self, window: int, first_node: int, until: float) -> None:
-        self.window, self.first_node, self.until, self.cursor = window, first_node, until, 0
+    window: int
+    first_node: int
+    until: float  # by the monotonic clock
+    cursor: int = 0  # how many places are used, second by second
 
 
 class _Stock:
     """What a process has got from the service, for all its threads. A child begins with another one."""
 
     def __init__(self) -> None:
-        self.process, self.lock = ForkCheck(), threading.Lock()
+        self.process = ForkCheck()
+        self.lock = threading.Lock()
         self.call: Future[BaseException | None] | None = None  # the one that is under way
-        self.pause, self.retry = 0.0, 0.0  # seconds, and when a call in the background may be made again
+        self.pause = 0.0  # seconds after a failed call
+        self.retry = 0.0  # when a call in the background may be made again
         # Of a generator:
-        self.began, self.limits = monotonic(), None  # type: float, Limits | None
+        self.began = monotonic()
+        self.limits: Limits | None = None
         self.leases: dict[int, _Lease] = {}  # by window
         self.lease: _Lease | None = None  # the one that was used last
-        self.turn = inf  # by the monotonic clock, when the windows after it are taken
+        self.turn = inf  # by the monotonic clock, when the windows after that lease are taken
         self.wanted = 0  # the window to take
         self.batch: list[int] = []  # IDs made ahead, the next one last
-        self.stale, self.due = 0.0, 0.0  # by the clock and the monotonic clock, when the batch can't be used any more
+        self.stale = 0.0  # by the clock, when the batch can't be used any more
+        self.due = 0.0  # the same by the monotonic clock
         # Of a minter:
         self.minted: deque[tuple[float, str]] = deque()  # IDs, each with the time when it was asked for
 
@@ -56,7 +64,8 @@ class _Maker(Uncopied):
     """Has one call at a time fetch what the threads of a process need."""
 
     def __init__(self, service: Service) -> None:
-        self._service, self._stock = service, _Stock()
+        self._service = service
+        self._stock = _Stock()
 
     def _fetch(self, stock: _Stock, wanted: int) -> None:
         """Makes a call, and puts what it brings into the stock."""
@@ -98,7 +107,8 @@ class _Maker(Uncopied):
         except BaseException as error:  # also what kills a thread
             failed = error
         with stock.lock:
-            stock.call, stock.pause = None, min(16.0, 2 * stock.pause or 1.0) if failed else 0.0
+            stock.call = None
+            stock.pause = min(max(1.0, 2 * stock.pause), 16.0) if failed else 0.0
             stock.retry = monotonic() + stock.pause
         if failed:  # that no caller may be waiting for
             logging.getLogger("randflaked").warning("call of the service: %s", failed)
@@ -117,7 +127,8 @@ class Generator(_Maker):
         if not isinstance(service, Service) or not isinstance(secret, Secret):
             raise ValueError("randflake: want a Service, and a Secret such as Secret.parse returns")
         check_range("nodes", nodes, 1, MAX_NODE + 1)
-        self._secret, self._nodes = secret, nodes
+        self._secret = secret
+        self._nodes = nodes
 
     def generate(self) -> int:
         """Returns a new ID, a signed integer of 64 bits. Raises ServiceError if there is no lease."""
@@ -140,32 +151,42 @@ class Generator(_Maker):
 
     def _one(self, stock: _Stock) -> int | None:
         """Under the lock: returns an ID of a new batch, or None if another lease must be taken first."""
-        id, now = self._ready(stock), time()  # of a batch that another thread has just made
-        if id is None and (raws := self._claim(stock, WIDTH)):
-            id, *batch = self._secret.encrypt(raws)
-            stock.batch, stock.stale, stock.due = batch[::-1], int(now) + 1, min(monotonic() + 1, stock.lease.until)
+        id = self._ready(stock)  # of a batch that another thread has just made
+        if id is not None:
+            return id
+        now = time()
+        raws = self._claim(stock, WIDTH)
+        if raws is None:
+            return None
+        id, *batch = self._secret.encrypt(raws)
+        stock.batch = batch[::-1]
+        stock.stale = int(now) + 1
+        stock.due = min(monotonic() + 1, stock.lease.until)
         return id
 
     def _claim(self, stock: _Stock, count: int) -> list[int] | None:
         """Under the lock: returns raw values that follow each other, or None if another lease must be taken first."""
         if not stock.limits:
             return None
-        width, now, second, places = stock.limits.window, monotonic(), int(time()), self._nodes * PLACES
-        stock.leases = {window: lease for window, lease in stock.leases.items() if now < lease.until}
+        width = stock.limits.window
+        places = self._nodes * PLACES
+        now = monotonic()
+        second = int(time())
         stock.wanted = second // width
-        lease = stock.leases.get(stock.wanted)
-        if not lease and stock.lease and now < stock.lease.until:
-            lease = stock.lease  # the clock was set: go on in the lease's newest second
+        lease = self._current(stock, now)
         if not lease:
             return None
-        start, end = lease.window * width, (lease.window + 1) * width
-        cursor = max(lease.cursor, (min(max(second, start), end - 1) - start) * places)
+        start = lease.window * width
+        held = min(max(second - start, 0), width - 1)  # in the window, even if the clock was set
+        cursor = max(lease.cursor, held * places)
         if cursor + count > width * places:
             return None
         if lease is not stock.lease:
-            stock.lease, stock.turn = lease, max(now, lease.until - width * random.uniform(0.1, 0.5))
+            stock.lease = lease
+            stock.turn = max(now, lease.until - width * random.uniform(0.1, 0.5))
         self._plan(stock, max(lease.window, stock.wanted), now)
-        lease.cursor, raws = cursor + count, []
+        lease.cursor = cursor + count
+        raws: list[int] = []
         while cursor < lease.cursor:  # each second's part is one run of raw values
             second, place = divmod(cursor, places)
             first = (start - EPOCH + second << 34) + lease.first_node * PLACES + place
@@ -173,10 +194,21 @@ class Generator(_Maker):
             cursor = (second + 1) * places
         return raws
 
+    def _current(self, stock: _Stock, now: float) -> _Lease | None:
+        """Under the lock: returns the lease of the clock's window, or else the last one, as after a clock was set."""
+        stock.leases = {window: lease for window, lease in stock.leases.items() if now < lease.until}
+        last = stock.lease if stock.lease and now < stock.lease.until else None
+        return stock.leases.get(stock.wanted, last)
+
     def _plan(self, stock: _Stock, present: int, now: float) -> None:
         """Under the lock: has the first window taken that has no lease and should have one."""
         width, ahead, _ = stock.limits
-        depth = 0 if now < stock.turn else 1 if now - stock.began < width else min(ahead, -(-AHEAD // width) + 1)
+        if now < stock.turn:
+            depth = 0
+        elif now - stock.began < width:
+            depth = 1
+        else:
+            depth = min(ahead, ceil(AHEAD / width) + 1)
         for window in range(present, present + depth + 1):
             if window not in stock.leases:
                 stock.wanted = window
@@ -184,12 +216,15 @@ class Generator(_Maker):
 
     def _fetch(self, stock: _Stock, wanted: int) -> None:
         if not stock.limits:
-            limits, check = self._service.limits(), self._secret.check_value()
+            limits = self._service.limits()
+            check = self._secret.check_value()
             if limits.check not in ("", check):
                 raise ServiceError("failed_precondition", f"the space is for IDs of the secret with the check value "
                                    f"{limits.check}, this one has {check}: is it of another environment?")
-            stock.limits, wanted = limits, int(time()) // limits.window
-        start, end = wanted * stock.limits.window, (wanted + 1) * stock.limits.window
+            stock.limits = limits
+            wanted = int(time()) // limits.window
+        start = wanted * stock.limits.window
+        end = start + stock.limits.window
         until = monotonic() + end - time()
         first_node = self._service.take(wanted, self._nodes, start, end)
         with stock.lock:
@@ -207,17 +242,23 @@ class LeasedGenerator(Uncopied):
         check_range("node", node, 0, MAX_NODE)
         check_range("start", start, EPOCH, MAX_SECOND)
         check_range("end", end, start + 1, MAX_SECOND + 1)
-        self._node, self._start, self._end, self._secret = node, start, end, secret
-        self._process, self._lock, self._cursor = ForkCheck(), threading.Lock(), start * PLACES
+        self._node = node
+        self._start = start
+        self._end = end
+        self._secret = secret
+        self._process = ForkCheck()
+        self._lock = threading.Lock()
+        self._cursor = start * PLACES
 
     def generate(self) -> int:
         """Returns a new ID. Raises ValueError outside the lease."""
         if not self._process.same():
             raise ValueError("randflake: the lease is the parent's: give the child one of its own")
         with self._lock:
-            cursor = max(self._cursor, int(time()) * PLACES)
-            if int(time()) < self._start or cursor >= self._end * PLACES:
-                raise ValueError(f"randflake: want a lease for {int(time())}: this one is from {self._start} to {self._end}")
+            second = int(time())
+            cursor = max(self._cursor, second * PLACES)
+            if second < self._start or cursor >= self._end * PLACES:
+                raise ValueError(f"randflake: want a lease for {second}: this one is from {self._start} to {self._end}")
             self._cursor = cursor + 1
         return self._secret.compose(Fields(cursor // PLACES, self._node, cursor % PLACES))
 

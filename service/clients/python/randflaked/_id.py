@@ -48,9 +48,11 @@ def to_text(id: int, prefix: str = "") -> str:
     """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix,
     such as "ord", it is the text of a typed ID: ord_3vgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
     check_range("ID", id, -1 << 63, (1 << 64) - 1)
-    value, text = id % (1 << 64), ""
+    value = id % (1 << 64)
+    text = ""
     while value or not text:
-        value, text = value >> 5, "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
+        text = "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
+        value >>= 5
     return _before(prefix) + text
 
 
@@ -73,13 +75,15 @@ class Secret(Uncopied):
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes) or len(key) != 16 or not any(key):
             raise ValueError("randflake: secret: want 16 bytes, not all zeros; Secret.parse reads text")
-        self._key, round_keys = key, _expand(key)
+        self._key = key
+        round_keys = _expand(key)
 
         @lru_cache(None)
         def lanes(width: int) -> tuple[list[int], int, int, int]:
-            """Returns for so many blocks the keys, and masks of the words, of the lower lane, of every other byte."""
+            """Returns for width blocks the round keys, and masks of words, of lower lanes, and of every other byte."""
             ones = int.from_bytes(struct.pack("<Q", 1) * width, "little")
-            return [k * ones for k in round_keys], 0x0000FFFF0000FFFF * ones, 0xFFFF * ones, 0x00FF00FF00FF00FF * ones
+            keys = [k * ones for k in round_keys]
+            return keys, 0x0000FFFF0000FFFF * ones, 0xFFFF * ones, 0x00FF00FF00FF00FF * ones
 
         self._lanes = lanes
 
@@ -138,11 +142,14 @@ def _arx(x: int, y: int, mask: int) -> tuple[int, int]:
 
 def _expand(key: bytes) -> list[int]:
     """Returns the words of round keys, as x and y are made: two for each of the 24 rounds, then two."""
-    k, words = list(struct.unpack(">8H", key)), []
+    k = list(struct.unpack(">8H", key))
+    words = []
     for constant in range(1, 17):
         words.append(k[:6])
         k[0], k[1] = _arx(k[0], k[1], 0xFFFF)
-        k[2], k[3], k[7] = k[2] + k[0] & 0xFFFF, k[3] + k[1] & 0xFFFF, k[7] + constant & 0xFFFF
+        k[2] = k[2] + k[0] & 0xFFFF
+        k[3] = k[3] + k[1] & 0xFFFF
+        k[7] = k[7] + constant & 0xFFFF
         k = k[6:] + k[:6]
     rounds = [ab[i] | cd[i] << 32 for ab, cd in zip(words[0::2], words[1::2]) for i in range(6)]
     return rounds + [k[0] | k[2] << 32, k[1] | k[3] << 32]

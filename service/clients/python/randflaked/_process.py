@@ -19,12 +19,14 @@ class ForkCheck:
     """
 
     def __init__(self) -> None:
-        self._pid, self._page = os.getpid(), b"\1"  # type: int, bytes | mmap.mmap
+        self._pid = os.getpid()
+        self._page: bytes | mmap.mmap = b"\1"
         if sys.platform == "linux":
             with suppress(OSError):  # of an older Linux
                 page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
                 page.madvise(MADV_WIPEONFORK)
-                page[0], self._page = 1, page
+                page[0] = 1
+                self._page = page
 
     def same(self) -> bool:
         return self._page[0] == 1 and os.getpid() == self._pid

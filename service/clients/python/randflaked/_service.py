@@ -13,7 +13,7 @@ from collections import defaultdict
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range
 from ._process import ForkCheck, Uncopied
@@ -24,13 +24,16 @@ FINAL = {"invalid_argument", "not_found", "already_exists", "permission_denied",
 
 
 class ServiceError(Exception):
-    """randflaked refused, or did not answer: then code is "unavailable", and what was asked for may have been done, so
-    that it is lost. If no nodes are free, it is "resource_exhausted". limit is how much a call may ask for, if this one
-    asked for more, or else 0."""
+    """randflaked refused, or did not answer: then code is "unavailable", and what it may have given is lost.
+
+    If no nodes are free, code is "resource_exhausted". limit is how much a call may ask for, if this one asked for more,
+    or else 0.
+    """
 
     def __init__(self, code: str, message: str, limit: int = 0) -> None:
         super().__init__(code, message)
-        self.code, self.limit = code, limit
+        self.code = code
+        self.limit = limit
 
     def __str__(self) -> str:
         return f"randflake: {self.args[1]} ({self.code})"
@@ -59,10 +62,13 @@ class Service(Uncopied):
         for address in self._addresses or [""]:
             if not re.fullmatch(r"https?://(\[[\w:.]+\]|[^][/?#@:\s]+)(:\d{1,5})?(/[^?#\s]*)?", address):
                 raise ValueError("randflake: addresses: want https://ids.internal:8443 or several like it, without user")
-        self._space, self._timeout, self._tls = space, timeout, tls
+        self._space = space
+        self._timeout = timeout
+        self._tls = tls
         self._token = (lambda: token) if isinstance(token, str) else token  # so that vars() does not show it
         self._turn = 0  # the replica that answered last
-        self._process, self._idle = ForkCheck(), defaultdict(list)  # type: ForkCheck, Dict[str, list[HTTPConnection]]
+        self._process = ForkCheck()
+        self._idle: dict[str, list[HTTPConnection]] = defaultdict(list)  # by address
 
     def mint(self, count: int = 1) -> list[str]:
         """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
@@ -111,9 +117,11 @@ class Service(Uncopied):
             headers["Authorization"] = f"Bearer {self._token()}"
             if not re.fullmatch("Bearer [!-~]+", headers["Authorization"]):
                 raise ValueError("randflake: token: want visible ASCII characters, without blanks")
-        end, turn = monotonic() + self._timeout, self._turn
+        end = monotonic() + self._timeout
+        turn = self._turn
         for left in range(len(self._addresses), 0, -1):
-            address, now = self._addresses[turn % len(self._addresses)], monotonic()
+            address = self._addresses[turn % len(self._addresses)]
+            now = monotonic()
             code, message, limit = "unavailable", "no answer", 0
             try:
                 status, text = self._post(address, method, json.dumps(fields), headers, now + (end - now) / left)
@@ -139,21 +147,11 @@ class Service(Uncopied):
     def _post(self, address: str, method: str, body: str, headers: _Headers, end: float) -> tuple[int, bytes]:
         """Makes one call, and returns the status and the text of its answer."""
         if not self._process.same():  # the connections are the parent's
-            self._process, self._idle = ForkCheck(), defaultdict(list)
-        url, idle = urlsplit(address), self._idle[address]
-        https = url.scheme == "https"
-        try:
-            connection = idle.pop()
-        except IndexError:
-            connection = HTTPSConnection(url.netloc, context=self._tls) if https else HTTPConnection(url.netloc)
-        if connection.sock:
-            with selectors.DefaultSelector() as selector:
-                selector.register(connection.sock, selectors.EVENT_READ)
-                if selector.select(0):  # the replica has closed it
-                    connection.close()
-        if not connection.sock:
-            connection.timeout = _left(end) / 2  # for each IP address: one may be dead
-            connection.connect()
+            self._process = ForkCheck()
+            self._idle = defaultdict(list)
+        idle = self._idle[address]
+        url = urlsplit(address)
+        connection = self._connection(idle, url, end)
         connection.sock.settimeout(_left(end))
         connection.response_class = lambda sock, **more: HTTPResponse(_Answer(sock, end), **more)  # type: ignore
         connection.request("POST", f"{url.path.rstrip('/')}/randflake.v1.{method}", body, headers)
@@ -163,6 +161,23 @@ class Service(Uncopied):
             raise ValueError(f"want a whole answer, of less than {LONGEST_ANSWER} bytes")
         idle.append(connection)
         return response.status, answer
+
+    def _connection(self, idle: list[HTTPConnection], url: SplitResult, end: float) -> HTTPConnection:
+        """Returns a connection that is open: an idle one, or a new one."""
+        try:
+            connection = idle.pop()
+        except IndexError:
+            https = url.scheme == "https"
+            connection = HTTPSConnection(url.netloc, context=self._tls) if https else HTTPConnection(url.netloc)
+        if connection.sock:
+            with selectors.DefaultSelector() as selector:
+                selector.register(connection.sock, selectors.EVENT_READ)
+                if selector.select(0):  # the replica has closed it
+                    connection.close()
+        if not connection.sock:
+            connection.timeout = _left(end) / 2  # for each IP address: one may be dead
+            connection.connect()
+        return connection
 
 
 def _left(end: float) -> float:
@@ -177,7 +192,9 @@ class _Answer(io.RawIOBase):
     """What a socket receives until a time, however slowly."""
 
     def __init__(self, sock: Any, end: float) -> None:
-        self._sock, self._raw, self._end = sock, sock.makefile("rb", 0), end
+        self._sock = sock
+        self._raw = sock.makefile("rb", 0)
+        self._end = end
 
     def makefile(self, mode: str) -> io.BufferedReader:
         return io.BufferedReader(self)

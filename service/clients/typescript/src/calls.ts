@@ -1,4 +1,4 @@
-/** Makes one call at a time, whose outcome all get who wait for it. */
+/** Makes one call at a time. All who wait for it get its outcome. */
 export class Calls {
   error: unknown; // of the last call, if it failed
   #current: Promise<void> | undefined;

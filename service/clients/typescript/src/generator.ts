@@ -10,10 +10,10 @@ export interface GeneratorOptions {
   nodes?: number | undefined;
 }
 
-/** Nodes that nobody else has in the seconds of a window; cursor tells how many of their places are used. */
+/** Nodes that are this generator's alone in the seconds of a window; cursor counts the places that are used. */
 interface Lease { window: number; firstNode: number; until: number; cursor: number }
 
-const now = () => performance.now() / 1000;
+const now = () => performance.now() / 1000; // seconds of the monotonic clock
 const AHEAD = 180; // seconds of windows that are kept ahead
 
 /**
@@ -29,7 +29,7 @@ export class Generator {
   readonly #leases = new Map<number, Lease>(); // by window
   #limits: Limits | undefined;
   #lease: Lease | undefined; // the one that was used last
-  #turn = Infinity; // by the monotonic clock, when the windows after it are taken
+  #turn = Infinity; // by the monotonic clock, when the windows after that lease are taken
   #wanted = 0; // the window to take
 
   /** Calls the service when the first ID is wanted. */
@@ -66,12 +66,18 @@ export class Generator {
       this.#calls.soon();
       throw this.error ?? new RandflakeError("unavailable", `no lease has room for n=${n} yet: await wait(n)`, false);
     }
-    const first = lease.cursor, start = lease.window * this.#limits!.seconds, base = lease.firstNode * 2 ** 17;
+    const start = lease.window * this.#limits!.seconds;
+    const base = lease.firstNode * 2 ** 17;
+    let second = Math.floor(lease.cursor / this.#places);
+    let place = lease.cursor - second * this.#places;
     lease.cursor += n;
-    let second = Math.floor(first / this.#places), place = first - second * this.#places;
-    for (let i = 0; i < n; i++, place++) {
-      if (place === this.#places) [second, place] = [second + 1, 0];
+    for (let i = 0; i < n; i++) {
+      if (place === this.#places) {
+        second++;
+        place = 0;
+      }
       target[i] = this.#options.secret.one(start + second, base + place);
+      place++;
     }
     return target;
   }
@@ -82,12 +88,15 @@ export class Generator {
   /** Returns a lease with n places from its cursor on, or undefined, and asks for other leases in time. */
   #find(n: number): Lease | undefined {
     if (!this.#limits) return undefined;
-    const { seconds, ahead } = this.#limits, second = Math.floor(Date.now() / 1000), at = now();
+    const { seconds } = this.#limits;
+    const second = Math.floor(Date.now() / 1000);
+    const at = now();
     this.#wanted = Math.floor(second / seconds);
     const lease = [this.#leases.get(this.#wanted), this.#lease].find((l) => l && at < l.until);
     if (!lease) return undefined;
-    const start = lease.window * seconds; // if the clock was set, it is held in the window
-    const cursor = Math.max(lease.cursor, Math.min(Math.max(second - start, 0), seconds - 1) * this.#places);
+    // Held in the window, even if the clock was set.
+    const held = Math.min(Math.max(second - lease.window * seconds, 0), seconds - 1);
+    const cursor = Math.max(lease.cursor, held * this.#places);
     if (cursor + n > seconds * this.#places) return undefined;
     lease.cursor = cursor;
     if (lease !== this.#lease) {
@@ -95,12 +104,17 @@ export class Generator {
       this.#turn = Math.max(at, lease.until - seconds * (0.1 + 0.4 * Math.random()));
       for (const { window, until } of this.#leases.values()) if (at >= until) this.#leases.delete(window);
     }
-    const present = Math.max(lease.window, this.#wanted);
-    const most = at - this.#began < seconds ? 1 : Math.min(ahead, Math.ceil(AHEAD / seconds) + 1);
-    const last = present + (at < this.#turn ? 0 : most);
-    for (this.#wanted = present; this.#leases.has(this.#wanted); this.#wanted++);
-    if (this.#wanted <= last) this.#calls.soon();
+    this.#plan(this.#limits, Math.max(lease.window, this.#wanted), at);
     return lease;
+  }
+
+  /** Has the first window taken that has no lease and should have one. */
+  #plan({ seconds, ahead }: Limits, present: number, at: number): void {
+    let depth = 0;
+    if (at >= this.#turn) depth = at - this.#began < seconds ? 1 : Math.min(ahead, Math.ceil(AHEAD / seconds) + 1);
+    this.#wanted = present;
+    while (this.#leases.has(this.#wanted)) this.#wanted++;
+    if (this.#wanted <= present + depth) this.#calls.soon();
   }
 
   async #fetch(): Promise<void> {
@@ -114,9 +128,11 @@ export class Generator {
       this.#limits = limits;
       this.#wanted = Math.floor(Date.now() / 1000 / limits.seconds);
     }
-    const window = this.#wanted, { seconds } = this.#limits;
+    const window = this.#wanted;
+    const { seconds } = this.#limits;
     const until = now() + (window + 1) * seconds - Date.now() / 1000;
-    this.#leases.set(window, { window, firstNode: await service.take(window, nodes, seconds), until, cursor: 0 });
+    const firstNode = await service.take(window, nodes, seconds);
+    this.#leases.set(window, { window, firstNode, until, cursor: 0 });
   }
 }
 
@@ -140,8 +156,10 @@ export class LeasedGenerator {
 
   /** Returns a new ID, or throws outside the lease. */
   generate(): bigint {
-    const { node, start, end, secret } = this.#lease, second = Math.floor(Date.now() / 1000);
-    const cursor = Math.max(this.#cursor, second * 2 ** 17), at = Math.floor(cursor / 2 ** 17);
+    const { node, start, end, secret } = this.#lease;
+    const second = Math.floor(Date.now() / 1000);
+    const cursor = Math.max(this.#cursor, second * 2 ** 17);
+    const at = Math.floor(cursor / 2 ** 17);
     if (second < start || at >= end) refuse(`want a lease for ${second}: this one is from ${start} to ${end}`);
     this.#cursor = cursor + 1;
     return secret.one(at, node * 2 ** 17 + (cursor % 2 ** 17));

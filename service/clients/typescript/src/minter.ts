@@ -11,19 +11,21 @@ export class Minter {
   constructor(service: { mint(count: number): Promise<string[]> }, { batch = 512 } = {}) {
     whole("batch", batch, 1, 65_536);
     this.#batch = batch;
-    this.#calls = new Calls(async () => {
-      const until = performance.now() + 300_000;
-      for (;;) {
-        try {
-          for (const text of await service.mint(this.#batch)) this.#stock.push({ text, until });
-          return;
-        } catch (error) {
-          const allowed = error instanceof RandflakeError ? error.limit ?? 0 : 0;
-          if (!(0 < allowed && allowed < this.#batch)) throw error;
-          this.#batch = allowed;
-        }
+    this.#calls = new Calls(() => this.#fetch(service));
+  }
+
+  async #fetch(service: { mint(count: number): Promise<string[]> }): Promise<void> {
+    const until = performance.now() + 300_000;
+    for (;;) {
+      try {
+        for (const text of await service.mint(this.#batch)) this.#stock.push({ text, until });
+        return;
+      } catch (error) {
+        const allowed = error instanceof RandflakeError ? error.limit ?? 0 : 0;
+        if (!(0 < allowed && allowed < this.#batch)) throw error;
+        this.#batch = allowed;
       }
-    });
+    }
   }
 
   /** Returns a new ID, as text. */

@@ -54,13 +54,16 @@ export class Service {
 
   /** Takes nodes of a window of that many seconds, for a Generator, and returns the first one. */
   async take(window: number, nodes: number, seconds: number): Promise<number> {
-    const start = window * seconds, end = start + seconds;
+    const start = window * seconds;
+    const end = start + seconds;
     whole("the clock's second", start, EPOCH, MAX_SECOND + 1 - seconds);
     const request = { space: this.#space, window, nodes, label: `${hostname()} ${process.pid}` };
-    const first = await this.#call("LeaseService/Take", request, ({ firstNode = 0, lastNode = 0, ...bounds }) =>
-      Number.isSafeInteger(firstNode) && 0 <= firstNode && lastNode === firstNode + nodes - 1 && lastNode <= MAX_NODE &&
-        bounds["start"] === String(start) && bounds["end"] === String(end) && { firstNode });
-    return first.firstNode;
+    const read = ({ firstNode = 0, lastNode = 0, ...bounds }: Json) => {
+      const areNodes = Number.isSafeInteger(firstNode) && 0 <= firstNode && lastNode <= MAX_NODE;
+      const isWindow = bounds["start"] === String(start) && bounds["end"] === String(end);
+      return areNodes && lastNode === firstNode + nodes - 1 && isWindow && { firstNode };
+    };
+    return (await this.#call("LeaseService/Take", request, read)).firstNode;
   }
 
   /** Has the service make up to 65,536 IDs, as text. Those of a lost answer are lost. */
@@ -77,15 +80,20 @@ export class Service {
     return this.#call("CounterService/Next", { space: this.#space, counter, count }, read);
   }
 
-  /** Asks one replica after the other, and waits for each for its share of the time that is left. */
+  /**
+   * Asks one replica after the other, and waits for each for its share of the time that is left. read returns false if an
+   * answer does not fit the call.
+   */
   async #call<T>(procedure: string, request: Json, read: (answer: Json) => T | false): Promise<T> {
     const token = await this.#token();
     if (typeof token !== "string" || /[^!-~]/.test(token)) refuse("token: want visible ASCII");
     const authorization = token && { Authorization: `Bearer ${token}` };
     const headers = { "Content-Type": "application/json", "Connect-Protocol-Version": "1", ...authorization };
-    const end = performance.now() + this.#timeout, n = this.#replicas.length;
+    const end = performance.now() + this.#timeout;
+    const n = this.#replicas.length;
     for (let left = n, at = this.#last; ; left--, at = (at + 1) % n) {
-      const { address, agent } = this.#replicas[at]!, url = `${address}/randflake.v1.${procedure}`;
+      const { address, agent } = this.#replicas[at]!;
+      const url = `${address}/randflake.v1.${procedure}`;
       const signal = AbortSignal.timeout(Math.max(0, Math.ceil((end - performance.now()) / left)));
       try {
         const answer = read(await post(url, { agent, headers, signal }, request));
@@ -93,7 +101,8 @@ export class Service {
         this.#last = at;
         return answer;
       } catch (error) {
-        const { code = "", message, limit } = error as NodeJS.ErrnoException & { limit?: number }; // that of several addresses has no message
+        // An error of several addresses has a code alone.
+        const { code = "", message, limit } = error as NodeJS.ErrnoException & { limit?: number };
         const final = finalCodes.includes(code);
         if (final || left === 1) {
           const why = signal.aborted ? "no answer in time" : message || code;

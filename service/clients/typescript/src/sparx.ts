@@ -1,8 +1,8 @@
 // SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX with Provable
 // Bounds: SPARX and LAX", ASIACRYPT 2016) has four 16-bit words, two branches (a, b) and (c, d), in eight steps of
 // three rounds of SPECK-32 on each branch and a linear layer. No branch of the code and no index depends on a secret.
-//
-// A word stands twice in 32 bits, so that it is rotated by one operation: only sums must be doubled again.
+
+/** Puts a word twice into 32 bits, so that one operation rotates it. Only sums must be doubled again. */
 const twice = (x: number) => (x & 0xffff) | (x << 16);
 const left = (x: number, n: number) => (x << n) | (x >>> (32 - n));
 /** Swaps the bytes of both words, which are big-endian in a block, while the block as an integer is little-endian. */
@@ -33,8 +33,8 @@ export function encrypt(keys: Int32Array, out: Int32Array, high: number, lower: 
     d ^= keys[k + 9]!; c = twice(left(c ^ keys[k + 8]!, 25) + d); d = left(d, 2) ^ c;
     b ^= keys[k + 5]!; a = twice(left(a ^ keys[k + 4]!, 25) + b); b = left(b, 2) ^ a;
     d ^= keys[k + 11]!; c = twice(left(c ^ keys[k + 10]!, 25) + d); d = left(d, 2) ^ c;
-    const t = left(a ^ b, 8), e = a, f = b;
-    a ^= c ^ t; b ^= d ^ t; c = e; d = f;
+    const t = left(a ^ b, 8), a0 = a, b0 = b; // the linear layer
+    a ^= c ^ t; b ^= d ^ t; c = a0; d = b0;
   }
   out[low] = swap(((a ^ keys[96]!) & 0xffff) | ((b ^ keys[97]!) << 16));
   out[1 - low] = swap(((c ^ keys[98]!) & 0xffff) | ((d ^ keys[99]!) << 16));
@@ -46,8 +46,8 @@ export function decrypt(keys: Int32Array, block: Int32Array): void {
   let a = twice(x) ^ keys[96]!, b = twice(x >>> 16) ^ keys[97]!;
   let c = twice(y) ^ keys[98]!, d = twice(y >>> 16) ^ keys[99]!;
   for (let step = 84; step >= 0; step -= 12) {
-    const t = left(c ^ d, 8), e = a, f = b;
-    a = c; b = d; c ^= e ^ t; d ^= f ^ t;
+    const t = left(c ^ d, 8), a0 = a, b0 = b;
+    a = c; b = d; c ^= a0 ^ t; d ^= b0 ^ t;
     for (let k = step + 4; k >= step; k -= 2) {
       b = left(b ^ a, 30); a = left(twice(a - b), 7) ^ keys[k]!; b ^= keys[k + 1]!;
       d = left(d ^ c, 30); c = left(twice(c - d), 7) ^ keys[k + 6]!; d ^= keys[k + 7]!;

@@ -6,6 +6,7 @@ import java.util.stream.Collectors;
 
 /** As much JSON as calls need. It reads what is valid, and some of what is not. */
 final class Json {
+    /** A text (1) or a bare word (2), with the colon that makes it a name (3); or what stands between them. */
     private static final Pattern TOKEN =
             Pattern.compile("(?:\"((?:[^\"\\\\]++|\\\\.)*+)\"|([-+.\\w]++))\\s*+(:?)|[{}\\[\\],\\s]");
     private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u(\\p{XDigit}{4})|(.))");
@@ -18,11 +19,13 @@ final class Json {
         String name = "";
         Deque<String> path = new ArrayDeque<>();
         for (Matcher token = TOKEN.matcher(text); token.find() && token.start() == at; at = token.end()) {
+            String found = token.group();
             String word = token.group(1) != null ? unescape(token.group(1)) : token.group(2);
-            if (token.group().equals("{")) path.addLast(path.isEmpty() ? "" : path.getLast() + "/" + name);
-            else if (path.isEmpty() && !token.group().isBlank()) break;
-            else if (token.group().equals("}")) path.removeLast();
-            else if (word != null && !token.group(3).isEmpty()) name = word;
+            boolean isName = word != null && !token.group(3).isEmpty();
+            if (found.equals("{")) path.addLast(path.isEmpty() ? "" : path.getLast() + "/" + name);
+            else if (path.isEmpty() && !found.isBlank()) break; // outside of the object
+            else if (found.equals("}")) path.removeLast();
+            else if (isName) name = word;
             else if (word != null)
                 values.computeIfAbsent(path.getLast() + "/" + name, n -> new ArrayList<>()).add(word);
         }

@@ -4,12 +4,13 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.*;
 import java.util.function.Supplier;
 
-/** Makes calls for what runs out, by one daemon thread at a time, whoever waits for it. */
+/** Makes one call at a time for what runs out, in a daemon thread. All who wait for it get its outcome. */
 abstract class Latest {
     final Service service;
-    final Object lock = new Object(); // which no program can hold, and is never held while a call waits
+    final Object lock = new Object(); // no program can hold it; it is never held while a call waits
     private CompletableFuture<Void> running = CompletableFuture.completedFuture(null); // or ended
-    private long failed, pause; // when the last call failed, and how long refresh waits from then on
+    private long ended; // when the last call ended
+    private long pause; // how long refresh waits from then on; 0 if the call did not fail
 
     Latest(Service service) { this.service = service; }
 
@@ -17,7 +18,7 @@ abstract class Latest {
 
     /** Under the lock: has the call made in the background, unless one is under way or failed a moment ago. */
     void refresh() {
-        if (running.isDone() && (pause == 0 || service.nanos.getAsLong() - failed >= pause))
+        if (running.isDone() && (pause == 0 || service.nanos.getAsLong() - ended >= pause))
             start().whenComplete((done, error) -> {
                 if (error != null) System.getLogger("io.github.randflake").log(Level.WARNING, error.getMessage());
             });
@@ -43,15 +44,18 @@ abstract class Latest {
         }
     }
 
+    /** Under the lock: begins a call, unless one is under way, and returns it. */
     private CompletableFuture<Void> start() {
-        if (running.isDone()) running = CompletableFuture.runAsync(this::call, task -> {
+        if (!running.isDone()) return running;
+        Executor daemon = task -> {
             Thread thread = new Thread(task, "randflake");
             thread.setDaemon(true);
             thread.start();
-        }).whenComplete((done, error) -> {
+        };
+        running = CompletableFuture.runAsync(this::call, daemon).whenComplete((done, error) -> {
             synchronized (lock) {
                 pause = error == null ? 0 : Math.min(16_000_000_000L, Math.max(1_000_000_000L, 2 * pause));
-                failed = service.nanos.getAsLong();
+                ended = service.nanos.getAsLong();
             }
         });
         return running;

@@ -10,7 +10,7 @@ public final class Minter extends Latest {
     /** Makes a minter, which asks for 512 IDs at a time. It does not call the service yet. */
     public Minter(Service service) { this(service, 512); }
 
-    /** Makes a minter that asks for so many IDs at a time, or for as many as the service allows in a call. */
+    /** Makes a minter that asks for batch IDs at a time, or for as many as the service allows in a call. */
     public Minter(Service service, int batch) {
         super(service);
         this.batch = (int) Id.check("batch", batch, 1, 65_536);
@@ -34,7 +34,7 @@ public final class Minter extends Latest {
         }
     }
 
-    /** Returns a new ID, unless there is none in the buffer, and the service makes none. */
+    /** Returns a new ID, or throws if the buffer is empty and the service makes no IDs. */
     public long next() {
         return take(() -> {
             long now = service.nanos.getAsLong();

@@ -7,7 +7,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The 128-bit key of one space of IDs. It opens every ID of the space, and predicts the next ones. Nothing shows it.
+ * The 128-bit key of one space of IDs. It opens every ID of the space, and predicts the next ones. It is never shown.
  *
  * The block cipher is SPARX-64/128 (Dinu, Perrin, Udovenko, Velichkov, Großschädl, Biryukov: "Design Strategies for ARX
  * with Provable Bounds: SPARX and LAX", ASIACRYPT 2016). A block is four 16-bit words, two branches (a, b) and (c, d).
@@ -25,7 +25,8 @@ public final class Secret {
         for (int i = 0; i < 8; i++) k[i] = (key[2 * i] & 0xFF) << 8 | key[2 * i + 1] & 0xFF;
         for (int i = 0; i < 16; i++) { // one branch of a step after the other
             for (int j = 0; j < 6; j++) keys[i / 2 * 6 + j] |= (long) k[j] << (i % 2 == 0 ? 32 : 0);
-            int a = (int) rotate(k[0], 9) + k[1] & 0xFFFF, b = (int) rotate(k[1], 2) ^ a;
+            int a = (int) rotate(k[0], 9) + k[1] & 0xFFFF;
+            int b = (int) rotate(k[1], 2) ^ a;
             k = new int[] {k[6], k[7] + i + 1 & 0xFFFF, a, b, k[2] + a & 0xFFFF, k[3] + b & 0xFFFF, k[4], k[5]};
         }
         keys[48] = (long) k[0] << 32 | k[2];

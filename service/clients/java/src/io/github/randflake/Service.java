@@ -60,7 +60,8 @@ public class Service { // not final, for tests alone
 
     /** Takes nodes of a window of that many seconds, and returns the first one. */
     long take(long window, int nodes, long seconds) {
-        long start = window * seconds, end = start + seconds;
+        long start = window * seconds;
+        long end = start + seconds;
         Id.check("the clock's second", start, Id.FIRST_SECOND, Id.LAST_SECOND + 1 - seconds);
         Map<String, Object> fields = Map.of("space", space, "window", window, "nodes", nodes, "label", LABEL);
         return call("LeaseService/Take", fields, answer -> {
@@ -79,13 +80,14 @@ public class Service { // not final, for tests alone
         });
     }
 
-    /** Asks one replica after the other, until read takes an answer, and throws no IllegalArgumentException. */
+    /** Asks one replica after the other, until read takes an answer: read throws if one does not fit. */
     <T> T call(String method, Map<String, Object> fields, Function<Json, T> read) {
         String bearer = token.get();
         if (bearer == null || !bearer.matches("[!-~]*"))
             throw new RandflakeException("invalid_argument", "randflake: token: want visible ASCII characters", null);
         long end = System.nanoTime() + limit;
-        int first = current, replicas = addresses.size();
+        int first = current;
+        int replicas = addresses.size();
         for (int i = 0;; i++) {
             int replica = (first + i) % replicas;
             long share = (end - System.nanoTime()) / (replicas - i);
@@ -109,7 +111,8 @@ public class Service { // not final, for tests alone
         ByteArrayOutputStream received = new ByteArrayOutputStream(); // JSON that is cut after 4 MiB is refused below
         var response = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofByteArrayConsumer(
                 part -> part.filter(bytes -> received.size() < 4 << 20).ifPresent(received::writeBytes)));
-        String code = "unavailable", message = "no answer";
+        String code = "unavailable";
+        String message = "no answer";
         long limit = 0;
         try {
             int status = response.get(share, TimeUnit.NANOSECONDS).statusCode();

@@ -1,0 +1,36 @@
+package wire
+
+import (
+	"github.com/randflake/randflake/lease"
+	api "github.com/randflake/randflake/service/client/api/randflake/v1"
+)
+
+// Counter returns the message for a counter.
+func Counter(c lease.Counter) *api.Counter {
+	return &api.Counter{
+		Name:    c.Name,
+		Start:   c.Start,
+		Step:    c.Step,
+		End:     c.End,
+		Periods: c.Periods,
+		Check:   c.Check,
+		Next:    c.Next,
+		Period:  c.Period,
+		Lost:    c.Lost,
+	}
+}
+
+// ReadCounter reads what Counter returned.
+func ReadCounter(c *api.Counter) lease.Counter {
+	return lease.Counter{
+		Name:    c.GetName(),
+		Start:   c.GetStart(),
+		Step:    c.GetStep(),
+		End:     c.GetEnd(),
+		Periods: c.GetPeriods(),
+		Check:   c.GetCheck(),
+		Next:    c.GetNext(),
+		Period:  c.GetPeriod(),
+		Lost:    c.GetLost(),
+	}
+}

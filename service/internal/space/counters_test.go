@@ -1,0 +1,439 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/internal/config"
+)
+
+// counting runs a test of the counters of a space.
+func counting(t *testing.T, counters []config.Counter, run func(t *testing.T, f *fake, all *Counters)) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, randflakes, counters...)
+		run(t, f, f.open(t).Counters)
+	})
+}
+
+// TestPatterns: counters of a pattern are made at their first use, as it says.
+func TestPatterns(t *testing.T) {
+	counters := []config.Counter{{Name: "orders/*", Start: 100}, {Name: "orders/de"}}
+	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
+		for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
+			h, err := all.Handle(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := h.Wait(t.Context()); n != want || err != nil {
+				t.Errorf("%s: the first number is %d, error %v, want %d", name, n, err, want)
+			}
+		}
+		for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
+			_, err := all.Handle(t.Context(), name)
+			if !errors.Is(err, lease.ErrInvalid) && !errors.Is(err, lease.ErrNoCounter) {
+				t.Errorf("%q: error %v", name, err)
+			}
+		}
+		if _, err := all.Handle(t.Context(), "other/1"); !errors.Is(err, lease.ErrNoCounter) {
+			t.Errorf("a counter that is in no configuration: error %v", err)
+		}
+		if _, _, err := all.Take(t.Context(), "other/1", 1); !errors.Is(err, lease.ErrNoCounter) {
+			t.Errorf("numbers of a counter that is in no configuration: error %v", err)
+		}
+		f.fail(errAway)
+		if _, err := all.Handle(t.Context(), "orders/8"); err == nil {
+			t.Error("a counter came from a store that fails")
+		}
+	})
+}
+
+// TestCounters: what the configuration leaves out of a counter is as it says, and a counter is made
+// by whoever is first, once.
+func TestCounters(t *testing.T) {
+	counters := []config.Counter{
+		{Name: "plain"},
+		{Name: "dear", Start: 1000, Step: 5, End: 2000},
+		{Name: "orders/*"},
+	}
+	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
+		for name, want := range map[string]lease.Counter{
+			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
+			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
+		} {
+			if got, err := all.Get(t.Context(), name); err != nil || got != want {
+				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
+			}
+			run, _, err := all.Take(t.Context(), name, 2)
+			if first := (lease.Run{First: want.Start, N: 2, Step: want.Step}); err != nil || run != first {
+				t.Errorf("the first numbers of %s: %+v, error %v, want %+v", name, run, err, first)
+			}
+		}
+		take := func(name string) (int64, error) {
+			run, _, err := all.Take(t.Context(), name, 1)
+			return run.First, err
+		}
+		replica := NewCounters(all.of, all.config)
+		other := func() error {
+			run, _, err := replica.Take(t.Context(), "orders/1", 1)
+			if run.First != 1 || err != nil {
+				t.Errorf("the other one: %d, error %v", run.First, err)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&other)
+		if n, err := take("orders/1"); n != 2 || err != nil {
+			t.Errorf("another one was first: %d, error %v, want the second number", n, err)
+		}
+		fails := func() error { return errAway }
+		f.meanwhile.Store(&fails)
+		if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
+			t.Errorf("the store fails as a counter is made: error %v", err)
+		}
+		if n, err := take("orders/2"); n != 1 || err != nil {
+			t.Errorf("the store is back: %d, error %v", n, err)
+		}
+	})
+}
+
+// TestTakesInTurn: calls at the same time are not in each other's way at the store, where nearly all
+// would change a counter in vain.
+func TestTakesInTurn(t *testing.T) {
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, f *fake, all *Counters) {
+		const callers = 1000
+		var calls sync.WaitGroup
+		var sum atomic.Int64
+		take := func() {
+			run, _, err := all.Take(t.Context(), "orders", 1)
+			if err != nil {
+				t.Error(err)
+			}
+			sum.Add(run.First)
+		}
+		take()
+		before := f.swaps.Load()
+		others := func() error {
+			for range callers {
+				calls.Go(take)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&others)
+		take()
+		calls.Wait()
+		const last = callers + 2 // with the calls of take here
+		if swaps := f.swaps.Load() - before; swaps != last-1 {
+			t.Errorf("%d changes of the store were tried for %d calls", swaps, last-1)
+		}
+		if want := int64(last * (last + 1) / 2); sum.Load() != want {
+			t.Errorf("the numbers add up to %d, want %d", sum.Load(), want)
+		}
+	})
+}
+
+// TestHangsInLine: if the store does not answer the first call in line, all calls say so, as each does
+// alone.
+func TestHangsInLine(t *testing.T) {
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, f *fake, all *Counters) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		hangs := func() error {
+			_, _, err := all.Take(ctx, "orders", 1)
+			if !errors.Is(err, lease.ErrStore) {
+				t.Errorf("the second call: %v, want ErrStore", err)
+			}
+			return nil
+		}
+		f.meanwhile.Store(&hangs)
+		all.Take(t.Context(), "orders", 1)
+		if ctx.Err() == nil {
+			t.Error("the second call did not wait")
+		}
+	})
+}
+
+// TestPeriodEndsInLine: a call that stands in line while a period ends takes a number of the next
+// one, which another replica may have begun.
+func TestPeriodEndsInLine(t *testing.T) {
+	counting(t, []config.Counter{{Name: "daily", Period: "day"}}, func(t *testing.T, f *fake, all *Counters) {
+		take := func(of *Counters, first int64, period string) {
+			run, as, err := of.Take(t.Context(), "daily", 1)
+			if run.First != first || as.Period != period || err != nil {
+				t.Errorf("%d of %q, error %v, want %d of %q", run.First, as.Period, err, first, period)
+			}
+		}
+		take(all, 1, "2027-01-15")
+		var inLine sync.WaitGroup
+		midnight := func() error {
+			inLine.Go(func() { take(all, 2, "2027-01-16") })
+			synctest.Wait()
+			time.Sleep(16 * time.Hour)
+			replica := NewCounters(all.of, all.config)
+			take(replica, 1, "2027-01-16")
+			return nil
+		}
+		f.meanwhile.Store(&midnight)
+		all.Take(t.Context(), "daily", 1) // is at the store then, and is too late
+		inLine.Wait()
+	})
+}
+
+// TestLostCounter: a counter that the store has lost is made again, and waits until it is set.
+func TestLostCounter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := makeFake(t, randflakes, config.Counter{Name: "orders"})
+		before := f.data.Snapshot()
+		before.Lineage = "another"
+		f.begin(t)
+		all := f.open(t).Counters
+		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 1 || err != nil {
+			t.Fatalf("%+v, error %v", run, err)
+		}
+		f.data.Restore(before)
+		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounter, lease.ErrCounter} {
+			if run, _, err := all.Take(t.Context(), "orders", 1); !errors.Is(err, want) {
+				t.Errorf("after a loss: %+v, error %v, want %v", run, err, want)
+			}
+		}
+	})
+}
+
+// TestPeriods: a counter begins at its start with each period of the service's clock, by Take and
+// by Next, and never goes back.
+func TestPeriods(t *testing.T) {
+	counters := []config.Counter{
+		{Name: "tokyo", Start: 100, Period: "day", Zone: "Asia/Tokyo"},
+		{Name: "years/*", Period: "fiscal year from April on"},
+	}
+	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
+		want := func(name string, first int64, period string) {
+			t.Helper()
+			run, of, err := all.Take(t.Context(), name, 1)
+			if run.First != first || of.Period != period || err != nil {
+				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of.Period, err, first, period)
+			}
+		}
+		next := func(first int64, period string) *Handle {
+			t.Helper()
+			h, err := all.Handle(t.Context(), "tokyo")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := h.Wait(t.Context()); n != first || h.As.Period != period || err != nil {
+				t.Errorf("%d of %q, %v, want %d of %q", n, h.As.Period, err, first, period)
+			}
+			return h
+		}
+		// The bubble is at 2027-01-15 08:00 UTC, which is 17:00 in Tokyo.
+		want("tokyo", 100, "2027-01-15")
+		before := next(101, "2027-01-15")
+		want("years/a", 1, "fy2027")
+		time.Sleep(7*time.Hour - time.Second)
+		if h := next(102, "2027-01-15"); h != before {
+			t.Error("another handle in the same day")
+		}
+		time.Sleep(time.Second)
+		next(100, "2027-01-16")
+		want("tokyo", 110, "2027-01-16") // after the run of the handle
+		want("years/a", 2, "fy2027")
+		for {
+			if _, err := before.Wait(t.Context()); err != nil {
+				if !errors.Is(err, lease.ErrClock) {
+					t.Errorf("the handle of the day before: %v, want ErrClock", err)
+				}
+				break
+			}
+		}
+	})
+}
+
+// TestMismatch: a counter that is another one than the configuration says gives no number, by Take
+// or by Next, and goes on.
+func TestMismatch(t *testing.T) {
+	counters := []config.Counter{{Name: "orders", Start: 3, Period: "day"}}
+	counting(t, counters, func(t *testing.T, _ *fake, all *Counters) {
+		if _, _, err := all.Take(t.Context(), "orders", 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range []config.Counter{
+			{Start: 3},
+			{Start: 3, Period: "month"},
+			{Start: 3, Period: "day", Zone: "Asia/Tokyo"},
+			{Start: 4, Period: "day"},
+			{Start: 3, Period: "day", Step: 2},
+			{Start: 3, Period: "day", End: 9},
+			{Start: 3, Period: "day", Check: "aa"},
+		} {
+			other.Name = "orders"
+			c := NewCounters(all.of, config.Space{Counters: []config.Counter{other}})
+			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
+				t.Errorf("take of %+v: %v", other, err)
+			}
+			if _, err := c.Handle(t.Context(), "orders"); !errors.Is(err, lease.ErrMismatch) {
+				t.Errorf("handle on %+v: %v", other, err)
+			}
+			c.Close()
+		}
+		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 4 || err != nil {
+			t.Errorf("%+v, %v, want number 4", run, err)
+		}
+	})
+}
+
+// TestStatuses: what is told of counters is the sum of all that are one of the configuration.
+func TestStatuses(t *testing.T) {
+	counters := []config.Counter{{Name: "few", End: 3}, {Name: "orders/*"}, {Name: "daily", Period: "day"}}
+	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
+		wait := func(name string, n int) (err error) {
+			h, err := all.Handle(t.Context(), name)
+			for range n {
+				if err == nil {
+					_, err = h.Wait(t.Context())
+				}
+			}
+			return err
+		}
+		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
+			if err := wait(name, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := wait("few", 1); !errors.Is(err, lease.ErrEnd) {
+			t.Errorf("after its end: error %v", err)
+		}
+		synctest.Wait()
+		got := all.Statuses()
+		var held uint64
+		for _, name := range []string{"orders/1", "orders/2"} {
+			h, err := all.Handle(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held += h.Status().Held
+		}
+		if want := (counter.Status{Taken: held + 7, Issued: 7, Held: held}); got["orders/*"] != want || held == 0 {
+			t.Errorf("orders: %+v, want %+v", got["orders/*"], want)
+		}
+		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
+			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
+		}
+		for range 2 {
+			if err := wait("daily", 5); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		if daily := all.Statuses()["daily"]; daily.Issued != 10 || daily.Taken < 10 {
+			t.Errorf("%+v: want ten numbers of daily, on two days", daily)
+		}
+	})
+}
+
+// TestOpening: while a counter is being opened, others serve; and whoever hangs up ends the opening
+// for nobody else. All get the same handle.
+func TestOpening(t *testing.T) {
+	counting(t, []config.Counter{{Name: "a"}, {Name: "b"}}, func(t *testing.T, f *fake, all *Counters) {
+		if _, err := all.Handle(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		held := make(chan struct{})
+		hold := func() error {
+			<-held
+			return nil
+		}
+		f.meanwhile.Store(&hold)
+		impatient, hangUp := context.WithCancel(t.Context())
+		type result struct {
+			*Handle
+			error
+		}
+		results := make(chan result, 3)
+		open := func(ctx context.Context) {
+			h, err := all.Handle(ctx, "b")
+			results <- result{h, err}
+		}
+		go open(impatient)
+		synctest.Wait()
+		go open(t.Context())
+		synctest.Wait()
+		if _, err := all.Handle(t.Context(), "a"); err != nil {
+			t.Errorf("another counter is being opened: %v", err)
+		}
+		hangUp()
+		if r := <-results; !errors.Is(r.error, context.Canceled) {
+			t.Errorf("a caller that hung up: error %v", r.error)
+		}
+		go open(t.Context())
+		synctest.Wait()
+		close(held)
+		first, second := <-results, <-results
+		if first.error != nil || second.error != nil || first.Counter != second.Counter {
+			t.Errorf("handles %+v and %+v: want one for both", first, second)
+		}
+		seen := map[int64]bool{}
+		for range 100 {
+			n, err := first.Wait(t.Context())
+			if err != nil || seen[n] {
+				t.Fatalf("%d, error %v, or again", n, err)
+			}
+			seen[n] = true
+		}
+	})
+}
+
+// TestManyCounters: callers that make up names of a pattern fill no memory, and a counter that was
+// forgotten goes on.
+func TestManyCounters(t *testing.T) {
+	counting(t, []config.Counter{{Name: "*"}}, func(t *testing.T, _ *fake, all *Counters) {
+		use := func(name string) (next, taken int64) {
+			h, err := all.Handle(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, err = h.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, _, err := all.Take(t.Context(), name, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return next, run.First
+		}
+		next, taken := use("first")
+		for i := range maxHandles + 10 {
+			use(fmt.Sprint("n", i))
+		}
+		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.lines.Len() > maxHandles {
+			t.Errorf("%d handles, and %d lines: want %d", all.handles.Len(), all.lines.Len(), maxHandles)
+		}
+		if n := all.Statuses()["*"].Issued; n != maxHandles+11 {
+			t.Errorf("%d numbers issued: want also those of counters that were forgotten", n)
+		}
+		if later, more := use("first"); later <= max(next, taken) || more <= later {
+			t.Errorf("%d and %d after %d and %d", later, more, next, taken)
+		}
+	})
+}
+
+// TestLateCounter: a counter whose opening ends after the space was closed is closed, too.
+func TestLateCounter(t *testing.T) {
+	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, _ *fake, all *Counters) {
+		all.Close()
+		h, err := all.Handle(t.Context(), "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+	})
+}

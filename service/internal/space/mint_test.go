@@ -1,0 +1,179 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
+)
+
+// TestMinters: each ID is made once, as text or as an integer that opens alike, and under leases of
+// as many nodes as the space has. The service makes no IDs of a space whose secret it does not
+// have.
+func TestMinters(t *testing.T) {
+	secret := randflake.NewSecret()
+	file := secretFile(t, secret)
+	check := fmt.Sprintf("%x", secret.CheckValue())
+	for _, tt := range []struct {
+		space config.Space
+		nodes uint32 // 0 makes no IDs
+		check string
+		parse func(text string) (number int64, err error)
+	}{
+		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file}, 1, check, parsed(randflake.Parse)},
+		{config.Space{Kind: "randflake", Store: "memory", SecretFile: file, Nodes: 4}, 4, check, parsed(randflake.Parse)},
+		{config.Space{Kind: "twitter", Store: "memory"}, 1, "", parsed(snowflake.Parse)},
+		{config.Space{Kind: "randflake", Store: "memory"}, 0, "", nil},
+	} {
+		bubble(t, func(t *testing.T) {
+			f := newFake(t, tt.space)
+			state := f.open(t)
+			if state.Check != tt.check || f.Ready() != nil || !f.Begun() {
+				t.Errorf("%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
+			}
+			if tt.nodes == 0 {
+				if state.Minter != nil || state.Own != nil {
+					t.Errorf("%+v: it makes IDs", tt.space)
+				}
+				return
+			}
+			texts, _, err := state.Minter(t.Context(), 100, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, numbers, err := state.Minter(t.Context(), 100, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range texts {
+				number, err := tt.parse(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				numbers = append(numbers, number)
+			}
+			slices.Sort(numbers)
+			if n := len(slices.Compact(numbers)); n != 200 {
+				t.Errorf("%+v: %d IDs, want 200 different ones", tt.space, n)
+			}
+			for _, l := range f.leases() {
+				if l.LastNode-l.FirstNode+1 != tt.nodes {
+					t.Errorf("%+v: lease %+v, want %d nodes", tt.space, l, tt.nodes)
+				}
+			}
+			if len(f.taken) == 0 {
+				t.Errorf("%+v: no lease was taken", tt.space)
+			}
+		})
+	}
+}
+
+// TestULIDs: they are made without leases, as text alone, with a store for counters or without one.
+func TestULIDs(t *testing.T) {
+	for _, place := range []string{"", "memory"} {
+		bubble(t, func(t *testing.T) {
+			f := newFake(t, config.Space{Name: "demo", Kind: "ulid", Store: place}, config.Counter{Name: "orders"})
+			state := f.open(t)
+			texts, _, err := state.Minter(t.Context(), 100, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range texts {
+				id, err := ulid.Parse(text)
+				if made := ulid.Inspect(id).Time; err != nil || time.Since(made).Abs() > time.Second {
+					t.Errorf("store %q: %s was made at %v, error %v", place, text, made, err)
+				}
+			}
+			slices.Sort(texts)
+			if n := len(slices.Compact(texts)); n != 100 {
+				t.Errorf("store %q: %d IDs, want 100 different ones", place, n)
+			}
+			if _, _, err := state.Minter(t.Context(), 1, false); !errors.Is(err, ErrNoNumber) {
+				t.Errorf("store %q: an ID as an integer: error %v", place, err)
+			}
+			asked := f.attempts.Load() > 0
+			if asked != (place != "") || f.Ready() != nil {
+				t.Errorf("store %q: asked %v, ready %v", place, asked, f.Ready())
+			}
+			if len(f.leases()) > 0 || state.Own != nil {
+				t.Errorf("store %q: leases %v for ULIDs", place, f.leases())
+			}
+			if err := f.Try(t.Context()); err != nil {
+				t.Errorf("store %q: it can't be opened: %v", place, err)
+			}
+			if place == "" {
+				return
+			}
+			run, _, err := state.Counters.Take(t.Context(), "orders", 2)
+			if err != nil || run.First != 1 || run.N != 2 {
+				t.Errorf("the first numbers: %+v, error %v", run, err)
+			}
+		})
+	}
+}
+
+func parsed[ID ~int64 | ~uint64](parse func(string) (ID, error)) func(string) (int64, error) {
+	return func(text string) (int64, error) {
+		id, err := parse(text)
+		return int64(id), err
+	}
+}
+
+// TestFewer: if a caller doesn't wait for all its IDs, it gets those that there are, and an error.
+func TestFewer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		state := newFake(t, snowflakes).open(t)
+		for _, asText := range []bool{true, false} {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			texts, numbers, err := state.Minter(ctx, 100_000, asText) // which takes 25 ms
+			seen := map[any]bool{}
+			for _, text := range texts {
+				seen[text] = true
+			}
+			for _, number := range numbers {
+				seen[number] = true
+			}
+			n := len(texts) + len(numbers)
+			if !errors.Is(err, context.DeadlineExceeded) || n < 4096 || n > 60_000 {
+				t.Errorf("%d IDs, error %v", n, err)
+			}
+			if len(seen) != n || seen[""] || seen[int64(0)] {
+				t.Errorf("%d IDs, %d different ones, or an empty one", n, len(seen))
+			}
+		}
+	})
+}
+
+// A waiting keeper has no lease until a time.
+type waiting struct {
+	Keeper
+	until time.Time
+}
+
+func (w waiting) Status() lease.Status {
+	return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: w.until}}
+}
+
+// TestExplain: without a lease, the error says until when to wait, if that is known.
+func TestExplain(t *testing.T) {
+	until := time.Now().Add(time.Hour)
+	keeper := waiting{until: until}
+	var wait *lease.WaitError
+	for _, without := range []error{randflake.ErrLeaseEnded, randflake.ErrLeaseNotStarted} {
+		if err := explain(without, keeper); !errors.As(err, &wait) || wait.Until != until || !errors.Is(err, without) {
+			t.Error(err)
+		}
+	}
+	if err := explain(randflake.ErrExhausted, keeper); err != randflake.ErrExhausted {
+		t.Error(err)
+	}
+}
