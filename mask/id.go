@@ -3,6 +3,7 @@ package mask
 import (
 	"database/sql/driver"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/randflake/randflake"
@@ -142,6 +143,12 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 	}
 	return id.open(randflake.Typed[K](binary.LittleEndian.Uint64(data)))
 }
+
+// MarshalBSONValue returns an error, for version 2 of MongoDB's driver, which would write an empty
+// document: store what Inner returns.
+func (ID[K, T]) MarshalBSONValue() (kind byte, data []byte, err error) { return 0, nil, errBSON }
+
+var errBSON = errors.New("mask: a masked key is not for BSON: store what its method Inner returns")
 
 // Value returns the inner value for the database: a signed integer with the same 64 bits, for a
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
