@@ -155,7 +155,8 @@ var errBSON = errors.New("mask: a masked key is not for BSON: store what its met
 // in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
 // ErrInvalidID.
 //
-// bun needs a tag for the column, `bun:"type:bigint"`, or it makes one of JSON.
+// bun needs a tag for the column, `bun:"type:bigint"`, or it makes one of JSON. GORM takes a slice
+// of IDs for no condition, and finds every row: say "id IN ?".
 func (id ID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if inner < 0 { // never if T is unsigned
