@@ -3,6 +3,7 @@ package mask
 import (
 	"database/sql/driver"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/randflake/randflake"
@@ -143,12 +144,19 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 	return id.open(randflake.Typed[K](binary.LittleEndian.Uint64(data)))
 }
 
+// MarshalBSONValue returns an error, for version 2 of MongoDB's driver, which would write an empty
+// document: store what Inner returns.
+func (ID[K, T]) MarshalBSONValue() (kind byte, data []byte, err error) { return 0, nil, errBSON }
+
+var errBSON = errors.New("mask: a masked key is not for BSON: store what its method Inner returns")
+
 // Value returns the inner value for the database: a signed integer with the same 64 bits, for a
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
 // in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
 // ErrInvalidID.
 //
-// bun needs a tag for the column, `bun:"type:bigint"`, or it makes one of JSON.
+// bun needs a tag for the column, `bun:"type:bigint"`, or it makes one of JSON. GORM takes a slice
+// of IDs for no condition, and finds every row: say "id IN ?".
 func (id ID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if inner < 0 { // never if T is unsigned

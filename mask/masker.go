@@ -52,7 +52,8 @@
 //
 // Two methods return the inner value: Inner and, for the database, Value. So a log of the arguments
 // of SQL statements contains inner values, and the database's own error messages may contain them:
-// don't send those to clients. Nor does this package hide columns that say when a row was made.
+// don't send those to clients. Code that converts by Value, such as jinzhu/copier, puts them into
+// strings and integers. Nor does this package hide columns that say when a row was made.
 //
 // Everything else sees the masked form or useless bits. That includes code that looks into structs
 // by reflection, as package fmt does with unexported fields: an ID holds its inner value encrypted

@@ -93,6 +93,9 @@ func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(t
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
+// MarshalBSONValue returns an error, as that of an ID does.
+func (UUID[K, T]) MarshalBSONValue() (kind byte, data []byte, err error) { return 0, nil, errBSON }
+
 // Value returns the text of the inner UUID for the database. For another version than 7 the error
 // wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
 // since most types of UUIDs are texts to a database.

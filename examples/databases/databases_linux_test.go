@@ -27,6 +27,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -359,6 +360,56 @@ func TestGORM(t *testing.T) {
 	byID := func(a, b Order) int { return cmp.Compare(a.ID, b.ID) }
 	if slices.SortFunc(orders, byID); !slices.Equal(got, orders) {
 		t.Errorf("%v came back as %v", orders, got)
+	}
+}
+
+// A parcel is a row whose key is masked.
+type parcel struct {
+	ID mask.ID[parcel, snowflake.ID] `gorm:"type:bigint;primaryKey;autoIncrement:false"`
+}
+
+var parcelMasker = &mask.Masker[snowflake.ID]{Cipher: randflake.NewCipher(randflake.NewSecret())}
+
+func (parcel) IDPrefix() string                   { return "par" }
+func (parcel) Masker() *mask.Masker[snowflake.ID] { return parcelMasker }
+
+// TestGORMConditions: to GORM a slice of masked keys is no condition, and a ULID is one for each of
+// its bytes. A condition with a column finds the rows.
+func TestGORMConditions(t *testing.T) {
+	db, err := gorm.Open(postgres.Open(postgresServer.URL()), &gorm.Config{Logger: logger.Discard})
+	must(t, err)
+	must(t, db.AutoMigrate(&parcel{}))
+	parcels := []parcel{
+		{mask.Of[parcel](snowflake.ID(1))},
+		{mask.Of[parcel](snowflake.ID(2))},
+		{mask.Of[parcel](snowflake.ID(3))},
+	}
+	must(t, db.Create(&parcels).Error)
+	keys := []mask.ID[parcel, snowflake.ID]{parcels[0].ID, parcels[2].ID}
+
+	for name, tt := range map[string]struct {
+		conditions []any
+		found      int
+	}{
+		"a key":            {[]any{keys[0]}, 1},
+		"keys":             {[]any{keys}, 3},
+		"keys of a column": {[]any{"id IN ?", keys}, 2},
+		"a map":            {[]any{map[string]any{"id": keys}}, 2},
+	} {
+		var got []parcel
+		err := db.Find(&got, tt.conditions...).Error
+		if err != nil || len(got) != tt.found {
+			t.Errorf("%s: %d rows, %v, want %d", name, len(got), err, tt.found)
+		}
+	}
+
+	deleted := db.Where("id > 0").Delete(&parcel{}, keys)
+	if deleted.Error != nil || deleted.RowsAffected != 3 {
+		t.Errorf("%d rows are deleted, %v, want all, as docs/databases.md says", deleted.RowsAffected, deleted.Error)
+	}
+	query := db.Session(&gorm.Session{DryRun: true}).Find(&[]parcel{}, ulid.ID{15: 1})
+	if n := len(query.Statement.Vars); n != 16 {
+		t.Errorf("a ULID is %d keys to GORM, want 16, as docs/databases.md says", n)
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	experiment "github.com/go-json-experiment/json"
 	goccy "github.com/goccy/go-json"
 	jsoniter "github.com/json-iterator/go"
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
@@ -140,4 +142,43 @@ func TestYAML(t *testing.T) {
 	}
 	testYAML(t, ulid.ID{15: 32})
 	testYAML(t, mask.OfUUID[document](ulid.ID{6: 0x70, 8: 0x80}))
+}
+
+// testBSON has an ID come back. If it can't be written, the error says what to do instead.
+func testBSON[T comparable](t *testing.T, id T, written bool) {
+	type row struct {
+		ID   T  `bson:"_id"`
+		None *T `bson:"none"`
+	}
+	var back row
+	data, err := bson.Marshal(row{ID: id})
+	if !written {
+		if err == nil || !strings.Contains(err.Error(), "Inner") {
+			t.Errorf("the %T %v is %x, %v", id, id, data, err)
+		}
+		return
+	}
+	if err == nil {
+		err = bson.Unmarshal(data, &back)
+	}
+	if err != nil || back.ID != id || back.None != nil {
+		t.Errorf("the %T %v is %x, and that %v: %v", id, id, data, back, err)
+	}
+}
+
+func TestBSON(t *testing.T) {
+	for _, id := range known {
+		testBSON(t, id, true)
+		testBSON(t, randflake.TextID(id), true)
+		testBSON(t, randflake.Typed[order](id), true)
+		testBSON(t, snowflake.ID(id)>>1, true)
+	}
+	testBSON(t, ulid.ID{15: 32}, true)
+	testBSON(t, mask.Of[order](snowflake.ID(32)), false)
+	testBSON(t, mask.OfUUID[document](ulid.ID{6: 0x70, 8: 0x80}), false)
+
+	none, err := bson.Marshal(struct{ None *mask.ID[order, snowflake.ID] }{})
+	if err != nil {
+		t.Errorf("a pointer to no ID is %x, %v", none, err)
+	}
 }
