@@ -3,7 +3,7 @@
 //
 //	go run .    prints tables in Markdown, for README.md and docs/benchmarks.md
 //
-// A new source is an entry in peers.go, opened in sources.go. published.go has the algorithms of
+// A new source is an entry in peers.go, opened in sources.go. published.go has the algorithm of
 // gosuda.org/randflake.
 package main
 
@@ -22,17 +22,13 @@ import (
 
 // scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a
 // lock, a word or nothing.
-var scaled = []string{"randflake Generate", "randflake Fill", "gosuda.org/randflake 1.8", "UUID v7 google", "atomic counter", yardstick}
-
-// counted are the peers whose IDs are counted; the last one is the negative control.
-var counted = []string{"randflake Generate", "crypto/rand 8 bytes", "Snowflake randflake"}
+var scaled = []string{"randflake Generate", "randflake Fill", "gosuda.org/randflake 2.1", "UUID v7 google", "atomic counter", yardstick}
 
 // A result is all that a run found.
 type result struct {
 	processors int
 	costs      map[load]cost
 	latencies  map[string]latency
-	spreads    map[string]spread
 }
 
 func main() {
@@ -43,17 +39,16 @@ func main() {
 		flag.Usage()
 		log.Fatal("bench: want flags only, and a round at least")
 	}
-	r := measure(*rounds, 100*time.Millisecond, time.Second, 1<<22)
+	r := measure(*rounds, 100*time.Millisecond, time.Second)
 	fmt.Print(r.tables())
 }
 
-// measure times each load for a slice in every round, then single calls of each peer for as long as
-// calls says, and counts a number of IDs of those that are counted.
-func measure(rounds int, slice, calls time.Duration, ids int) result {
+// measure times each load for a slice in every round, and then single calls of each peer for as long
+// as calls says.
+func measure(rounds int, slice, calls time.Duration) result {
 	r := result{
 		processors: runtime.GOMAXPROCS(0),
 		latencies:  make(map[string]latency),
-		spreads:    make(map[string]spread),
 	}
 	var loads []load
 	for _, p := range peers {
@@ -72,9 +67,6 @@ func measure(rounds int, slice, calls time.Duration, ids int) result {
 	r.costs = costs(loads, rounds, slice)
 	for _, p := range peers {
 		r.latencies[p.name] = latencyOf(p, calls)
-	}
-	for _, p := range peersNamed(counted...) {
-		r.spreads[p.name] = spreadOf(p, ids)
 	}
 	return r
 }

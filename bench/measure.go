@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A load is a peer that some goroutines draw from at the same time.
@@ -64,7 +63,7 @@ func median(values []float64) float64 {
 // clock after every chunk.
 func measured(l load, slice time.Duration) cost {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
-	p := peersNamed(l.peer)[0]
+	p := peerNamed(l.peer)
 	source := p.open()
 	sources := make([]next, l.goroutines)
 	for i := range sources {
@@ -157,33 +156,4 @@ func record(h *hdrhistogram.Histogram, p peer, f next, times int) {
 	if err := h.RecordValue(int64(time.Since(start))); err != nil {
 		log.Fatal(err)
 	}
-}
-
-// spread counts IDs by their highest 8 bits.
-type spread [256]int
-
-// spreadOf counts n IDs of one goroutine, in the order made.
-func spreadOf(p peer, ids int) (s spread) {
-	f := p.open()()
-	for range ids {
-		_, low, err := f()
-		if err != nil {
-			log.Fatalf("%s: %v", p.name, err)
-		}
-		s[low>>56]++
-	}
-	return s
-}
-
-// chiSquared returns the statistic, and how likely random IDs have one as large.
-func (s spread) chiSquared() (statistic, p float64) {
-	ids := 0
-	for _, n := range s {
-		ids += n
-	}
-	expected := float64(ids) / float64(len(s))
-	for _, n := range s {
-		statistic += (float64(n) - expected) * (float64(n) - expected) / expected
-	}
-	return statistic, distuv.ChiSquared{K: float64(len(s) - 1)}.Survival(statistic)
 }

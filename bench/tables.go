@@ -17,8 +17,6 @@ func (r result) tables() string {
 	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
 		"worst, the machine. *By batches* is the median of 16 calls in a row, for one of them. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
 	section("Scaling", fmt.Sprintf("Nanoseconds for each ID, by all goroutines together on %d processors.\n\n", r.processors), r.scaling())
-	section("Whether they look random", "IDs in the order in which one goroutine makes them, counted by their highest 8 bits. *p*: how likely random IDs "+
-		"have a chi-squared as large. Snowflakes are the negative control.\n\n", r.uniformity())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -103,15 +101,6 @@ func (r result) scaling() [][]string {
 			row = append(row, number(r.costs[load{name, r.processors, n}].ns))
 		}
 		rows = append(rows, row)
-	}
-	return rows
-}
-
-func (r result) uniformity() [][]string {
-	rows := [][]string{{"source", "chi-squared, 255 degrees of freedom", "p"}}
-	for _, name := range counted {
-		statistic, p := r.spreads[name].chiSquared()
-		rows = append(rows, []string{name, number(statistic), number(p)})
 	}
 	return rows
 }
