@@ -11,7 +11,6 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// maskCommand makes the command that encrypts sortable IDs, so that others may see them.
 func (t *tool) maskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "mask [INNER]...",
@@ -19,7 +18,6 @@ func (t *tool) maskCommand() *cobra.Command {
 	}, maskText, func(p pair) string { return p.masked.String() })
 }
 
-// unmaskCommand makes the command that decrypts what mask has encrypted.
 func (t *tool) unmaskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "unmask [MASKED]...",
@@ -62,7 +60,6 @@ func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) 
 	return cmd
 }
 
-// maskText masks a decimal number.
 func maskText(c *randflake.Cipher, text string) (pair, error) {
 	inner, err := snowflake.Parse(text)
 	if err == nil && inner > math.MaxInt64 {

@@ -29,7 +29,6 @@ const (
 // longestText is how many digits the text of a Randflake ID has at most.
 const longestText = 13
 
-// fromFlag defines --from.
 func fromFlag(cmd *cobra.Command, from *string) {
 	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, int, hex, base32 ...",
 		formAuto, formText, formInt, formHex, formBase32, formBase58, formBase62)
@@ -126,7 +125,6 @@ func (p *parser) isTSID(text string) bool {
 	return p.kind == "" && !isText(lowered(text))
 }
 
-// readForm reads the text of r in the form of r.
 func (p *parser) readForm(r *parsed) (err error) {
 	switch r.form {
 	case formULID, formUUID:

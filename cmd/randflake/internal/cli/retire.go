@@ -9,7 +9,6 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// storeRetireCommand makes the command that ends a space, and says until when its leases last.
 func (t *tool) storeRetireCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
