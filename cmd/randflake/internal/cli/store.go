@@ -65,6 +65,25 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	return cmd
 }
 
+func (t *tool) storeRetireCommand() *cobra.Command {
+	var h home
+	cmd := &cobra.Command{
+		Use:   "retire [STORE]",
+		Short: "end a space for ever",
+		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+			if err := space.Retire(ctx); err != nil {
+				return err
+			}
+			l := space.Limits()
+			last := time.Now().Add(2*l.MaxSkew + time.Duration(l.Ahead+1)*l.Window)
+			return t.print("%s is retired: the last lease that it has granted ends before %s\n",
+				space, clockTime(last))
+		}),
+	}
+	storeOperand(cmd, &h)
+	return cmd
+}
+
 // beginning says from when on leases are granted again, in a space whose data was lost or that was
 // moved.
 func beginning(info lease.Info) string {
