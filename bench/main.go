@@ -1,5 +1,5 @@
 // Bench compares what an ID costs with what people use instead, on the machine at hand. It takes
-// three minutes on two processors; nothing else should run meanwhile.
+// two minutes on two processors; nothing else should run meanwhile.
 //
 //	go run .    prints tables in Markdown, for README.md and docs/benchmarks.md
 //
@@ -15,20 +15,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/randflake/randflake"
 )
 
-// scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a
-// lock, a word or nothing.
-var scaled = []string{"randflake Generate", "randflake Fill", "gosuda.org/randflake 2.1", "UUID v7 google", "atomic counter", yardstick}
-
 // A result is all that a run found.
 type result struct {
 	processors int
 	costs      map[load]cost
-	latencies  map[string]latency
+	latencies  map[string]*hdrhistogram.Histogram // of single calls, in nanoseconds
 }
 
 func main() {
@@ -48,20 +45,13 @@ func main() {
 func measure(rounds int, slice, calls time.Duration) result {
 	r := result{
 		processors: runtime.GOMAXPROCS(0),
-		latencies:  make(map[string]latency),
+		latencies:  make(map[string]*hdrhistogram.Histogram),
 	}
 	var loads []load
 	for _, p := range peers {
-		loads = append(loads, load{p.name, 1, 1})
+		loads = append(loads, load{p.name, 1})
 		if r.processors > 1 {
-			loads = append(loads, load{p.name, r.processors, r.processors})
-		}
-	}
-	for _, name := range scaled {
-		for _, n := range r.goroutines() {
-			if l := (load{name, r.processors, n}); n != r.processors {
-				loads = append(loads, l)
-			}
+			loads = append(loads, load{p.name, r.processors})
 		}
 	}
 	r.costs = costs(loads, rounds, slice)
@@ -69,17 +59,6 @@ func measure(rounds int, slice, calls time.Duration) result {
 		r.latencies[p.name] = latencyOf(p, calls)
 	}
 	return r
-}
-
-// goroutines returns 1, 2, 4 and so on, to four times the processors and 16 at least, and the processors.
-func (r result) goroutines() (list []int) {
-	for n := 1; n <= max(16, 4*r.processors); n *= 2 {
-		list = append(list, n)
-		if n < r.processors && 2*n > r.processors {
-			list = append(list, r.processors)
-		}
-	}
-	return list
 }
 
 // machine is the line below each table.
