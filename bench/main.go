@@ -1,9 +1,9 @@
 // Bench compares what an ID costs with what people use instead, on the machine at hand. It takes
-// three minutes on two processors; nothing else should run meanwhile.
+// two minutes on two processors; nothing else should run meanwhile.
 //
 //	go run .    prints tables in Markdown, for README.md and docs/benchmarks.md
 //
-// A new source is an entry in peers.go, opened in sources.go. published.go has the algorithms of
+// A new source is an entry in peers.go, opened in sources.go. published.go has the algorithm of
 // gosuda.org/randflake.
 package main
 
@@ -15,24 +15,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/randflake/randflake"
 )
 
-// scaled are the peers that are drawn from by more and more goroutines: ours, and what shares a
-// lock, a word or nothing.
-var scaled = []string{"randflake Generate", "randflake Fill", "gosuda.org/randflake 1.8", "UUID v7 google", "atomic counter", yardstick}
-
-// counted are the peers whose IDs are counted; the last one is the negative control.
-var counted = []string{"randflake Generate", "crypto/rand 8 bytes", "Snowflake randflake"}
-
 // A result is all that a run found.
 type result struct {
 	processors int
 	costs      map[load]cost
-	latencies  map[string]latency
-	spreads    map[string]spread
+	latencies  map[string]*hdrhistogram.Histogram // of single calls, in nanoseconds
 }
 
 func main() {
@@ -43,51 +36,29 @@ func main() {
 		flag.Usage()
 		log.Fatal("bench: want flags only, and a round at least")
 	}
-	r := measure(*rounds, 100*time.Millisecond, time.Second, 1<<22)
+	r := measure(*rounds, 100*time.Millisecond, time.Second)
 	fmt.Print(r.tables())
 }
 
-// measure times each load for a slice in every round, then single calls of each peer for as long as
-// calls says, and counts a number of IDs of those that are counted.
-func measure(rounds int, slice, calls time.Duration, ids int) result {
+// measure times each load for a slice in every round, and then single calls of each peer for as long
+// as calls says.
+func measure(rounds int, slice, calls time.Duration) result {
 	r := result{
 		processors: runtime.GOMAXPROCS(0),
-		latencies:  make(map[string]latency),
-		spreads:    make(map[string]spread),
+		latencies:  make(map[string]*hdrhistogram.Histogram),
 	}
 	var loads []load
 	for _, p := range peers {
-		loads = append(loads, load{p.name, 1, 1})
+		loads = append(loads, load{p.name, 1})
 		if r.processors > 1 {
-			loads = append(loads, load{p.name, r.processors, r.processors})
-		}
-	}
-	for _, name := range scaled {
-		for _, n := range r.goroutines() {
-			if l := (load{name, r.processors, n}); n != r.processors {
-				loads = append(loads, l)
-			}
+			loads = append(loads, load{p.name, r.processors})
 		}
 	}
 	r.costs = costs(loads, rounds, slice)
 	for _, p := range peers {
 		r.latencies[p.name] = latencyOf(p, calls)
 	}
-	for _, p := range peersNamed(counted...) {
-		r.spreads[p.name] = spreadOf(p, ids)
-	}
 	return r
-}
-
-// goroutines returns 1, 2, 4 and so on, to four times the processors and 16 at least, and the processors.
-func (r result) goroutines() (list []int) {
-	for n := 1; n <= max(16, 4*r.processors); n *= 2 {
-		list = append(list, n)
-		if n < r.processors && 2*n > r.processors {
-			list = append(list, r.processors)
-		}
-	}
-	return list
 }
 
 // machine is the line below each table.

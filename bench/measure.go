@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A load is a peer that some goroutines draw from at the same time.
+// A load is a peer that as many goroutines as processors draw from at the same time.
 type load struct {
 	peer       string
 	processors int // GOMAXPROCS meanwhile
-	goroutines int
 }
 
 // A cost is that of an ID.
@@ -40,7 +38,7 @@ func costs(loads []load, rounds int, slice time.Duration) map[load]cost {
 			round[loads[i]] = measured(loads[i], slice)
 		}
 		for l, c := range round {
-			unit := round[load{yardstick, l.processors, l.goroutines}].ns
+			unit := round[load{yardstick, l.processors}].ns
 			f := found[l]
 			f.ns = append(f.ns, c.ns)
 			f.ratio = append(f.ratio, c.ns/unit)
@@ -64,14 +62,14 @@ func median(values []float64) float64 {
 // clock after every chunk.
 func measured(l load, slice time.Duration) cost {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(l.processors))
-	p := peersNamed(l.peer)[0]
+	p := peerNamed(l.peer)
 	source := p.open()
-	sources := make([]next, l.goroutines)
+	sources := make([]next, l.processors)
 	for i := range sources {
 		sources[i] = source()
 	}
 	chunk := chunkOf(p, sources[0])
-	counts := make([]int, l.goroutines)
+	counts := make([]int, l.processors)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -128,62 +126,19 @@ func chunkOf(p peer, f next) int {
 	return chunk
 }
 
-// A latency is how long calls of one goroutine took, in nanoseconds.
-type latency struct {
-	calls   *hdrhistogram.Histogram // one call each, including the time to read the clock
-	batches *hdrhistogram.Histogram // batches of calls, for a median that the clock's reading does not hide
-}
-
-const batch = 16
-
-func latencyOf(p peer, slice time.Duration) latency {
+// latencyOf times single calls of one goroutine, with a reading of the clock in each.
+func latencyOf(p peer, slice time.Duration) *hdrhistogram.Histogram {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	l := latency{hdrhistogram.New(1, 1e12, 3), hdrhistogram.New(1, 1e12, 3)}
+	calls := hdrhistogram.New(1, 1e12, 3)
 	f := p.open()()
-	call(p, f, batch)
-	for start := time.Now(); time.Since(start) < slice; {
-		for range batch {
-			record(l.calls, p, f, 1)
+	call(p, f, 1)
+	for begin := time.Now(); time.Since(begin) < slice; {
+		start := time.Now()
+		call(p, f, 1)
+		if err := calls.RecordValue(int64(time.Since(start))); err != nil {
+			log.Fatal(err)
 		}
-		record(l.batches, p, f, batch)
 	}
-	return l
-}
-
-func record(h *hdrhistogram.Histogram, p peer, f next, times int) {
-	start := time.Now()
-	call(p, f, times)
-	if err := h.RecordValue(int64(time.Since(start))); err != nil {
-		log.Fatal(err)
-	}
-}
-
-// spread counts IDs by their highest 8 bits.
-type spread [256]int
-
-// spreadOf counts n IDs of one goroutine, in the order made.
-func spreadOf(p peer, ids int) (s spread) {
-	f := p.open()()
-	for range ids {
-		_, low, err := f()
-		if err != nil {
-			log.Fatalf("%s: %v", p.name, err)
-		}
-		s[low>>56]++
-	}
-	return s
-}
-
-// chiSquared returns the statistic, and how likely random IDs have one as large.
-func (s spread) chiSquared() (statistic, p float64) {
-	ids := 0
-	for _, n := range s {
-		ids += n
-	}
-	expected := float64(ids) / float64(len(s))
-	for _, n := range s {
-		statistic += (float64(n) - expected) * (float64(n) - expected) / expected
-	}
-	return statistic, distuv.ChiSquared{K: float64(len(s) - 1)}.Survival(statistic)
+	return calls
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	google "github.com/google/uuid"
@@ -65,16 +66,10 @@ var peers = []peer{
 		open: openEncrypt,
 	},
 	{
-		name: "gosuda.org/randflake 1.8", call: "published.go: that of gosuda.org/randflake 1.8, with a lock, without which it repeats IDs",
+		name: "gosuda.org/randflake 2.1", call: "published.go: the algorithm of gosuda.org/randflake/v2 2.1",
 		bits: 64, unpredictable: "yes", sortable: "no",
 		perSecond: ownPerSecond,
-		open:      openPublished(openPublished1),
-	},
-	{
-		name: "gosuda.org/randflake 2.1", call: "published.go: that of gosuda.org/randflake/v2 2.1",
-		bits: 64, unpredictable: "yes", sortable: "no",
-		perSecond: ownPerSecond,
-		open:      openPublished(openPublished2),
+		open:      openPublished,
 	},
 	{
 		name: "Snowflake randflake", call: "randflake/snowflake, Generator.Generate, RunAhead, one worker",
@@ -162,14 +157,7 @@ var peers = []peer{
 	},
 }
 
-// peersNamed returns the peers of these names, which must exist.
-func peersNamed(names ...string) (list []peer) {
-	for _, name := range names {
-		for _, p := range peers {
-			if p.name == name {
-				list = append(list, p)
-			}
-		}
-	}
-	return list
+// peerNamed returns the peer of a name.
+func peerNamed(name string) peer {
+	return peers[slices.IndexFunc(peers, func(p peer) bool { return p.name == name })]
 }

@@ -4,17 +4,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
 )
 
-// The algorithms are those of gosuda.org/randflake, written down from their description as plainly
-// as can be, with the cipher straight from the paper (Dinu et al., Design Strategies for ARX with
-// Provable Bounds: Sparx and LAX, 2016). They have all nodes and go on to the next one when a
-// sequence is used up, so that the limit of one node does not hide what an ID costs.
+// The algorithm is that of gosuda.org/randflake/v2, written down from its description as plainly as
+// can be, with the cipher straight from the paper (Dinu et al., Design Strategies for ARX with
+// Provable Bounds: Sparx and LAX, 2016). It has all nodes and goes on to the next one when a sequence
+// is used up, so that the limit of one node does not hide what an ID costs.
 
 const publishedPerSecond = 1 << (17 + 17)
 
@@ -23,39 +22,15 @@ var (
 	errPublishedBackward  = errors.New("bench: the clock went back")
 )
 
-// published1 is version 1.8, but for its fault: that has second and sequence in two words that are
-// read and written one by one, so that it repeats IDs when a sequence is used up. Here a lock keeps
-// them together.
-type published1 struct {
-	mu     sync.Mutex
-	second int64
-	count  uint64 // IDs made in that second: node and sequence
-}
-
-func (p *published1) raw() (uint64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now().Unix()
-	if now > p.second {
-		p.second = now
-		p.count = 0
-	}
-	if p.count == publishedPerSecond {
-		return 0, errPublishedExhausted
-	}
-	p.count++
-	return uint64(p.second-randflake.Epoch)*publishedPerSecond + p.count - 1, nil
-}
-
-// published2 is version 2.1: second and sequence are one word, which one compare-and-swap changes.
+// published makes raw values: second and sequence are one word, which one compare-and-swap changes.
 // Nodes are part of that word here, so the seconds are counted from the start to leave it room for
 // them.
-type published2 struct {
+type published struct {
 	start int64
 	state atomic.Uint64 // seconds since start, and 35 bits for the number of IDs made in the second
 }
 
-func (p *published2) raw() (uint64, error) {
+func (p *published) raw() (uint64, error) {
 	const countBits = 17 + 17 + 1
 	for {
 		state := p.state.Load() // before the clock is read: a reading that is late fails to swap
@@ -76,24 +51,15 @@ func (p *published2) raw() (uint64, error) {
 	}
 }
 
-// openPublished opens sources that encrypt what raw returns, all of them with one state.
-func openPublished(open func() (raw func() (uint64, error))) opener {
-	return func() func() next {
-		var key [16]byte
-		rand.Read(key[:])
-		cipher := newSparx(key)
-		raw := open()
-		return shared(func() (high, low uint64, err error) {
-			value, err := raw()
-			return 0, cipher.encrypt(value), err
-		})
-	}
-}
-
-func openPublished1() func() (uint64, error) { return new(published1).raw }
-
-func openPublished2() func() (uint64, error) {
-	return (&published2{start: time.Now().Unix()}).raw
+func openPublished() func() next {
+	var key [16]byte
+	rand.Read(key[:])
+	cipher := newSparx(key)
+	p := &published{start: time.Now().Unix()}
+	return shared(func() (high, low uint64, err error) {
+		raw, err := p.raw()
+		return 0, cipher.encrypt(raw), err
+	})
 }
 
 // sparx are the round keys of SPARX-64/128, six words for each of two branches in eight steps, and

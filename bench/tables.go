@@ -15,10 +15,7 @@ func (r result) tables() string {
 	}
 	section("What an ID costs", costNotes, r.all())
 	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
-		"worst, the machine. *By batches* is the median of 16 calls in a row, for one of them. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
-	section("Scaling", fmt.Sprintf("Nanoseconds for each ID, by all goroutines together on %d processors.\n\n", r.processors), r.scaling())
-	section("Whether they look random", "IDs in the order in which one goroutine makes them, counted by their highest 8 bits. *p*: how likely random IDs "+
-		"have a chi-squared as large. Snowflakes are the negative control.\n\n", r.uniformity())
+		"worst, the machine. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -50,7 +47,7 @@ func markdown(rows [][]string) string {
 
 // on returns the costs of a peer on one processor and on all of them.
 func (r result) on(p peer) (one, all cost) {
-	return r.costs[load{p.name, 1, 1}], r.costs[load{p.name, r.processors, r.processors}]
+	return r.costs[load{p.name, 1}], r.costs[load{p.name, r.processors}]
 }
 
 func (r result) all() [][]string {
@@ -80,38 +77,14 @@ func (r result) all() [][]string {
 }
 
 func (r result) calls() [][]string {
-	rows := [][]string{{"source", "p50 by batches, ns", "p50", "p99", "p99.9", "max", "calls"}}
+	rows := [][]string{{"source", "p50", "p99", "p99.9", "max", "calls"}}
 	for _, p := range peers {
 		l := r.latencies[p.name]
-		row := []string{p.name, number(float64(l.batches.ValueAtQuantile(50)) / batch)}
+		row := []string{p.name}
 		for _, q := range []float64{50, 99, 99.9, 100} {
-			row = append(row, duration(l.calls.ValueAtQuantile(q)))
+			row = append(row, duration(l.ValueAtQuantile(q)))
 		}
-		rows = append(rows, append(row, strconv.FormatInt(l.calls.TotalCount(), 10)))
-	}
-	return rows
-}
-
-func (r result) scaling() [][]string {
-	rows := [][]string{{"source \\ goroutines"}}
-	for _, n := range r.goroutines() {
-		rows[0] = append(rows[0], strconv.Itoa(n))
-	}
-	for _, name := range scaled {
-		row := []string{name}
-		for _, n := range r.goroutines() {
-			row = append(row, number(r.costs[load{name, r.processors, n}].ns))
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func (r result) uniformity() [][]string {
-	rows := [][]string{{"source", "chi-squared, 255 degrees of freedom", "p"}}
-	for _, name := range counted {
-		statistic, p := r.spreads[name].chiSquared()
-		rows = append(rows, []string{name, number(statistic), number(p)})
+		rows = append(rows, append(row, strconv.FormatInt(l.TotalCount(), 10)))
 	}
 	return rows
 }

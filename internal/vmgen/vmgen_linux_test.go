@@ -205,18 +205,3 @@ func TestDial(t *testing.T) {
 		}
 	})
 }
-
-// A machine without a device is never copied, and Pretend ends with undo.
-func TestNever(t *testing.T) {
-	never := Of(nil)
-	if never.Detects() || never.Stale() {
-		t.Error("a machine without a device detects copies, or is one")
-	}
-	var counter atomic.Uint64
-	undo := Pretend(&counter)
-	now := Now()
-	undo()
-	if counter.Add(1); !now.Stale() || !now.Detects() || Now().Stale() {
-		t.Error("the pretended machine was not copied, or the real one was")
-	}
-}

@@ -57,19 +57,14 @@ func startEtcd(s *store) error {
 	var copied string
 	s.Copy = func() error {
 		copied = s.fresh("copy")
-		if s.setup.copies == snapshots {
-			return cluster.Save(copied)
-		}
-		return cluster.Copy(copied)
+		return cluster.Save(copied)
 	}
 	s.Restore = func() error {
-		if err := cluster.Kill(); err != nil {
-			return err
-		}
+		token := etcdtest.UsualToken
 		if s.setup.copies == snapshots {
-			return cluster.RestoreSaved(copied, copied)
+			token = copied
 		}
-		return cluster.Restore(copied)
+		return errors.Join(cluster.Kill(), cluster.RestoreSaved(copied, token))
 	}
 	s.KillLeader = func() error {
 		leader, err := cluster.Leader(context.Background())

@@ -94,19 +94,6 @@ func (c *Cluster) Pause() error { return c.each(func(m *Member) error { return m
 // Resume makes the processes go on.
 func (c *Cluster) Resume() error { return c.each(func(m *Member) error { return m.Resume() }) }
 
-// Copy stops the cluster, copies its data to dir and starts it again.
-func (c *Cluster) Copy(dir string) error {
-	return c.offline(func(m *Member) error { return os.CopyFS(filepath.Join(dir, m.Name), os.DirFS(m.Data)) })
-}
-
-// Restore stops the cluster, puts the copy in dir, which Copy made, in place of its data, and starts
-// it again.
-func (c *Cluster) Restore(dir string) error {
-	return c.offline(func(m *Member) error {
-		return errors.Join(os.RemoveAll(m.Data), os.CopyFS(m.Data, os.DirFS(filepath.Join(dir, m.Name))))
-	})
-}
-
 // Save saves a snapshot of a cluster without TLS, which goes on meanwhile.
 func (c *Cluster) Save(path string) error {
 	config := clientv3.Config{Endpoints: []string{c.Members[0].Client}, Logger: zap.NewNop()}
@@ -114,29 +101,28 @@ func (c *Cluster) Save(path string) error {
 	return err
 }
 
-// RestoreSaved stops the cluster, of one member, and starts it again with the data of a snapshot. The
-// cluster's ID comes from its members and the token.
-func (c *Cluster) RestoreSaved(path, token string) error {
-	return c.offline(func(m *Member) error {
-		if err := os.RemoveAll(m.Data); err != nil {
-			return err
-		}
-		return snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
-			SnapshotPath:        path,
-			Name:                m.Name,
-			OutputDataDir:       m.Data,
-			PeerURLs:            []string{m.Peer},
-			InitialCluster:      m.Cluster,
-			InitialClusterToken: token,
-		})
-	})
-}
+// UsualToken is that of a new cluster.
+const UsualToken = "etcd-cluster"
 
-func (c *Cluster) offline(do func(*Member) error) error {
+// RestoreSaved stops the cluster, of one member, and starts it again with the data of a snapshot. The
+// cluster's ID comes from its members and the token: under the token that it had it is the same.
+func (c *Cluster) RestoreSaved(path, token string) error {
 	if err := c.Stop(); err != nil {
 		return err
 	}
-	if err := c.each(do); err != nil {
+	m := c.Members[0]
+	if err := os.RemoveAll(m.Data); err != nil {
+		return err
+	}
+	err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
+		SnapshotPath:        path,
+		Name:                m.Name,
+		OutputDataDir:       m.Data,
+		PeerURLs:            []string{m.Peer},
+		InitialCluster:      m.Cluster,
+		InitialClusterToken: token,
+	})
+	if err != nil {
 		return err
 	}
 	return c.Start()

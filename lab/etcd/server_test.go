@@ -88,9 +88,9 @@ func TestRestoredSnapshot(t *testing.T) {
 		token   string
 		shows   bool
 	}{
-		"another cluster": {newCluster(t, 1, nil), "etcd-cluster", true},
+		"another cluster": {newCluster(t, 1, nil), etcdtest.UsualToken, true},
 		"another token":   {old, "another", true},
-		"the same id":     {old, "etcd-cluster", false},
+		"the same id":     {old, etcdtest.UsualToken, false},
 	} {
 		if err := tt.cluster.RestoreSaved(path, tt.token); err != nil {
 			t.Fatalf("%s: %v", name, err)

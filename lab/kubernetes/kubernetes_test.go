@@ -17,7 +17,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/kubernetes"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -119,5 +118,5 @@ func TestRights(t *testing.T) {
 
 func TestThousand(t *testing.T) {
 	s := serve(t)
-	thousand.Test(t, func() lease.Engine { return s.connect(t, s.Addr(), Admin, "ids") })
+	enginetest.RunThousand(t, func() lease.Engine { return s.connect(t, s.Addr(), Admin, "ids") })
 }

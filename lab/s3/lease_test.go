@@ -13,7 +13,6 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
-	"github.com/randflake/randflake/lab/thousand"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/s3"
@@ -69,7 +68,7 @@ func TestConditionsIgnored(t *testing.T) {
 
 func TestThousand(t *testing.T) {
 	name := serve(t).URL("ids")
-	thousand.Test(t, func() lease.Engine { return connect(t, name) })
+	enginetest.RunThousand(t, func() lease.Engine { return connect(t, name) })
 }
 
 // TestKeep: the program of the README makes IDs by leases in a bucket when url.Keep is in the place

@@ -46,9 +46,8 @@ type Format struct {
 // Keys makes and reads the keys of one format. Keys sort in the order of the ULIDs, so a time
 // interval is an interval of keys. Keys is immutable and safe for concurrent use.
 type Keys struct {
-	prefix, delimiter, suffix string
-	splits                    []int
-	size                      int // of every key, in bytes
+	format Format
+	size   int // of every key, in bytes
 }
 
 // New returns the Keys of a format. If the format is invalid, the error wraps ErrInvalidFormat.
@@ -64,13 +63,9 @@ func New(format Format) (*Keys, error) {
 	if last > 0 && (format.Delimiter == "" || strings.ContainsAny(format.Delimiter, idtext.Crockford)) {
 		return nil, fmt.Errorf("%w: delimiter %q: want some characters that are none of a ULID's", ErrInvalidFormat, format.Delimiter)
 	}
-	return &Keys{
-		prefix:    format.Prefix,
-		delimiter: format.Delimiter,
-		suffix:    format.Suffix,
-		splits:    slices.Clone(format.Splits),
-		size:      len(format.Prefix) + textSize + len(format.Splits)*len(format.Delimiter) + len(format.Suffix),
-	}, nil
+	format.Splits = slices.Clone(format.Splits)
+	size := len(format.Prefix) + textSize + len(format.Splits)*len(format.Delimiter) + len(format.Suffix)
+	return &Keys{format, size}, nil
 }
 
 // check panics if New did not make k: each key has a size.
@@ -83,7 +78,7 @@ func (k *Keys) check() {
 // Key returns the key of the object that id names.
 func (k *Keys) Key(id ulid.ID) string {
 	k.check()
-	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.suffix...))
+	return string(append(k.appendChars(make([]byte, 0, k.size), id, textSize), k.format.Suffix...))
 }
 
 // Parse returns the ULID of a key. If Key does not return exactly this key for any ID, the error
@@ -104,10 +99,10 @@ func (k *Keys) chars(key string) (text [textSize]byte) {
 	if len(key) != k.size {
 		return text
 	}
-	key = key[len(k.prefix):]
+	key = key[len(k.format.Prefix):]
 	for i := range text {
-		if slices.Contains(k.splits, i) {
-			key = key[len(k.delimiter):]
+		if slices.Contains(k.format.Splits, i) {
+			key = key[len(k.format.Delimiter):]
 		}
 		text[i] = key[0]
 		key = key[1:]
@@ -119,13 +114,13 @@ func (k *Keys) chars(key string) (text [textSize]byte) {
 // n-th character, it ends with the delimiter.
 func (k *Keys) appendChars(key []byte, id ulid.ID, n int) []byte {
 	text := id.String()
-	key = append(key, k.prefix...)
+	key = append(key, k.format.Prefix...)
 	done := 0
-	for _, split := range k.splits {
+	for _, split := range k.format.Splits {
 		if split > n {
 			break
 		}
-		key = append(append(key, text[done:split]...), k.delimiter...)
+		key = append(append(key, text[done:split]...), k.format.Delimiter...)
 		done = split
 	}
 	return append(key, text[done:n]...)

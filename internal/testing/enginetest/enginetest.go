@@ -253,3 +253,35 @@ func RunKilled(t *testing.T, e lease.Engine, where string) {
 		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
 	}
 }
+
+// RunThousand has a thousand handles, with an engine of their own each, take a node of the same
+// window of a new space at once, and logs how long that takes.
+func RunThousand(t *testing.T, connect func() lease.Engine) {
+	first, err := lease.Create(t.Context(), connect(), lease.Config{New: true})
+	Must(t, err)
+	spaces := []*lease.Space{first}
+	for len(spaces) < 1000 {
+		space, err := lease.Open(t.Context(), connect(), lease.Config{})
+		Must(t, err)
+		spaces = append(spaces, space)
+	}
+	began := time.Now()
+	window := first.Limits().WindowOf(began) + 1
+	var nodes sync.Map
+	var wg sync.WaitGroup
+	for _, space := range spaces {
+		wg.Go(func() {
+			defer space.Close()
+			leases, err := space.Take(t.Context(), window, window, 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, twice := nodes.LoadOrStore(leases[0].FirstNode, true); twice {
+				t.Errorf("%+v twice", leases[0])
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%v for %d leases", time.Since(began), len(spaces))
+}

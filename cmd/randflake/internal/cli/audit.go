@@ -18,7 +18,6 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// auditCommand makes the command that reads the IDs of a table, and says what they tell together.
 func (t *tool) auditCommand() *cobra.Command {
 	a := audit{inspector: newInspector(t)}
 	cmd := &cobra.Command{
@@ -62,7 +61,6 @@ type entry struct {
 	line int
 }
 
-// bits64 returns an ID of 64 bits.
 func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 
 // readRows reads the ID in the first column of each row. A text that is ambiguous is parsed later,

@@ -25,7 +25,6 @@ var (
 	bases = map[string]base{formBase32: base32, formBase58: base58, formBase62: base62}
 )
 
-// append appends the text of an ID.
 func (s base) append(b []byte, id snowflake.ID) []byte { return s.Append(b, uint64(id), s.width) }
 
 // parse reads what append writes, and no other text.

@@ -1,13 +1,12 @@
-// Package cli is the command-line program. Each command has a file of its name, and root.go their
-// tree. help.txt is the manual. What commands have in common:
+// Package cli is the command-line program. Commands have a file of their name, but for small ones
+// of store, and root.go has their tree. help.txt is the manual. What commands have in common:
 //
 //   - A store and a secret: home.go finds those that flags and environment name, with
 //     secretsource.go.
 //   - Making IDs: leased.go takes the leases, and mint.go writes the IDs in one of the formats of
 //     formats.go and bases.go.
-//   - Reading IDs: filter.go takes them from operands or lines, and parser.go remembers what they
-//     were. Of each text around.go drops what people write around the ID, and paste.go finds the form
-//     and reads it, with wide.go and digits.go.
+//   - Reading IDs: filter.go takes them from operands or lines. Of each text around.go drops what
+//     people write around the ID, and paste.go finds the form and reads it, with wide.go and digits.go.
 //   - Telling what an ID is: reading.go and uuid.go have the fields, guess.go the likeliest kind,
 //     and for a table decoding.go and tally.go.
 package cli

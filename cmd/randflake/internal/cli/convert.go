@@ -13,7 +13,6 @@ import (
 // writtenForms are the words of --to.
 var writtenForms = []string{formText, formInt, "unsigned", formHex}
 
-// convertCommand makes the command that writes IDs in another form, or in all forms.
 func (t *tool) convertCommand() *cobra.Command {
 	var to string
 	p := parser{from: formAuto}

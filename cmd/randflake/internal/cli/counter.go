@@ -17,7 +17,6 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// counterCommand makes the commands that list, create and set counters. next.go takes numbers.
 func (t *tool) counterCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "counter",
@@ -25,7 +24,6 @@ func (t *tool) counterCommand() *cobra.Command {
 	}, t.counterListCommand(), t.counterCreateCommand(), t.counterSetCommand())
 }
 
-// counterListCommand makes the command that shows counters, all or those with a prefix.
 func (t *tool) counterListCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
@@ -51,7 +49,6 @@ func (t *tool) counterListCommand() *cobra.Command {
 	return cmd
 }
 
-// countersOf returns the counters whose names begin with a prefix, in order.
 func countersOf(ctx context.Context, space *lease.Space, prefix string) (all []lease.Counter, err error) {
 	for after := ""; ; {
 		page, err := space.Counters(ctx, after, 1000)
@@ -107,7 +104,6 @@ const (
 	stateWaits = "waits" // data was lost, and the operator has to set it
 )
 
-// stateOf returns the state of a counter.
 func stateOf(c lease.Counter) string {
 	switch {
 	case c.Lost:
@@ -118,7 +114,6 @@ func stateOf(c lease.Counter) string {
 	return stateReady
 }
 
-// goesOn says how a counter goes on.
 func goesOn(c lease.Counter) string {
 	switch stateOf(c) {
 	case stateEnded:
@@ -130,7 +125,6 @@ func goesOn(c lease.Counter) string {
 	return fmt.Sprintf("its next number is %d", c.Next)
 }
 
-// counterCreateCommand makes the command that makes a counter, and says how it goes on.
 func (t *tool) counterCreateCommand() *cobra.Command {
 	var h home
 	var config counter.Config
@@ -165,7 +159,6 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// counterSetCommand makes the command that sets the next number of a counter, as after a loss.
 func (t *tool) counterSetCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{

@@ -40,7 +40,6 @@ func (a *audit) choose() {
 	}
 }
 
-// tryLayout tries a layout of Snowflake IDs.
 func (a *audit) tryLayout(l *snowflake.Layout) {
 	a.try(kindSnowflake+" "+l.Name(), l.Epoch(), func(e entry) reading {
 		r, _ := readSnowflake(l, snowflake.ID(e.bits64())) // without a time if the ID is too long

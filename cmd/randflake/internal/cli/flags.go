@@ -34,17 +34,14 @@ func pathFlag(cmd *cobra.Command, target *string, name, short, kind, usage strin
 	}}, name, short, usage)
 }
 
-// storeFlag defines --store.
 func storeFlag(cmd *cobra.Command, h *home) {
 	pathFlag(cmd, &h.store, "store", "", "STORE", "the store: see randflake help stores")
 }
 
-// secretFlag defines --secret-file.
 func secretFlag(cmd *cobra.Command, from *secretSource) {
 	pathFlag(cmd, &from.file, "secret-file", "", "FILE", "the secret: see randflake help stores")
 }
 
-// choiceFlag defines a flag that takes one of some words.
 func choiceFlag(cmd *cobra.Command, target *string, name, short, kind, usage string, words ...string) {
 	cmd.Flags().VarP(value{kind, func(text string) error {
 		if !slices.Contains(words, text) {
@@ -69,7 +66,6 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// numberFlag defines a flag of a number, 1 or more.
 func numberFlag(cmd *cobra.Command, n *int64, name, short, usage string) {
 	cmd.Flags().VarP(value{"NUMBER", func(text string) (err error) {
 		*n, err = parseNumber(text)
@@ -77,7 +73,6 @@ func numberFlag(cmd *cobra.Command, n *int64, name, short, usage string) {
 	}}, name, short, usage)
 }
 
-// parseNumber reads a number of 1 or more.
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
 	if err != nil || n < 1 {
@@ -86,7 +81,6 @@ func parseNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// jsonFlag defines --json.
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print one JSON object per line")
 }
@@ -105,7 +99,6 @@ func operands(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// noOperands refuses all operands.
 func noOperands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -48,7 +48,6 @@ var (
 	}
 )
 
-// formatOf returns the format that the user chose. The error lists all formats.
 func formatOf[ID any](formats map[string]format[ID], name string) (format[ID], error) {
 	if f := formats[name]; f != nil {
 		return f, nil

@@ -13,7 +13,6 @@ import (
 //go:embed help.txt
 var manual string
 
-// explain gives commands their pages of the manual.
 func explain(root *cobra.Command) {
 	for page := range strings.SplitSeq(strings.TrimPrefix(manual, "# "), "\n# ") {
 		name, text, _ := strings.Cut(page, "\n")

@@ -149,7 +149,6 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
-// A runner is what a command of cobra runs.
 type runner = func(cmd *cobra.Command, args []string) error
 
 // run returns a runner that opens the space and does some work on it, within storeTimeout. What

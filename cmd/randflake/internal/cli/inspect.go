@@ -16,7 +16,6 @@ import (
 	"github.com/randflake/randflake/snowflake"
 )
 
-// inspectCommand makes the command that shows the fields of each ID, as all kinds that it can be.
 func (t *tool) inspectCommand() *cobra.Command {
 	in := newInspector(t)
 	cmd := &cobra.Command{
@@ -46,7 +45,6 @@ func (t *tool) inspectCommand() *cobra.Command {
 	return cmd
 }
 
-// An inspector reads the fields of IDs.
 type inspector struct {
 	*tool
 	parser

@@ -33,7 +33,6 @@ type choiceOfKind struct {
 // mayBeRandflake reports whether the user did not choose another kind of IDs.
 func (c *choiceOfKind) mayBeRandflake() bool { return c.kind == "" || c.kind == kindRandflake }
 
-// kindFlags defines --kind and --layout.
 func kindFlags(cmd *cobra.Command, c *choiceOfKind) {
 	choiceFlag(cmd, &c.kind, "kind", "k", "KIND", "randflake, snowflake or ulid", kindNames...)
 	cmd.Flags().VarP(value{"LAYOUT", func(text string) (err error) {

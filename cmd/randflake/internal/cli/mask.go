@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
 
-// maskCommand makes the command that encrypts sortable IDs, so that others may see them.
 func (t *tool) maskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "mask [INNER]...",
@@ -19,7 +19,6 @@ func (t *tool) maskCommand() *cobra.Command {
 	}, maskText, func(p pair) string { return p.masked.String() })
 }
 
-// unmaskCommand makes the command that decrypts what mask has encrypted.
 func (t *tool) unmaskCommand() *cobra.Command {
 	return t.masking(&cobra.Command{
 		Use:   "unmask [MASKED]...",
@@ -34,7 +33,9 @@ type pair struct {
 }
 
 // A finder finds the pair of a text, which is one of both forms.
-type finder func(c *randflake.Cipher, text string) (pair, error)
+type finder func(m *masker, text string) (pair, error)
+
+type masker = mask.Masker[int64]
 
 // masking completes a command that finds the pair of each text and shows the other form of it.
 func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) *cobra.Command {
@@ -46,9 +47,9 @@ func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) 
 		if err != nil {
 			return err
 		}
-		cipher := randflake.NewCipher(secret)
+		m := &masker{Cipher: randflake.NewCipher(secret)}
 		return t.answerAll(operands, func(b []byte, text string) ([]byte, error) {
-			p, err := find(cipher, text)
+			p, err := find(m, text)
 			switch {
 			case err != nil:
 				return b, err
@@ -63,25 +64,28 @@ func (t *tool) masking(cmd *cobra.Command, find finder, show func(pair) string) 
 }
 
 // maskText masks a decimal number.
-func maskText(c *randflake.Cipher, text string) (pair, error) {
+func maskText(m *masker, text string) (p pair, err error) {
 	inner, err := snowflake.Parse(text)
-	if err == nil && inner > math.MaxInt64 {
-		err = fmt.Errorf("%w: %q: want at most %d", randflake.ErrInvalidID, text, int64(math.MaxInt64))
+	switch {
+	case err != nil:
+		return p, err
+	case inner > math.MaxInt64:
+		return p, fmt.Errorf("%w: %q: want at most %d", randflake.ErrInvalidID, text, int64(math.MaxInt64))
 	}
-	return pair{int64(inner), c.Encrypt(randflake.Raw(inner))}, err
+	p.inner = int64(inner)
+	p.masked, err = m.Mask(p.inner)
+	return p, err
 }
 
-// unmaskText decrypts the text of a masked ID, with a prefix or without.
-func unmaskText(c *randflake.Cipher, text string) (pair, error) {
-	masked, err := randflake.Parse(text[len(prefixOf(text)):])
+// unmaskText opens the text of a masked ID, with a prefix or without.
+func unmaskText(m *masker, text string) (p pair, err error) {
+	p.masked, err = randflake.Parse(text[len(prefixOf(text)):])
 	if err != nil {
-		return pair{}, err
+		return p, err
 	}
-	inner := int64(c.Decrypt(masked))
-	if inner < 0 {
-		return pair{}, fmt.Errorf("%w: %q decrypts to no plausible value: "+
-			"it was masked with another secret: name the secret of its ID space with --secret-file",
-			randflake.ErrInvalidID, text)
+	p.inner, err = m.Open(p.masked)
+	if err != nil {
+		err = fmt.Errorf("%w: name the secret of its ID space with --secret-file", err)
 	}
-	return pair{inner, masked}, nil
+	return p, err
 }

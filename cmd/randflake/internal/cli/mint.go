@@ -147,7 +147,6 @@ func (m *minter[ID]) progress(written int64, took time.Duration) string {
 		percent, written, m.total, m.unit, rate, left.Round(time.Second))
 }
 
-// show replaces the line on the terminal.
 func (m *minter[ID]) show(line string) {
 	fmt.Fprintf(m.screen, "\r%-*s", m.width, line)
 	m.width = len(line)

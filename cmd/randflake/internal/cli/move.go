@@ -14,7 +14,6 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// storeMoveCommand makes the command that moves a space, and says what is to be done afterwards.
 func (t *tool) storeMoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move OLD NEW",
@@ -101,7 +100,6 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 	return left
 }
 
-// moveError adds to an error what to do.
 func moveError(err error) error {
 	switch {
 	case errors.Is(err, lease.ErrRetired):

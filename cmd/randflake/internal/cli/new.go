@@ -15,7 +15,6 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// newCommand makes the command that makes IDs of a kind and writes them in a format.
 func (t *tool) newCommand() *cobra.Command {
 	o := &order{tool: t, n: 1, format: "text"}
 	cmd := &cobra.Command{
@@ -54,7 +53,6 @@ func (t *tool) newCommand() *cobra.Command {
 	return cmd
 }
 
-// An order says which IDs to make.
 type order struct {
 	*tool
 	home

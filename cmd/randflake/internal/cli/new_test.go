@@ -449,12 +449,13 @@ func checkSnowflakes(layout *snowflake.Layout, ids []snowflake.ID) error {
 	return nil
 }
 
-// TestNewOfEachLayout mints with each preset that has not ended, in the state directory.
+// TestNewOfEachLayout mints with each preset that has not ended, in the state directory: IDs in
+// order, more than some layouts have in a unit of time.
 func TestNewOfEachLayout(t *testing.T) {
 	dir := isolate(t)
 	for _, layout := range snowflake.Presets() {
 		name := layout.Name()
-		r := call(t, "", "new", "--layout", name, "-n", "3")
+		r := call(t, "", "new", "--layout", name, "-n", "1000")
 		if !time.Now().Before(layout.Expires()) {
 			wantFailure(t, r, exitFailed, "ended at", name, layout.Expires().Format(time.DateOnly))
 			continue
@@ -464,8 +465,8 @@ func TestNewOfEachLayout(t *testing.T) {
 		if err == nil {
 			err = checkSnowflakes(layout, ids)
 		}
-		if r.code != exitOK || err != nil || len(ids) != 3 {
-			t.Errorf("%s: %+v, %v", name, r, err)
+		if r.code != exitOK || err != nil || len(ids) != 1000 {
+			t.Errorf("%s: %d IDs, %s, %v", name, len(ids), r.err, err)
 		}
 		if _, err := os.Stat(filepath.Join(store, "secret")); err == nil || isVacant(store) {
 			t.Errorf("%s: made a secret, or nothing in %s", name, store)
@@ -546,39 +547,6 @@ func TestCheckLifetime(t *testing.T) {
 		err := (&tool{stderr: &notes}).checkLifetime(snowflake.Twitter(), c.now)
 		if (err != nil) != c.fails || (notes.Len() > 0) != c.says {
 			t.Errorf("%v: %v, %q", c.now, err, &notes)
-		}
-	}
-}
-
-// TestSnowflakesWaitForTheirTurn asks for more than a layout has in many of its units.
-func TestSnowflakesWaitForTheirTurn(t *testing.T) {
-	const n = 10_000
-	layout := layoutOf(t, "javascript53") // 128 a millisecond
-	dir := filepath.Join(t.TempDir(), "small")
-	if _, err := local.CreateSpace(dir, lease.Limits{Nodes: uint32(layout.Workers())}); err != nil {
-		t.Fatal(err)
-	}
-	engine, err := file.New(dir)
-	check(t, err)
-	space, err := lease.Open(t.Context(), engine, lease.Config{})
-	check(t, err)
-	keeper, err := snowflake.Keep(t.Context(), space, layout, snowflake.Leasing(lease.WithLogger(slog.New(slog.DiscardHandler))))
-	check(t, err)
-	defer keeper.Close()
-	var out bytes.Buffer
-	if err := newMinter(n, 1, formatNamed(t, snowflakeFormats, "text"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil {
-		t.Fatal(err)
-	}
-	ids, err := snowflakesIn(out.String())
-	if err != nil || len(ids) != n || !slices.IsSorted(ids) || ids[0] == ids[1] {
-		t.Fatalf("%d IDs, %v", len(ids), err)
-	}
-	units := make(map[time.Time]int)
-	for _, id := range ids {
-		p, err := layout.Inspect(id)
-		check(t, err)
-		if units[p.Time]++; units[p.Time] > 128 {
-			t.Fatalf("%d IDs at %v", units[p.Time], p.Time)
 		}
 	}
 }

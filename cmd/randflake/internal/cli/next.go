@@ -11,7 +11,6 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// nextCommand makes the command that takes numbers from a counter.
 func (t *tool) nextCommand() *cobra.Command {
 	var h home
 	n := int64(1)

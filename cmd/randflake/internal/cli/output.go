@@ -18,7 +18,6 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// print writes text to standard output.
 func (t *tool) print(format string, args ...any) error {
 	_, err := fmt.Fprintf(t.stdout, format, args...)
 	return outputError(err)

@@ -29,7 +29,6 @@ const (
 // longestText is how many digits the text of a Randflake ID has at most.
 const longestText = 13
 
-// fromFlag defines --from.
 func fromFlag(cmd *cobra.Command, from *string) {
 	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, int, hex, base32 ...",
 		formAuto, formText, formInt, formHex, formBase32, formBase58, formBase62)
@@ -48,6 +47,28 @@ type parsed struct {
 }
 
 func (r parsed) isWide() bool { return r.form == formULID || r.form == formUUID }
+
+// A parser reads pasted IDs, and remembers what they were: digits alone, such as 12, are ambiguous.
+// They can be the text of an ID or a decimal number, and are what the IDs before them were.
+type parser struct {
+	choiceOfKind
+	from       string // the form of --from
+	sawText    bool   // an ID that can only be text
+	sawDecimal bool   // an ID that can only be a decimal number
+}
+
+// parse parses a text, and notes what it was, if only that was possible.
+func (p *parser) parse(text string) parsed {
+	r := p.read(text)
+	switch {
+	case r.err != nil:
+	case r.form == formText && !isDecimal(r.text):
+		p.sawText = true
+	case r.form == formInt && !isAmbiguous(r.text):
+		p.sawDecimal = true
+	}
+	return r
+}
 
 // read reads a text: it drops what is around the ID, finds the form, and reads the ID in that form.
 func (p *parser) read(text string) parsed {
@@ -114,6 +135,13 @@ func (p *parser) shownForm(text string) string {
 	return formText // b0bb8nt7619tu, ord_b0bb8nt7619tu, and whatever is wrong
 }
 
+// isAmbiguous reports whether text is digits alone that mean one ID as text and another one as a
+// decimal number. A single digit means the same.
+func isAmbiguous(text string) bool {
+	short := len(text) <= longestText
+	return short && isDecimal(text) && len(strings.TrimLeft(text, "0")) > 1
+}
+
 // isTSID reports whether text is a TSID. Some TSIDs are also the text of a Randflake ID in
 // capitals, and are that one unless the user chose Snowflake IDs.
 func (p *parser) isTSID(text string) bool {
@@ -126,7 +154,6 @@ func (p *parser) isTSID(text string) bool {
 	return p.kind == "" && !isText(lowered(text))
 }
 
-// readForm reads the text of r in the form of r.
 func (p *parser) readForm(r *parsed) (err error) {
 	switch r.form {
 	case formULID, formUUID:

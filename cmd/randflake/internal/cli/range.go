@@ -11,8 +11,6 @@ import (
 	"github.com/randflake/randflake/ulid"
 )
 
-// rangeCommand makes the command that prints the first and the last ID that a span of time can
-// have.
 func (t *tool) rangeCommand() *cobra.Command {
 	var c choiceOfKind
 	var asUUID bool
@@ -76,7 +74,6 @@ func ulidRange(from, to time.Time) (first, last ulid.ID, err error) {
 	return first, last, err
 }
 
-// parseTime reads a time on the command line.
 func parseTime(text string) (at time.Time, err error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err = time.Parse(layout, text); err == nil {

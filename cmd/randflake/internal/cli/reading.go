@@ -38,7 +38,6 @@ type field struct {
 	isText bool // JSON has quotes around the value
 }
 
-// number returns a field that is a number.
 func number[T uint32 | uint64](name string, value T) field {
 	return field{name: name, value: strconv.FormatUint(uint64(value), 10)}
 }
@@ -46,7 +45,6 @@ func number[T uint32 | uint64](name string, value T) field {
 // milliseconds is time.RFC3339 with milliseconds.
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-// readRandflake opens a Randflake ID.
 func readRandflake(cipher *randflake.Cipher, id randflake.ID) reading {
 	fields := cipher.Inspect(id)
 	return reading{
@@ -96,7 +94,6 @@ func readSnowflake(layout *snowflake.Layout, id snowflake.ID) (reading, error) {
 	return r, err
 }
 
-// readULID reads a ULID.
 func readULID(id ulid.ID) reading {
 	fields := ulid.Inspect(id)
 	return reading{

@@ -14,7 +14,6 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// root returns the root command, with all other commands below it.
 func (t *tool) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "randflake",
@@ -77,7 +76,6 @@ func guess(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// versionCommand makes the command that says what this program is, for reports of faults.
 func (t *tool) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -100,7 +98,6 @@ func (t *tool) versionCommand() *cobra.Command {
 // linked is set by the linker where the go command does not know the version, as in an image.
 var linked string
 
-// version returns the module's version as the go command knows it.
 func version() string {
 	if linked != "" {
 		return linked

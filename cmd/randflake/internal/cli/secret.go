@@ -9,7 +9,6 @@ import (
 	"github.com/randflake/randflake/lease/local"
 )
 
-// secretCommand makes the commands that make secrets: at random, or from a master secret.
 func (t *tool) secretCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "secret",
@@ -54,7 +53,6 @@ func (t *tool) secretDeriveCommand() *cobra.Command {
 	return cmd
 }
 
-// outputFlag defines --output.
 func outputFlag(cmd *cobra.Command, file *string) {
 	pathFlag(cmd, file, "output", "o", "FILE", "write it to a new file that only you can read")
 }

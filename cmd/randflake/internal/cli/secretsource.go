@@ -31,9 +31,9 @@ func (s *secretSource) askEnvironment() error {
 	if s.file != "" {
 		return nil
 	}
-	file, err := nameIn(secretFileVariable)
-	if err != nil {
-		return err
+	file, set := os.LookupEnv(secretFileVariable)
+	if set && (file == "" || strings.TrimSpace(file) != file) {
+		return fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", secretFileVariable)
 	}
 	_, given := os.LookupEnv(secretVariable)
 	if given && file != "" {
@@ -52,16 +52,6 @@ func (s *secretSource) named(cmd *cobra.Command, what string) (randflake.Secret,
 		return randflake.Secret{}, wrong(cmd, "--secret-file is missing: name the file with the %s", what)
 	}
 	return s.read()
-}
-
-// nameIn returns the value of a variable, or "" if it is not set. An empty value is an error, and
-// so is one with white space around it.
-func nameIn(variable string) (string, error) {
-	name, set := os.LookupEnv(variable)
-	if set && (name == "" || strings.TrimSpace(name) != name) {
-		return "", fmt.Errorf("%s is empty or has white space around it: want a name, or unset it", variable)
-	}
-	return name, nil
 }
 
 // read reads the secret from the file, or else from the variable, which it unsets, so that child

@@ -12,7 +12,6 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// sqlCommand makes the command that prints the SQL functions of package dialect.
 func (t *tool) sqlCommand() *cobra.Command {
 	var name string
 	var byDefault bool

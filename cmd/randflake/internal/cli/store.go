@@ -13,8 +13,6 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// storeCommand makes the commands that work on stores and their spaces. Large ones have files of
-// their own.
 func (t *tool) storeCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "store",
@@ -42,7 +40,6 @@ func storeOperand(cmd *cobra.Command, h *home) {
 	}
 }
 
-// storeReportLossCommand makes the command by which an operator says that a store lost data.
 func (t *tool) storeReportLossCommand() *cobra.Command {
 	var h home
 	var why string
@@ -68,6 +65,25 @@ func (t *tool) storeReportLossCommand() *cobra.Command {
 	return cmd
 }
 
+func (t *tool) storeRetireCommand() *cobra.Command {
+	var h home
+	cmd := &cobra.Command{
+		Use:   "retire [STORE]",
+		Short: "end a space for ever",
+		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+			if err := space.Retire(ctx); err != nil {
+				return err
+			}
+			l := space.Limits()
+			last := time.Now().Add(2*l.MaxSkew + time.Duration(l.Ahead+1)*l.Window)
+			return t.print("%s is retired: the last lease that it has granted ends before %s\n",
+				space, clockTime(last))
+		}),
+	}
+	storeOperand(cmd, &h)
+	return cmd
+}
+
 // beginning says from when on leases are granted again, in a space whose data was lost or that was
 // moved.
 func beginning(info lease.Info) string {
@@ -81,7 +97,6 @@ func beginning(info lease.Info) string {
 // clockTime writes a time as programs log theirs.
 func clockTime(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// storeDDLCommand makes the command that prints what an administrator runs to make the tables.
 func (t *tool) storeDDLCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{

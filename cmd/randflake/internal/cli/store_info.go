@@ -14,7 +14,6 @@ import (
 	"github.com/randflake/randflake/lease"
 )
 
-// storeInfoCommand makes the command that says what is good about a space, and what is wrong.
 func (t *tool) storeInfoCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{

@@ -16,7 +16,6 @@ import (
 	"github.com/randflake/randflake/lease/url"
 )
 
-// storeInitCommand makes the command that makes a space, with a secret if no IDs were made before.
 func (t *tool) storeInitCommand() *cobra.Command {
 	m := making{tool: t}
 	cmd := &cobra.Command{
@@ -48,7 +47,6 @@ type making struct {
 	ifMissing bool
 }
 
-// run makes the space, or finds that it exists.
 func (m *making) run(cmd *cobra.Command) error {
 	if err := m.settle(cmd); err != nil {
 		return err
@@ -184,7 +182,6 @@ func beginningOfNew(info lease.Info) string {
 	return begin
 }
 
-// makeDir makes the directory of a store, if it is one.
 func makeDir(at url.Location) error {
 	if at.Dir == "" {
 		return nil

@@ -19,7 +19,6 @@ type tally struct {
 	hours    map[int64]int  // for each hour since 1970, how many IDs are of it
 }
 
-// tally counts the IDs.
 func (a *audit) tally() tally {
 	const hour = 3_600_000 // milliseconds
 	t := tally{workers: map[uint64]int{}, hours: map[int64]int{}}
