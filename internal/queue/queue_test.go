@@ -232,9 +232,10 @@ func TestBubbleBeside(t *testing.T) {
 }
 
 // A caller whom Serve does not reach, as it waits in a bubble and the queue is outside, tries again
-// each second.
+// each second, until waiting does not help any more.
 func TestAlone(t *testing.T) {
 	q := New("test")
+	over := errors.New("over")
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var come atomic.Bool
@@ -244,11 +245,11 @@ func TestAlone(t *testing.T) {
 		})
 		err := q.Wait(t.Context(), func() (time.Duration, error) {
 			if come.Load() {
-				return 0, nil
+				return 0, over
 			}
 			return time.Hour, errNone
 		})
-		if waited := time.Since(began); err != nil || waited > time.Minute+time.Second {
+		if waited := time.Since(began); err != over || waited > time.Minute+time.Second {
 			t.Errorf("served after %v: %v", waited, err)
 		}
 	})
@@ -341,19 +342,6 @@ func TestOneTimer(t *testing.T) {
 		want(103, 59*time.Minute)
 		want(104, time.Minute)
 	})
-}
-
-// An error against which waiting does not help is returned at once, in line or alone.
-func TestHopeless(t *testing.T) {
-	over := errors.New("over")
-	q := New("test")
-	hopeless := func(t *testing.T) {
-		if err := q.Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
-			t.Errorf("Wait = %v", err)
-		}
-	}
-	hopeless(t)
-	synctest.Test(t, hopeless)
 }
 
 // A caller does not spin while a clock stands still just before the next second.
