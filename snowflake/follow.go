@@ -115,8 +115,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 }
 
 // end freezes the cursor of st. It returns the newest unit used under all leases since the clock
-// was last seen to step back, and whether the lease was used, or dropped; if not, it can still be
-// put in force.
+// was last seen to step back, and whether the lease was used, or dropped. If not, the lease can be
+// put in force again.
 func (g *Generator) end(st *state) (newest int64, used bool) {
 	if st.dropped {
 		return st.newestEarlier, true

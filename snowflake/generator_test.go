@@ -526,7 +526,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A generator that nobody made says so.
+// A generator that New did not make says so.
 func TestNoGenerator(t *testing.T) {
 	for _, g := range []*Generator{{}, nil} {
 		idtest.Unmade(t, "make one with New", map[string]func(){
