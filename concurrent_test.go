@@ -238,88 +238,97 @@ func TestWholeSpace(t *testing.T) {
 func TestEverythingAtOnce(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
-	begin := time.Now()
-	fast := WithClock(func() time.Time { return begin.Add(20 * time.Since(begin)) })
 	for _, tt := range []struct {
-		name    string
-		leases  uint32 // of a second each, with other nodes; the last one is longer
-		strict  bool
-		options []Option
+		name   string
+		leases uint32 // of a second each, with other nodes; the last one is longer
+		fast   bool   // the clock, 20 times
+		strict bool
 	}{
-		{"one lease", 1, false, nil},
-		{"many leases", 5, false, nil},
-		{"fast clock", 101, false, []Option{fast}},
-		{"strict", 1, true, []Option{Strict()}},
-		{"strict, many leases", 5, true, []Option{Strict()}},
+		{"one lease", 1, false, false},
+		{"many leases", 5, false, false},
+		{"fast clock", 101, true, false},
+		{"strict", 1, false, true},
+		{"strict, many leases", 5, false, true},
 	} {
 		if t.Failed() {
 			return // the same fault would show again
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			begin = time.Now()
+			begin := time.Now()
+			var options []Option
+			if tt.fast {
+				options = append(options, WithClock(func() time.Time { return begin.Add(20 * time.Since(begin)) }))
+			}
+			if tt.strict {
+				options = append(options, Strict())
+			}
 			var leases []Lease
 			for i := range tt.leases {
 				leases = append(leases, testLease(1024*i, 1024*i+1023, begin.Unix()+int64(i), 1))
 			}
 			last := &leases[tt.leases-1]
 			last.End = last.End.Add(time.Hour) // however slow the machine is
-			g := newGenerator(t, leases[0], tt.options...)
-			add(t, g, leases[1:]...)
-			l := newLedger(t, leases...)
-
-			going := func(round int) bool { return round < 2000 }
-			if tt.leases > 1 {
-				going = func(int) bool {
-					time.Sleep(time.Millisecond)
-					return g.Lease().FirstNode < last.FirstNode
-				}
-			}
-			var asked atomic.Uint64 // how many IDs
-			work := func() {
-				ways := makers(g)
-				var raws []Raw
-				for round := 0; going(round); round++ {
-					for _, how := range []string{"Generate", "Fill"} {
-						asked.Add(1)
-						raw, err := ways[how]()
-						if err != nil {
-							t.Errorf("%s: %v", how, err)
-							return
-						}
-						raws = append(raws, raw)
-					}
-				}
-				l.add(raws...)
-				if tt.strict && !slices.IsSorted(raws) {
-					t.Error("strict, and raw values don't grow")
-				}
-
-				ids := make([]ID, 30)
-				asked.Add(uint64(len(ids)))
-				n, err := g.FillWait(t.Context(), ids)
-				if n != len(ids) || err != nil {
-					t.Errorf("FillWait = %d, %v", n, err)
-				}
-				l.addIDs(g, ids)
-			}
-			var workers sync.WaitGroup
-			for range 8 {
-				workers.Go(work)
-			}
-			if tt.leases > 1 {
-				for i := range 60 {
-					time.Sleep(time.Millisecond)
-					runtime.GOMAXPROCS([]int{1, 5, 2, 8, 3}[i%5])
-				}
-			}
-			workers.Wait()
-			if uint64(l.Count()) != asked.Load() {
-				t.Errorf("%d IDs, want %d", l.Count(), asked.Load())
-			}
-			if n := g.handedOut.Load(); n > asked.Load() || n == 0 {
-				t.Errorf("%d counted, want %d at most", n, asked.Load())
-			}
+			everythingAtOnce(t, tt.strict, leases, options)
 		})
+	}
+}
+
+// everythingAtOnce makes IDs until the last lease is in force, or if there is one alone, for a while.
+func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Option) {
+	l := newLedger(t, leases...)
+	g := newGenerator(t, leases[0], options...)
+	add(t, g, leases[1:]...)
+	last := leases[len(leases)-1]
+	going := func(round int) bool { return round < 2000 }
+	if len(leases) > 1 {
+		going = func(int) bool {
+			time.Sleep(time.Millisecond)
+			return g.Lease().FirstNode < last.FirstNode
+		}
+	}
+	var asked atomic.Uint64 // how many IDs
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			ways := makers(g)
+			var raws []Raw
+			for round := 0; going(round); round++ {
+				for _, how := range []string{"Generate", "Fill"} {
+					asked.Add(1)
+					raw, err := ways[how]()
+					if err != nil {
+						t.Errorf("%s: %v", how, err)
+						return
+					}
+					raws = append(raws, raw)
+				}
+			}
+			l.add(raws...)
+			if strict && !slices.IsSorted(raws) {
+				t.Error("strict, and raw values don't grow")
+			}
+
+			ids := make([]ID, 30)
+			asked.Add(uint64(len(ids)))
+			n, err := g.FillWait(t.Context(), ids)
+			if n != len(ids) || err != nil {
+				t.Errorf("FillWait = %d, %v", n, err)
+			}
+			l.addIDs(g, ids)
+		})
+	}
+	if len(leases) > 1 {
+		for i := range 60 {
+			time.Sleep(time.Millisecond)
+			runtime.GOMAXPROCS([]int{1, 5, 2, 8, 3}[i%5])
+		}
+	}
+	workers.Wait()
+	if uint64(l.Count()) != asked.Load() {
+		t.Errorf("%d IDs, want %d", l.Count(), asked.Load())
+	}
+	if n := g.handedOut.Load(); n > asked.Load() || n == 0 {
+		t.Errorf("%d counted, want %d at most", n, asked.Load())
 	}
 }
 

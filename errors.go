@@ -19,10 +19,10 @@ var (
 	// ErrLeaseEnded says that the clock has reached the end of the lease.
 	ErrLeaseEnded = errors.New("randflake: lease has ended: get another one")
 
-	// ErrClockBackward says that the clock stands so far behind the newest ID that none can be
-	// made: more than 10 seconds, or less while that ID's second is used up. It passes when the
-	// clock has caught up, or with another lease. Where a processor claimed a run in the very second
-	// to which the clock went back, it hands out the rest of that run first.
+	// ErrClockBackward says that the clock is behind the newest ID by more than 10 seconds, or by
+	// less while that ID's second is used up. It passes when the clock has caught up, or with
+	// another lease. Where a processor claimed a run in the very second to which the clock went
+	// back, it hands out the rest of that run first.
 	ErrClockBackward = errors.New("randflake: clock is behind the newest ID: wait until it has caught up, or get another lease")
 
 	// ErrClosed says that the generator was closed.

@@ -441,7 +441,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A generator that nobody made says so.
+// A generator that New did not make says so.
 func TestNoGenerator(t *testing.T) {
 	for _, g := range []*Generator{{}, nil} {
 		idtest.Unmade(t, "randflake: no Generator, or the zero one: make one with New", map[string]func(){
@@ -456,6 +456,7 @@ func TestNoGenerator(t *testing.T) {
 	}
 }
 
+// New and Add refuse leases that can't be used.
 func TestInvalidLeases(t *testing.T) {
 	const overflowing = 2305843011008994672 // its milliseconds, in 64 bits, look like a second of 2026
 	second := func(s int64) time.Time { return time.Unix(s, 0) }
@@ -487,6 +488,9 @@ func TestInvalidLeases(t *testing.T) {
 			t.Errorf("%s: Add: %v", name, err)
 		}
 	}
+}
+
+func TestInvalidOptions(t *testing.T) {
 	for _, option := range []Option{{}, WithClock(nil)} {
 		g, err := New(NewSecret(), systemLease(0, 0), WithClock(time.Now), option)
 		if g != nil || !errors.Is(err, ErrInvalidOption) {

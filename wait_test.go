@@ -166,46 +166,35 @@ func TestCopiedBeforeWake(t *testing.T) {
 			return err
 		},
 	} {
-		for _, copied := range []bool{false, true} {
-			var machine atomic.Uint64
-			undo := vmgen.Pretend(&machine)
-			lease := systemLease(0, 0)
-			clock := newFakeClock(lease.Start.Unix() - 1)
-			g := newGenerator(t, lease, WithClock(clock.now))
-			undo()
-			var refusals []error
-			leasesOf(g).OnRefusal(func(err error, waiting bool) {
-				if !waiting {
-					refusals = append(refusals, err)
-				}
-			})
-			made := uint64(0)
-			ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
-				made = g.handedOut.Load()
-				if copied {
-					machine.Add(1)
-				}
-			}}
-			done := make(chan error)
-			go func() { done <- wait(g, ctx) }()
-			for g.line.Empty() {
-				runtime.Gosched()
+		var machine atomic.Uint64
+		undo := vmgen.Pretend(&machine)
+		lease := systemLease(0, 0)
+		clock := newFakeClock(lease.Start.Unix() - 1)
+		g := newGenerator(t, lease, WithClock(clock.now))
+		undo()
+		var refusals []error
+		leasesOf(g).OnRefusal(func(err error, waiting bool) {
+			if !waiting {
+				refusals = append(refusals, err)
 			}
-			clock.second.Store(lease.Start.Unix())
-			g.line.Serve()
-
-			var want error
-			var wantRefusals []error
-			if copied {
-				want = errCopied
-				wantRefusals = []error{errCopied}
-			}
-			if err := <-done; err != want || made != 1 {
-				t.Errorf("%s, copied %v: %v, %d IDs made before; want %v, 1", how, copied, err, made, want)
-			}
-			if !slices.Equal(refusals, wantRefusals) {
-				t.Errorf("%s, copied %v: the keeper is told of %v", how, copied, refusals)
-			}
+		})
+		made := uint64(0)
+		ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
+			made = g.handedOut.Load()
+			machine.Add(1)
+		}}
+		done := make(chan error)
+		go func() { done <- wait(g, ctx) }()
+		for g.line.Empty() {
+			runtime.Gosched()
+		}
+		clock.second.Store(lease.Start.Unix())
+		g.line.Serve()
+		if err := <-done; err != errCopied || made != 1 {
+			t.Errorf("%s: %v, after %d IDs were made; want errCopied, after 1", how, err, made)
+		}
+		if !slices.Equal(refusals, []error{errCopied}) {
+			t.Errorf("%s: the keeper is told of %v, want errCopied", how, refusals)
 		}
 	}
 }

@@ -115,8 +115,8 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 }
 
 // end freezes the cursor of st. It returns the newest unit used under all leases since the clock
-// was last seen to step back, and whether the lease was used, or dropped; if not, it can still be
-// put in force.
+// was last seen to step back, and whether the lease was used, or dropped. If not, the lease can be
+// put in force again.
 func (g *Generator) end(st *state) (newest int64, used bool) {
 	if st.dropped {
 		return st.newestEarlier, true
@@ -130,7 +130,7 @@ func (g *Generator) end(st *state) (newest int64, used bool) {
 	return st.cursor.bounds.newest(next), true
 }
 
-// begins returns the first unit after now at which a lease begins: that in force, or a pending one.
+// begins returns the next unit at which a lease begins: that in force, or a pending one.
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -142,5 +142,5 @@ func (g *Generator) begins(now int64) int64 {
 	case ok:
 		return pending
 	}
-	return max(inForce, now+1) // now+1 if it has begun since it refused
+	return inForce // which may have begun since it refused
 }

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -27,7 +28,12 @@ func (c *fakeClock) now() time.Time { return time.UnixMilli(c.ms.Load()) }
 var testStart = epoch2025.Unix() + 1_000_000
 
 func testLease(worker uint32, start, seconds int64) randflake.Lease {
-	return randflake.Lease{FirstNode: worker, LastNode: worker, Start: time.Unix(testStart+start, 0), End: time.Unix(testStart+start+seconds, 0)}
+	return randflake.Lease{
+		FirstNode: worker,
+		LastNode:  worker,
+		Start:     time.Unix(testStart+start, 0),
+		End:       time.Unix(testStart+start+seconds, 0),
+	}
 }
 
 // smallLayout has 8 IDs a millisecond.
@@ -65,13 +71,90 @@ func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Opti
 
 func (b *bench) step(ms int64) { b.clock.ms.Add(ms) }
 
+// add hands over leases; the zero one drops all.
+func (b *bench) add(leases ...randflake.Lease) {
+	b.Helper()
+	queue := door.Open[handover.Queue[randflake.Lease]](b.Generator)
+	for _, lease := range leases {
+		if lease == (randflake.Lease{}) {
+			queue.Drop()
+		} else if err := queue.Add(lease); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// count returns how many IDs were made, those of the newest unit included.
+func (b *bench) count() uint64 {
+	st := b.load()
+	next := st.cursor.next.Load()
+	if next == frozen {
+		return b.handedOut.Load()
+	}
+	return b.handedOut.Load() + st.cursor.bounds.uncounted(next)
+}
+
+func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }
+
+// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
+// second after testStart. Ready foretells each, and makes none. It returns the fields of the last.
+func (b *bench) want(n int, ms int64) Fields {
+	b.Helper()
+	var p Fields
+	for range n {
+		before := b.count()
+		if err := b.ready(); err != nil && !b.waits {
+			b.Errorf("Ready: %v", err)
+		}
+		if after := b.count(); after != before {
+			b.Errorf("Ready made %d IDs", after-before)
+		}
+		var id ID
+		var err error
+		if b.waits {
+			id, err = b.Wait(b.Context())
+		} else {
+			id, err = b.Generate()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		if b.made[id] {
+			b.Errorf("ID %d was made twice", id)
+		}
+		b.made[id] = true
+		b.last = id
+		p, err = b.layout.Inspect(id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if got := p.Time.UnixMilli() - testStart*1000 - 1000; got != ms {
+			b.Errorf("ID of %d ms, want %d ms", got, ms)
+		}
+	}
+	return p
+}
+
+// refuses checks that Ready and Generate return an error.
+func (b *bench) refuses(want error) {
+	b.Helper()
+	if err := b.ready(); !errors.Is(err, want) {
+		b.Errorf("Ready: %v, want %v", err, want)
+	}
+	if id, err := b.Generate(); !errors.Is(err, want) {
+		b.Errorf("Generate: %v, %v, want %v", id, err, want)
+	}
+}
+
+// Fill makes as many IDs as are left in the unit, in the order of their sequence.
 func TestFill(t *testing.T) {
 	b := newBench(t)
 	ids := make([]ID, 20)
-	n, err := b.Fill(ids[:3])
-	m, err2 := b.Fill(ids[3:])
-	if n != 3 || err != nil || m != 5 || err2 != errExhausted {
-		t.Fatalf("Fill = %d, %v; %d, %v; want 3 and the 5 that are left", n, err, m, err2)
+	if n, err := b.Fill(ids[:3]); n != 3 || err != nil {
+		t.Fatalf("Fill = %d, %v, want 3", n, err)
+	}
+	if n, err := b.Fill(ids[3:]); n != 5 || err != errExhausted {
+		t.Fatalf("Fill = %d, %v, want the 5 that are left", n, err)
 	}
 	for i, id := range ids[:8] {
 		if p, err := b.layout.Inspect(id); p.Sequence != uint64(i) || err != nil {
@@ -88,28 +171,36 @@ func TestFill(t *testing.T) {
 func TestUnitsBeginInTheLease(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Second, 1300 * time.Millisecond} {
 		for _, offset := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond, 999 * time.Millisecond} {
-			l := mustParse(t, "offset: time 31, worker 2, sequence 3", unit, epoch2025.Add(offset))
-			lease := testLease(1, 0, 3)
-			b := newBenchFor(t, l, lease)
-			b.add(testLease(2, 3, 3))
-			b.clock.ms.Store(lease.Start.UnixMilli() - 5)
-			for range 6010 {
-				if id, err := b.Generate(); err == nil {
-					p, _ := l.Inspect(id)
-					if second := p.Static["worker"] == 2; p.Time.Before(lease.Start) || !p.Time.Before(lease.End.Add(3*time.Second)) || second == p.Time.Before(lease.End) {
-						t.Fatalf("unit %v + %v: ID of %s", unit, offset, p.Time)
+			t.Run(fmt.Sprintf("unit %v + %v", unit, offset), func(t *testing.T) {
+				l := mustParse(t, "offset: time 31, worker 2, sequence 3", unit, epoch2025.Add(offset))
+				leases := map[uint64]randflake.Lease{1: testLease(1, 0, 3), 2: testLease(2, 3, 3)}
+				b := newBenchFor(t, l, leases[1])
+				b.add(leases[2])
+				begin := leases[1].Start
+				b.clock.ms.Store(begin.UnixMilli() - 5)
+				var last time.Time
+				for range 6010 {
+					id, err := b.Generate()
+					if err == nil {
+						p, _ := l.Inspect(id)
+						lease := leases[p.Static["worker"]]
+						if p.Time.Before(lease.Start) || !p.Time.Before(lease.End) {
+							t.Fatalf("%v: an ID of %v, outside the lease", p.Static, p.Time)
+						}
+						last = p.Time
 					}
-					b.last = id
-				} else if begun := b.clock.now().Sub(lease.Start); err != errExhausted && begun >= unit && begun < 6*time.Second {
-					t.Fatalf("unit %v + %v: %v in the lease: %v", unit, offset, begun, err)
+					passed := b.clock.now().Sub(begin)
+					between := passed >= unit && passed < 6*time.Second
+					if between && err != nil && err != errExhausted {
+						t.Fatalf("%v in the leases: %v", passed, err)
+					}
+					b.step(1)
 				}
-				b.step(1)
-			}
-			p, _ := l.Inspect(b.last)
-			lastUsed, err := b.Close()
-			if want := p.Time.Truncate(time.Second); !lastUsed.Equal(want) || err != nil {
-				t.Errorf("unit %v + %v: last used %s, %v, want %s", unit, offset, lastUsed, err, want)
-			}
+				lastUsed, err := b.Close()
+				if want := last.Truncate(time.Second); !lastUsed.Equal(want) || err != nil {
+					t.Errorf("last used %s, %v, want %s", lastUsed, err, want)
+				}
+			})
 		}
 	}
 }
@@ -137,33 +228,21 @@ func TestEndOfLife(t *testing.T) {
 	}
 }
 
-// add hands over leases; the zero one drops all.
-func (b *bench) add(leases ...randflake.Lease) {
-	b.Helper()
-	queue := door.Open[handover.Queue[randflake.Lease]](b.Generator)
-	for _, lease := range leases {
-		if lease == (randflake.Lease{}) {
-			queue.Drop()
-		} else if err := queue.Add(lease); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // The clock says anything, and IDs are of its unit, of the newest one that was used, or refused.
 // Other leases follow, in their time or when the clock was set back far.
 func TestLeasesAndClock(t *testing.T) {
 	lease := func(worker uint32, start int64) randflake.Lease { return testLease(worker, start, 60) }
 	var drop randflake.Lease
-	const ready = 99 // only look
+	const ready = 99 // in place of a worker: only Ready is called
 	for policy, option := range map[string]Option{"hold": RunAhead(0), "step back": StepBack()} {
 		b := newBenchFor(t, smallLayout(t), lease(1, 0), option)
 		var newest int64
 		for i, step := range []struct {
-			now, made int64 // in ms
-			worker    uint64
-			err       error
-			before    []randflake.Lease
+			now    int64 // what the clock says, in ms since testStart
+			made   int64 // the time in the ID
+			worker uint64
+			err    error
+			before []randflake.Lease // handed over before the call
 		}{
 			{-1, 0, 0, errLeaseNotStarted, nil},
 			{-1, -1, 4, nil, []randflake.Lease{lease(4, -60)}}, // the one not used yet costs no unit
@@ -191,6 +270,7 @@ func TestLeasesAndClock(t *testing.T) {
 			{301_000, 0, 0, errLeaseNotStarted, []randflake.Lease{drop, lease(9, 360)}},
 			{419_999, 419_999, 9, nil, nil},
 			{302_000, 0, 0, errClockBackward, nil}, // a dropped lease doesn't come back
+			{302_000, 302_000, 10, nil, []randflake.Lease{lease(10, 300)}},
 		} {
 			b.clock.ms.Store(testStart*1000 + step.now)
 			b.add(step.before...)
@@ -211,8 +291,11 @@ func TestLeasesAndClock(t *testing.T) {
 				t.Fatalf("%s, step %d", policy, i)
 			}
 		}
-		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil || b.handedOut.Load() != uint64(len(b.made)) {
-			t.Errorf("%s: Close = %v, %v; %d claimed, want %d", policy, last, err, b.handedOut.Load(), len(b.made))
+		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil {
+			t.Errorf("%s: Close = %v, %v", policy, last, err)
+		}
+		if n := b.handedOut.Load(); n != uint64(len(b.made)) {
+			t.Errorf("%s: %d counted, want %d", policy, n, len(b.made))
 		}
 	}
 }
@@ -226,8 +309,11 @@ func TestEndedLeasesGo(t *testing.T) {
 	b.want(1, 180_000)
 	for _, second := range []int64{60, 120, 180} {
 		next, ok := b.pending.Take(b.layout.unitAt((testStart + second) * 1000))
-		if ok != (second == 180) || ok && next.lease != testLease(5, 180, 120) {
-			t.Errorf("second %d: %v, %v, want the lease of worker 5", second, next, ok)
+		if ok != (second == 180) {
+			t.Errorf("second %d: %v, %v, want a lease in second 180 alone", second, next, ok)
+		}
+		if ok && next.lease != testLease(5, 180, 120) {
+			t.Errorf("second %d: %v, want the lease of worker 5", second, next)
 		}
 	}
 }
@@ -244,11 +330,15 @@ func TestExhaustedKeepsItsLease(t *testing.T) {
 	}
 }
 
-// IDs of a lease begin above the newest of all leases before, one that was not used changes
-// nothing, and neither do leases that were dropped: worker 0 has lower IDs in the same unit than
-// worker 1.
+// IDs of a lease begin above the newest of all leases before. One that was not used changes nothing,
+// and neither do leases that were dropped. (Worker 0 has lower IDs than worker 1 in the same unit.)
 func TestOrderAcrossLeases(t *testing.T) {
-	for _, between := range [][]randflake.Lease{nil, {testLease(3, 6, 1)}, {{}}, {testLease(3, 6, 1), {}}} {
+	for _, between := range [][]randflake.Lease{
+		nil,
+		{testLease(3, 6, 1)},
+		{{}},
+		{testLease(3, 6, 1), {}},
+	} {
 		b := newBenchFor(t, smallLayout(t), testLease(1, 0, 6), RunAhead(5*time.Second))
 		for ms := range int64(5000) {
 			b.want(8, ms)
@@ -262,34 +352,45 @@ func TestOrderAcrossLeases(t *testing.T) {
 		if len(between) > 0 { // ahead of the clock when the lease begins
 			b.clock.ms.Store(testStart*1000 + 7000)
 		}
-		if b.want(1, b.clock.ms.Load()-testStart*1000-1000); b.last <= before {
-			t.Errorf("%d after %d", b.last, before)
-		}
+		b.want(1, b.clock.ms.Load()-testStart*1000-1000)
+		b.above(before)
 	}
+}
 
-	b := newBench(t) // a lease that was not used leaves the first unit to others
+// above checks that the last ID is above an earlier one.
+func (b *bench) above(earlier ID) {
+	b.Helper()
+	if b.last <= earlier {
+		b.Errorf("%d after %d", b.last, earlier)
+	}
+}
+
+// A lease that was not used leaves the first unit to the next one.
+func TestUnusedLeaseLeavesItsUnit(t *testing.T) {
+	b := newBench(t)
 	b.step(-1000)
 	b.add(randflake.Lease{}, testLease(0, 0, 60))
 	b.want(1, -1000)
+}
 
-	b = newBench(t, RunAhead(5*time.Second)) // and within one second, after a drop
+// After a drop, IDs of another lease are above those before it, also in the unit of the drop.
+func TestOrderAfterDrop(t *testing.T) {
+	b := newBench(t, RunAhead(5*time.Second))
 	b.want(8, 0)
 	b.want(8, 1)
 	before := b.last
 	b.add(randflake.Lease{}, testLease(0, 0, 60))
-	if b.want(1, 2); b.last <= before {
-		t.Errorf("%d after %d", b.last, before)
-	}
+	b.want(1, 2)
+	b.above(before)
 
-	b = newBench(t) // or in the unit of the drop
+	b = newBench(t)
 	b.want(1, 0)
 	before = b.last
 	b.add(randflake.Lease{}, testLease(0, 0, 60))
 	b.refuses(errExhausted)
 	b.step(1)
-	if b.want(1, 1); b.last <= before {
-		t.Errorf("%d after %d", b.last, before)
-	}
+	b.want(1, 1)
+	b.above(before)
 }
 
 // An ID that was made while another call read the clock is not made again.
@@ -350,24 +451,15 @@ func TestRandomStart(t *testing.T) {
 		b.step(1)
 		n, err := b.Fill(ids)
 		first, _ := l.Inspect(ids[0])
-		if err != errExhausted || uint64(n) != 4096-first.Sequence || first.Sequence >= 1024 || ids[0] <= b.last {
+		if first.Sequence >= 1024 || ids[0] <= b.last {
+			t.Errorf("the first ID has sequence %d, and is %d after %d", first.Sequence, ids[0], b.last)
+		}
+		if uint64(n) != 4096-first.Sequence || err != errExhausted {
 			t.Errorf("%d IDs from sequence %d, %v", n, first.Sequence, err)
 		}
 		b.last = ids[n-1]
 	}
 }
-
-// count returns how many IDs were made, those of the newest unit included.
-func (b *bench) count() uint64 {
-	st := b.load()
-	next := st.cursor.next.Load()
-	if next == frozen {
-		return b.handedOut.Load()
-	}
-	return b.handedOut.Load() + st.cursor.bounds.uncounted(next)
-}
-
-func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }
 
 // The last second used is that of the newest ID, not of the last one.
 func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
@@ -381,49 +473,6 @@ func TestLastUsedIsFromBeforeTheStepBack(t *testing.T) {
 	b.want(1, -800) // which is back from an earlier unit than the newest
 	if last, err := b.Close(); !last.Equal(time.Unix(testStart+1, 0)) || err != nil {
 		t.Errorf("Close = %s, %v, want the second before the step", last, err)
-	}
-}
-
-// want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
-// second after testStart. Ready foretells each, and makes none.
-func (b *bench) want(n int, ms int64) Fields {
-	b.Helper()
-	var p Fields
-	for range n {
-		before := b.count()
-		if err := b.ready(); !b.waits && err != nil || b.count() != before {
-			b.Errorf("Ready: %v, and %d IDs", err, b.count()-before)
-		}
-		make := b.Generate
-		if b.waits {
-			make = func() (ID, error) { return b.Wait(b.Context()) }
-		}
-		id, err := make()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if b.made[id] {
-			b.Errorf("ID %d was made twice", id)
-		}
-		b.made[id], b.last = true, id
-		if p, err = b.layout.Inspect(id); err != nil {
-			b.Fatal(err)
-		}
-		if got := p.Time.UnixMilli() - testStart*1000 - 1000; got != ms {
-			b.Errorf("ID of %d ms, want %d ms", got, ms)
-		}
-	}
-	return p
-}
-
-// refuses checks that Ready and Generate return an error.
-func (b *bench) refuses(want error) {
-	b.Helper()
-	if err := b.ready(); !errors.Is(err, want) {
-		b.Errorf("Ready: %v, want %v", err, want)
-	}
-	if id, err := b.Generate(); !errors.Is(err, want) {
-		b.Errorf("Generate: %v, %v, want %v", id, err, want)
 	}
 }
 
@@ -467,7 +516,8 @@ func TestNewRefuses(t *testing.T) {
 		{small, whole, Pin("sequence", 1), errInvalidOption, "sequence"},
 		{small, whole, Pin("datacenter", 4), errInvalidOption, "at most 3"},
 	} {
-		if g, err := New(tt.layout, tt.lease, tt.option); g != nil || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
+		g, err := New(tt.layout, tt.lease, tt.option)
+		if g != nil || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%v: want %v that says %q", err, tt.kind, tt.says)
 		}
 	}
@@ -476,7 +526,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A generator that nobody made says so.
+// A generator that New did not make says so.
 func TestNoGenerator(t *testing.T) {
 	for _, g := range []*Generator{{}, nil} {
 		idtest.Unmade(t, "make one with New", map[string]func(){
@@ -555,45 +605,55 @@ func TestCopiedMachine(t *testing.T) {
 		"Fill":     func(b *bench) (int, error) { return b.Fill(make([]ID, 20)) },
 		"FillWait": func(b *bench) (int, error) { return b.FillWait(b.Context(), make([]ID, 20)) },
 	} {
-		for at := range 5 {
+		for reading := range 5 {
 			for _, used := range []int{0, 8} {
 				for _, step := range []int64{0, 1} {
-					synctest.Test(t, func(t *testing.T) {
-						var machine atomic.Uint64
-						defer vmgen.Pretend(&machine)()
-						var clock fakeClock
-						reads := 100
-						b := newBench(t, WithClock(func() time.Time {
-							if reads++; reads == at {
-								machine.Store(1)
-							}
-							now := clock.now()
-							clock.ms.Add(step)
-							return now
-						}))
-						begin := b.clock.ms.Load()
-						clock.ms.Store(begin)
-						if n, err := b.Fill(make([]ID, used)); n != used || err != nil {
-							t.Fatal(n, err)
-						}
-
-						reads = 0
-						clock.ms.Store(begin)
-						if at == 0 {
-							machine.Store(1)
-						}
-						n, err := call(b)
-						if machine.Load() == 0 {
-							return // it took fewer readings
-						}
-						late := err == errExhausted && at > 0 // which the call had found out before
-						if n > 0 || err != errCopied && !late {
-							t.Errorf("%s, copied at reading %d, %d used, clock by %d ms: %d IDs, %v", name, at, used, step, n, err)
-						}
+					t.Run(fmt.Sprintf("%s, at reading %d, %d used, clock by %d ms", name, reading, used, step), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { copyDuring(t, call, reading, used, step) })
 					})
 				}
 			}
 		}
+	}
+}
+
+// copyDuring copies the machine at a reading of the clock by a call, or before the call for 0. Each
+// reading moves the clock on by step milliseconds. used IDs of the unit were made before.
+func copyDuring(t *testing.T, call func(b *bench) (n int, err error), reading, used int, step int64) {
+	var machine atomic.Uint64
+	defer vmgen.Pretend(&machine)()
+	var clock fakeClock
+	reads := -100 // those before the call don't count
+	b := newBench(t, WithClock(func() time.Time {
+		reads++
+		if reads == reading {
+			machine.Store(1)
+		}
+		now := clock.now()
+		clock.ms.Add(step)
+		return now
+	}))
+	begin := b.clock.ms.Load()
+	clock.ms.Store(begin)
+	if n, err := b.Fill(make([]ID, used)); n != used || err != nil {
+		t.Fatal(n, err)
+	}
+
+	reads = 0
+	clock.ms.Store(begin)
+	if reading == 0 {
+		machine.Store(1)
+	}
+	n, err := call(b)
+	if machine.Load() == 0 {
+		return // it took fewer readings
+	}
+	foundOutBefore := err == errExhausted && reading > 0
+	if err != errCopied && !foundOutBefore {
+		t.Errorf("%v, want errCopied", err)
+	}
+	if n > 0 {
+		t.Errorf("%d IDs", n)
 	}
 }
 

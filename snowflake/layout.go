@@ -150,8 +150,8 @@ func (l *Layout) String() string {
 //   - time counts units since the epoch.
 //   - rollback counts how often a generator's clock stepped back.
 //   - sequence numbers the IDs of one worker in one unit.
-//   - A part of another name is static: it keeps its value for as long as a generator has its lease, such as a worker, a
-//     datacenter or a shard.
+//   - A part of another name is static, such as a worker, a datacenter or a shard: all IDs of a generator's lease have
+//     the same value in it.
 //
 // A unit is a whole number of milliseconds, and the epoch a whole millisecond from 1970 on. The
 // time may reach to the end of the year 9999. Names begin with a lower-case letter and go on with

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -74,9 +73,16 @@ func TestParseLayoutRefuses(t *testing.T) {
 		"mine: " + strings.Repeat("x", 1<<20):                             "at most 2000 bytes",
 		strings.Repeat("x", 2000-40) + ": time 41, sequence 13" + rest:    "at most 2000 bytes",
 	} {
-		if l, err := ParseLayout(text); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)
-		}
+		refusesLayout(t, text, says)
+	}
+}
+
+// refusesLayout checks that a text is no layout, and that the error says why.
+func refusesLayout(t *testing.T, text, says string) {
+	t.Helper()
+	l, err := ParseLayout(text)
+	if l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), says) {
+		t.Errorf("ParseLayout(%.200q) = %v, %v, want ErrInvalidLayout that says %q", text, l, err, says)
 	}
 }
 
@@ -86,16 +92,18 @@ func TestLastMillisecond(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, time.Second} {
 		const bits = 36
 		life := (1 << bits) * unit.Milliseconds()
-		for late, says := range map[int64]string{0: "", 1: "at most 35"} {
+		text := func(late int64) string {
 			epoch := time.UnixMilli(end.UnixMilli() - life + late).UTC()
-			l, err := ParseLayout(fmt.Sprintf("last: time %d, sequence 1; %s since %s", bits, unit, epoch.Format(time.RFC3339Nano)))
-			if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
-				t.Errorf("unit %v, %d ms late: %v, %v", unit, late, l, err)
-			}
-			if err == nil && !l.Expires().Equal(end) {
-				t.Errorf("%v expires at %v, want %v", l, l.Expires(), end)
-			}
+			return fmt.Sprintf("last: time %d, sequence 1; %s since %s", bits, unit, epoch.Format(time.RFC3339Nano))
 		}
+		l, err := ParseLayout(text(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !l.Expires().Equal(end) {
+			t.Errorf("%v expires at %v, want %v", l, l.Expires(), end)
+		}
+		refusesLayout(t, text(1), "at most 35")
 	}
 }
 
@@ -110,11 +118,10 @@ func TestPresets(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "Twitter", "twitter ", "worker15"} {
-		if l, err := ParseLayout(name); l != nil || !errors.Is(err, ErrInvalidLayout) || !strings.Contains(err.Error(), "discord") {
-			t.Errorf("ParseLayout(%q) = %v, %v, want an error that lists the presets", name, l, err)
-		}
+		refusesLayout(t, name, "discord") // and the other presets
 	}
-	if Presets()[0] = nil; slices.Contains(Presets(), nil) {
+	Presets()[0] = nil
+	if slices.Contains(Presets(), nil) {
 		t.Error("a caller can change the presets")
 	}
 }
@@ -135,8 +142,11 @@ func TestFieldsRefused(t *testing.T) {
 		"sequence":                     static("sequence", 1),
 	} {
 		id, err := l.Compose(fields)
-		if id != 0 || !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) || errors.Is(err, errEndOfLife) != (says == "ends at") {
+		if id != 0 || !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%d, %v, want errInvalidID that says %q", id, err, says)
+		}
+		if errors.Is(err, errEndOfLife) != (says == "ends at") {
+			t.Errorf("%v: errEndOfLife is for times after the end", err)
 		}
 	}
 	if id, err := l.Compose(Fields{Time: l.Expires().Add(-1)}); err != nil || id != ID(1<<41-1)<<22 {
@@ -159,15 +169,13 @@ func TestParseLayoutIsStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range [][2]string{
-		{good, ""}, {"l: ", ""}, {"; ", ", "}, {" since ", " from "}, {"l:", "L:"}, {"l:", " l:"}, {"1ms", "1"}, {"1ms", "1000us"}, {"1ms", "0s"}, {"1ms", "+1ms"},
-		{"1ms", "0.5ms"}, {"41", "041"}, {"41", "+41"}, {"41", "x"}, {"41", ""}, {"41", "-1"}, {"41", "41 "}, {"worker 10", "worker"}, {"Z", "+00:00"},
-		{"Z", ".000Z"}, {"Z", ".0001Z"}, {"2025", "25"}, {"2025-01-01T00:00:00Z", "2025-01-01T01:00:00+01:00"}, {"Z", "Z "}, {"2025", "1969"},
+		{good, ""}, {"l: ", ""}, {"; ", ", "}, {" since ", " from "}, {"l:", "L:"}, {"l:", " l:"},
+		{"1ms", "1"}, {"1ms", "1000us"}, {"1ms", "0s"}, {"1ms", "+1ms"}, {"1ms", "0.5ms"},
+		{"41", "041"}, {"41", "+41"}, {"41", "x"}, {"41", ""}, {"41", "-1"}, {"41", "41 "}, {"worker 10", "worker"},
+		{"Z", "+00:00"}, {"Z", ".000Z"}, {"Z", ".0001Z"}, {"Z", "Z "},
+		{"2025", "25"}, {"2025", "1969"}, {"2025-01-01T00:00:00Z", "2025-01-01T01:00:00+01:00"},
 	} {
-		text := strings.Replace(good, change[0], change[1], 1)
-		l, err := ParseLayout(text)
-		if l != nil || !errors.Is(err, ErrInvalidLayout) {
-			t.Errorf("ParseLayout(%q) = %v, %v, want ErrInvalidLayout", text, l, err)
-		}
+		refusesLayout(t, strings.Replace(good, change[0], change[1], 1), "")
 	}
 }
 
@@ -209,8 +217,7 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 			javaScript53, 86400000<<12 | 31<<7 | 127, Fields{Time: utc("2025-01-02T00:00:00Z"), Static: map[string]uint64{"worker": 31}, Sequence: 127}},
 	} {
 		got, err := test.layout.Inspect(test.id)
-		if err != nil || !got.Time.Equal(test.fields.Time) || !maps.Equal(got.Static, test.fields.Static) ||
-			got.Rollback != test.fields.Rollback || got.Sequence != test.fields.Sequence {
+		if err != nil || !reflect.DeepEqual(got, test.fields) {
 			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
 		}
 		if id, err := test.layout.Compose(test.fields); id != test.id || err != nil {
@@ -277,21 +284,26 @@ func TestParseLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	epoch := time.Date(2020, 2, 29, 0, 2, 3, 4e6, time.UTC)
-	if l.Name() != "mine" || l.Epoch() != epoch || l.Unit() != 90*time.Minute+1500*time.Millisecond || l.bits() != 41 || l.Workers() != 1<<7 {
-		t.Errorf("name %s, epoch %v, unit %v, bits %d, %d workers", l.Name(), l.Epoch(), l.Unit(), l.bits(), l.Workers())
+	if l.Name() != "mine" || l.Epoch() != epoch || l.Unit() != 90*time.Minute+1500*time.Millisecond {
+		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.Unit())
+	}
+	if l.bits() != 41 || l.Workers() != 1<<7 {
+		t.Errorf("%d bits, %d workers, want 41 and 128", l.bits(), l.Workers())
 	}
 	l.Parts()[1].Bits = 7 // which changes no layout
-	for _, l := range append(Presets(), l) {
-		if read, err := ParseLayout(l.String()); err != nil || read.String() != l.String() || read.Unit() != l.Unit() || read.time != l.time || read.sequence != l.sequence {
-			t.Errorf("%s read as %s, %v", l, read, err)
-		}
-	}
 	if l.String() != text {
 		t.Errorf("String: %s, want %s", l, text)
 	}
+	for _, l := range append(Presets(), l) {
+		read, err := ParseLayout(l.String())
+		if err != nil || !reflect.DeepEqual(read, l) {
+			t.Errorf("%s read as %s, %v", l, read, err)
+		}
+	}
 }
 
-// Over all IDs of a small layout, and all moments around it, Range is what the times that Inspect tells say.
+// Over all IDs of a small layout, and all moments around it, Range is what the times that Inspect
+// tells say.
 func TestRangesExhaustively(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 1500 * time.Millisecond} {
 		l := mustParse(t, "small: time 3, worker 1, sequence 2", unit, epoch2025)
@@ -302,15 +314,25 @@ func TestRangesExhaustively(t *testing.T) {
 		}
 		for _, from := range moments {
 			for _, to := range moments {
-				var want []ID
+				var within []ID
 				for id := range ID(1) << l.bits() {
-					if p, err := l.Inspect(id); err != nil || !p.Time.Before(from) && p.Time.Before(to) {
-						want = append(want, id)
+					p, err := l.Inspect(id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !p.Time.Before(from) && p.Time.Before(to) {
+						within = append(within, id)
 					}
 				}
 				first, last, err := l.Range(from, to)
-				if len(want) == 0 && (!errors.Is(err, errInvalidID) || first != 0 || last != 0) || len(want) > 0 && (err != nil || first != want[0] || last != want[len(want)-1]) {
-					t.Fatalf("%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, want)
+				if len(within) == 0 {
+					if first != 0 || last != 0 || !errors.Is(err, errInvalidID) {
+						t.Fatalf("%v: from %v to %v: %d, %d, %v, want errInvalidID", l, from, to, first, last, err)
+					}
+					continue
+				}
+				if first != within[0] || last != within[len(within)-1] || err != nil {
+					t.Fatalf("%v: from %v to %v: %d, %d, %v, want %v", l, from, to, first, last, err, within)
 				}
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// What waits does so in a bubble, where sleeping is exact and takes no time. The clock is the bubble's,
-// plus a step.
+// A waiting is a bench for calls that wait: in a bubble, where sleeping is exact and takes no time.
+// Its clock is the bubble's, plus a step.
 type waiting struct {
 	*bench
 	stepped atomic.Int64 // a time.Duration
@@ -116,8 +116,7 @@ func TestUnitBeginsMeanwhile(t *testing.T) {
 	}
 }
 
-// However many goroutines want IDs, and how often, the first to come is the first to have its own: one
-// that always wants more does not keep another one from its ID beyond the next unit.
+// However many goroutines wait, the first to come is the first to have its ID.
 func TestWaitersAreServedInOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		w.want(8, 0)
@@ -126,7 +125,8 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 		for i := range ids {
 			waiters.Go(func() {
 				var err error
-				if ids[i], err = w.Wait(t.Context()); err != nil {
+				ids[i], err = w.Wait(t.Context())
+				if err != nil {
 					t.Error(err)
 				}
 			})
@@ -169,23 +169,7 @@ func TestGenerateGivesWay(t *testing.T) {
 	})
 }
 
-// In a bubble, a generator without a clock of its own goes by that of the bubble.
-func TestClockOfBubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(testStart+1, 0)))
-		l := smallLayout(t)
-		g, err := New(l, testLease(1, 0, 60))
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := g.Generate()
-		if p, _ := l.Inspect(id); err != nil || !p.Time.Equal(time.Now()) {
-			t.Errorf("made at %v, %v, want %v", p.Time, err, time.Now())
-		}
-	})
-}
-
-// A clock that stands still makes nobody spin.
+// A call does not spin while the clock stands still.
 func TestWaitDoesNotSpin(t *testing.T) {
 	for _, at := range []time.Duration{time.Second - 1, 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -199,7 +183,8 @@ func TestWaitDoesNotSpin(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if n, err := g.FillWait(ctx, make([]ID, 9)); n != 8 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errExhausted) {
+			n, err := g.FillWait(ctx, make([]ID, 9))
+			if n != 8 || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errExhausted) {
 				t.Errorf("FillWait = %d, %v", n, err)
 			}
 			if looks > 1000 {
@@ -276,8 +261,8 @@ func TestWaitHeedsItsContext(t *testing.T) {
 		(*keeperView)(w.Generator).OnRefusal(func(error, bool) { told++ })
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
-		ids := make([]ID, 9)
-		if n, err := w.FillWait(ctx, ids); n != 8 || !errors.Is(err, cause) || !errors.Is(err, errExhausted) {
+		n, err := w.FillWait(ctx, make([]ID, 9))
+		if n != 8 || !errors.Is(err, cause) || !errors.Is(err, errExhausted) {
 			t.Errorf("FillWait = %d, %v, want 8, %v and errExhausted", n, err, cause)
 		}
 		w.waited(300 * time.Microsecond)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// wantNow checks that c says what the system does, now and, twice a unit, for three units, while its timer
-// starts, goes on or stops.
+// wantNow checks for three units, twice in each, that c says what the system does. Meanwhile its
+// timer starts, goes on or stops.
 func wantNow(t *testing.T, where string, c *Clock) {
 	t.Helper()
 	for range 6 {

@@ -44,7 +44,7 @@ func TestClockStopsWhenIdle(t *testing.T) {
 		if got := c.now.Load(); got != 0 {
 			t.Fatalf("idle for two units, it still publishes %d", got)
 		}
-		// Nothing runs any more; the next user starts it again.
+		// No timer runs any more; the next call starts one.
 		time.Sleep(time.Hour)
 		if got, want := c.Now(), now(); got != want {
 			t.Fatalf("after an hour's rest it says %d, want %d", got, want)

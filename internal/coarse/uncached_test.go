@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestUncached: with the tag all generators ask time.Now, and nothing is published, in a bubble or outside.
+// TestUncached: with the tag all generators ask time.Now, and no time is published, in a bubble or outside.
 func TestUncached(t *testing.T) {
 	ask := func(t *testing.T) {
 		c := Clock{unit: time.Second}

@@ -10,10 +10,10 @@ import (
 
 var doors sync.Map // functions, by their types
 
-// Add says how to make a To of a From. Packages call it when they are initialised.
+// Add sets the function by which a From opens to its To. Packages call it when they are initialised.
 func Add[From, To any](open func(From) To) { doors.Store(reflect.TypeFor[func(From) To](), open) }
 
-// Open makes a To of a From, as the package that has one of these types said. It panics if none did.
+// Open returns the To of a From, by the function that was added. It panics if there is none.
 func Open[To, From any](from From) To {
 	open, ok := doors.Load(reflect.TypeFor[func(From) To]())
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/randflake/randflake/internal/testing/idtest"
 )
 
-// TestDoors: what was added opens by both of its types, and nothing else does.
+// TestDoors: what was added opens by both of its types together, and not by one alone.
 func TestDoors(t *testing.T) {
 	type key struct{ n int }
 	Add(func(n int) key { return key{n} })

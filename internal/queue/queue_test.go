@@ -15,12 +15,13 @@ import (
 
 var errNone = errors.New("none left")
 
-// A tap gives n drops each second.
+// A tap gives n drops each second, from the next one on.
 type tap struct {
-	n, left int
-	second  int64
-	mu      sync.Mutex
-	tries   int
+	n      int
+	mu     sync.Mutex
+	second int64 // the last one in which it was tried
+	left   int   // drops in that second
+	tries  int
 }
 
 func (t *tap) try() (time.Duration, error) {
@@ -28,8 +29,9 @@ func (t *tap) try() (time.Duration, error) {
 	defer t.mu.Unlock()
 	t.tries++
 	now := time.Now()
-	if second := now.Unix(); second > t.second {
-		t.second, t.left = second, t.n
+	if now.Unix() > t.second {
+		t.second = now.Unix()
+		t.left = t.n
 	}
 	if t.left == 0 {
 		return time.Second - time.Duration(now.Nanosecond()), errNone
@@ -41,7 +43,8 @@ func (t *tap) try() (time.Duration, error) {
 // Those who wait are served in the order in which they came.
 func TestFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, water := New("test"), tap{n: 3, second: time.Now().Unix()}
+		q := New("test")
+		water := tap{n: 3, second: time.Now().Unix()}
 		var served []int
 		for i := range 10 {
 			go func() {
@@ -63,8 +66,9 @@ func TestFirstComeFirstServed(t *testing.T) {
 		for second := 1; second <= 4; second++ {
 			time.Sleep(time.Second)
 			synctest.Wait()
+			want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[:min(3*second, 10)]
 			water.mu.Lock()
-			if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[:min(3*second, 10)]; !slices.Equal(served, want) {
+			if !slices.Equal(served, want) {
 				t.Errorf("after %d s served %v, want %v", second, served, want)
 			}
 			water.mu.Unlock()
@@ -75,8 +79,8 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// Who leaves the line holds up nobody, be it from the head or from the middle. An empty line has no
-// timer, which would keep what it serves in memory.
+// Those who leave the line hold up no other, be it from the head or from the middle. An empty line
+// has no timer, which would keep what it serves in memory.
 func TestLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New("test")
@@ -95,32 +99,51 @@ func TestLeaving(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		for i, err := range errs {
-			if i%2 == 1 && err != nil || i%2 == 0 && !(errors.Is(err, enough) && errors.Is(err, errNone)) {
-				t.Errorf("%d: %v", i, err)
+		for _, i := range []int{0, 2} {
+			if !errors.Is(errs[i], enough) || !errors.Is(errs[i], errNone) {
+				t.Errorf("%d left: %v, want %v and %v", i, errs[i], enough, errNone)
 			}
 		}
-		if !q.Empty() || q.timer != nil {
-			t.Errorf("the line is empty: %v; its timer: %v", q.Empty(), q.timer)
+		for _, i := range []int{1, 3} {
+			if errs[i] != nil {
+				t.Errorf("%d: %v", i, errs[i])
+			}
 		}
+		wantEmpty(t, q)
 	})
+}
+
+// wantEmpty checks that no caller waits, and no timer.
+func wantEmpty(t *testing.T, q *Queue) {
+	t.Helper()
+	if !q.Empty() || q.timer != nil {
+		t.Errorf("the line is empty: %v; its timer: %v", q.Empty(), q.timer)
+	}
+}
+
+// ends are functions that don't return.
+var ends = map[string]func(){
+	"panic":  func() { panic("oh") },
+	"Goexit": runtime.Goexit,
 }
 
 // A function that panics or ends its goroutine takes its caller out of the line, whoever serves it;
 // a panic reaches its caller.
 func TestFunctionsThatDoNotReturn(t *testing.T) {
-	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+	for name, end := range ends {
 		for _, by := range []string{"the timer", "another"} {
 			synctest.Test(t, func(t *testing.T) {
-				q, tries := New("test"), 0
+				q := New("test")
+				tries := 0 // the first two are the first caller's
 				try := func() (time.Duration, error) {
-					if tries++; tries == 2 {
+					tries++
+					switch tries {
+					case 1:
+						return time.Minute, errNone
+					case 2:
 						end()
 					}
-					if tries > 2 {
-						return 0, errNone
-					}
-					return time.Minute, errNone
+					return 0, errNone
 				}
 				var errs [2]chan error
 				for i := range errs {
@@ -138,11 +161,13 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 				if by == "another" {
 					go q.Serve()
 				}
-				first, second := <-errs[0], <-errs[1]
-				if panicked := first != nil && first.Error() == "panic: oh"; panicked != (name == "panic") || first == nil || first == errNone {
+				first := <-errs[0]
+				if first == nil || first == errNone {
+					t.Errorf("%s, served by %s: %v", name, by, first)
+				} else if panicked := first.Error() == "panic: oh"; panicked != (name == "panic") {
 					t.Errorf("%s, served by %s: %v", name, by, first)
 				}
-				if second != errNone || !q.Empty() {
+				if second := <-errs[1]; second != errNone || !q.Empty() {
 					t.Errorf("%s, served by %s: the second one: %v", name, by, second)
 				}
 			})
@@ -184,7 +209,8 @@ func TestBubbleBeside(t *testing.T) {
 			defer cancel()
 			tries := 0
 			err := q.Wait(ctx, func() (time.Duration, error) {
-				if tries++; tries > 10 {
+				tries++
+				if tries > 10 {
 					inside.Store(true)
 				}
 				return try()
@@ -206,9 +232,10 @@ func TestBubbleBeside(t *testing.T) {
 }
 
 // A caller whom Serve does not reach, as it waits in a bubble and the queue is outside, tries again
-// each second.
+// each second, until waiting does not help any more.
 func TestAlone(t *testing.T) {
 	q := New("test")
+	over := errors.New("over")
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var come atomic.Bool
@@ -218,19 +245,19 @@ func TestAlone(t *testing.T) {
 		})
 		err := q.Wait(t.Context(), func() (time.Duration, error) {
 			if come.Load() {
-				return 0, nil
+				return 0, over
 			}
 			return time.Hour, errNone
 		})
-		if waited := time.Since(began); err != nil || waited > time.Minute+time.Second {
+		if waited := time.Since(began); err != over || waited > time.Minute+time.Second {
 			t.Errorf("served after %v: %v", waited, err)
 		}
 	})
 }
 
-// A lone function that does not return leaves nothing behind, neither a lock nor a timer.
+// A lone function that does not return leaves neither a lock nor a timer behind.
 func TestLoneFunctionThatDoesNotReturn(t *testing.T) {
-	for name, end := range map[string]func(){"panic": func() { panic("oh") }, "Goexit": runtime.Goexit} {
+	for name, end := range ends {
 		outside := New("test")
 		synctest.Test(t, func(t *testing.T) {
 			over, cancel := context.WithCancel(t.Context())
@@ -238,13 +265,15 @@ func TestLoneFunctionThatDoesNotReturn(t *testing.T) {
 			for where, q := range map[string]*Queue{"alone": outside, "in line": New("test")} {
 				go func() {
 					defer func() { recover() }()
-					q.Wait(t.Context(), func() (time.Duration, error) { end(); return 0, nil })
+					q.Wait(t.Context(), func() (time.Duration, error) {
+						end()
+						return 0, nil
+					})
 				}()
 				synctest.Wait()
-				if !q.Empty() || q.timer != nil {
-					t.Errorf("%s, %s: the line is empty: %v; its timer: %v", name, where, q.Empty(), q.timer)
-				}
-				if err := q.Wait(over, func() (time.Duration, error) { return time.Hour, errNone }); !errors.Is(err, errNone) {
+				wantEmpty(t, q)
+				err := q.Wait(over, func() (time.Duration, error) { return time.Hour, errNone })
+				if !errors.Is(err, errNone) {
 					t.Errorf("%s, %s: %v", name, where, err)
 				}
 			}
@@ -256,12 +285,14 @@ func TestLoneFunctionThatDoesNotReturn(t *testing.T) {
 func TestServedAtTheEnd(t *testing.T) {
 	over := errors.New("over")
 	synctest.Test(t, func(t *testing.T) {
-		q, tries := New("test"), 0
+		q := New("test")
+		tries := 0
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 1)
 		go func() {
 			got <- q.Wait(ctx, func() (time.Duration, error) {
-				if tries++; tries == 1 {
+				tries++
+				if tries == 1 {
 					return time.Hour, errNone
 				}
 				cancel() // and now it waits for the line, to leave it
@@ -313,27 +344,15 @@ func TestOneTimer(t *testing.T) {
 	})
 }
 
-// Waiting does not help against every error, in line or alone.
-func TestHopeless(t *testing.T) {
-	over := errors.New("over")
-	q := New("test")
-	hopeless := func(t *testing.T) {
-		if err := q.Wait(t.Context(), func() (time.Duration, error) { return 0, over }); err != over {
-			t.Errorf("Wait = %v", err)
-		}
-	}
-	hopeless(t)
-	synctest.Test(t, hopeless)
-}
-
-// A clock that stands still just before the next second makes nobody spin.
-func TestNobodySpins(t *testing.T) {
+// A caller does not spin while a clock stands still just before the next second.
+func TestShortPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		tries := 0
 		New("test").Wait(ctx, func() (time.Duration, error) {
-			if tries++; tries > 20_000 {
+			tries++
+			if tries > 20_000 {
 				cancel()
 			}
 			return 1, errNone

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// page returns a page as a device has it, with what change makes of it.
+// page returns a file with a page as a device has it, changed by change.
 func page(t *testing.T, change func(page []byte)) (path string) {
 	p := make([]byte, os.Getpagesize())
 	word := binary.LittleEndian
@@ -94,12 +94,12 @@ func TestListenInBubble(t *testing.T) {
 	})
 	stop := Listen()
 	if kernel.callers != 1 || Listeners() != 1 {
-		t.Error("nobody listens outside of a bubble")
+		t.Error("no listener outside of a bubble")
 	}
 	stop()
 	stop()
 	if kernel.callers != 0 || Listeners() != 0 {
-		t.Error("somebody listens after stop")
+		t.Error("a listener after stop")
 	}
 }
 
@@ -167,7 +167,8 @@ func TestListener(t *testing.T) {
 		announce(copies.Load() + 1)
 		second()
 		for {
-			if _, err := fmt.Fprint(kernel, "x"); err != nil { // as nobody has the other end any more
+			_, err := fmt.Fprint(kernel, "x")
+			if err != nil { // the other end is closed
 				break
 			}
 			time.Sleep(time.Millisecond)
