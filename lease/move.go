@@ -148,13 +148,13 @@ func (s *Space) checkTied(ctx context.Context, t tie, old *Space) error {
 // retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
 // ties the space to successor, which takes its place; both are empty if none does.
 func (s *Space) retire(ctx context.Context, word, successor string) (last *snapshot, err error) {
-	err = s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
+	err = s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, err error) {
 		if seen.meta == nil {
 			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		seen, err = s.noteLosses(ctx, seen)
-		if err != nil {
-			return false, err
+		loss := seen.loss()
+		if loss != "" {
+			return false, s.noteLoss(ctx, seen, loss)
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
