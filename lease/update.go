@@ -47,8 +47,8 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 	})
 }
 
-// repeat reads a record, and has try change the space as what was read wants it, until that is done.
-// It pauses after a try that was not, as others are faster.
+// repeat reads a record and has try change the space, until try says that it is done. It pauses in
+// between: a try is not done where others were faster, or where it has noted a loss of data.
 func (s *Space) repeat(ctx context.Context, r record, try func(*snapshot) (done bool, err error)) error {
 	for tries := 0; ; tries++ {
 		seen, err := s.read(ctx, r)
