@@ -14,7 +14,7 @@ import (
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
 // the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
-	return s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
+	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, err error) {
 		return s.setFloor(ctx, seen, why)
 	})
 }

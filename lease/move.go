@@ -92,10 +92,7 @@ func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, er
 		return tie{}, err
 	}
 	put := tie{Word: cryptorand.Text(), Lineage: seen.Lineage, Old: old.String()}
-	value, err := json.Marshal(put)
-	if err != nil {
-		return tie{}, err
-	}
+	value, _ := json.Marshal(put) // can't fail on such fields
 	after, err := s.swap(ctx, seen, nil, value)
 	if err != nil {
 		return tie{}, err
@@ -148,13 +145,13 @@ func (s *Space) checkTied(ctx context.Context, t tie, old *Space) error {
 // retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
 // ties the space to successor, which takes its place; both are empty if none does.
 func (s *Space) retire(ctx context.Context, word, successor string) (last *snapshot, err error) {
-	err = s.changeMeta(ctx, func(seen *snapshot) (done bool, err error) {
+	err = s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, err error) {
 		if seen.meta == nil {
 			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
-		seen, err = s.noteLosses(ctx, seen)
-		if err != nil {
-			return false, err
+		loss := seen.loss()
+		if loss != "" {
+			return false, s.noteLoss(ctx, seen, loss)
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {

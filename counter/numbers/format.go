@@ -78,11 +78,15 @@ func NewFormat(name, pattern string, options ...Option) (*Format, error) {
 	if err := p.setPeriod(f.settings.period); err != nil {
 		return nil, fmt.Errorf("%w: %+q: %w", ErrInvalidPattern, pattern, err)
 	}
-	if f.settings.block != nil && p.width == 0 {
+	if f.settings.block == nil {
+		return f, nil
+	}
+	if p.width == 0 {
 		return nil, fmt.Errorf("%w: %+q: encrypted: want a number with a width, such as {n:6}",
 			ErrInvalidPattern, pattern)
 	}
-	if _, err := f.permutation(""); err != nil {
+	_, err = ff1.New(f.settings.block, len(p.alphabet.Digits), p.width, nil)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %+q: encrypted: %w", ErrInvalidPattern, pattern, err)
 	}
 	return f, nil
@@ -109,11 +113,7 @@ func (f *Format) Number(t time.Time, n int64) (Number, error) {
 	if err != nil {
 		return Number{}, err
 	}
-	permutation, err := f.permutation(d.period)
-	if err != nil {
-		return Number{}, err
-	}
-	return f.number(d, permutation, n)
+	return f.number(d, f.permutation(d.period), n)
 }
 
 // A date is what numbers have of a day, or a text of it.
@@ -199,10 +199,7 @@ func (f *Format) parse(text string) (Number, error) {
 		}
 	}
 	period := f.settings.period.key(d.day)
-	permutation, err := f.permutation(period)
-	if err != nil {
-		return Number{}, err
-	}
+	permutation := f.permutation(period)
 	if permutation != nil {
 		n = permutation.Decrypt(n)
 	}
@@ -219,11 +216,12 @@ func misread(text, format string, args ...any) error {
 
 // permutation returns the permutation of the numbers of a period, or nil if numbers are not
 // encrypted. Names don't contain zero bytes, so no other name and period have this tweak.
-func (f *Format) permutation(period string) (*ff1.Cipher, error) {
+func (f *Format) permutation(period string) *ff1.Cipher {
 	if f.settings.block == nil {
-		return nil, nil
+		return nil
 	}
 	radix := len(f.pattern.alphabet.Digits)
 	tweak := f.name + "\x00" + period
-	return ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak))
+	c, _ := ff1.New(f.settings.block, radix, f.pattern.width, []byte(tweak)) // can't fail: NewFormat has tried
+	return c
 }

@@ -194,10 +194,7 @@ func (s *Series) beginPeriod(ctx context.Context, m *moment) (err error) {
 	if s.failed != nil && s.failedAt == m.second {
 		return s.failed
 	}
-	m.permutation, err = s.permutation(m.date.period)
-	if err != nil {
-		return err
-	}
+	m.permutation = s.permutation(m.date.period)
 	config := s.settings.config
 	config.End = s.pattern.last
 	config.Check = s.checkValue()

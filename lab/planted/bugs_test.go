@@ -188,15 +188,15 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "			return markBusy(ctx, try, err)\n		}\n		if after.Swapped {",
-		wrong: "			return nil\n		}\n		if after.Swapped {",
+		right: "				return false, err\n			}\n			if after.Swapped {",
+		wrong: "				return true, nil\n			}\n			if after.Swapped {",
 		test:  losses, schedules: 1000,
 	},
 	{
 		name:  "a swap that changed nothing taken for a success",
 		file:  "lease/update.go",
-		right: "		if after.Swapped {\n			return",
-		wrong: "		if after.Swapped || try > 0 {\n			return",
+		right: "			if after.Swapped {\n				return",
+		wrong: "			if after.Swapped || lost > 0 {\n				return",
 		test:  losses, schedules: 1000,
 	},
 	{

@@ -25,15 +25,10 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mariadb: %w", err)
 	}
-	e, err := New(sql.OpenDB(connector), config)
-	if err != nil {
-		return nil, err
-	}
-	e.db.SetMaxOpenConns(32)
-	e.db.SetMaxIdleConns(32)
-	e.ownsDB = true
-	e.where = where
-	return e, nil
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(32)
+	db.SetMaxIdleConns(32)
+	return &Engine{db: db, ownsDB: true, config: config, where: where}, nil
 }
 
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.

@@ -232,12 +232,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if !errors.Is(err, lease.ErrNoSpace) {
 		return err
 	}
-	ddl, err := DDL(e.config.Schema)
-	if err != nil {
-		return err
-	}
 	const lock = "SELECT pg_advisory_xact_lock(hashtextextended('randflake', 0));\n"
-	_, err = e.pool.Exec(ctx, lock+ddl, pgx.QueryExecModeSimpleProtocol)
+	_, err = e.pool.Exec(ctx, lock+e.config.in(ddlSQL), pgx.QueryExecModeSimpleProtocol)
 	return e.explain("prepare", err)
 }
 

@@ -26,13 +26,7 @@ func Connect(_ context.Context, url string) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	e, err := New(pool, own)
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	e.ownsPool = true
-	return e, nil
+	return &Engine{pool: pool, ownsPool: true, config: own}, nil
 }
 
 // Check finds what is wrong with a URL, as Connect does. It connects to nothing.
