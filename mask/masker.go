@@ -54,9 +54,8 @@
 // of SQL statements contains inner values, and the database's own error messages may contain them:
 // don't send those to clients. Nor does this package hide columns that say when a row was made.
 //
-// Everything else sees the masked form or useless bits. That includes code that looks into structs
-// by reflection, as package fmt does with unexported fields: an ID holds its inner value encrypted
-// under a key that each process makes for itself.
+// Everything else sees the masked form or, by reflection, useless bits: an ID holds its inner value
+// encrypted under a key that each process makes for itself.
 package mask
 
 import (
