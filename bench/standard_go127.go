@@ -8,13 +8,11 @@ import "uuid"
 func init() {
 	peers = append(peers,
 		peer{
-			name: "UUID v4 standard", call: "uuid, NewV4",
-			bits: 128, unpredictable: "yes", sortable: "no",
+			name: "UUID v4 standard", bits: 128, call: "uuid, NewV4",
 			open: each(ends(infallible(uuid.NewV4))),
 		},
 		peer{
-			name: "UUID v7 standard", call: "uuid, NewV7",
-			bits: 128, unpredictable: timeShows, sortable: "yes",
+			name: "UUID v7 standard", bits: 128, call: "uuid, NewV7",
 			perSecond: 4096e3,
 			open:      each(ends(infallible(uuid.NewV7))),
 		},

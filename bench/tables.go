@@ -52,7 +52,7 @@ func (r result) on(p peer) (one, all cost) {
 
 func (r result) all() [][]string {
 	rows := [][]string{{"source", "bits", "allocations", "ns per ID, one processor", "ratio", fmt.Sprintf("ns per ID, %d processors", r.processors), "ratio",
-		"limit, IDs a second", "unpredictable", "sortable", "what is called"}}
+		"limit, IDs a second", "what is called"}}
 	for _, p := range peers {
 		limit := ""
 		if p.perSecond > 0 {
@@ -68,8 +68,6 @@ func (r result) all() [][]string {
 			limited(p, all.ns),
 			number(all.ratio),
 			limit,
-			p.unpredictable,
-			p.sortable,
 			p.call,
 		})
 	}

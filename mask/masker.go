@@ -55,9 +55,8 @@
 // don't send those to clients. Code that converts by Value, such as jinzhu/copier, puts them into
 // strings and integers. Nor does this package hide columns that say when a row was made.
 //
-// Everything else sees the masked form or useless bits. That includes code that looks into structs
-// by reflection, as package fmt does with unexported fields: an ID holds its inner value encrypted
-// under a key that each process makes for itself.
+// Everything else sees the masked form or, by reflection, useless bits: an ID holds its inner value
+// encrypted under a key that each process makes for itself.
 package mask
 
 import (
