@@ -270,6 +270,30 @@ func TestClockOfCounter(t *testing.T) {
 	}
 }
 
+// TestKnownCounters: a handle knows the leases and a bounded number of counters, however many names
+// are made up.
+func TestKnownCounters(t *testing.T) {
+	s := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
+	if _, err := takeWindow(t.Context(), s, noon.Unix()/60, 1); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for i := range mostKnown + 10 {
+		last = fmt.Sprintf("c%d", i)
+		if err := s.CreateCounter(t.Context(), Counter{Name: last}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range []record{leasesRecord, counterRecord(last)} {
+		if s.knownValues[r.name] == nil {
+			t.Errorf("%s is forgotten", r.name)
+		}
+	}
+	if n := len(s.knownValues); n != mostKnown {
+		t.Errorf("%d records are known, want %d", n, mostKnown)
+	}
+}
+
 // TestCounters lists counters by pages. A move takes them all along.
 func TestCounters(t *testing.T) {
 	data := newMemory()

@@ -147,12 +147,19 @@ func (seen *snapshot) clockError(m *meta) error {
 	// ahead of that by at least:
 	behind := seen.asked.Sub(seen.Time)
 	ahead := seen.Time.Sub(seen.answered)
-	if behind > m.MaxSkew || ahead > m.MaxSkew {
-		return fmt.Errorf("%w: the server's is %v ahead of this machine's: "+
-			"want at most %v between them: set the wrong one right",
-			ErrClock, (-behind).Round(time.Second), m.MaxSkew)
+	switch {
+	case behind > m.MaxSkew:
+		return m.clocksDiffer(behind, "behind")
+	case ahead > m.MaxSkew:
+		return m.clocksDiffer(ahead, "ahead of")
 	}
 	return nil
+}
+
+func (m *meta) clocksDiffer(by time.Duration, how string) error {
+	return fmt.Errorf("%w: the server's is %v %s this machine's: "+
+		"want at most %v between them: set the wrong one right",
+		ErrClock, by.Round(time.Second), how, m.MaxSkew)
 }
 
 // later returns the later one of two times: the process's after the answer, and the server's.

@@ -23,8 +23,8 @@ type Space struct {
 	mu    sync.Mutex
 	known known // what this handle has seen made durable
 
-	// knownValues is the same of records, by their names. It is not in known, as each snapshot copies
-	// that.
+	// knownValues is the same of the leases and of up to mostKnown counters, by the names of their
+	// records. It is not in known, as each snapshot copies that.
 	knownValues map[string][]byte
 }
 

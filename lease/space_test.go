@@ -86,9 +86,9 @@ func TestTake(t *testing.T) {
 		{"the last window of all", 0, 0, math.MaxInt64 - noon.Unix()/60, 1, 0, ErrAhead, noon.Add(math.MaxInt64 / time.Minute * time.Minute)},
 		{"a slow clock", 0, -300 * time.Hour, -18000, 3, 0, nil, time.Time{}},
 		{"a fast clock", 0, 300 * time.Hour, 18000, 3, 0, nil, time.Time{}},
-		{"clocks apart", time.Second, 62 * time.Second, 0, 1, 0, ErrClock, time.Time{}},
-		{"clocks apart the other way", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
-		{"a clock of another age", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
+		{"the server's is 1m1s behind this machine's", time.Second, 62 * time.Second, 0, 1, 0, ErrClock, time.Time{}},
+		{"the server's is 1m1s ahead of this machine's", 62 * time.Second, time.Second, 0, 1, 0, ErrClock, time.Time{}},
+		{"this machine's says 1967-01-30", 0, -60 * 365 * 24 * time.Hour, -noon.Unix()/60 - 1, 1, 0, ErrClock, time.Time{}},
 		{"none", 0, 0, 0, 0, 0, ErrInvalid, time.Time{}},
 		{"the first window of all", 0, 0, -noon.Unix() / 60, 1, 0, nil, time.Time{}},
 		{"before all time", 0, 0, -noon.Unix()/60 - 1, 1, 0, ErrInvalid, time.Time{}},
@@ -102,6 +102,9 @@ func TestTake(t *testing.T) {
 		var wait *WaitError
 		if !errors.Is(err, step.err) || errors.As(err, &wait) && !wait.Until.Equal(step.until) {
 			t.Errorf("%s: %v", step.name, err)
+		}
+		if step.err == ErrClock && !strings.Contains(fmt.Sprint(err), step.name) {
+			t.Errorf("%v, want that it says %s", err, step.name)
 		}
 		if err == nil && (l.FirstNode != step.first || l.LastNode != step.first+step.n-1 || s.Limits().WindowOf(l.Start) != present+step.window || l.End.Sub(l.Start) != time.Minute) {
 			t.Errorf("%s: %+v", step.name, l)

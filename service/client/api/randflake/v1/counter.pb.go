@@ -265,7 +265,7 @@ type SetRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Space         string                 `protobuf:"bytes,1,opt,name=space,proto3" json:"space,omitempty"`
 	Counter       string                 `protobuf:"bytes,2,opt,name=counter,proto3" json:"counter,omitempty"`
-	Next          int64                  `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the next number that it gives
+	Next          int64                  `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the next number that the store gives; handles use up their runs first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
