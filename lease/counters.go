@@ -50,9 +50,9 @@ func (s *Space) CreateCounter(ctx context.Context, c Counter) error {
 
 // TakeNumbers takes up to n numbers of a counter, for ever: fewer where fewer are left, and at
 // least one. It returns ErrNoCounter, ErrMismatch where the counter has other periods, ErrEnd where
-// no number is left, ErrCounter where data were lost since it was set, and ErrClock where the
-// period has not begun, or is over because another clock has begun a later one. After ErrUnknown
-// the numbers may have been taken.
+// no number is left, ErrCounter where the counter must be set first, as after a loss of data, and
+// ErrClock where the period has not begun, or is over because another clock has begun a later one.
+// After ErrUnknown the numbers may have been taken.
 func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n int64) (run Run, err error) {
 	if n < 1 {
 		return run, fmt.Errorf("%w: %d numbers: want 1 or more", ErrInvalid, n)
