@@ -53,7 +53,11 @@ func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", len(a.entries), a.odd)
-	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.chosen.name, "none that tells its time"))
+	none := "none that tells its time"
+	if !a.wide {
+		none += "; Randflake IDs do by their secret: --secret-file"
+	}
+	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.chosen.name, none))
 	isOld := a.chosen.newest.Before(a.now().AddDate(0, -1, 0)) // so that the kind may be wrong
 	if isOld && a.runnerUp.name != "" {
 		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n",
@@ -102,6 +106,10 @@ func (t tally) writeBars(w io.Writer) {
 	for i, n := range bars {
 		start := time.Unix((first+int64(i)*step)*3600, 0).UTC()
 		bar := strings.Repeat("#", 40*n/slices.Max(bars))
-		fmt.Fprintf(w, "%s %-40s %d an hour\n", start.Format("2006-01-02T15Z"), bar, n/int(step))
+		rate := fmt.Sprint(n / int(step))
+		if rate == "0" && n > 0 {
+			rate = "under 1"
+		}
+		fmt.Fprintf(w, "%s %-40s %s an hour\n", start.Format("2006-01-02T15Z"), bar, rate)
 	}
 }
