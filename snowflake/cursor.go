@@ -22,7 +22,8 @@ import (
 //	##################..........#############...............    with the same rollback
 //	claimed           lost      claimed      next
 //
-// Which values a claim gets is in plan.go.
+// A slot is a unit with its rollback. Which values a claim gets, and from which unit, the candidate,
+// is in plan.go.
 type cursor struct {
 	// next is one past the newest value, base in an unused cursor, and frozen in the end. It is
 	// written by every claim: on its cache line are only two more fields, which are rarely written.
@@ -38,7 +39,7 @@ type cursor struct {
 	newestBefore atomic.Uint64
 	_            [40]byte
 
-	bounds bounds // of the lease
+	bounds bounds // of the lease: see bounds.go; its methods, the rules, are in plan.go
 
 	// handedOut is the generator's count. The first ID of a unit is added at once, so that a
 	// generator that makes a few does not look idle. The others are added when the next unit is
@@ -61,22 +62,18 @@ func newCursor(b bounds, from int64, handedOut *atomic.Uint64) *cursor {
 	return c
 }
 
-// planFresh is bounds.plan for a clock that was read after next was loaded, so its errors count. If
-// the clock stepped back, and the option StepBack allows it, the plan follows the clock.
+// planFresh is bounds.planAt for a clock that was read after next was loaded, so its errors count.
+// If the clock stepped back, and the option StepBack allows it, the plan follows the clock.
 func (c *cursor) planFresh(next uint64, now int64) (plan, error) {
-	p, err := c.bounds.plan(next, c.awaitedEnd.Load(), now)
-	if err == errClockBackward {
-		return c.stepBack(next, now)
+	p, err := c.bounds.planAt(next, c.awaitedEnd.Load(), now)
+	if err != errClockBackward {
+		return p, err
 	}
-	return p, err
-}
-
-// stepBack is bounds.stepBack, and notes the newest unit used, as a claim of the plan moves next to an
-// earlier one. If that claim fails, the note does no harm: the unit was used all the same.
-func (c *cursor) stepBack(next uint64, now int64) (plan, error) {
-	p, err := c.bounds.stepBack(next, now)
+	p, err = c.bounds.planStepBack(next, now)
 	used := next != c.bounds.base
 	if err == nil && used {
+		// A claim of the plan moves next to an earlier unit, so the newest one is noted before. If the
+		// claim fails, that does no harm: the unit was used all the same.
 		raise(&c.newestBefore, uint64(c.bounds.newest(next)))
 	}
 	return p, err
@@ -100,11 +97,11 @@ func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 	return taken
 }
 
-// awaitUnit makes the candidate awaited, after the unit before it was used up. It reports whether
-// that one was awaited, too: then callers use up unit after unit.
+// awaitUnit makes the candidate awaited. The unit before it must be used up. awaitUnit reports
+// whether that unit was awaited, too: then callers use up unit after unit.
 func (c *cursor) awaitUnit(next uint64) (lastWasAwaited bool) {
 	slot := c.bounds.candidate(next).slot()
-	lastWasAwaited = slot <= c.awaitedEnd.Load() // then slot-1 is below the end
+	lastWasAwaited = slot-1 < c.awaitedEnd.Load()
 	raise(&c.awaitedEnd, slot+1)
 	return lastWasAwaited
 }

@@ -36,13 +36,13 @@ func reachable(b *bounds, next uint64) bool {
 	return next > b.base && newest >= b.first && newest < b.end
 }
 
-// TestPlanExhaustively states what plan promises, of every cursor, clock and policy.
+// TestPlanExhaustively states what planAt promises, of every cursor, clock and policy.
 func TestPlanExhaustively(t *testing.T) {
 	plans := 0
 	for b := range smallBounds {
 		for now := int64(-2); now <= 5; now++ {
-			if p, err := b.plan(frozen, 0, now); err != errFrozen {
-				t.Fatalf("%+v: plan of a frozen cursor at %d: %+v, %v", b, now, p, err)
+			if p, err := b.planAt(frozen, 0, now); err != errFrozen {
+				t.Fatalf("%+v: planAt of a frozen cursor at %d: %+v, %v", b, now, p, err)
 			}
 		}
 		for next := uint64(0); next <= 64; next++ {
@@ -53,7 +53,7 @@ func TestPlanExhaustively(t *testing.T) {
 				for now := int64(-2); now <= 5; now++ {
 					plans++
 					if problem := planProblem(&b, next, awaited, now); problem != "" {
-						t.Fatalf("%+v: plan(%d, %d, %d): %s", b, next, awaited, now, problem)
+						t.Fatalf("%+v: planAt(%d, %d, %d): %s", b, next, awaited, now, problem)
 					}
 				}
 			}
@@ -65,7 +65,7 @@ func TestPlanExhaustively(t *testing.T) {
 }
 
 func planProblem(b *bounds, next, awaited uint64, now int64) string {
-	p, err := b.plan(next, awaited, now)
+	p, err := b.planAt(next, awaited, now)
 	c := b.candidate(next)
 	opened, newest := c.opened, b.newest(next)
 	if err != nil {
@@ -134,7 +134,7 @@ func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) strin
 	if due <= now {
 		return fmt.Sprintf("%v: due at %d", err, due)
 	}
-	switch _, then := b.plan(next, awaited, due); {
+	switch _, then := b.planAt(next, awaited, due); {
 	case then == err && candidate < b.end:
 		return fmt.Sprintf("%v: also when due, at %d", err, due)
 	case then == nil || then == errExhausted || candidate >= b.end:
@@ -142,7 +142,7 @@ func refusalProblem(b *bounds, next, awaited uint64, now int64, err error) strin
 	default:
 		return fmt.Sprintf("%v: when due, at %d: %v", err, due, then)
 	}
-	if _, before := b.plan(next, awaited, due-1); before == nil {
+	if _, before := b.planAt(next, awaited, due-1); before == nil {
 		return fmt.Sprintf("%v: due at %d, which is too late", err, due)
 	}
 	return ""
@@ -160,16 +160,16 @@ func TestStepBackExhaustively(t *testing.T) {
 				rollback = (next - 1) >> 4
 			}
 			for now := int64(-2); now < b.end; now++ {
-				p, err := b.stepBack(next, now)
+				p, err := b.planStepBack(next, now)
 				if now < b.first || rollback >= b.steps {
 					if err != errClockBackward {
-						t.Fatalf("%+v: stepBack(%d, %d): %v", b, next, now, err)
+						t.Fatalf("%+v: planStepBack(%d, %d): %v", b, next, now, err)
 					}
 					continue
 				}
 				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
 				if p != want || err != nil || p.start < next {
-					t.Fatalf("%+v: stepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
+					t.Fatalf("%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 				}
 			}
 		}
@@ -214,7 +214,7 @@ func TestStalePlan(t *testing.T) {
 	b := bounds{sequence: 3, time: 20, base: 10 << 3, first: 10, end: 100, life: 1 << 20, lag: 2}
 	var handedOut atomic.Uint64
 	c := newCursor(b, 10, &handedOut)
-	p, _ := b.plan(b.base, 0, 40)
+	p, _ := b.planAt(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
 		if taken := c.take(b.base, p, 8); taken != want {
 			t.Errorf("%d values, want %d", taken, want)

@@ -199,7 +199,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 	now := g.layout.unitAt(ms) // not read anew below: it is late anyway
 	for {
 		next := st.cursor.next.Load()
-		p, err := st.cursor.bounds.plan(next, st.cursor.awaitedEnd.Load(), now)
+		p, err := st.cursor.bounds.planAt(next, st.cursor.awaitedEnd.Load(), now)
 		if err != nil {
 			return g.claimSlowly(n, caller)
 		}

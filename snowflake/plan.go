@@ -100,9 +100,9 @@ func (b *bounds) newest(next uint64) int64 {
 	return c.unit - 1
 }
 
-// plan returns what a claim may take from a cursor at next with a clock at now. It is a pure
+// planAt returns what a claim may take from a cursor at next with a clock at now. It is a pure
 // function: the compare-and-swap on next then accepts or rejects the plan as a whole.
-func (b *bounds) plan(next, awaitedEnd uint64, now int64) (plan, error) {
+func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
@@ -145,7 +145,7 @@ func (b *bounds) open(slot, next uint64) plan {
 	}
 }
 
-// planDue is plan for a clock that has reached the candidate. If the candidate is awaited and it is
+// planDue is planAt for a clock that has reached the candidate. If the candidate is awaited and it is
 // not too late, it is used up. Otherwise the plan moves on to the clock's unit.
 func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 	clockSlot := c.rollback + uint64(now)
@@ -161,7 +161,7 @@ func (b *bounds) planDue(c candidate, next, awaitedEnd uint64, now int64) plan {
 	return p
 }
 
-// planEarly is plan for a clock that is behind the candidate, if the candidate is not opened or is
+// planEarly is planAt for a clock that is behind the candidate, if the candidate is not opened or is
 // too far ahead.
 //
 // That alone does not mean that the clock stepped back. If it doesn't step back, no used unit is
@@ -180,10 +180,10 @@ func (b *bounds) planEarly(c candidate, next uint64, now int64) (plan, error) {
 	return b.open(c.slot(), next), nil
 }
 
-// stepBack returns what a claim may take after a reading of the clock, begun after next was loaded,
-// has proved that the clock stepped back to now. The plan raises the rollback, and so every new
-// value is higher than all before.
-func (b *bounds) stepBack(next uint64, now int64) (plan, error) {
+// planStepBack returns what a claim may take after a reading of the clock, begun after next was
+// loaded, has proved that the clock stepped back to now. The plan raises the rollback, and so every
+// new value is higher than all before.
+func (b *bounds) planStepBack(next uint64, now int64) (plan, error) {
 	c := b.candidate(next)
 	if now < b.first || c.rollback>>b.time >= b.steps {
 		return plan{}, errClockBackward
