@@ -44,8 +44,8 @@ type Generator struct {
 	waited    atomic.Uint64   // calls that had to wait
 }
 
-// A state is all that changes when another lease is in force, or there are more processors. It is
-// replaced as a whole and never changed itself.
+// A state is all that Generate reads of what changes when another lease is in force, or there are
+// more processors. It is replaced as a whole and never changed itself.
 type state struct {
 	quick   shards           // the same shards, if Generate and Wait may take the short way; otherwise empty
 	shards  shards           // one for each processor
@@ -185,14 +185,13 @@ func (g *Generator) fromShard(a attempt) (ID, error) {
 // nextAttempt returns the attempt that follows a, which was refused. If no other attempt helps it
 // returns the error that callers get.
 func (g *Generator) nextAttempt(a attempt, refusal error) (attempt, error) {
-	switch {
-	case a.st.closed: // first, as a closed generator does not grow
+	if a.st.closed { // asked first, as a closed generator does not grow
 		return attempt{}, ErrClosed
+	}
+	switch {
 	case refusal == errNoShard:
 		g.grow(a.st)
-	case !a.fresh:
-		// errReadClock, or the cursor refused a second that may be late: read the clock.
-	default:
+	case a.fresh: // otherwise the second may be late, and its refusal does not count
 		err := g.follow(a.st, a.now, refusal)
 		if err != nil {
 			return attempt{}, err
@@ -328,8 +327,8 @@ func (g *Generator) load() *state {
 	return nil
 }
 
-// panicUnmade panics for a generator that New did not make. It is not inlined, so that load can be small,
-// and Generate too.
+// panicUnmade panics for a generator that New did not make. It is not inlined: Generate, which calls
+// it twice, stays small.
 //
 //go:noinline
 func panicUnmade() { panic("randflake: no Generator, or the zero one: make one with New") }

@@ -50,8 +50,8 @@ type Generator struct {
 	waited    atomic.Uint64 // calls that had to wait
 }
 
-// A state is all that changes when another lease is in force. It is replaced as a whole and never
-// changed itself.
+// A state is all that claims read of what changes when another lease is in force. It is replaced as
+// a whole and never changed itself.
 type state struct {
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // by Close; the cursor stays, frozen, so claim need not look at closed
