@@ -92,7 +92,7 @@ func (e *explorer) check() {
 			f := Raw(raw).Fields()
 			second := f.Time.Unix()
 			switch {
-			case second < e.bounds.start, second >= e.bounds.end:
+			case second < e.bounds.startSecond, second >= e.bounds.endSecond:
 				e.problem = fmt.Sprintf("second %d lies outside the lease", second)
 			case f.Node < e.bounds.firstNode, f.Node > e.bounds.lastNode:
 				e.problem = fmt.Sprintf("node %d lies outside the lease", f.Node)
@@ -122,7 +122,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 				next = b.base
 			}
 			// One second apart, before, in and after the lease, and an hour back.
-			clocks := []int64{b.start - 3600, b.start, b.start + 1, b.start + 2, b.end}
+			clocks := []int64{b.startSecond - 3600, b.startSecond, b.startSecond + 1, b.startSecond + 2, b.endSecond}
 			e := explorer{bounds: b, clocks: clocks, n: 2, atomic: true}
 			e.explore(next, make([]claimant, claimants))
 			if e.problem != "" {

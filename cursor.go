@@ -12,8 +12,9 @@ const clockTolerance = 10
 
 // A cursor hands out the raw values of one lease, each at most once. A raw value is second, node
 // and sequence, from high to low, and the nodes of a lease are contiguous. So the lease's values of
-// one second are consecutive integers. Uniqueness rests on one fact: next only grows, until freeze
-// ends all claims. Clocks only say how far next may jump.
+// one second are consecutive integers. Uniqueness rests on one fact: until freeze ends all claims,
+// next only grows. (After the format's last value it is 0, which stands for 2^64: nothing is left
+// then.) Clocks only say how far next may jump.
 //
 //	node 5, sequence 0          node 6, sequence 0          node 6, sequence 131,071
 //	|                           |                           |
@@ -21,7 +22,7 @@ const clockTolerance = 10
 //	claimed                              next
 type cursor struct {
 	// next is base in an unused cursor, frozen() in the end, and otherwise one past the newest value.
-	// That need not be a value of the lease, and is 0 after the last value of the format.
+	// That need not be a value of the lease.
 	next atomic.Uint64
 
 	bounds // of the lease
@@ -29,9 +30,9 @@ type cursor struct {
 
 // bounds are a lease in the cursor's terms.
 type bounds struct {
-	base                uint64 // the first raw value
-	firstNode, lastNode uint32 // both included
-	start, end          int64  // the interval of Unix seconds, [start, end)
+	base                   uint64 // the first raw value
+	firstNode, lastNode    uint32 // both included
+	startSecond, endSecond int64  // the interval of Unix seconds, [startSecond, endSecond)
 }
 
 // frozen returns the next of a cursor that hands out nothing more: one before the first value.
@@ -43,11 +44,11 @@ var errFrozen = errors.New("randflake: cursor is frozen")
 func (l Lease) bounds() bounds {
 	start := l.Start.Unix()
 	return bounds{
-		base:      pack(start, l.FirstNode, 0),
-		firstNode: l.FirstNode,
-		lastNode:  l.LastNode,
-		start:     start,
-		end:       l.End.Unix(),
+		base:        pack(start, l.FirstNode, 0),
+		firstNode:   l.FirstNode,
+		lastNode:    l.LastNode,
+		startSecond: start,
+		endSecond:   l.End.Unix(),
 	}
 }
 
@@ -58,27 +59,27 @@ func newCursor(b bounds) *cursor {
 }
 
 // claim takes up to n consecutive raw values at the Unix second now, and returns the first one and
-// their number. It divides what is left in the second into parts, and takes no more than one part,
-// but at least one value: when few are left, callers that claim ahead of need then waste little.
-func (c *cursor) claim(now int64, n, parts uint64) (start, taken uint64, err error) {
+// their number. It takes at most 1/sharers of what is left in the second, but at least one value:
+// when few are left, callers that claim ahead of need then waste little.
+func (c *cursor) claim(now int64, n, sharers uint64) (first, taken uint64, err error) {
 	for {
 		next := c.next.Load()
 		var left uint64
-		start, left, err = c.plan(next, now)
+		first, left, err = c.plan(next, now)
 		if err != nil {
 			return 0, 0, err
 		}
-		taken = min(n, max(left/parts, 1))
-		if c.next.CompareAndSwap(next, start+taken) {
-			return start, taken, nil
+		taken = min(n, max(left/sharers, 1))
+		if c.next.CompareAndSwap(next, first+taken) {
+			return first, taken, nil
 		}
 	}
 }
 
-// plan returns, for a cursor at next and a clock at now, where a claim starts, and how many values
+// plan returns, for a cursor at next and a clock at now, the first value of a claim, and how many
 // its second has from there on. It changes nothing: the compare-and-swap of claim takes effect only
 // if next is still what plan was given.
-func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
+func (b *bounds) plan(next uint64, now int64) (first, left uint64, err error) {
 	if next == b.frozen() {
 		return 0, 0, errFrozen
 	}
@@ -86,14 +87,14 @@ func (b *bounds) plan(next uint64, now int64) (start, left uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	start = pack(second, b.firstNode, 0)
+	first = pack(second, b.firstNode, 0)
 	newest, used := b.newest(next)
 	if used && second == newest {
-		start = next // it goes on in that second
+		first = next // it goes on in that second
 	}
-	left = b.endOf(second) - start
+	left = b.endOf(second) - first
 	if left > 0 {
-		return start, left, nil
+		return first, left, nil
 	}
 	if now < second {
 		return 0, 0, ErrClockBackward // the newest ID's second, ahead of the clock, is used up
@@ -115,9 +116,9 @@ func (b *bounds) secondFor(next uint64, now int64) (int64, error) {
 	switch {
 	case second > MaxTimestamp: // asked first, as the lease has ended then, too
 		return 0, ErrEndOfLife
-	case second < b.start:
+	case second < b.startSecond:
 		return 0, ErrLeaseNotStarted
-	case second >= b.end:
+	case second >= b.endSecond:
 		return 0, ErrLeaseEnded
 	}
 	return second, nil

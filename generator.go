@@ -224,12 +224,12 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 func (g *Generator) fill(dst []ID) (n int, err error) {
 	machine := g.load().machine // as it was before the first ID
 	for n < len(dst) {
-		var start, taken uint64
-		start, taken, err = g.claimRun(uint64(len(dst) - n))
+		var first, taken uint64
+		first, taken, err = g.claimRun(uint64(len(dst) - n))
 		if err != nil {
 			break
 		}
-		encryptRun(g.cipher.keys(), asUint64(dst[n:n+int(taken)]), start)
+		encryptRun(g.cipher.keys(), asUint64(dst[n:n+int(taken)]), first)
 		n += int(taken)
 		g.handedOut.Add(taken)
 	}
@@ -240,12 +240,13 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 }
 
 // claimRun takes up to n consecutive raw values, and returns the first one and their number.
-func (g *Generator) claimRun(n uint64) (start, taken uint64, err error) {
+func (g *Generator) claimRun(n uint64) (first, taken uint64, err error) {
 	a := g.firstAttempt()
 	for {
-		start, taken, err = a.st.cursor.claim(a.now, n, 1) // 1 part: all that is left in the second, if need be
+		const sharers = 1 // all that is left in the second, if need be
+		first, taken, err = a.st.cursor.claim(a.now, n, sharers)
 		if err == nil {
-			return start, taken, nil
+			return first, taken, nil
 		}
 		a, err = g.nextAttempt(a, err)
 		if err != nil {

@@ -57,8 +57,8 @@ func (s *shard) next(g *Generator, a attempt) (ID, error) {
 // of a shard's last run are never added, as only the owner may read a shard: when another lease is
 // in force, the shards are new.
 func (s *shard) newRun(g *Generator, st *state, now int64) error {
-	parts := 2 * uint64(len(st.shards.list)) // a run is at most half of a processor's share of what is left
-	first, n, err := st.cursor.claim(now, st.runLength, parts)
+	sharers := 2 * uint64(len(st.shards.list)) // a run is at most half of a processor's share of what is left
+	first, n, err := st.cursor.claim(now, st.runLength, sharers)
 	if err != nil {
 		return err
 	}
@@ -94,11 +94,11 @@ func (s *shard) encryptBatch(c *Cipher) {
 // meet at the cursor.
 func runLength(nodes uint64, shards int) uint64 {
 	const (
-		longest = 4096
-		parts   = 64 // of a processor's share of a second
+		longest      = 4096
+		runsPerShare = 64 // in a processor's share of a second
 	)
 	valuesPerSecond := nodes << sequenceBits
-	run := valuesPerSecond / (parts * uint64(shards))
+	run := valuesPerSecond / (runsPerShare * uint64(shards))
 	batches := run / batchSize
 	return min(max(batches*batchSize, batchSize), longest)
 }
