@@ -77,20 +77,30 @@ func (c *cursor) claim(now int64, n, sharers uint64) (first, taken uint64, err e
 }
 
 // plan returns, for a cursor at next and a clock at now, the first value of a claim, and how many
-// its second has from there on. It changes nothing: the compare-and-swap of claim takes effect only
-// if next is still what plan was given.
+// its second has from there on. That second is the clock's, or the newest one used if the clock is
+// behind that by no more than the tolerance. plan changes nothing: the compare-and-swap of claim
+// takes effect only if next is still what plan was given.
 func (b *bounds) plan(next uint64, now int64) (first, left uint64, err error) {
 	if next == b.frozen() {
 		return 0, 0, errFrozen
 	}
-	second, err := b.secondFor(next, now)
+	second := now
+	goesOn := false // in the newest second used
+	if next != b.base {
+		newest := secondOf(next - 1)
+		if now < newest-clockTolerance {
+			return 0, 0, ErrClockBackward
+		}
+		second = max(now, newest)
+		goesOn = second == newest
+	}
+	err = b.outside(second)
 	if err != nil {
 		return 0, 0, err
 	}
 	first = pack(second, b.firstNode, 0)
-	newest, used := b.newest(next)
-	if used && second == newest {
-		first = next // it goes on in that second
+	if goesOn {
+		first = next
 	}
 	left = b.endOf(second) - first
 	if left > 0 {
@@ -102,31 +112,17 @@ func (b *bounds) plan(next uint64, now int64) (first, left uint64, err error) {
 	return 0, 0, ErrExhausted
 }
 
-// secondFor returns the second of new values, or why there can be none. It is the clock's, or the
-// newest one used if the clock is behind that by no more than the tolerance.
-func (b *bounds) secondFor(next uint64, now int64) (int64, error) {
-	second := now
-	newest, used := b.newest(next)
-	if used {
-		if now < newest-clockTolerance {
-			return 0, ErrClockBackward
-		}
-		second = max(now, newest)
-	}
+// outside returns why there can be no ID in a second under the lease, or nil.
+func (b *bounds) outside(second int64) error {
 	switch {
 	case second > MaxTimestamp: // asked first, as the lease has ended then, too
-		return 0, ErrEndOfLife
+		return ErrEndOfLife
 	case second < b.startSecond:
-		return 0, ErrLeaseNotStarted
+		return ErrLeaseNotStarted
 	case second >= b.endSecond:
-		return 0, ErrLeaseEnded
+		return ErrLeaseEnded
 	}
-	return second, nil
-}
-
-// newest returns the newest second used, of a cursor at next, if it was used.
-func (b *bounds) newest(next uint64) (second int64, used bool) {
-	return secondOf(next - 1), next != b.base
+	return nil
 }
 
 // endOf returns the value after the last one of a second. For MaxNode in the format's last second
@@ -144,5 +140,6 @@ func (b *bounds) endOf(second int64) uint64 {
 // freeze ends all claims, and returns the newest second used, if the cursor was used. The caller
 // holds the generator's mu, and calls it once: a second call would return a wrong second.
 func (c *cursor) freeze() (lastUsed int64, used bool) {
-	return c.newest(c.next.Swap(c.frozen()))
+	next := c.next.Swap(c.frozen())
+	return secondOf(next - 1), next != c.base
 }
