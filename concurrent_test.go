@@ -426,6 +426,7 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
 		to.claimedAt, to.idsLeft, to.ids = from.claimedAt, from.idsLeft, from.ids
 		to.runNext, to.runLeft, to.runSize = from.runNext, from.runLeft, from.runSize
+		to.counted = from.counted
 	}
 	if st.quick.list != nil {
 		st.quick = st.shards

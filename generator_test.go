@@ -816,7 +816,7 @@ func TestMemory(t *testing.T) {
 	if perP := unsafe.Sizeof(s); fixed > 1024 || perP > 712 {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
-	used := unsafe.Offsetof(s.runLeft) + unsafe.Sizeof(s.runLeft)
+	used := unsafe.Offsetof(s.counted) + unsafe.Sizeof(s.counted)
 	if after := unsafe.Sizeof(s) - used; after < cacheLine {
 		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
 	}

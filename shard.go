@@ -9,14 +9,15 @@ type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
 	idsLeft   uint64            // ids[:idsLeft] are left of the batch; Generate takes the last one
 	claimedAt int64             // the clock's second when the run was claimed; that in IDs may be later
-	runSize   uint64            // raw values in the run when it was claimed; 0 in a new shard
+	runSize   uint64            // raw values in the run when it was claimed
 	runNext   uint64            // the first raw value that is left of the run
 	runLeft   uint64            // how many raw values are left of the run
+	counted   uint64            // how many IDs of the run are in the generator's count
 	lock      ownerLock         // for shard_pool.go; of no size in shard_pin.go
 
 	// At least a cache line is between this shard and the next. Where the lock has no size, ids and
-	// the five words take eight lines and 40 bytes: 24 fill the ninth line, and a whole one follows.
-	_ [24 + cacheLine]byte
+	// the six words take eight lines and 48 bytes: 16 fill the ninth line, and a whole one follows.
+	_ [16 + cacheLine]byte
 }
 
 const cacheLine = 64 // bytes
@@ -62,22 +63,15 @@ func (s *shard) newRun(g *Generator, st *state, now int64) error {
 	if err != nil {
 		return err
 	}
-	g.handedOut.Add(s.uncounted() + 1) // 1 is the first ID of the new run
+	used := s.runSize - s.runLeft - s.idsLeft // of the old run; 0 in a new shard
+	g.handedOut.Add(used - s.counted + 1)     // 1 is the first ID of the new run
+	s.counted = 1
 	s.idsLeft = 0
 	s.claimedAt = now
 	s.runSize = n
 	s.runNext = first
 	s.runLeft = n
 	return nil
-}
-
-// uncounted returns how many IDs of the run were handed out after its first one, which was counted
-// when the run was claimed.
-func (s *shard) uncounted() uint64 {
-	if s.runSize == 0 {
-		return 0
-	}
-	return s.runSize - s.runLeft - s.idsLeft - 1
 }
 
 // encryptBatch encrypts the next batch of the run.
