@@ -20,9 +20,9 @@ type bounds struct {
 	steps            uint64       // the highest rollback that stepping back may reach
 }
 
-// bounds returns a lease and a policy in the cursor's terms, but without base, which newCursor sets.
-// If the lease can't be used, the error wraps randflake.ErrInvalidLease.
-func (l *Layout) bounds(lease randflake.Lease, p policy) (bounds, error) {
+// boundsOf returns a lease and a policy in the cursor's terms, but without base, which newCursor
+// sets. If the lease can't be used, the error wraps randflake.ErrInvalidLease.
+func (l *Layout) boundsOf(lease randflake.Lease, p policy) (bounds, error) {
 	if err := checkLease(lease); err != nil {
 		return bounds{}, err
 	}

@@ -26,7 +26,7 @@ func (v *keeperView) Counts() (handedOut, waited uint64) {
 
 func (v *keeperView) Add(lease randflake.Lease) error {
 	g := (*Generator)(v)
-	added, err := g.term(lease)
+	added, err := g.termOf(lease)
 	if err != nil {
 		return err
 	}

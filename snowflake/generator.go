@@ -119,7 +119,7 @@ func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, 
 
 func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Generator, error) {
 	g := &Generator{layout: layout, settings: settings, line: queue.New("snowflake")}
-	t, err := g.term(lease)
+	t, err := g.termOf(lease)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +127,13 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	return g, nil
 }
 
-// term returns what a lease is for the generator, or an error if it can't be used.
-func (g *Generator) term(lease randflake.Lease) (term, error) {
-	static, _, err := g.layout.static(uint64(lease.FirstNode), g.settings.pins)
+// termOf returns what a lease is for the generator, or an error if it can't be used.
+func (g *Generator) termOf(lease randflake.Lease) (term, error) {
+	static, _, err := g.layout.staticBits(uint64(lease.FirstNode), g.settings.pins)
 	if err != nil {
 		return term{}, err
 	}
-	b, err := g.layout.bounds(lease, g.settings.policy)
+	b, err := g.layout.boundsOf(lease, g.settings.policy)
 	if err != nil {
 		return term{}, err
 	}
@@ -163,16 +163,6 @@ func (g *Generator) Generate() (ID, error) {
 	return id, nil
 }
 
-// load returns the state.
-func (g *Generator) load() *state {
-	if g != nil {
-		if st := g.state.Load(); st != nil {
-			return st
-		}
-	}
-	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
-}
-
 // A place says where the caller of claim stands.
 type place int
 
@@ -196,7 +186,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 		return g.claimSlowly(n, caller)
 	}
 	ms, _ := g.settings.clock.Now()
-	now := g.layout.unitAt(ms) // not read anew below: it is late anyway
+	now := g.layout.unitAt(ms) // not read anew below: it may be late anyway
 	for {
 		next := st.cursor.next.Load()
 		p, err := st.cursor.bounds.planAt(next, st.cursor.awaitedEnd.Load(), now)
@@ -232,14 +222,6 @@ func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 			return g.layout.id(o.st.static, o.plan.start), taken, nil
 		}
 	}
-}
-
-// checkMachine returns errCopied if this machine is a copy of the one that has the lease.
-func (st *state) checkMachine() error {
-	if st.machine.Stale() {
-		return errCopied
-	}
-	return nil
 }
 
 // An offer is a plan for the cursor of st. It can be taken as long as that cursor is at next.
@@ -334,4 +316,22 @@ func (g *Generator) report(err error) error {
 		g.refused(err, false)
 	}
 	return err
+}
+
+// load returns the state.
+func (g *Generator) load() *state {
+	if g != nil {
+		if st := g.state.Load(); st != nil {
+			return st
+		}
+	}
+	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
+}
+
+// checkMachine returns errCopied if this machine is a copy of the one that has the lease.
+func (st *state) checkMachine() error {
+	if st.machine.Stale() {
+		return errCopied
+	}
+	return nil
 }

@@ -41,7 +41,7 @@ func Keep(ctx context.Context, source lease.Source, layout *Layout, options ...O
 	if err != nil {
 		return nil, err
 	}
-	_, workers, err := layout.static(0, set.pins)
+	_, workers, err := layout.staticBits(0, set.pins)
 	if err != nil {
 		return nil, err
 	}

@@ -118,14 +118,14 @@ type pin struct {
 	value uint64
 }
 
-// static returns the bits that all IDs of a worker have in common, in their places, and the number
-// of possible workers. The static parts that are not pinned, taken together from high to low, hold
+// staticBits returns the bits that all IDs of a worker have in common, in their places, and the
+// number of possible workers. The static parts that are not pinned, taken together from high to low, hold
 // the worker number: with 5 bits each for datacenter and worker, number 33 is worker 1 in
 // datacenter 1.
 //
 // If the layout can't hold a pin, the error wraps randflake.ErrInvalidOption. If it can't hold the worker
 // number, the error wraps randflake.ErrInvalidLease, since the number comes from a lease.
-func (l *Layout) static(worker uint64, pinned []pin) (bits, workers uint64, err error) {
+func (l *Layout) staticBits(worker uint64, pinned []pin) (bits, workers uint64, err error) {
 	pins := make(map[string]uint64, len(pinned))
 	for _, p := range pinned {
 		if _, twice := pins[p.name]; twice {
