@@ -204,7 +204,8 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 	}
 }
 
-// claimSlowly is claim, but reads the clock for each try, so that its errors count.
+// claimSlowly is claim, but reads the clock for each try, so that its errors count. It takes its plan
+// in the same lines: a function for both would make claim slower, as it would keep the plan in memory.
 func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 	for {
 		o, err := g.planAnew()
