@@ -16,7 +16,7 @@ const leastPadded = 4
 // that of avx512.
 const widestPadded = 64
 
-// hasAssembly tells tests that there must be a backend beside generic.
+// hasAssembly tells tests that a CPU may have a backend beside generic.
 const hasAssembly = true
 
 type direction int

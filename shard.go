@@ -2,7 +2,7 @@ package randflake
 
 import "errors"
 
-// A shard belongs to one processor. It has a batch of IDs, made ahead, and the rest of a run of raw
+// A shard has one owner at a time, mostly a processor. It has a batch of IDs, made ahead, and the rest of a run of raw
 // values, claimed from the cursor at once, from which it makes further batches. Only its owner
 // reads and writes it: see shard_pin.go and shard_pool.go.
 type shard struct {

@@ -69,8 +69,8 @@ type state struct {
 // noUnit is before all units: none was used.
 const noUnit = math.MinInt64
 
-// A term is a lease that isn't in force, in the generator's terms. The base of its bounds has no
-// meaning: newCursor sets it.
+// A term is a lease before it is put in force, in the generator's terms. The base of its bounds has
+// no meaning: newCursor sets it.
 type term struct {
 	lease  randflake.Lease
 	bounds bounds
@@ -154,7 +154,8 @@ func (g *Generator) inForce(t term, from, newestEarlier int64, machine vmgen.Gen
 // Generate returns a new ID. It never waits: if it can't make an ID at present it returns
 // randflake.ErrExhausted, randflake.ErrLeaseNotStarted, randflake.ErrLeaseEnded,
 // randflake.ErrClockBackward, randflake.ErrEndOfLife or randflake.ErrClosed. While callers wait in
-// Wait or FillWait, the IDs that are left are theirs, and the error is randflake.ErrExhausted.
+// Wait or FillWait, the IDs that could be made are theirs, and Generate returns
+// randflake.ErrExhausted.
 func (g *Generator) Generate() (ID, error) {
 	id, _, err := g.claim(1, notInLine)
 	if err != nil {
@@ -256,9 +257,10 @@ func (g *Generator) planAnew() (offer, error) {
 	}
 }
 
-// Fill fills dst with new IDs, in increasing order, and returns how many it made. The first n IDs
-// are good even if err is not nil; err is one of Generate's errors and says why n < len(dst). Fill
-// never waits.
+// Fill fills dst with new IDs, and returns how many it made. They are in increasing order, unless
+// the clock steps back meanwhile, and the layout can tell: see [StepBack]. The first n IDs are good
+// even if err is not nil; err is one of Generate's errors and says why n < len(dst). Fill never
+// waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, notInLine)
 	return n, g.report(err)
