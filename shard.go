@@ -2,9 +2,9 @@ package randflake
 
 import "errors"
 
-// A shard has one owner at a time, mostly a processor. It has a batch of IDs, made ahead, and the rest of a run of raw
-// values, claimed from the cursor at once, from which it makes further batches. Only its owner
-// reads and writes it: see shard_pin.go and shard_pool.go.
+// A shard has one owner at a time, mostly a processor. It has a batch of IDs, made ahead, and the
+// rest of a run of raw values, claimed from the cursor at once, from which it makes further batches.
+// Only its owner reads and writes it: see shard_pin.go and shard_pool.go.
 type shard struct {
 	ids       [batchSize]uint64 // the batch; first, so that kernels write whole cache lines
 	idsLeft   uint64            // ids[:idsLeft] are left of the batch; Generate takes the last one
