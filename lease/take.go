@@ -114,13 +114,14 @@ func (s *Space) checkBeforeFloor(seen *snapshot, window int64, n uint32) error {
 	wait := func(until time.Time, why string) error {
 		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
 	}
+	mainOpen := m.start(m.Floor)
+	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
+	if m.Tick == 0 || window < m.Begin {
+		return wait(mainOpen, "forgotten leases may be in use")
+	}
 	first, end := m.servedWindows(m.Tick)
 	reserveOpens := m.opens(m.Tick)
-	mainOpen := m.start(m.Floor)
 	switch {
-	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
-	case m.Tick == 0 || window < m.Begin:
-		return wait(mainOpen, "forgotten leases may be in use")
 	case window < first || window >= end:
 		return wait(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
 	case n > m.Reserve:

@@ -302,8 +302,8 @@ var bugs = []bug{
 	{
 		name:  "the reserve of a space made again by hand",
 		file:  "lease/take.go",
-		right: "case m.Tick == 0 || window < m.Begin:",
-		wrong: "case m.Tick == 0:",
+		right: "if m.Tick == 0 || window < m.Begin {",
+		wrong: "if m.Tick == 0 {",
 		test:  "^TestSliceInUse$",
 	},
 	{
