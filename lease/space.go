@@ -16,7 +16,7 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// Always the same, but for the explorer's test, which never pauses and has fewer steps.
+	// Only the explorer's test changes these: it never pauses and has fewer steps.
 	pause     func(context.Context, time.Duration) error // sleep
 	mostSteps int                                        // that takenNodes may have: maxSteps
 
