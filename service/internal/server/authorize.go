@@ -32,8 +32,8 @@ var needs = map[string]struct {
 	api.CounterServiceSetProcedure:     {verb: "set", store: true, turn: true},
 }
 
-// callTimeout bounds how long a call takes to be answered. A call that needs a turn has as long again
-// for its work, once it has the turn: see inTurn.
+// callTimeout bounds how long a call takes to be answered. A call that needs a turn has as long
+// again for its work, once it has the turn: see inTurn.
 const callTimeout = 10 * time.Second
 
 // answered passes on the calls of procedures that a rule allows, and turns errors into ones that
@@ -93,8 +93,8 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 }
 
 // authorize finds the space and the limits of a call of a procedure, or returns why the call is
-// refused. The order of its steps matters. The rules are asked before them, as the rate depends on
-// the answer, but a call that they deny is refused after it: so it counts for the rate, too.
+// refused. The order of its steps matters. The rules are asked first, as the rate depends on their
+// answer. But a call that they deny is refused in step 2, so that it counts for the rate, too.
 func (s *Server) authorize(c *call) error {
 	need := needs[c.procedure]
 	c.found = c.setup.spaces[c.space]
