@@ -20,8 +20,8 @@ type Counter struct {
 	settings settings
 	line     *queue.Queue // of callers who wait
 
-	// current is an empty run at first and after Close. It is nil only in the zero Counter. Calls
-	// that only read current share no cache line with what mu guards.
+	// current is an empty run after Close. It is nil only in the zero Counter. Calls that only read
+	// current share no cache line with what mu guards.
 	current atomic.Pointer[run]
 	_       [56]byte
 
@@ -30,8 +30,8 @@ type Counter struct {
 	fetching fetchState
 	closed   bool
 
-	// ranDry is set when callers found no number although fetches work: at half of a run they began
-	// too late. So the next run gets its low mark at its first number: see setNextRun.
+	// ranDry is set when a caller got ErrPending although the last fetch had not failed: half of a run
+	// was too late to begin one. So the next run gets its low mark at its first number: see newRun.
 	ranDry bool
 
 	taken        uint64 // numbers that the handle took from the space
@@ -40,11 +40,11 @@ type Counter struct {
 
 // fetchState is what a handle knows of its fetches. Each fetch takes a run.
 type fetchState struct {
-	busy   bool        // a goroutine fetches
-	last   sample      // of when the last fetch began, or Open's was over
-	failed int         // how many fetches in a row have failed
-	why    error       // why the last fetch failed, or nil
-	retry  *time.Timer // of the next attempt after a failure, or nil
+	busy    bool   // a goroutine fetches
+	pausing bool   // after a failure: no fetch begins
+	last    sample // of when the last fetch began, or Open's was over
+	failed  int    // how many fetches in a row have failed
+	why     error  // why the last fetch failed, or nil
 }
 
 // Open returns a handle on a counter, and takes the first run. If there is no such counter, Open
@@ -65,8 +65,7 @@ func (cs *Counters) Open(ctx context.Context, name string, options ...Option) (*
 		line:     queue.New("counter"),
 		fetching: fetchState{last: sample{at: time.Now()}},
 	}
-	c.current.Store(new(run)) // empty: the first call goes on to nextRun
-	c.setNextRun(got)
+	c.current.Store(c.newRun(got))
 	return c, nil
 }
 

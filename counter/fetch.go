@@ -26,7 +26,7 @@ const growth = 16
 // pause. It is called with mu held.
 func (c *Counter) fetch() {
 	f := &c.fetching
-	if c.closed || c.nextRun != nil || f.busy || f.retry != nil {
+	if c.closed || c.nextRun != nil || f.busy || f.pausing {
 		return
 	}
 	now := sample{at: time.Now(), issued: c.issued()}
@@ -48,7 +48,9 @@ func (c *Counter) fetchRun(n int64) {
 	if err != nil {
 		c.retryAfter(err)
 	} else {
-		c.setNextRun(got)
+		c.nextRun = c.newRun(got)
+		c.fetching.why = nil
+		c.fetching.failed = 0
 	}
 	c.mu.Unlock()
 	c.line.Serve()
@@ -60,17 +62,15 @@ func (c *Counter) fetchRun(n int64) {
 	}
 }
 
-// setNextRun makes a run that was fetched the next one. It is called with mu held, or before anyone
-// else has c.
-func (c *Counter) setNextRun(got lease.Run) {
-	next := &run{first: got.First, step: got.Step, count: uint64(got.N)}
+// newRun returns a run of numbers that were taken, and counts them. It is called with mu held, or
+// before anyone else has c.
+func (c *Counter) newRun(got lease.Run) *run {
+	r := &run{first: got.First, step: got.Step, count: uint64(got.N)}
 	if !c.ranDry {
-		next.low = next.count / 2
+		r.low = r.count / 2
 	}
-	c.nextRun = next
-	c.taken += next.count
-	c.fetching.why = nil
-	c.fetching.failed = 0
+	c.taken += r.count
+	return r
 }
 
 // retryAfter notes why a fetch failed, and has the next one begin after a pause. Where waiting does
@@ -79,10 +79,11 @@ func (c *Counter) retryAfter(err error) {
 	f := &c.fetching
 	f.why = err
 	f.failed++
-	f.retry = time.AfterFunc(retryPause(f.failed), func() {
+	f.pausing = true
+	time.AfterFunc(retryPause(f.failed), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		f.retry = nil
+		f.pausing = false
 		if !final(err) {
 			c.fetch()
 		}

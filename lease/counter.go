@@ -24,10 +24,10 @@ import (
 // the period.
 //
 // Numbers carry no time, so no floor helps after a loss of data. A counter has the ID that the
-// space had when the counter was made or set, or began a period that no loss can have touched.
-// After a loss the space has another ID, and the counter grants nothing until a person sets it, or
-// such a period begins. A period that may have begun before the loss goes on where the counter was
-// set.
+// space had when the counter was made, moved there or set, or began a period that no loss can have
+// touched. After a loss the space has another ID, and the counter grants nothing until a person
+// sets it, or such a period begins. A period that may have begun before the loss goes on where the
+// counter was set.
 //
 // In a space with a floor a counter is made without an ID, as the space may have forgotten one of
 // that name. So it waits for the same as after a loss.

@@ -28,7 +28,7 @@ type loop struct {
 	settings // by the options of Keep: l.nodes, l.longestWait, l.logger, l.label and l.clock
 	source   Source
 	queue    handover.Queue[randflake.Lease] // the generator's
-	wake     chan struct{}                   // has one element if a caller was refused for want of a lease: see pauseFor
+	wake     chan struct{}                   // has one element if wakeUp was called: see pauseFor
 	stop     context.CancelFunc              // ends run
 	running  sync.WaitGroup                  // for run
 
@@ -42,12 +42,17 @@ type loop struct {
 	status Status // the one goroutine that uses plan changes it, and reads it without mu
 }
 
-// The pause after a step that failed is random, up to a limit that grows from shortestPause to
+// The pause after a step that failed is random, up to a limit that grows from firstLimit to
 // longestPause. plan.go spreads what is asked for again by the same constants.
 const (
-	shortestPause = time.Second
+	firstLimit    = time.Second
 	longestPause  = 30 * time.Second
+	shortestPause = time.Second / 10
 )
+
+// deafFor is how long a pause lasts before a refused caller can end it. So refusals cause at most
+// one step a second.
+const deafFor = time.Second
 
 // A take is urgent if the leases end in less than urgentBelow. Urgent takes and pauses are short, so
 // that the next take begins within five seconds. A take that is not urgent ends while there is time
@@ -120,7 +125,7 @@ func (l *loop) awaitRetry(ctx context.Context, err error, deadline time.Time) (a
 	}
 	l.logger.Warn("randflake: waiting for the first lease",
 		"until", refusal.Until, "error", err, "space", l.source.String(), "label", l.label)
-	return sleep(ctx, pause+rand.N(shortestPause)) == nil
+	return sleep(ctx, pause+rand.N(firstLimit)) == nil
 }
 
 // start gives the generator the leases that takeFirst took, and goes on in the background. leases[0]
@@ -157,15 +162,15 @@ func (l *loop) run(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// pauseFor waits for the pause. From a second on it also ends when a caller is refused: so refusals
-// cause at most one step a second. It returns false once the loop is closed.
+// pauseFor waits for the pause. After deafFor it also ends when a caller is refused. It returns
+// false once the loop is closed.
 func (l *loop) pauseFor(ctx context.Context, pause time.Duration) bool {
-	least := min(pause, shortestPause)
-	if sleep(ctx, least) != nil {
+	deaf := min(pause, deafFor)
+	if sleep(ctx, deaf) != nil {
 		return false
 	}
 	select {
-	case <-time.After(pause - least):
+	case <-time.After(pause - deaf):
 	case <-l.wake:
 	case <-ctx.Done():
 	}
@@ -195,18 +200,17 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 
 // backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
 // of between half of that and all of it. The pause is no longer than until the leases end, or the
-// present window if that has no lease, but at least a tenth of a second.
+// present window if that has no lease, but at least shortestPause.
 func (l *loop) backOff(now time.Time) time.Duration {
 	longest := longestPause
 	if l.isUrgent() {
 		longest = urgentPause
 	}
-	l.pauseLimit = min(max(2*l.pauseLimit, shortestPause), longest)
+	l.pauseLimit = min(max(2*l.pauseLimit, firstLimit), longest)
 	pause := l.pauseLimit/2 + rand.N(l.pauseLimit/2+1)
 
 	left := l.plan.deadline(now).Sub(now)
-	const least = shortestPause / 10
-	return min(pause, max(left, least))
+	return min(pause, max(left, shortestPause))
 }
 
 // takeWanted takes leases for the windows that are wanted, the present one first. Each turn of its
@@ -241,18 +245,20 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		for _, lease := range leases {
 			l.add(lease)
 		}
-		refusal, isRefusal := errors.AsType[*WaitError](err)
-		switch {
-		case err == nil: // there was a lease of each window, and add noted the outcomes
-		case errors.Is(err, ErrAhead) && l.plan.isAsked(present+1): // a refusal too, but a later step asks again
-			return nil // the source grants fewer windows ahead than its limits say
-		case errors.Is(err, ErrAhead):
+		if err == nil {
+			continue // there was a lease of each window, and add noted the outcomes
+		}
+		if errors.Is(err, ErrAhead) {
+			if l.plan.isAsked(present + 1) {
+				return nil // the source grants fewer windows ahead than its limits say: a later step asks again
+			}
 			return err // not even the next window: the source's clock may be behind this one
-		case isRefusal:
-			l.plan.refused(first, last, l.clock(), refusal)
-		default:
+		}
+		refusal, isRefusal := errors.AsType[*WaitError](err)
+		if !isRefusal {
 			return err
 		}
+		l.plan.refused(first, last, l.clock(), refusal)
 	}
 }
 

@@ -116,7 +116,7 @@ func (p *plan) forgetAll() { clear(p.asked) }
 // makes no sense to ask again. why is that of the first of them, and counts for all. Processes that
 // have leases for some time ask later than those that have none.
 func (p *plan) refused(first, last int64, now time.Time, why *WaitError) {
-	spread := shortestPause
+	spread := firstLimit
 	if p.left(now) > 4*longestPause {
 		spread = longestPause
 	}

@@ -16,7 +16,7 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// Always the same, but for the explorer's test, which never pauses and has fewer steps.
+	// Only the explorer's test changes these: it never pauses and has fewer steps.
 	pause     func(context.Context, time.Duration) error // sleep
 	mostSteps int                                        // that takenNodes may have: maxSteps
 
@@ -41,11 +41,8 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.read(ctx, leasesRecord)
-	if err == nil && seen.meta == nil {
-		err = fmt.Errorf("%w: %s", ErrNoSpace, s)
-	}
-	if errors.Is(err, ErrNoSpace) { // or the engine has no spaces at all
+	seen, err := s.readExisting(ctx)
+	if errors.Is(err, ErrNoSpace) {
 		return nil, fmt.Errorf("%w: make the space first", err)
 	}
 	if err != nil {
@@ -54,11 +51,24 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	// Meta is needed at once. Position and records stay unknown until the first swap of this
 	// handle: what a read shows may not be durable, and what a swap shows is.
 	//
-	// Even if this meta is not durable, nothing is leased twice. A take goes by the meta that its
-	// swap finds unchanged, not by this one. And if an older meta comes back, the handle notes a
-	// loss, which at worst raises the floor in vain.
+	// Even if this meta is not durable, nothing is leased twice: each swap compares the meta that
+	// its take goes by. If an older meta comes back, the handle notes a loss, which at worst raises
+	// the floor in vain.
 	s.known.meta = seen.meta
 	return s, nil
+}
+
+// readExisting reads the leases. It returns ErrNoSpace if there is no space, or the engine has none
+// at all.
+func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
+	seen, err := s.read(ctx, leasesRecord)
+	if err != nil {
+		return nil, err
+	}
+	if seen.meta == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
+	}
+	return seen, nil
 }
 
 // Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes
@@ -150,14 +160,11 @@ type Info struct {
 
 // Info reads the space. With ErrClock, which a take would return too, the Info is complete.
 func (s *Space) Info(ctx context.Context) (Info, error) {
-	seen, err := s.read(ctx, leasesRecord)
+	seen, err := s.readExisting(ctx)
 	if err != nil {
 		return Info{}, err
 	}
 	m := seen.meta
-	if m == nil {
-		return Info{}, fmt.Errorf("%w: %s", ErrNoSpace, s)
-	}
 	info := Info{
 		Limits:    m.Limits,
 		Main:      m.mainNodes(),

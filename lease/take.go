@@ -29,7 +29,8 @@ func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randfl
 		if err := s.checkTake(seen, first, last, n); err != nil {
 			return nil, err
 		}
-		granted, missing = s.grant(seen, taken, first, last, n)
+		t := take{space: s, seen: seen, taken: taken, n: n}
+		granted, missing = t.grant(first, last)
 		if len(granted) == 0 {
 			return nil, missing
 		}
@@ -57,14 +58,21 @@ func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 	return nil
 }
 
+// A take of n nodes for each of some windows goes by what a snapshot shows.
+type take struct {
+	space *Space
+	seen  *snapshot
+	taken *takenNodes // of seen at first; grant adds to it
+	n     uint32
+}
+
 // grant takes n nodes of each window that has as many, and puts that into taken. missing says why
 // the first of the other windows has no lease.
-func (s *Space) grant(
-	seen *snapshot, taken *takenNodes, first, last int64, n uint32,
-) (granted []randflake.Lease, missing error) {
+func (t *take) grant(first, last int64) (granted []randflake.Lease, missing error) {
+	m := t.seen.meta
 	for i := range last - first + 1 { // not window <= last, which is always true for the largest int64
 		window := first + i
-		node, err := s.firstFree(seen, taken, window, n)
+		node, err := t.firstFree(window)
 		if err != nil {
 			if missing == nil {
 				missing = err
@@ -73,35 +81,35 @@ func (s *Space) grant(
 		}
 		granted = append(granted, randflake.Lease{
 			FirstNode: node,
-			LastNode:  node + n - 1,
-			Start:     seen.meta.start(window),
-			End:       seen.meta.start(window + 1),
+			LastNode:  node + t.n - 1,
+			Start:     m.start(window),
+			End:       m.start(window + 1),
 		})
-		taken.put(window, node+n, s.mostSteps, seen.meta.Floor)
+		t.taken.put(window, node+t.n, t.space.mostSteps, m.Floor)
 	}
 	return granted, missing
 }
 
-// firstFree returns the first of the n nodes that a take of a window gets, or why it gets none.
-func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uint32) (uint32, error) {
-	m := seen.meta
+// firstFree returns the first of the nodes that the take gets of a window, or why it gets none.
+func (t *take) firstFree(window int64) (uint32, error) {
+	m := t.seen.meta
 	if window < m.Floor {
-		if err := s.checkBeforeFloor(seen, window, n); err != nil {
+		if err := t.checkBeforeFloor(window); err != nil {
 			return 0, err
 		}
 	}
-	if err := s.checkAhead(seen, window); err != nil {
+	if err := t.checkAhead(window); err != nil {
 		return 0, err
 	}
 
 	begin, end := m.nodesOf(window) // the reserve's before the floor, else the main ones
-	next := taken.at(window)
+	next := t.taken.at(window)
 	if next < begin { // corrupt: after a loss, restart sets next to begin for all windows before the floor
 		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss",
-			ErrCorrupt, s, next, window, begin)
+			ErrCorrupt, t.space, next, window, begin)
 	}
-	if int64(next)+int64(n) > int64(end) {
-		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", s, min(next, end)-begin, end-begin, n)
+	if int64(next)+int64(t.n) > int64(end) {
+		why := fmt.Sprintf("%s: %d of %d nodes are taken, and %d wanted", t.space, min(next, end)-begin, end-begin, t.n)
 		return 0, &WaitError{ErrFull, m.start(window + 1), why}
 	}
 	return next, nil
@@ -109,37 +117,38 @@ func (s *Space) firstFree(seen *snapshot, taken *takenNodes, window int64, n uin
 
 // checkBeforeFloor returns why the reserve does not serve a window before the floor, and until when
 // to wait, or nil.
-func (s *Space) checkBeforeFloor(seen *snapshot, window int64, n uint32) error {
-	m := seen.meta
+func (t *take) checkBeforeFloor(window int64) error {
+	m := t.seen.meta
 	wait := func(until time.Time, why string) error {
-		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", s, m.Why, why)}
+		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", t.space, m.Why, why)}
+	}
+	mainOpen := m.start(m.Floor)
+	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
+	if m.Tick == 0 || window < m.Begin {
+		return wait(mainOpen, "forgotten leases may be in use")
 	}
 	first, end := m.servedWindows(m.Tick)
 	reserveOpens := m.opens(m.Tick)
-	mainOpen := m.start(m.Floor)
 	switch {
-	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
-	case m.Tick == 0 || window < m.Begin:
-		return wait(mainOpen, "forgotten leases may be in use")
 	case window < first || window >= end:
 		return wait(mainOpen, fmt.Sprintf("the reserve is for windows %d to %d", first, end-1))
-	case n > m.Reserve:
-		return wait(mainOpen, fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, n))
-	case seen.asked.Before(reserveOpens):
+	case t.n > m.Reserve:
+		return wait(mainOpen, fmt.Sprintf("the reserve has %d nodes until then, and %d are wanted", m.Reserve, t.n))
+	case t.seen.asked.Before(reserveOpens):
 		return wait(reserveOpens, "until the reserve opens")
 	}
 	return nil
 }
 
 // checkAhead returns why a window is too far ahead, or nil.
-func (s *Space) checkAhead(seen *snapshot, window int64) error {
-	m := seen.meta
-	ahead := window - m.WindowOf(seen.asked)
+func (t *take) checkAhead(window int64) error {
+	m := t.seen.meta
+	ahead := window - m.WindowOf(t.seen.asked)
 	if ahead <= m.Ahead {
 		return nil
 	}
 	longest := math.MaxInt64 / int64(m.Window) // windows in the longest Duration
 	wait := m.Window * time.Duration(min(ahead-m.Ahead, longest))
-	why := fmt.Sprintf("%s: want a window at most %d after the present one", s, m.Ahead)
-	return &WaitError{ErrAhead, seen.answered.Add(wait), why}
+	why := fmt.Sprintf("%s: want a window at most %d after the present one", t.space, m.Ahead)
+	return &WaitError{ErrAhead, t.seen.answered.Add(wait), why}
 }

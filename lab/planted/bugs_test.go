@@ -230,8 +230,8 @@ var bugs = []bug{
 	{
 		name:  "a second outside the window",
 		file:  "lease/take.go",
-		right: "End:       seen.meta.start(window + 1),",
-		wrong: "End:       seen.meta.start(window + 1).Add(time.Second),",
+		right: "End:       m.start(window + 1),",
+		wrong: "End:       m.start(window + 1).Add(time.Second),",
 		test:  wrongClocks, schedules: 1000,
 	},
 	{
@@ -253,7 +253,7 @@ var bugs = []bug{
 	{
 		name:  "a slice open at once",
 		file:  "lease/take.go",
-		right: "case seen.asked.Before(reserveOpens):",
+		right: "case t.seen.asked.Before(reserveOpens):",
 		wrong: "case false:",
 		test:  losses, schedules: 4000,
 	},
@@ -295,15 +295,15 @@ var bugs = []bug{
 	{
 		name:  "a lease beyond the end of the slice",
 		file:  "lease/take.go",
-		right: "if int64(next)+int64(n) > int64(end) {",
+		right: "if int64(next)+int64(t.n) > int64(end) {",
 		wrong: "if next >= end {",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "the reserve of a space made again by hand",
 		file:  "lease/take.go",
-		right: "case m.Tick == 0 || window < m.Begin:",
-		wrong: "case m.Tick == 0:",
+		right: "if m.Tick == 0 || window < m.Begin {",
+		wrong: "if m.Tick == 0 {",
 		test:  "^TestSliceInUse$",
 	},
 	{

@@ -32,7 +32,9 @@ var needs = map[string]struct {
 	api.CounterServiceSetProcedure:     {verb: "set", store: true, turn: true},
 }
 
-const callTimeout = 10 * time.Second // for a call to be answered
+// callTimeout bounds how long a call takes to be answered. A call that needs a turn has as long
+// again for its work, once it has the turn: see inTurn.
+const callTimeout = 10 * time.Second
 
 // answered passes on the calls of procedures that a rule allows, and turns errors into ones that
 // clients may see. It counts all calls whose message can be read.
@@ -51,9 +53,9 @@ func (s *Server) answered(next connect.UnaryFunc) connect.UnaryFunc {
 			gone := client.Err() != nil // it hung up, or waited for as long as it wanted
 			err = s.errorToSend(c, err, gone)
 		}
-		metricSpace := "" // for all names of no space together
+		metricSpace := "" // names of no space count together
 		if c.found != nil {
-			metricSpace = c.found.Name // even if the call is denied
+			metricSpace = c.found.Name // also if the call is denied
 		}
 		s.count(strings.TrimPrefix(c.procedure, "/randflake.v1."), metricSpace, time.Since(start), err)
 		return response, err
@@ -91,7 +93,8 @@ func (s *Server) errorToSend(c *call, err error, gone bool) error {
 }
 
 // authorize finds the space and the limits of a call of a procedure, or returns why the call is
-// refused. The order of its steps matters.
+// refused. The order of its steps matters. The rules are asked first, as the rate depends on their
+// answer. But a call that they deny is refused in step 2, so that it counts for the rate, too.
 func (s *Server) authorize(c *call) error {
 	need := needs[c.procedure]
 	c.found = c.setup.spaces[c.space]

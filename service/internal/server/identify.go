@@ -61,8 +61,8 @@ func (s *Server) identified(next http.Handler) http.Handler {
 			end := time.Now().Add(strangerTime)
 			answer.SetReadDeadline(end)
 			answer.SetWriteDeadline(end)
-			// The answer is sent while the request still has its place, and before the deadline:
-			// after that nothing can be written.
+			// The answer is sent while the request still has its place, as this is deferred after
+			// Release, and before the deadline: after that nothing can be written.
 			defer answer.Flush()
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
@@ -78,8 +78,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c *call) {
 		return
 	}
 	waited := s.usage.awaitRefusal(r.Context(), c.principal)
-	keep := waited && r.ProtoMajor >= 2 // a client of HTTP/2 would only connect again
-	if !keep {
+	if !waited || r.ProtoMajor < 2 { // a client of HTTP/2 that waited is kept: it would only connect again
 		endConnection(w)
 	}
 	w.WriteHeader(http.StatusTooManyRequests)
