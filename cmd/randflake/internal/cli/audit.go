@@ -1,13 +1,11 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/rand"
 	"encoding/binary"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -32,7 +30,7 @@ func (t *tool) auditCommand() *cobra.Command {
 			if err := a.findSecret(); err != nil {
 				return err
 			}
-			if err := a.readRows(); err != nil {
+			if err := a.readLines(); err != nil {
 				return err
 			}
 			a.choose()
@@ -43,12 +41,12 @@ func (t *tool) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// An audit is what is known of the IDs of a table: readRows reads them, choose decides what they
+// An audit is what is known of the IDs of a table: readLines reads them, choose decides what they
 // are, and report says what they tell.
 type audit struct {
 	*inspector
 	entries  []entry  // sorted by ID, then by line
-	odd      int      // how many rows have no ID
+	odd      int      // how many lines are no IDs
 	wide     bool     // the IDs have 128 bits
 	chosen   decoding // the way to read the IDs
 	runnerUp decoding // the next best, which gives other times
@@ -63,35 +61,37 @@ type entry struct {
 
 func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 
-// readRows reads the ID in the first column of each row. A text that is ambiguous is parsed later,
+// longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
+const longestRow = 1 << 30
+
+// readLines reads the ID at the beginning of each line. A text that is ambiguous is parsed later,
 // when it is known what the others are, and so is one that is wrong.
-func (a *audit) readRows() error {
-	end := rand.Text() // behind the last row, and a row of its own unless a quote before it has no end
-	rows := csv.NewReader(io.MultiReader(a.stdin, strings.NewReader("\n"+end+"\n")))
-	rows.FieldsPerRecord = -1 // any number
-	rows.LazyQuotes = true    // a quote within a column is text
-	rows.ReuseRecord = true
+func (a *audit) readLines() error {
+	lines := bufio.NewScanner(a.stdin)
+	lines.Buffer(nil, longestRow)
 	var later []entry
-	for line := 0; ; {
-		row, err := rows.Read()
+	quoted := 0 // the line with the opening quote of a column that is still open, or 0
+	for n := 1; lines.Scan(); n++ {
+		before := quoted
 		switch {
-		case err == io.EOF:
-			return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
-				"mend that line, or give the column of IDs alone", line)
-		case err != nil:
-			return err
+		case !endsInQuotes(lines.Bytes(), before > 0):
+			quoted = 0
+		case before == 0:
+			quoted = n
 		}
-		line, _ = rows.FieldPos(0)
-		if row[0] == end {
-			break
+		if before > 0 {
+			a.odd++
+			continue
 		}
-		text := trimmed(strings.TrimPrefix(row[0], "\ufeff"))
+		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
+		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
+		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
 		isFirst := len(a.entries)+len(later) == 0
 		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
-		e := entry{text: strings.Clone(text), line: line} // the rest of the row is not kept
+		e := entry{text: text, line: n}
 		if !a.add(e) {
 			later = append(later, e)
 		}
@@ -104,14 +104,38 @@ func (a *audit) readRows() error {
 			a.odd++
 		}
 	}
-	if len(a.entries) == 0 {
-		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column of CSV, "+
-			"before a comma", randflake.ErrInvalidID)
-	}
 	slices.SortFunc(a.entries, func(x, y entry) int {
 		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
 	})
+	switch {
+	case lines.Err() != nil:
+		return lines.Err()
+	case quoted > 0:
+		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
+			"mend that line, or give the column of IDs alone", quoted)
+	case len(a.entries) == 0:
+		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column of CSV, "+
+			"before a comma", randflake.ErrInvalidID)
+	}
 	return nil
+}
+
+// endsInQuotes reports whether a line of CSV ends within a column in quotes, so that the next line
+// is still of that column. inQuotes says that it begins so. Within quotes two quotes are one; a
+// quote in a column without them is text.
+func endsInQuotes(line []byte, inQuotes bool) bool {
+	closed := -1
+	for i, c := range line {
+		switch {
+		case c != '"':
+		case inQuotes:
+			inQuotes = false
+			closed = i
+		case i == 0 || line[i-1] == ',' || closed == i-1:
+			inQuotes = true
+		}
+	}
+	return inQuotes
 }
 
 // isTitle reports whether text is the title of a column. IDs without digits are longer than words,
