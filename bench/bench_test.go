@@ -90,8 +90,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestUniformity counts IDs by their highest 8 bits. Of random ones one in a million has a
-// chi-squared above 379, by 255 degrees of freedom. Snowflakes are the negative control.
+// TestUniformity counts IDs by their highest 8 bits. Random IDs exceed a chi-squared of 379, at 255
+// degrees of freedom, in one of a million runs. Snowflakes are the negative control.
 func TestUniformity(t *testing.T) {
 	for name, uniform := range map[string]bool{"randflake Generate": true, "crypto/rand 8 bytes": true, "Snowflake randflake": false} {
 		const ids = 1 << 18

@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A load is a peer that as many goroutines as processors draw from at the same time.
+// A load is a peer and a number of processors, on each of which a goroutine draws from it.
 type load struct {
 	peer       string
 	processors int // GOMAXPROCS meanwhile

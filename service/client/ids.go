@@ -35,7 +35,7 @@ type IDs[I ID] struct {
 
 	mu    sync.Mutex
 	ready []batch[I] // in the order in which they were made
-	retry time.Time  // up to which, after a failed call, only a caller that waits makes another
+	retry time.Time  // after a failed call: until then only a caller that waits makes another one
 }
 
 type idClient = randflakev1connect.IDServiceClient

@@ -74,12 +74,12 @@ var codings = []coding{
 }
 
 // Error returns the error to send for err, which a procedure returned, with the details that tell
-// programs why: google.rpc.ErrorInfo, and google.rpc.RetryInfo where trying again helps. A
-// connect.Error in err is sent as it is.
+// programs why: google.rpc.ErrorInfo, and google.rpc.RetryInfo where trying again helps. If err wraps
+// a connect.Error, that one is sent, with its own code and text, and nothing of what is around it.
 //
 // Error reports whether the sent error contains the whole text. If it does not, the caller should log
 // err. An error without a coding is sent as lease.ErrStore, so clients learn only that the store
-// does not answer. Place, the store's location, is cut out of the text.
+// does not answer. Place, the store's location, is cut out of its text.
 func Error(err error, procedure, place string) (sent *connect.Error, whole bool) {
 	if errors.As(err, &sent) {
 		describe(sent, procedure)

@@ -81,7 +81,7 @@ func (s Space) Location() (string, error) {
 	text, err := os.ReadFile(s.StoreFile)
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		err = pathErr.Err // without the name, as it may be what the file should have
+		err = pathErr.Err // without the name: by mistake it may be the URL itself, with a password
 	}
 	if err != nil {
 		return "", fmt.Errorf("storeFile: %w", err)
@@ -103,7 +103,7 @@ const (
 type Limits struct {
 	Nodes int     `yaml:"nodes"` // of a lease; without one, as many as the space has
 	Batch uint64  `yaml:"batch"` // IDs or numbers of a call; without one, DefaultBatch
-	Rate  float64 `yaml:"rate"`  // calls a second of a principal in a space, by process; without one, DefaultRate
+	Rate  float64 `yaml:"rate"`  // calls a second of a principal in a space, in each process; without one, DefaultRate
 }
 
 // A Counter is made at its first use. What it is must never change.
@@ -239,7 +239,8 @@ func Parse(file string, data []byte) (*Config, error) {
 	return c, c.Check(file)
 }
 
-// Check sets c.Level, and returns all that is wrong with the configuration, which file says.
+// Check sets c.Level, and returns all that is wrong with the configuration. file is its name, for
+// errors.
 func (c *Config) Check(file string) error {
 	k := checker{file: file}
 	k.check(c)

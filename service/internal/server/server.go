@@ -153,8 +153,8 @@ func (s *Server) taken(space string, l randflake.Lease) {
 	s.auditTake(caller{principal: config.Self, space: space}, l, config.Self)
 }
 
-// lastCalls is longer than calls have a setup that is no longer in force: the time that clients have
-// to send a call, and callTimeout.
+// lastCalls is longer than a call keeps a setup that is no longer in force: the time that clients
+// have to send it, callTimeout for its turn, and again for its work.
 const lastCalls = time.Minute
 
 // closeAll closes the counters and spaces that the next setup lacks. It does so in the background, as

@@ -37,7 +37,7 @@ type Counters struct {
 
 	mu      sync.Mutex
 	handles *simplelru.LRU[string, *Handle]
-	past    map[string]counter.Status // sums of handles that are forgotten: see add
+	past    map[string]counter.Status // sums of handles that are forgotten: see Statuses
 	closed  bool
 }
 

@@ -128,7 +128,7 @@ func TestAudit(t *testing.T) {
 		"clean ULIDs":           {ulidTexts(20_000), nil, nil, []string{"kind     ULIDs"}, nil},
 		"randflakes":            {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"made", "doubled"}},
 		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
-		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none that tells its time; Randflake IDs do by their secret: --secret-file\n"}, []string{"workers"}},
+		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none that tells its time; Randflake IDs need their secret: --secret-file\n"}, []string{"workers"}},
 		"Snowflakes, by order":  {twitterIDs(1000), append(first, "--kind", "randflake"), nil, []string{"kind     none"}, []string{"workers"}},
 		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
 		"auto-increment":        {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"}, []string{"workers", "made"}},

@@ -1,5 +1,5 @@
-// Package cli is the command-line program. Commands have a file of their name, but for small ones
-// of store, and root.go has their tree. help.txt is the manual. What commands have in common:
+// Package cli is the command-line program. Most commands have a file of their name, or of their
+// group's, and root.go has their tree. help.txt is the manual. What commands have in common:
 //
 //   - A store and a secret: home.go finds those that flags and environment name, with
 //     secretsource.go.

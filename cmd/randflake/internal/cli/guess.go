@@ -27,8 +27,8 @@ func snowflakeReadings(id snowflake.ID, known string) (all []reading) {
 //  1. those of the last hour, as people inspect new IDs;
 //  2. those whose fields use fewer of their bits, as the wrong layout cuts out random bits.
 //
-// Shares of bits are compared in eighths: less difference tells nothing. Equals stay as they are, by
-// how common their layouts are.
+// Shares of bits are compared in eighths: less difference tells nothing. Equals keep their order:
+// Randflake first, then the common layouts.
 func likelier(now time.Time) func(a, b reading) int {
 	old := func(r reading) int {
 		if now.Sub(r.time) > time.Hour {

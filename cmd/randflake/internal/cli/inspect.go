@@ -176,7 +176,7 @@ func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) 
 		readings = snowflakeReadings(snowflake.ID(p.tsid), "tsid")
 	}
 	if kind == kindAny && p.layout == "" && in.cipher != nil {
-		readings = slices.Insert(readings, 0, readRandflake(in.cipher, p.id))
+		readings = slices.Insert(readings, 0, readRandflake(in.cipher, p.id)) // first among equals: see likelier
 	}
 	return in.plausible(p.text, readings)
 }

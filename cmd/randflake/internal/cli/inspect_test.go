@@ -619,6 +619,10 @@ func TestPublishedIDs(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
 		}
 	}
+	future := call(t, "", "inspect", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+	if future.code != exitFailed {
+		t.Errorf("an ID of the future: exit status %d, want %d", future.code, exitFailed)
+	}
 }
 
 // TestOneReading: what could be two kinds is only that one whose time is plausible.

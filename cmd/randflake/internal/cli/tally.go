@@ -54,8 +54,8 @@ func (a *audit) report() error {
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", len(a.entries), a.odd)
 	none := "none that tells its time"
-	if !a.wide {
-		none += "; Randflake IDs do by their secret: --secret-file"
+	if !a.wide && a.mayBeRandflake() {
+		none += "; Randflake IDs need their secret: --secret-file"
 	}
 	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.chosen.name, none))
 	isOld := a.chosen.newest.Before(a.now().AddDate(0, -1, 0)) // so that the kind may be wrong

@@ -43,7 +43,7 @@ DECLARE
 BEGIN
   -- After ALTER SCHEMA ... RENAME the search_path still has the old name, and others may have made a schema of that name.
   IF NOT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('randflake_default'::text)::oid AND pg_get_userbyid(relowner) = current_user) THEN
-    RAISE 'randflake: this function does not find its table randflake_default: was the schema renamed? ALTER FUNCTION randflake_next() SET search_path = pg_catalog, its new name, pg_temp'
+    RAISE 'randflake: this function finds no table randflake_default of its owner: was the schema renamed? ALTER FUNCTION randflake_next() SET search_path = pg_catalog, its new name, pg_temp'
       USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
   SELECT * INTO own FROM randflake_default;
