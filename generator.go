@@ -44,8 +44,8 @@ type Generator struct {
 	waited    atomic.Uint64   // calls that had to wait
 }
 
-// A state is all that Generate reads of what changes when another lease is in force, or there are
-// more processors. It is replaced as a whole and never changed itself.
+// A state is replaced as a whole when another lease comes into force, or there are more processors. It
+// is never changed itself.
 type state struct {
 	quick   shards           // the same shards, if Generate and Wait may take the short way; otherwise empty
 	shards  shards           // one for each processor

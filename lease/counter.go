@@ -24,8 +24,8 @@ import (
 // the period.
 //
 // Numbers carry no time, so no floor helps after a loss of data. A counter has the ID that the
-// space had when the counter was made, moved there or set, or began a period that no loss can have
-// touched. After a loss the space has another ID, and the counter grants nothing until a person
+// space had when the counter was made, set or moved to it, or when a period began that no loss can
+// have touched. After a loss the space has another ID, and the counter grants nothing until a person
 // sets it, or such a period begins. A period that may have begun before the loss goes on where the
 // counter was set.
 //

@@ -119,8 +119,8 @@ func (s *Space) learn(after *snapshot) {
 // mostKnown bounds knownValues, as those who call a service may make up names of counters.
 const mostKnown = 4096
 
-// forgetCounter forgets the value of any counter but the one of that name. If the counter goes back
-// later, lineage and position still show that data was lost. It is called with mu held.
+// forgetCounter forgets the value of any counter but the one of that name. That a forgotten one went
+// back is then seen by lineage and position alone. It is called with mu held.
 func (s *Space) forgetCounter(but string) {
 	for name := range s.knownValues {
 		if name != but && name != leasesRecord.name {

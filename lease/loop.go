@@ -43,7 +43,7 @@ type loop struct {
 }
 
 // The pause after a step that failed is random, up to a limit that grows from firstLimit to
-// longestPause. plan.go spreads what is asked for again by the same constants.
+// longestPause. plan.go spreads what is asked for again by these two.
 const (
 	firstLimit    = time.Second
 	longestPause  = 30 * time.Second

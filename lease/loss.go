@@ -5,6 +5,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
+	"time"
 )
 
 // How a handle notices a loss of data is in known.go. Here is what it does then: it sets the floor
@@ -14,8 +15,9 @@ import (
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
 // the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
-	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, err error) {
-		return s.setFloor(ctx, seen, why)
+	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
+		done, err = s.setFloor(ctx, seen, why)
+		return done, 0, err
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
@@ -145,31 +146,31 @@ func (s *Space) checkTied(ctx context.Context, t tie, old *Space) error {
 // retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
 // ties the space to successor, which takes its place; both are empty if none does.
 func (s *Space) retire(ctx context.Context, word, successor string) (last *snapshot, err error) {
-	err = s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, err error) {
+	err = s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
 		if seen.meta == nil {
-			return false, fmt.Errorf("%w: %s", ErrNoSpace, s)
+			return false, 0, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
 		loss := seen.loss()
 		if loss != "" {
-			return false, s.noteLoss(ctx, seen, loss)
+			return false, 0, s.noteLoss(ctx, seen, loss)
 		}
 		m := *seen.meta
 		if m.Retired != "" && (word == "" || m.Retired == word) {
 			s.rememberRetired(seen.meta)
 			last = seen
-			return true, nil
+			return true, 0, nil
 		}
 		if m.Successor != "" {
-			return false, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
+			return false, 0, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
 				ErrRetired, s, m.Successor)
 		}
 		if err := seen.clockError(&m); err != nil {
-			return false, err
+			return false, 0, err
 		}
 		m.Retired = cmp.Or(word, cryptorand.Text())
 		m.Successor = successor
 		_, err = s.putMeta(ctx, seen, &m, nil)
-		return false, err // the next try reads what is there with the mark
+		return false, 0, err // the next try reads what is there with the mark
 	})
 	return last, err
 }

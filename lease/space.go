@@ -23,7 +23,7 @@ type Space struct {
 	mu    sync.Mutex
 	known known // what this handle has seen made durable
 
-	// knownValues is the same of the leases and of up to mostKnown counters, by the names of their
+	// knownValues is the same of the leases and of counters, mostKnown in all, by the names of their
 	// records. It is not in known, as each snapshot copies that.
 	knownValues map[string][]byte
 }

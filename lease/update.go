@@ -8,64 +8,75 @@ import (
 )
 
 // update changes one record of a space by compare-and-swap, and tries again when others were
-// faster. decide returns the new value of the record in the snapshot that it is shown, and runs
-// again in each try.
+// faster. decide returns the new value of the record in the snapshot that it is shown. It runs again
+// before each swap.
 //
 // Takes and counters change their records in no other way. Only who notes a loss (loss.go) or moves
 // the space (move.go) puts these records too.
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
 	lost := 0 // swaps in which others were faster
-	return s.repeat(ctx, r, func(seen *snapshot) (done bool, err error) {
+	return s.repeat(ctx, r, func(seen *snapshot) (done bool, call time.Duration, err error) {
 		for {
 			loss := seen.loss()
 			if loss != "" {
-				return false, s.noteLoss(ctx, seen, loss)
+				return false, 0, s.noteLoss(ctx, seen, loss)
 			}
 			if seen.meta.Retired != "" {
 				s.rememberRetired(seen.meta)
-				return false, fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
+				return false, 0, fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 			}
 
 			value, err := decide(seen)
 			if err != nil {
-				return false, err
+				return false, 0, err
 			}
 			after, err := s.swap(ctx, seen, nil, value)
 			if err != nil {
-				return false, err
+				return false, 0, markBusy(ctx, lost, err)
 			}
 			if after.Swapped {
-				return true, s.swapped(ctx, after)
+				return true, 0, s.swapped(ctx, after)
 			}
 
 			seen = after // which shows what is there now: so the second swap is made at once
 			lost++
 			if lost > 1 {
-				return false, nil
+				return false, after.answered.Sub(after.asked), nil
 			}
 		}
 	})
 }
 
-// repeat reads a record and has try change the space, until try says that it is done. It pauses in
-// between: a try is not done where others were faster, or where it has noted a loss of data.
-func (s *Space) repeat(ctx context.Context, r record, try func(*snapshot) (done bool, err error)) error {
+// repeat reads a record and has try change the space, until try says that it is done: it is not if
+// others were faster, or if the next try is to see what this one has put. repeat pauses in between,
+// for longer if the call in which others were faster took long.
+func (s *Space) repeat(
+	ctx context.Context,
+	r record,
+	try func(*snapshot) (done bool, call time.Duration, err error),
+) error {
 	for tries := 0; ; tries++ {
 		seen, err := s.read(ctx, r)
-		done := false
-		if err == nil {
-			done, err = try(seen)
+		if err != nil {
+			return markBusy(ctx, tries, err)
 		}
-		if err != nil && tries > 0 && ctx.Err() != nil { // the store works, so it is worth beginning again
-			return fmt.Errorf("%w: %w", errBusy, err)
-		}
+		done, call, err := try(seen)
 		if done || err != nil {
 			return err
 		}
-		if err := s.backOff(ctx, tries+1, seen.answered.Sub(seen.asked)); err != nil {
+		if err := s.backOff(ctx, tries+1, call); err != nil {
 			return err
 		}
 	}
+}
+
+// markBusy marks the error of a call whose time was over after tries in which others were faster:
+// the store works, so it is worth beginning again.
+func markBusy(ctx context.Context, tries int, err error) error {
+	if tries > 0 && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errBusy, err)
+	}
+	return err
 }
 
 // swapped ends an update whose swap took effect. It returns ErrUnknown if that was on another or an

@@ -97,11 +97,11 @@ func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 	return taken
 }
 
-// awaitUnit makes the candidate awaited. The unit before it must be used up. awaitUnit reports
-// whether that unit was awaited, too: then callers use up unit after unit.
+// awaitUnit makes the candidate awaited. It reports whether the unit before it was awaited, too: if
+// callers have used that up, they use up unit after unit.
 func (c *cursor) awaitUnit(next uint64) (lastWasAwaited bool) {
 	slot := c.bounds.candidate(next).slot()
-	lastWasAwaited = slot-1 < c.awaitedEnd.Load()
+	lastWasAwaited = slot <= c.awaitedEnd.Load() // then slot-1 is below the end
 	raise(&c.awaitedEnd, slot+1)
 	return lastWasAwaited
 }

@@ -130,7 +130,8 @@ func (g *Generator) end(st *state) (newest int64, used bool) {
 	return st.cursor.bounds.newest(next), true
 }
 
-// begins returns the next unit at which a lease begins: that in force, or a pending one.
+// begins returns the next unit at which a lease begins, that in force or a pending one; or a past one
+// if that in force has begun since it refused.
 func (g *Generator) begins(now int64) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -50,8 +50,7 @@ type Generator struct {
 	waited    atomic.Uint64 // calls that had to wait
 }
 
-// A state is all that claims read of what changes when another lease is in force. It is replaced as
-// a whole and never changed itself.
+// A state is replaced as a whole when another lease comes into force. It is never changed itself.
 type state struct {
 	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
 	closed  bool             // by Close; the cursor stays, frozen, so claim need not look at closed
@@ -61,8 +60,8 @@ type state struct {
 	cursor *cursor
 	static uint64 // the bits that all IDs have in common
 
-	// newestEarlier is the newest unit used under earlier leases, as end returned it. If dropped is
-	// set, it includes this lease.
+	// newestEarlier is the newest unit used under earlier leases, as end returned it, or noUnit. If
+	// dropped is set, it includes this lease.
 	newestEarlier int64
 }
 
@@ -205,8 +204,8 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 	}
 }
 
-// claimSlowly is claim, but reads the clock for each try, so that its errors count. It takes its plan
-// in the same lines: a function for both would make claim slower, as it would keep the plan in memory.
+// claimSlowly is claim, but reads the clock for each try, so that its errors count. The lines that
+// take the plan stand in both: in a function of their own they would keep claim's plan in memory.
 func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 	for {
 		o, err := g.planAnew()
@@ -257,10 +256,9 @@ func (g *Generator) planAnew() (offer, error) {
 	}
 }
 
-// Fill fills dst with new IDs, and returns how many it made. They are in increasing order, unless
-// the clock steps back meanwhile, and the layout can tell: see [StepBack]. The first n IDs are good
-// even if err is not nil; err is one of Generate's errors and says why n < len(dst). Fill never
-// waits.
+// Fill fills dst with new IDs, and returns how many it made. They are in increasing order, but
+// for the two exceptions that [Generator] names. The first n IDs are good even if err is not nil; err
+// is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, notInLine)
 	return n, g.report(err)

@@ -115,9 +115,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads an ID from an integer column, signed or unsigned, or from a text column, whose trailing
-// blanks it drops, as those of a CHAR. A driver may also return integers as text. For a negative
-// number the error wraps randflake.ErrInvalidID. For a column that may be NULL use a pointer.
+// Scan reads an ID from an integer column, signed or unsigned, or the decimal form from a text column.
+// It drops trailing blanks, as a CHAR has them. For a negative number the error wraps
+// randflake.ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

@@ -57,7 +57,7 @@ type setup struct {
 type copies int
 
 const (
-	backups     copies = iota // of files, or dumps
+	backups     copies = iota // of files, dumps, or of etcd a snapshot that is restored as the same cluster
 	snapshots                 // of etcd, each of which is restored as another cluster
 	standbys                  // that hear no more of the primary, and are promoted
 	synchronous               // standbys that PostgreSQL waits for: the space is told that promotions lose nothing

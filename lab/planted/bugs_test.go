@@ -188,8 +188,8 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "				return false, err\n			}\n			if after.Swapped {",
-		wrong: "				return true, nil\n			}\n			if after.Swapped {",
+		right: "				return false, 0, markBusy(ctx, lost, err)\n			}\n			if after.Swapped {",
+		wrong: "				return true, 0, nil\n			}\n			if after.Swapped {",
 		test:  losses, schedules: 1000,
 	},
 	{

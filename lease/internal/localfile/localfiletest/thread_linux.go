@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on:
-// with SYS_FSYNC the disk is broken.
-// The kernel has a filter for that which it keeps for this goroutine's thread, and so until the
-// test ends. Other goroutines call as ever.
+// Fail makes a system call on a file fail with EIO whenever the calling test makes it from now on,
+// SYS_FSYNC as on a broken disk. The kernel has a filter for that which it keeps for this goroutine's
+// thread, and so until the test ends. Other goroutines call as ever.
 func Fail(t *testing.T, call uint32) {
 	t.Helper()
 	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
