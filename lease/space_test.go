@@ -127,6 +127,47 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// A rival is faster in a number of swaps. The next one hangs.
+type rival struct {
+	conn
+	wins int
+}
+
+func (r *rival) Swap(ctx context.Context, expect, put []Entry) (Answer, error) {
+	if r.wins == 0 {
+		<-ctx.Done()
+		return Answer{}, ctx.Err()
+	}
+	r.wins--
+	other, err := Open(ctx, r.conn, Config{Name: "s"})
+	if err == nil {
+		_, err = takeWindow(ctx, other, other.Limits().WindowOf(time.Now()), 1)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return r.conn.Swap(ctx, expect, put)
+}
+
+// TestBusy: a take whose time is over after others were faster says so, as it is worth beginning
+// again. One whose first swap hangs does not.
+func TestBusy(t *testing.T) {
+	for wins := range 4 {
+		bubble(t, func(t *testing.T) {
+			engine := &rival{conn: conn{memory: newMemory()}}
+			create(t, engine.conn, Limits{}, nil)
+			s := open(t, engine, nil)
+			engine.wins = wins
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := takeWindow(ctx, s, s.Limits().WindowOf(time.Now()), 1)
+			if err == nil || errors.Is(err, errBusy) != (wins > 0) {
+				t.Errorf("after %d swaps of others: %v", wins, err)
+			}
+		})
+	}
+}
+
 // TestLimits has the limits at their bounds, and beyond.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
