@@ -203,7 +203,7 @@ func TestClaimTakesAShare(t *testing.T) {
 		claims++
 	}
 	if _, _, err := c.claim(testStart, 1024, 8); err != ErrExhausted {
-		t.Errorf("a second of which all is claimed: %v", err)
+		t.Errorf("a second that is used up: %v", err)
 	}
 	if claims > 300 {
 		t.Errorf("it took %d claims", claims)

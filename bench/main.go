@@ -1,5 +1,5 @@
 // Bench compares what an ID costs with what people use instead, on the machine at hand. It takes
-// two minutes on two processors; nothing else should run meanwhile.
+// about a minute on two processors; nothing else should run meanwhile.
 //
 //	go run .    prints tables in Markdown, for README.md and docs/benchmarks.md
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A load is a peer and a number of processors, on each of which a goroutine draws from it.
+// A load is a peer, and how many goroutines draw from it at once, each on its own processor.
 type load struct {
 	peer       string
 	processors int // GOMAXPROCS meanwhile

@@ -10,10 +10,10 @@ import (
 
 var doors sync.Map // functions, by their types
 
-// Add sets the function by which a From opens to its To. Packages call it when they are initialised.
+// Add sets the function that returns the To of a From. Packages add theirs when they are initialised.
 func Add[From, To any](open func(From) To) { doors.Store(reflect.TypeFor[func(From) To](), open) }
 
-// Open returns the To of a From, by the function that was added. It panics if there is none.
+// Open calls the function that was added, and returns the To of a From. It panics without a function.
 func Open[To, From any](from From) To {
 	open, ok := doors.Load(reflect.TypeFor[func(From) To]())
 	if !ok {

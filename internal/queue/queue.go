@@ -82,8 +82,8 @@ func (q *Queue) Wait(ctx context.Context, try func() (pause time.Duration, err e
 }
 
 // elsewhere reports whether this goroutine is in a bubble and the queue is not, or the other way
-// round. Goroutines outside a bubble must not touch its timers and channels, so callers who are
-// elsewhere don't stand in line.
+// round. A goroutine outside a bubble must not touch the timers and channels of the bubble. So
+// callers who are elsewhere don't stand in line.
 func (q *Queue) elsewhere() bool { return q.bubble != inBubble() }
 
 // waitAlone is Wait for a caller who is elsewhere. Serve does not reach this caller, who therefore

@@ -19,7 +19,7 @@ var errNone = errors.New("none left")
 type tap struct {
 	n      int
 	mu     sync.Mutex
-	second int64 // the last one in which it was tried
+	second int64 // of the last try
 	left   int   // drops in that second
 	tries  int
 }

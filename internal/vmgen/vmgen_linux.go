@@ -90,7 +90,7 @@ type listener struct {
 	copies *atomic.Uint64
 
 	mu      sync.Mutex
-	callers int // of listen, who have not called stop
+	callers int // how many have called listen and not yet stop
 	socket  *os.File
 }
 

@@ -78,7 +78,7 @@ func (e *Engine) send(ctx context.Context, operation string, args []any) (lease.
 func parseReply(array []any) (lease.Answer, error) {
 	var seconds, micros, position, swapped int64
 	var lineage string
-	var found []any // names, each followed by its value, or by nil if there is none
+	var found []any // a name, then its value or nil, and so on
 	fields := []any{&seconds, &micros, &position, &swapped, &lineage, &found}
 	ok := len(array) == len(fields)
 	for i := 0; ok && i < len(fields); i++ {
