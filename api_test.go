@@ -19,7 +19,7 @@ func TestVerbs(t *testing.T) {
 		id     any
 		want   string
 	}{
-		{"%15s|%-15s|", randflake.ID(-1), "  fvvvvvvvvvvvv|fvvvvvvvvvvvv  |"},
+		{"%15s|%-15s|", randflake.ID(-1), "  vvvvvvvvvvvvv|vvvvvvvvvvvvv  |"},
 		{"%d", randflake.ID(-1), "-1"},
 		{"%05d", randflake.ID(7), "00007"},
 		{"%#v", randflake.ID(-1), "-1"},
@@ -28,7 +28,7 @@ func TestVerbs(t *testing.T) {
 		{"%#x %016x", randflake.ID(32), "0x20 0000000000000020"},
 		{"%d %x %#v", randflake.TextID(-1), "-1 ffffffffffffffff -1"},
 		{"%d %x %#v", ShipmentID(-1), "-1 ffffffffffffffff -1"},
-		{"%v", []randflake.ID{32, 1}, "[10 1]"},
+		{"%v", []randflake.ID{32, 1}, "[g000000000010 g000000000001]"},
 		{"%x", []randflake.ID{32, 1}, "[20 1]"},
 		{"%#v", snowflake.ID(32), "0x20"},
 		{"%x", snowflake.ID(32), "20"},

@@ -172,7 +172,7 @@ func BenchmarkFillParallel(b *testing.B) {
 }
 
 func BenchmarkAppendText(b *testing.B) {
-	buf := make([]byte, 0, maxDigits)
+	buf := make([]byte, 0, textLength)
 	id := ID(rand.Int64())
 	for b.Loop() {
 		buf, _ = id.AppendText(buf[:0])

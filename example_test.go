@@ -37,10 +37,10 @@ func Example() {
 	}
 	fields := generator.Cipher().Inspect(id)
 	fmt.Println("node:", fields.Node)
-	fmt.Println("digits:", len(id.String()) <= 13)
+	fmt.Println("digits:", len(id.String()))
 	// Output:
 	// node: 42
-	// digits: true
+	// digits: 13
 }
 
 // A loop that makes ID after ID has Fill make 64 at once, and takes them one by one. IDs left over
@@ -91,13 +91,13 @@ func ExampleGenerator_Generate_errors() {
 }
 
 func ExampleParse() {
-	id, err := randflake.Parse("3vgoe12ccb8gh")
+	id, err := randflake.Parse("jvgoe12ccb8gh")
 	fmt.Println(int64(id), err)
-	_, err = randflake.Parse("3vgoe12ccb8gz")
+	_, err = randflake.Parse("10")
 	fmt.Println(err)
 	// Output:
 	// 4594531474933654033 <nil>
-	// randflake: invalid ID: "3vgoe12ccb8gz": character 13 is not a base32hex digit in lower case (0-9, a-v)
+	// randflake: invalid ID: "10": a decimal number: convert it to randflake.ID
 }
 
 // A column of integers takes an ID as it is, a column of text one that was converted.
@@ -111,11 +111,11 @@ func ExampleTextID() {
 	err := (*randflake.TextID)(&back).Scan(text) // as rows.Scan does
 	fmt.Println(back == id, err)
 	// Output:
-	// 4594531474933654033 3vgoe12ccb8gh
+	// 4594531474933654033 jvgoe12ccb8gh
 	// true <nil>
 }
 
-// A Shipment is what has IDs of its own kind: "shp_3vgoe12ccb8gh".
+// A Shipment is what has IDs of its own kind: "shp_jvgoe12ccb8gh".
 type Shipment struct {
 	ID      ShipmentID `json:"id"` // a BIGINT in a database
 	Parcels []ParcelID `json:"parcels"`
@@ -136,12 +136,12 @@ func ExampleTyped() {
 	data, _ := json.Marshal(shipment)
 	fmt.Printf("%s\n/shipments/%v\n", data, shipment.ID)
 
-	_, err := randflake.ParseTyped[Shipment]("pcl_10")
+	_, err := randflake.ParseTyped[Shipment]("pcl_g000000000010")
 	fmt.Println(err)
 	// Output:
-	// {"id":"shp_3vgoe12ccb8gh","parcels":["pcl_10"]}
-	// /shipments/shp_3vgoe12ccb8gh
-	// randflake: invalid ID: "pcl_10": want shp_ and then the digits
+	// {"id":"shp_jvgoe12ccb8gh","parcels":["pcl_g000000000010"]}
+	// /shipments/shp_jvgoe12ccb8gh
+	// randflake: invalid ID: "pcl_g000000000010": want shp_ and then the digits
 }
 
 // A pointer is an ID or none: NULL in a column, null in JSON.
@@ -153,11 +153,11 @@ func ExampleID_Scan() {
 	order.ID.Scan(int64(4594531474933654033)) // as rows.Scan does
 	data, _ := json.Marshal(order)
 	fmt.Println(string(data))
-	json.Unmarshal([]byte(`{"parent": "10"}`), &order)
+	json.Unmarshal([]byte(`{"parent": "g000000000010"}`), &order)
 	fmt.Println(order.Parent)
 	// Output:
-	// {"id":"3vgoe12ccb8gh","parent":null}
-	// 10
+	// {"id":"jvgoe12ccb8gh","parent":null}
+	// g000000000010
 }
 
 // Rows that have keys of their own show IDs, and IDs lead to the rows.
@@ -172,7 +172,7 @@ func ExampleCipher_EncryptSlice() {
 	cipher.DecryptSlice(rows, ids)
 	fmt.Println(int64(rows[0]), int64(rows[1]), int64(rows[2]))
 	// Output:
-	// [2ljc7jtu105l6 8cf2lg4tbd911 a83127efu1o8]
+	// [iljc7jtu105l6 ocf2lg4tbd911 ga83127efu1o8]
 	// 1 2 3
 }
 

@@ -1,6 +1,7 @@
 package randflake
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
@@ -10,50 +11,20 @@ import (
 )
 
 // An ID is a 64-bit identifier. Its decimal form is that of a signed 64-bit integer, which a BIGINT
-// column holds. Its text form is the unsigned value in base 32 without leading zeros, "0" for zero:
-// 1 to 13 digits, which are those of RFC 4648's base32hex in lower case, 0 to 9 and a to v.
+// column holds. Its text form is 2^64 plus the unsigned value, in base 32: always 13 digits, which
+// are those of RFC 4648's base32hex in lower case, 0 to 9 and a to v, and the first one a letter
+// from g to v. So no text is also a number or a word such as null.
 //
 // The order of IDs means nothing: only with the secret can one tell when an ID was made.
 type ID int64
 
-// maxDigits is the length of the longest text form: 13 digits of 5 bits hold 64 bits, and the first
-// of 13 is at most 'f'.
-const maxDigits = 13
-
-var digitValues = idtext.Values(idtext.Base32hex)
-
-// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns: upper
-// case, leading zeros, padding, white space, signs and values of more than 64 bits are errors that
-// wrap ErrInvalidID.
+// Parse reads the text form of an ID. Each ID has exactly one, which is what String returns. For
+// anything else the error wraps ErrInvalidID, and says if the text is a decimal number, has
+// capitals, or is one of gosuda/randflake.
 func Parse(text string) (ID, error) { return parse(text) }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
 func MustParse(text string) ID { return idtext.Must(Parse(text)) }
-
-// parse is Parse of a string or of bytes.
-func parse[T string | []byte](text T) (ID, error) {
-	if len(text) == 0 || len(text) > maxDigits {
-		return 0, fmt.Errorf("%w: %.40q: want 1 to %d base32hex digits, got %d bytes",
-			ErrInvalidID, text, maxDigits, len(text))
-	}
-	var value uint64
-	for i := 0; i < len(text); i++ {
-		digit := digitValues[text[i]]
-		if digit == idtext.None {
-			return 0, fmt.Errorf("%w: %q: character %d is not a base32hex digit in lower case (0-9, a-v)",
-				ErrInvalidID, text, i+1)
-		}
-		value = value<<5 | uint64(digit)
-	}
-	switch {
-	case text[0] == '0' && len(text) > 1:
-		return 0, fmt.Errorf("%w: %q: want no leading zeros", ErrInvalidID, text)
-	case len(text) == maxDigits && text[0] > 'f':
-		return 0, fmt.Errorf("%w: %q is more than 64 bits: the first of %d digits is at most f",
-			ErrInvalidID, text, maxDigits)
-	}
-	return ID(value), nil
-}
 
 // Format prints the text form for %v, %s and %q, and the number for %#v and all others: %d the
 // signed one, %x the unsigned one in hexadecimal.
@@ -61,27 +32,19 @@ func (id ID) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), id) 
 
 // String returns the text form.
 func (id ID) String() string {
-	var buf [maxDigits]byte
-	text, _ := id.AppendText(buf[:0])
-	return string(text)
+	text := id.text()
+	return string(text[:])
 }
 
 // AppendText appends the text form to b. Its error is always nil.
 func (id ID) AppendText(b []byte) ([]byte, error) {
-	var text [maxDigits]byte
-	at := maxDigits - 1
-	value := uint64(id)
-	for ; value >= 32; at-- {
-		text[at] = idtext.Base32hex[value%32]
-		value /= 32
-	}
-	text[at] = idtext.Base32hex[value]
-	return append(b, text[at:]...), nil
+	text := id.text()
+	return append(b, text[:]...), nil
 }
 
 // MarshalText returns the text form.
 func (id ID) MarshalText() ([]byte, error) {
-	return id.AppendText(make([]byte, 0, maxDigits))
+	return id.AppendText(make([]byte, 0, textLength))
 }
 
 // UnmarshalText sets id to what Parse returns.
@@ -105,13 +68,13 @@ func setID[T string | []byte](id *ID, text T) error {
 
 // MarshalJSON returns the text form as a JSON string: JavaScript's numbers would round the integer.
 func (id ID) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, maxDigits+2), '"')
+	b := append(make([]byte, 0, textLength+2), '"')
 	b, _ = id.AppendText(b)
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused: they can be meant as the
-// text or as the decimal form, and JavaScript rounds them. By convention, null changes nothing.
+// UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as JavaScript rounds them.
+// By convention, null changes nothing.
 //
 // Leave ",string" out of a field's tag: with it Go 1.26 can't read the field, and Go 1.27 ignores
 // it.
@@ -120,18 +83,26 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	if err != nil || text == nil {
 		return err
 	}
-	return setID(id, *text)
+	return setID(id, text)
 }
 
 // jsonText returns the text of a JSON string, or nil for null. Its error shows example, an ID of
 // the kind that is wanted.
-func jsonText(data []byte, example fmt.Stringer) (*string, error) {
+func jsonText(data []byte, example fmt.Stringer) ([]byte, error) {
+	last := len(data) - 1
+	quoted := last > 0 && data[0] == '"' && data[last] == '"'
+	if quoted && bytes.IndexByte(data, '\\') < 0 {
+		return data[1:last], nil // as nearly always: the digits need no escapes
+	}
 	var text *string
 	if err := json.Unmarshal(data, &text); err != nil {
 		return nil, fmt.Errorf("%w: %.40s: want a JSON string, as %q, and no \",string\" in the field's tag",
 			ErrInvalidID, data, example)
 	}
-	return text, nil
+	if text == nil {
+		return nil, nil
+	}
+	return []byte(*text), nil
 }
 
 // Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id),
@@ -140,8 +111,7 @@ func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads an ID from an integer column, in whatever form the driver gives: int64, uint64 with
 // the same 64 bits, or a decimal number, signed or unsigned, as text. It does not read the text
-// form, which may look like a decimal number: scan a text column into a TextID. For a column that
-// may be NULL scan into a pointer.
+// form: scan a text column into a TextID. For a column that may be NULL scan into a pointer.
 func (id *ID) Scan(src any) error {
 	// Besides columns, there is ent's CreateBulk: it hands over the key of a new row as an *ID.
 	if own, ok := src.(*ID); ok && own != nil {

@@ -26,7 +26,15 @@ import (
 
 // wellKnown are IDs whose text can be told by looking.
 var wellKnown = map[ID]string{
-	0: "0", 1: "1", 31: "v", 32: "10", math.MaxInt64: "7vvvvvvvvvvvv", math.MinInt64: "8000000000000", -1: "fvvvvvvvvvvvv", 0x0123456789abcdef: "28q5cu4qnjff",
+	0:                  "g000000000000",
+	1:                  "g000000000001",
+	31:                 "g00000000000v",
+	32:                 "g000000000010",
+	785077:             "g00000000null",
+	math.MaxInt64:      "nvvvvvvvvvvvv",
+	math.MinInt64:      "o000000000000",
+	-1:                 "vvvvvvvvvvvvv",
+	0x0123456789abcdef: "g28q5cu4qnjff",
 }
 
 // kindOrder is a struct with an ID of its own kind, and too large for a register.
@@ -59,18 +67,31 @@ func kindOf[T ~int64](prefix string, parse func(string) (T, error), ids ...ID) i
 			signed, unsigned := fmt.Sprint(int64(id)), strconv.FormatUint(uint64(id), 10)
 			return []any{uint64(id), signed, unsigned, []byte(signed), []byte(unsigned), fmt.Sprintf("%020d", uint64(id))}
 		},
-		BadTexts:   []string{"ord-10", "or_10", "ordd_10", "ord__10", "ORD_10", "Ord_10", " ord_10", "cus_10", "ord_ord_10", "10_ord", strings.Repeat("ord_", 1000)},
+		BadTexts: []string{
+			"ord-g000000000010",
+			"or_g000000000010",
+			"ordd_g000000000010",
+			"ord__g000000000010",
+			"ORD_g000000000010",
+			"Ord_g000000000010",
+			" ord_g000000000010",
+			"cus_g000000000010",
+			"ord_ord_g000000000010",
+			"g000000000010_ord",
+			strings.Repeat("ord_", 1000),
+		},
 		BadJSON:    []string{`1.0`, `1e3`, `true`, `{}`, `[1]`, "01", "+1", "", "-", `"`, `"\r"`, "9007199254740992", "-9007199254740992", "-9223372036854775808", "18446744073709551616", "10", "-1", "7", "12345", "90210", "-0"},
-		BadColumns: []any{"3vgoe12ccb8gh", []byte("v"), "", " 1", "1.0", "1e3", "0x1", "ord_1", "18446744073709551616", "-9223372036854775809", 1.5, true, nil},
+		BadColumns: []any{"jvgoe12ccb8gh", []byte("jvgoe12ccb8gh"), []byte("v"), "", " 1", "1.0", "1e3", "0x1", "ord_1", "18446744073709551616", "-9223372036854775809", 1.5, true, nil},
 	}
-	for _, id := range ids { // strconv knows base 32 too
-		k.IDs[prefix+strconv.FormatUint(uint64(id), 32)] = T(id)
+	for _, id := range ids {
+		k.IDs[prefix+textOf(id)] = T(id)
 	}
 	for _, text := range []string{
-		"", " ", " 1", "1 ", "-1", "+1", "1=", "w", "W", "z", "A", "1V", "0x1", "1_0", "é", "\x00", "1\n",
-		"g000000000000", "vvvvvvvvvvvvv", // 65 bits
-		"10000000000000", "00000000000000", // 14 digits
-		"V", "28Q5CU4QNJFF", "FVVVVVVVVVVVV", "3vgoe12ccb8gH", "00", "0v", "000000000000v", "028q5cu4qnjff", // other texts of an ID
+		"", " ", "1", "-1", "+1", "1=", "w", "W", "z", "A", "1V", "0x1", "1_0", "é", "\x00", "1\n", "10", "0", "v", "null",
+		"g00000000000", "g0000000000000", " g00000000000", "g00000000000 ", "g000000000000 ", " g000000000000", // lengths
+		"0000000000010", "0g00000000010", "fvvvvvvvvvvvv", "8000000000000", "3vgoe12ccb8gh", // of gosuda
+		"w000000000000", "g00000000000w", "g00000000000V", "g000000_00000", "g00000000000é", "g0000000000é", "-000000000000", // digits
+		"G000000000010", "JVGOE12CCB8GH", "jvgoe12ccb8gH", "VVVVVVVVVVVVV", "1541815603606036480",
 	} {
 		k.BadTexts = append(k.BadTexts, prefix+text)
 	}
@@ -83,13 +104,17 @@ func plainKind(ids ...ID) idtest.Forms[ID] {
 	integers := k.Sources
 	k.Sources = func(id ID) []any { return append(integers(id), &id) } // which ent's CreateBulk scans
 	k.BadColumns = append(k.BadColumns, (*ID)(nil))
-	k.JSON = map[string]ID{` "\u0031\u0030" `: 32}
+	k.JSON = map[string]ID{
+		` "g000000000010" `:           32,
+		`"\u0067000000000010"`:        32,
+		` "g0000000000\u0031\u0030" `: 32,
+	}
 	return k
 }
 
 func typedKind[K Kind](prefix string, ids ...ID) idtest.Forms[Typed[K]] {
 	k := kindOf(prefix, ParseTyped[K], ids...)
-	for _, text := range []string{"", "10", "ord", "ord10", "ord_10", "ord_line2_10"} {
+	for _, text := range []string{"", "g000000000010", "ord", "ordg000000000010", "ord_g000000000010", "ord_line2_g000000000010"} {
 		if prefix != "" && !strings.HasPrefix(text, prefix) {
 			k.BadTexts = append(k.BadTexts, text)
 		}
@@ -97,7 +122,14 @@ func typedKind[K Kind](prefix string, ids ...ID) idtest.Forms[Typed[K]] {
 	return k
 }
 
-// TestKinds: the digits are RFC 4648's base32hex of the bits, moved to the end of 65 bits.
+// textOf is the text of an ID by RFC 4648's base32hex: the bits of 2^64 + id at the end of 80 bits.
+func textOf(id ID) string {
+	var b [10]byte
+	b[1] = 1
+	binary.BigEndian.PutUint64(b[2:], uint64(id))
+	return strings.ToLower(base32.HexEncoding.EncodeToString(b[:])[3:])
+}
+
 func TestKinds(t *testing.T) {
 	ids := []ID{0x0123456789abcdef}
 	for id, text := range wellKnown {
@@ -108,21 +140,13 @@ func TestKinds(t *testing.T) {
 	}
 	for shift := range 128 {
 		id := ID(rand.Uint64() >> (shift % 64))
-		var b [10]byte // 80 bits: 16 digits
-		binary.BigEndian.PutUint64(b[2:], uint64(id))
-		if digits := strings.ToLower(strings.TrimLeft(base32.HexEncoding.EncodeToString(b[:]), "0")); id.String() != digits && id != 0 {
-			t.Errorf("the text of %d is %v, base32 says %s", int64(id), id, digits)
-		}
 		ids = append(ids, id)
 	}
 	plainKind(ids...).Test(t)
 	text := kindOf("", func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err }, ids...)
 	text.Column = func(id TextID) driver.Value { return id.String() }
-	text.Sources = func(id TextID) []any { // of VARCHAR and of CHAR(13), and the longest column that one may have
-		padded := fmt.Sprintf("%-13s", id)
-		return []any{[]byte(id.String()), padded, []byte(padded), fmt.Sprintf("%-255s", id)}
-	}
-	text.BadColumns = []any{"", "   ", " 10", "10\t", "1 0", []byte(" 10 "), int64(1), uint64(1), "-1", []byte("18446744073709551615"), 1.5, true, nil}
+	text.Sources = func(id TextID) []any { return []any{[]byte(id.String())} }
+	text.BadColumns = []any{"", "g000000000010 ", []byte(" g000000000010"), "10", []byte("10"), int64(1), uint64(1), "-1", []byte("18446744073709551615"), 1.5, true, nil}
 	text.Test(t)
 	typedKind[kindOrder]("ord_", ids...).Test(t)
 	typedKind[kindLine]("ord_line2_", ids...).Test(t)
@@ -144,11 +168,64 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	var id ID
-	if err := id.Scan("3vgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
+	if err := id.Scan("jvgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
 		t.Errorf("%q does not name the type for text columns", err)
 	}
-	if err := json.Unmarshal([]byte("12345"), &id); !strings.Contains(err.Error(), `want a JSON string, as "0", and no ",string"`) {
+	if err := json.Unmarshal([]byte("12345"), &id); !strings.Contains(err.Error(), `want a JSON string, as "g000000000000", and no ",string"`) {
 		t.Errorf("a number: %v", err)
+	}
+}
+
+// TestLooks: the error of a text says what it looks like, in every form that is read.
+func TestLooks(t *testing.T) {
+	const (
+		decimal  = "a decimal number: convert it to randflake.ID"
+		gosuda   = "as gosuda/randflake prints it: compat.DecodeString reads it"
+		capitals = "has capitals: want lower case"
+		other    = "want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v"
+	)
+	for text, want := range map[string]string{
+		"10":                   decimal,
+		"0":                    decimal,
+		"-1":                   decimal,
+		"-9223372036854775808": decimal,
+		"1234567890123":        decimal,
+		"18446744073709551616": decimal,
+		"3vgoe12ccb8gh":        gosuda,
+		"fvvvvvvvvvvvv":        gosuda,
+		"1e3":                  gosuda,
+		"a":                    gosuda,
+		"true":                 other,
+		"false":                gosuda,
+		"null":                 other,
+		"jvgoe12ccb8g":         other,
+		"JVGOE12CCB8GH":        capitals,
+		"jvgoe12ccb8gH":        capitals,
+		"":                     other,
+		"-":                    other,
+		"--1":                  other,
+		"1.0":                  other,
+		"wvgoe12ccb8gh":        other,
+		"3vgoe12ccb8ghh":       other,
+	} {
+		var id ID
+		var textID TextID
+		var typed orderID
+		_, err := Parse(text)
+		quoted := []byte(`"` + text + `"`)
+		for name, err := range map[string]error{
+			"Parse":  err,
+			"text":   id.UnmarshalText([]byte(text)),
+			"param":  id.UnmarshalParam(text),
+			"bind":   id.Bind(text),
+			"JSON":   id.UnmarshalJSON(quoted),
+			"column": textID.Scan(text),
+			"typed":  typed.UnmarshalText([]byte("ord_" + text)),
+		} {
+			if !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %q: %v, want %s", name, text, err, want)
+			}
+		}
 	}
 }
 
@@ -183,7 +260,7 @@ func TestPrefixes(t *testing.T) {
 		badPrefix = prefix
 		for name, use := range map[string]func(){
 			"String":     func() { _ = Typed[kindBad](1).String() },
-			"ParseTyped": func() { ParseTyped[kindBad]("1") },
+			"ParseTyped": func() { ParseTyped[kindBad]("g000000000001") },
 		} {
 			if got := panics(use); (got == nil) != valid || got != nil && !strings.Contains(fmt.Sprint(got), "kindBad") {
 				t.Errorf("%s with the prefix %q: panics with %v", name, prefix, got)

@@ -1,10 +1,8 @@
 package randflake
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"fmt"
-	"strings"
 )
 
 // A TextID is an ID for a text column: Value returns and Scan reads the text form. Otherwise it
@@ -13,8 +11,8 @@ import (
 //	db.Exec("INSERT INTO orders (id) VALUES ($1)", randflake.TextID(id))
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
 //
-// Never compare a TextID with an integer column: MariaDB and MySQL take the number that the text
-// begins with. To them "3vgoe12ccb8gh" is row 3, without an error.
+// Never compare a text column with an ID or an integer, nor an integer column with a TextID. To
+// MariaDB and MySQL each text is 0, without an error: WHERE id = 0 is every row of a text column.
 type TextID ID
 
 // Format is that of the ID.
@@ -41,18 +39,17 @@ func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)
 // UnmarshalJSON is that of ID.
 func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }
 
-// Value returns the text form, for a text column of at least 13 characters, such as a VARCHAR(13).
+// Value returns the text form, for a text column such as a CHAR(13).
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
-// Scan reads the text form from a text column, as Parse does, without the blanks that a CHAR(13)
-// appends to shorter texts. For anything else, integers too, the error wraps ErrInvalidID. Scan a
-// column that may be NULL into a pointer.
+// Scan reads the text form from a text column, as Parse does. For anything else, integers too, the
+// error wraps ErrInvalidID. Scan a column that may be NULL into a pointer.
 func (id *TextID) Scan(src any) error {
 	switch v := src.(type) {
 	case string:
-		return setID((*ID)(id), strings.TrimRight(v, " "))
+		return setID((*ID)(id), v)
 	case []byte:
-		return setID((*ID)(id), bytes.TrimRight(v, " "))
+		return setID((*ID)(id), v)
 	}
 	return scanError(src, "a text column; an ID reads integers")
 }

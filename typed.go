@@ -23,7 +23,7 @@ type Kind interface {
 //	func (Order) IDPrefix() string { return "ord" }
 //
 // A program, JSON, XML and URLs have the text: the prefix, an underscore and the digits of the ID,
-// as in "ord_3vgoe12ccb8gh". A database has the 64 bits. OrderID(id) and ID(orderID) convert, and
+// as in "ord_jvgoe12ccb8gh". A database has the 64 bits. OrderID(id) and ID(orderID) convert, and
 // lose nothing.
 //
 // Package mask has the same texts, for the same kinds, over keys that sort.
@@ -111,7 +111,7 @@ func (id *Typed[K]) UnmarshalJSON(data []byte) error {
 	if err != nil || text == nil {
 		return err
 	}
-	return id.UnmarshalText([]byte(*text))
+	return id.UnmarshalText(text)
 }
 
 // UnmarshalText is ParseTyped.

@@ -502,11 +502,11 @@ func TestVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fmt.Sprint(vector.Timestamp, vector.Node, vector.Sequence)
-			if id, err := g.decode(vector.Text); id != vector.ID || err != nil || g.encode(id) != vector.Text {
-				t.Errorf("v%d: %s is %d, %v, want %d", v+1, vector.Text, id, err, vector.ID)
+			if id, err := g.decode(vector.GosudaText); id != vector.ID || err != nil || g.encode(id) != vector.GosudaText {
+				t.Errorf("v%d: %s is %d, %v, want %d", v+1, vector.GosudaText, id, err, vector.ID)
 			}
-			if opened := g.open(vector.Text); opened != want+" <nil>" || fmt.Sprint(g.inspect(vector.ID)) != want {
-				t.Errorf("v%d: %s opens to %s, want %s", v+1, vector.Text, opened, want)
+			if opened := g.open(vector.GosudaText); opened != want+" <nil>" || fmt.Sprint(g.inspect(vector.ID)) != want {
+				t.Errorf("v%d: %s opens to %s, want %s", v+1, vector.GosudaText, opened, want)
 			}
 
 			if vector.Sequence > 1000 && i%16 != v {
@@ -515,7 +515,7 @@ func TestVectors(t *testing.T) {
 			for range vector.Sequence {
 				g.Generate()
 			}
-			if text, err := g.GenerateString(); text != vector.Text || err != nil {
+			if text, err := g.GenerateString(); text != vector.GosudaText || err != nil {
 				t.Errorf("v%d: made %s, %v, want %+v", v+1, text, err, vector)
 			}
 		}

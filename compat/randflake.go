@@ -66,7 +66,7 @@ const (
 
 // EncodeString returns the text form of an ID: the unsigned value in base32hex, in lower case,
 // without padding or leading zeros.
-func EncodeString(id int64) string { return root.ID(id).String() }
+func EncodeString(id int64) string { return strconv.FormatUint(uint64(id), 32) }
 
 // DecodeString reads the text form of an ID: 1 to 13 base32hex digits, 0-9 and a-v in either case,
 // of at most 64 bits. For anything else it returns ErrInvalidID.

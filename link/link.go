@@ -6,7 +6,7 @@
 // nothing else:
 //
 //	receipts := link.New(secret, "receipt")              // the secret of the IDs
-//	url := "https://example.com/r/" + receipts.Text(id)  // .../r/3vgoe12ccb8gh6ir7vlf49ddmp
+//	url := "https://example.com/r/" + receipts.Text(id)  // .../r/jvgoe12ccb8gh6ir7vlf49ddmp
 //	id, err := receipts.Verify(r.PathValue("text"))      // link.ErrForged, or randflake.ErrInvalidID
 //
 // Anyone who sees a link can open it: browsers, proxies and logs keep URLs, and chats fetch them.
@@ -15,7 +15,7 @@
 //
 // # Format
 //
-// A text is 13 base32hex digits of the ID, with leading zeros, and 13 of the MAC, in lower case.
+// A text is that of the ID, and 13 base32hex digits of the MAC, in lower case, with leading zeros.
 // The MAC is the first 8 bytes, big-endian, of HMAC-SHA-256 (RFC 2104) of the ID's 8 bytes,
 // little-endian. Its key is Derive("link\x00"+purpose, 1) of the secret: 16 bytes of HKDF-SHA-256,
 // so that the MAC's key reveals nothing about the secret, and one secret is all there is to keep.
@@ -50,7 +50,7 @@ import (
 // Length is the number of characters of a text.
 const Length = 2 * digits
 
-const digits = 13 // of 64 bits
+const digits = 13 // of an ID and of its MAC
 
 var alphabet = idtext.NewAlphabet(idtext.Base32hex)
 
@@ -72,7 +72,7 @@ func New(secret randflake.Secret, purpose string) *Signer {
 
 // Text returns the text of the link to id. It is always the same for the same ID.
 func (s *Signer) Text(id randflake.ID) string {
-	text := alphabet.Append(nil, uint64(id), digits)
+	text, _ := id.AppendText(nil)
 	text = alphabet.Append(text, binary.BigEndian.Uint64(s.sign(id)), digits)
 	return string(text)
 }
@@ -85,15 +85,15 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 	if len(text) != Length {
 		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes", randflake.ErrInvalidID, Length, len(text))
 	}
-	id, rest := alphabet.Parse(text[:digits], math.MaxUint64)
-	mac, macRest := alphabet.Parse(text[digits:], math.MaxUint64)
-	if rest != "" || macRest != "" {
-		return 0, fmt.Errorf("%w: want a link's base32hex digits in lower case (0-9, a-v), 64 bits in each half", randflake.ErrInvalidID)
+	id, err := randflake.Parse(text[:digits])
+	mac, rest := alphabet.Parse(text[digits:], math.MaxUint64)
+	if err != nil || rest != "" {
+		return 0, fmt.Errorf("%w: want a link: the 13 digits of an ID and 13 of its MAC, in lower case", randflake.ErrInvalidID)
 	}
-	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, mac), s.sign(randflake.ID(id))) {
+	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, mac), s.sign(id)) {
 		return 0, ErrForged
 	}
-	return randflake.ID(id), nil
+	return id, nil
 }
 
 // Parse reads the text of a link, and also that of an ID alone, for a page that takes either.

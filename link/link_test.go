@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,9 +28,9 @@ var (
 func Example() {
 	secret, _ := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5") // a known one, for the output
 	receipts := link.New(secret, "receipt")
-	text := receipts.Text(randflake.MustParse("3vgoe12ccb8gh"))
+	text := receipts.Text(randflake.MustParse("jvgoe12ccb8gh"))
 	fmt.Println("/r/" + text)
-	for _, text := range []string{text, "3vgoe12ccb8gh", "3vgoe12ccb8gh0000000000000"} {
+	for _, text := range []string{text, "jvgoe12ccb8gh", "jvgoe12ccb8gh0000000000000"} {
 		id, verified, err := receipts.Parse(text)
 		switch {
 		case err != nil:
@@ -40,21 +41,21 @@ func Example() {
 			fmt.Println("show", id, "if it is theirs")
 		}
 	}
-	_, err := receipts.Verify("3vgoe12ccb8gh") // where only links will do
+	_, err := receipts.Verify("jvgoe12ccb8gh") // where only links will do
 	fmt.Println(err)
 	// Output:
-	// /r/3vgoe12ccb8gh6ir7vlf49ddmp
-	// show 3vgoe12ccb8gh
-	// show 3vgoe12ccb8gh if it is theirs
+	// /r/jvgoe12ccb8gh6ir7vlf49ddmp
+	// show jvgoe12ccb8gh
+	// show jvgoe12ccb8gh if it is theirs
 	// true randflake: invalid ID: a link with the wrong MAC: forged, or of another purpose or secret
 	// randflake: invalid ID: want the 26 characters of a link, got 13 bytes
 }
 
-// digits are base32hex of 65 bits.
-func digits(value uint64) string { return fmt.Sprintf("%013s", randflake.ID(value).String()) }
+// digits are base32hex of a MAC.
+func digits(mac uint64) string { return fmt.Sprintf("%013s", strconv.FormatUint(mac, 32)) }
 
-// form is that of a link's text: twice 64 bits.
-var form = regexp.MustCompile(`^([0-9a-f][0-9a-v]{12}){2}$`)
+// form is that of a link's text.
+var form = regexp.MustCompile(`^[g-v][0-9a-v]{12}[0-9a-f][0-9a-v]{12}$`)
 
 // read reads a text by Parse and by Verify. What is not the one text of an ID or of its link is
 // refused, by errors that don't contain it. Only what has the form of a link is called forged.
@@ -97,7 +98,7 @@ func TestFormat(t *testing.T) {
 	for _, id := range []randflake.ID{0, 1, -1, 31, 32, math.MaxInt64, math.MinInt64, 4594531474933654033} {
 		mac := hmac.New(sha256.New, key)
 		mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
-		text := digits(uint64(id)) + digits(binary.BigEndian.Uint64(mac.Sum(nil)))
+		text := id.String() + digits(binary.BigEndian.Uint64(mac.Sum(nil)))
 
 		if got := signer.Text(id); got != text || len(got) != link.Length {
 			t.Errorf("the link of %v is %s, want %s", id, got, text)
@@ -124,7 +125,7 @@ func TestParse(t *testing.T) {
 	}
 	read(t, signer, good+"0")
 
-	mac := uint64(randflake.MustParse(strings.TrimLeft(good[13:], "0")))
+	mac, _ := strconv.ParseUint(good[13:], 32, 64)
 	for i := range 64 * 64 {
 		forged := digits(mac ^ (1<<(i/64) | 1<<(i%64)))
 		if _, _, err := read(t, signer, good[:13]+forged); !errors.Is(err, link.ErrForged) {
@@ -146,24 +147,27 @@ func TestParse(t *testing.T) {
 // A text that is neither an ID nor a link is an error and no ID. Only the right form with the wrong
 // MAC is a forgery: who counts forgeries would lock out a client for a typo.
 func TestParseRefuses(t *testing.T) {
-	const half = "3vgoe12ccb8gh"
+	const id, mac = "jvgoe12ccb8gh", "6ir7vlf49ddmp"
 	for text, forged := range map[string]bool{
-		"":                           false,
-		"!":                          false,
-		"00":                         false,
-		"=":                          false,
-		"3vgoe12ccb8g!":              false,
-		"vvvvvvvvvvvvv":              false, // 65 bits
-		half + "0":                   false,
-		half + half[1:]:              false,
-		half + half:                  true,
-		half + half + "0":            false,
-		half + "wwwwwwwwwwwww":       false,
-		"wwwwwwwwwwwww" + half:       false,
-		strings.Repeat("z", 26):      false,
-		strings.Repeat("0", 26):      true,
-		strings.Repeat("v", 26):      false,
-		strings.ToUpper(half) + half: false,
+		"":                            false,
+		"!":                           false,
+		"00":                          false,
+		"=":                           false,
+		"3vgoe12ccb8g!":               false,
+		"3vgoe12ccb8gh":               false, // of gosuda
+		id + "0":                      false,
+		id + mac[1:]:                  false,
+		id + mac:                      true,
+		id + mac + "0":                false,
+		id + id:                       false, // 65 bits of MAC
+		mac + mac:                     false,
+		id + "wwwwwwwwwwwww":          false,
+		"wwwwwwwwwwwww" + mac:         false,
+		strings.Repeat("z", 26):       false,
+		strings.Repeat("0", 26):       false,
+		"g" + strings.Repeat("0", 25): true,
+		strings.Repeat("v", 26):       false,
+		strings.ToUpper(id) + mac:     false,
 	} {
 		if id, verified, err := read(t, signer, text); err == nil || errors.Is(err, link.ErrForged) != forged {
 			t.Errorf("Parse(%q) = %v, %t, %v; want an error, forged: %t", text, id, verified, err, forged)
@@ -214,11 +218,11 @@ func FuzzRead(f *testing.F) {
 		s.Text(-1),
 		"10",
 		"!",
-		"3vgoe12ccb8gh-6ir7vlf49ddm",
-		"00000000000000000000000000",
-		"3VGOE12CCB8GH6IR7VLF49DDMP",
+		"jvgoe12ccb8gh-6ir7vlf49ddm",
 		"g0000000000000000000000000",
-		"3vgoe12ccb8gh6ir7vlf49ddmp",
+		"JVGOE12CCB8GH6IR7VLF49DDMP",
+		"00000000000000000000000000",
+		"jvgoe12ccb8gh6ir7vlf49ddmp",
 	} {
 		f.Add(text)
 	}

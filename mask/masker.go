@@ -17,8 +17,8 @@
 //
 //	id := mask.Of[orders](key)                           // key is a snowflake.ID
 //	row := db.QueryRow("SELECT ... WHERE id = $1", id)     // asks for key
-//	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/ord_3vgoe12ccb8gh
-//	id, err := mask.Parse[orders]("ord_3vgoe12ccb8gh")
+//	fmt.Fprintf(w, "/orders/%v", id)                       // writes something like /orders/ord_jvgoe12ccb8gh
+//	id, err := mask.Parse[orders]("ord_jvgoe12ccb8gh")
 //
 // The type parameter is the kind of thing, so a zero ID knows its Masker and can read JSON or a
 // column. Over randflake.Raw, with the generator's own cipher, the masked form is the

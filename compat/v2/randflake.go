@@ -15,6 +15,7 @@ package randflake
 
 import (
 	"errors"
+	"strconv"
 
 	root "github.com/randflake/randflake"
 )
@@ -63,13 +64,14 @@ type Parts struct {
 
 // EncodeString returns the text form of an ID: the unsigned value in base32hex, in lower case,
 // without padding or leading zeros.
-func EncodeString(id int64) string { return root.ID(id).String() }
+func EncodeString(id int64) string { return strconv.FormatUint(uint64(id), 32) }
 
 // DecodeString reads what EncodeString writes. For any other text it returns ErrInvalidID.
 func DecodeString(s string) (int64, error) {
-	id, err := root.Parse(s)
-	if err != nil {
+	n, err := strconv.ParseUint(s, 32, 64)
+	id := int64(n)
+	if err != nil || s != EncodeString(id) {
 		return 0, ErrInvalidID
 	}
-	return int64(id), nil
+	return id, nil
 }

@@ -23,7 +23,7 @@ var generator = func() *randflake.Generator {
 
 // A Ticket is a row. It is also the kind of its ID, so that a CustomerID in its place does not compile.
 type Ticket struct {
-	ID    TicketID `json:"id"` // "tkt_3vgoe12ccb8gh"
+	ID    TicketID `json:"id"` // "tkt_jvgoe12ccb8gh"
 	Title string   `json:"title"`
 }
 

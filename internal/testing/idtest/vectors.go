@@ -15,6 +15,7 @@ type Vector struct {
 	Raw            uint64 `json:",string"`
 	ID             int64  `json:",string"`
 	Text           string
+	GosudaText     string `json:"gosuda_text"`
 }
 
 // Hex is bytes in hexadecimal.

@@ -197,7 +197,7 @@ func TestAuditReads(t *testing.T) {
 		"a title further down":    {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
 		"a long title":            {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
 		"no digits":               {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
-		"typed":                   {"ord_3vgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_3vgoe12ccb8gh\n", []string{"repeat   ord_3vgoe12ccb8gh in lines 1 and 3"}},
+		"typed":                   {"ord_jvgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_jvgoe12ccb8gh\n", []string{"repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
 		"UUIDs":                   {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
 		"TSIDs":                   {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n", []string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
 		"TypeIDs":                 {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n", []string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},

@@ -444,8 +444,8 @@ func TestInspectRefusesKinds(t *testing.T) {
 		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                  "a ULID or a UUID",
 		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g":        "26 digits of a ULID",
 		"--from hex 017f22e279b07cc398c4dc0c0c07398f": "more than 64 bits",
-		"as_long_as_a_uuid_is_b_3vgoe12ccb8gh":        "default/secret: no such file",
-		"3VGOE12CCB8GH":                               "default/secret: no such file",
+		"as_long_as_a_uuid_is_b_jvgoe12ccb8gh":        "default/secret: no such file",
+		"JVGOE12CCB8GH":                               "default/secret: no such file",
 	} {
 		wantFailure(t, call(t, "", append([]string{"inspect"}, strings.Fields(args)...)...), exitFailed, want)
 	}
@@ -462,7 +462,7 @@ func TestInspectWithBrokenSecret(t *testing.T) {
 		t.Setenv(name, "") // nowhere to look for a secret
 	}
 	succeed(t, "", "inspect", documented)
-	wantFailure(t, call(t, "", "inspect", "3vgoe12ccb8gh"), exitFailed, "no directory for secret and space", "--store")
+	wantFailure(t, call(t, "", "inspect", "jvgoe12ccb8gh"), exitFailed, "no directory for secret and space", "--store")
 	t.Setenv(secretFileVariable, "/nowhere/secret")
 	succeed(t, "", "inspect", "--layout", "discord", documented)
 	succeed(t, "", "inspect", "--kind", "ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
@@ -486,7 +486,7 @@ func TestImplausible(t *testing.T) {
 
 // FuzzInspect has any text in any form: there is an answer in whole lines of JSON, or an error.
 func FuzzInspect(f *testing.F) {
-	for _, text := range []string{"", "v", "-5", "0x1f", documented, "01ARZ3NDEKTSV4RRFFQ69G5FAV", `"3vgoe12ccb8gh"`, "NQm6nKp8qFC", "00000000000000", "\u017f"} {
+	for _, text := range []string{"", "v", "-5", "0x1f", documented, "01ARZ3NDEKTSV4RRFFQ69G5FAV", `"jvgoe12ccb8gh"`, "NQm6nKp8qFC", "00000000000000", "\u017f"} {
 		f.Add(text, uint8(0), uint8(0))
 		f.Add(text, uint8(1), uint8(4))
 		f.Add(text, uint8(2), uint8(1))
@@ -688,12 +688,12 @@ func TestConvertPasted(t *testing.T) {
 		"--to hex 017f22e279b07cc398c4dc0c0c07398f":        "0x017f22e279b07cc398c4dc0c0c07398f",
 		"--to text {017F22E2-79B0-7CC3-98C4-DC0C0C07398F}": "01FWHE4YDGFK1SHH6W1G60EECF",
 		"--to text prefix_01h455vb4pex5vsknk084sn02q":      "01H455VB4PEX5VSKNK084SN02Q",
-		"3VGOE12CCB8GH":                                    "4594531474933654033",
+		"JVGOE12CCB8GH":                                    "4594531474933654033",
 		"B0BB8NT7619TU":                                    "-5751825978219255874",
 		"FVVVVVVVVVVVV":                                    "-1",
 		"1ABCDEFGHIJKL":                                    "1526031377585753749",
 		"7VVVVVVVVVVVV":                                    "9223372036854775807",
-		"ORD_3VGOE12CCB8GH":                                "4594531474933654033",
+		"ORD_JVGOE12CCB8GH":                                "4594531474933654033",
 	} {
 		if got := succeed(t, "", append([]string{"convert", "--to", "int"}, strings.Fields(text)...)...); got != want+"\n" {
 			t.Errorf("%q: %q, want %s", text, got, want)

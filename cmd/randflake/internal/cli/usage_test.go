@@ -122,9 +122,9 @@ func TestMessages(t *testing.T) {
 		{args: `store info --store secret`, want: "store secret is a file: want a directory"},
 		{args: `new --store missing`, want: "randflake store init --new in a new store"},
 		{args: `store info --store BLANK`, want: "white space"},
-		{args: `convert`, input: "\ufeff" + "3vgoe12ccb8gh\r\n"},
-		{args: `convert`, input: "\ufeff" + "\"3vgoe12ccb8gh\",\r\n"},
-		{args: `convert`, input: "3vgoe12ccb8gh,5\n", want: `line 1: invalid ID: "3vgoe12ccb8gh,5": want 1 to 13`},
+		{args: `convert`, input: "\ufeff" + "jvgoe12ccb8gh\r\n"},
+		{args: `convert`, input: "\ufeff" + "\"jvgoe12ccb8gh\",\r\n"},
+		{args: `convert`, input: "jvgoe12ccb8gh,5\n", want: `line 1: invalid ID: "jvgoe12ccb8gh,5": want 1 to 13`},
 		{args: `convert`, input: "\n\r\n"},
 	} {
 		t.Run(c.variable+" "+c.args, func(t *testing.T) {

@@ -46,7 +46,7 @@ def _before(prefix: str) -> str:
 
 def to_text(id: int, prefix: str = "") -> str:
     """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix,
-    such as "ord", it is the text of a typed ID: ord_3vgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
+    such as "ord", it is the text of a typed ID: ord_jvgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
     check_range("ID", id, -1 << 63, (1 << 64) - 1)
     value = id % (1 << 64)
     text = ""

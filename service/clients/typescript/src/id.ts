@@ -19,7 +19,7 @@ export function parse(text: string): bigint {
 
 declare const kind: unique symbol;
 
-/** The text of an ID of one kind of thing, such as "ord_3vgoe12ccb8gh": a string, and to TypeScript a type of its own. */
+/** The text of an ID of one kind of thing, such as "ord_jvgoe12ccb8gh": a string, and to TypeScript a type of its own. */
 export type TypedID<Prefix extends string> = `${Prefix}_${string}` & { readonly [kind]: Prefix };
 
 /** Returns what converts the texts of one kind of thing, as randflake.Typed of Go has them. */

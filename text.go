@@ -1,0 +1,86 @@
+package randflake
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/randflake/randflake/internal/idtext"
+)
+
+// textLength is the length of every text: 13 digits of 5 bits, of which the first bit is always 1.
+const textLength = 13
+
+var digitValues = idtext.Values(idtext.Base32hex)
+
+// text returns the text form.
+func (id ID) text() [textLength]byte {
+	const digits = idtext.Base32hex
+	n := uint64(id)
+	return [textLength]byte{
+		digits[16|n>>60],
+		digits[n>>55&31],
+		digits[n>>50&31],
+		digits[n>>45&31],
+		digits[n>>40&31],
+		digits[n>>35&31],
+		digits[n>>30&31],
+		digits[n>>25&31],
+		digits[n>>20&31],
+		digits[n>>15&31],
+		digits[n>>10&31],
+		digits[n>>5&31],
+		digits[n&31],
+	}
+}
+
+// parse is Parse of a string or of bytes.
+func parse[T string | []byte](text T) (ID, error) {
+	if len(text) != textLength {
+		return 0, malformed(string(text))
+	}
+	var n uint64 // without the first bit, which is shifted out
+	var all byte
+	for i := range textLength {
+		digit := digitValues[text[i]]
+		n = n<<5 | uint64(digit)
+		all |= digit
+	}
+	noDigit := all > 31
+	firstBit := digitValues[text[0]] & 16
+	if noDigit || firstBit == 0 {
+		return 0, malformed(string(text))
+	}
+	return ID(n), nil
+}
+
+// malformed is the error for what is no text of an ID. It says what the text looks like.
+func malformed(text string) error {
+	return fmt.Errorf("%w: %.40q: %s", ErrInvalidID, text, lookOf(text))
+}
+
+func lookOf(text string) string {
+	lower := strings.ToLower(text)
+	switch {
+	case isDecimal(text):
+		return "a decimal number: convert it to randflake.ID"
+	case isGosuda(text):
+		return "as gosuda/randflake prints it: compat.DecodeString reads it"
+	case lower != text && len(text) == textLength:
+		return "has capitals: want lower case"
+	}
+	return fmt.Sprintf("want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v, got %d bytes", len(text))
+}
+
+// isDecimal reports whether text is a decimal number, of any length.
+func isDecimal(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// isGosuda reports whether gosuda/randflake may have printed text: base32hex without leading zeros.
+func isGosuda(text string) bool {
+	if text == "" || len(text) > textLength || text[0] >= 'g' {
+		return false
+	}
+	return strings.Trim(text, idtext.Base32hex) == ""
+}
