@@ -1,9 +1,7 @@
 package randflake
 
 import (
-	"bytes"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -89,20 +87,12 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 // jsonText returns the text of a JSON string, or nil for null. Its error shows example, an ID of
 // the kind that is wanted.
 func jsonText(data []byte, example fmt.Stringer) ([]byte, error) {
-	last := len(data) - 1
-	quoted := last > 0 && data[0] == '"' && data[last] == '"'
-	if quoted && bytes.IndexByte(data, '\\') < 0 {
-		return data[1:last], nil // as nearly always: the digits need no escapes
-	}
-	var text *string
-	if err := json.Unmarshal(data, &text); err != nil {
+	text, err := idtext.JSON(data)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %.40s: want a JSON string, as %q, and no \",string\" in the field's tag",
 			ErrInvalidID, data, example)
 	}
-	if text == nil {
-		return nil, nil
-	}
-	return []byte(*text), nil
+	return text, nil
 }
 
 // Value returns the ID as an int64, for a BIGINT column. MySQL's BIGINT UNSIGNED takes uint64(id),

@@ -3,10 +3,10 @@ package mask
 import (
 	"database/sql/driver"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // A Kind is a kind of thing, as for [randflake.Typed], that also returns the Masker of its IDs. Its
@@ -21,26 +21,17 @@ type Kind[T Inner] interface {
 // randflake.Raw. A signed value must not be negative.
 type Inner interface{ ~int64 | ~uint64 }
 
-// An ID holds the inner ID of a thing of the kind K, and shows the masked one. IDs are equal if
-// their inner IDs are equal; the zero ID holds zero. IDs have no order; to order them, compare what
-// Inner returns. IDs of two kinds can't be converted into each other.
-type ID[K Kind[T], T Inner] struct {
-	_      [0]*K // a part of the layout, so that IDs of two kinds can't be converted
-	_      [0]*T
-	hidden randflake.ID
-}
+// An ID holds the inner ID of a thing of the kind K, and shows the masked one. It is an integer to
+// every library that goes by Go's kinds, as an int64 is; a text of it is masked. The zero ID holds
+// zero. An inner value from 2^63 on, of an unsigned type, is a negative integer.
+type ID[K Kind[T], T Inner] int64
 
 // Of returns the ID with the given inner value. A negative value can't be masked or written to a
 // database: both fail with an error that wraps ErrInvalidID.
-func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T]{hidden: hide(randflake.Raw(inner))} }
+func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T](inner) }
 
 // Inner returns the inner value, which is not encrypted.
-func (id ID[K, T]) Inner() T { return T(reveal(id.hidden)) }
-
-// IsZero reports whether the inner value is zero, for omitempty in YAML and msgpack: they take a
-// struct without exported fields for empty. In encoding/json take omitzero, as omitempty omits no
-// struct, and the zero ID has a masked form too.
-func (id ID[K, T]) IsZero() bool { return id.hidden == 0 }
+func (id ID[K, T]) Inner() T { return T(id) }
 
 // mask returns the masked form.
 func (id ID[K, T]) mask() (randflake.Typed[K], error) {
@@ -111,13 +102,28 @@ func (id ID[K, T]) AppendText(b []byte) ([]byte, error) {
 // are those of AppendText.
 func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
-// UnmarshalText is Parse. JSON is read by it, from strings only: inner IDs don't come from outside.
+// UnmarshalText is Parse.
 func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	var masked randflake.Typed[K]
 	if err := masked.UnmarshalText(text); err != nil {
 		return err
 	}
 	return id.open(masked)
+}
+
+// UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
+// null changes nothing. It also reads what package json hands over where a tag says ",string".
+func (id *ID[K, T]) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, id.UnmarshalText) }
+
+func unmarshalJSON(data []byte, unmarshalText func([]byte) error) error {
+	text, err := idtext.JSON(data)
+	switch {
+	case err != nil: // no JSON string: a text, if a tag says ",string"
+		return unmarshalText(data)
+	case text == nil:
+		return nil
+	}
+	return unmarshalText(text)
 }
 
 // UnmarshalParam is UnmarshalText, for gin and echo.
@@ -144,19 +150,10 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 	return id.open(randflake.Typed[K](binary.LittleEndian.Uint64(data)))
 }
 
-// MarshalBSONValue returns an error, for version 2 of MongoDB's driver, which would write an empty
-// document: store what Inner returns.
-func (ID[K, T]) MarshalBSONValue() (kind byte, data []byte, err error) { return 0, nil, errBSON }
-
-var errBSON = errors.New("mask: a masked key is not for BSON: store what its method Inner returns")
-
 // Value returns the inner value for the database: a signed integer with the same 64 bits, for a
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
 // in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
 // ErrInvalidID.
-//
-// bun needs a tag for the column, `bun:"type:bigint"`, or it makes one of JSON. GORM takes a slice
-// of IDs for no condition, and finds every row: say "id IN ?".
 func (id ID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if inner < 0 { // never if T is unsigned

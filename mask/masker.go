@@ -78,6 +78,15 @@ type Masker[T Inner] struct {
 	Check func(inner T) error
 }
 
+// NewMasker returns the masker of a kind of thing, with a key of its own: that of the secret
+// Derive("mask "+kind, 1). check may be nil. It panics if secret is zero.
+func NewMasker[T Inner](secret randflake.Secret, kind string, check func(inner T) error) *Masker[T] {
+	return &Masker[T]{
+		Cipher: randflake.NewCipher(secret.Derive("mask "+kind, 1)),
+		Check:  check,
+	}
+}
+
 // Mask returns the masked form of inner. The error is ErrNoCipher if there is no cipher, or for a
 // negative value wraps ErrInvalidID.
 func (m *Masker[T]) Mask(inner T) (randflake.ID, error) {

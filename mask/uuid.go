@@ -2,11 +2,9 @@ package mask
 
 import (
 	"database/sql/driver"
-	"encoding/binary"
 	"fmt"
 	"strings"
 
-	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -15,33 +13,22 @@ type UUIDKind[T ~[16]byte] interface{ Masker() *UUIDMasker[T] }
 
 // A UUID holds a UUID of version 7, whose first 48 bits are the time, and shows one of version 4,
 // whose bits all look random. It does so as an [ID] does: the database reads and writes the inner
-// UUID, and everything else shows the masked one. T is any type of 16 bytes, such as that of Go's
-// package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which can't be masked
-// or stored.
+// UUID, and everything that has a text shows the masked one. T is any type of 16 bytes, such as
+// that of Go's package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which
+// can't be masked or stored.
 //
 // It isn't an ID of another inner type, as its text is a UUID without a prefix, and so is its column.
-type UUID[K UUIDKind[T], T ~[16]byte] struct {
-	_      [0]*K // as in an ID
-	_      [0]*T
-	hidden [2]randflake.ID
-}
+type UUID[K UUIDKind[T], T ~[16]byte] [16]byte
 
 // OfUUID returns the UUID with the given inner one. One of another version than 7 is an error where
 // it is masked or stored.
-func OfUUID[K UUIDKind[T], T ~[16]byte](inner T) UUID[K, T] {
-	high := randflake.Raw(binary.BigEndian.Uint64(inner[:8]))
-	low := randflake.Raw(binary.BigEndian.Uint64(inner[8:]))
-	return UUID[K, T]{hidden: [2]randflake.ID{hide(high), hide(low)}}
-}
+func OfUUID[K UUIDKind[T], T ~[16]byte](inner T) UUID[K, T] { return UUID[K, T](inner) }
 
 // Inner returns the inner UUID, which is not encrypted.
-func (id UUID[K, T]) Inner() (inner T) {
-	binary.BigEndian.PutUint64(inner[:8], uint64(reveal(id.hidden[0])))
-	binary.BigEndian.PutUint64(inner[8:], uint64(reveal(id.hidden[1])))
-	return inner
-}
+func (id UUID[K, T]) Inner() T { return T(id) }
 
-// IsZero reports whether the inner UUID is zero, as the one of an ID.
+// IsZero reports whether the inner UUID is zero, for omitempty in YAML, which never omits an array
+// otherwise.
 func (id UUID[K, T]) IsZero() bool { return id == UUID[K, T]{} }
 
 // ParseUUID opens the text of a masked UUID, in either case. The error wraps ErrInvalidID, or is
@@ -93,15 +80,12 @@ func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(t
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
-// MarshalBSONValue returns an error, as that of an ID does.
-func (UUID[K, T]) MarshalBSONValue() (kind byte, data []byte, err error) { return 0, nil, errBSON }
-
 // Value returns the text of the inner UUID for the database. For another version than 7 the error
 // wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
 // since most types of UUIDs are texts to a database.
 //
 // GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
-// `bun:"type:uuid"`. Without it GORM refuses the struct, and bun makes a column of JSON.
+// `bun:"type:uuid"`.
 func (id UUID[K, T]) Value() (driver.Value, error) {
 	inner := id.Inner()
 	if err := checkVersion(inner, 7); err != nil {

@@ -16,14 +16,14 @@ type UUIDMasker[T ~[16]byte] struct {
 	check  func(inner T) error
 }
 
-// NewUUIDMasker returns a masker with a key of its own that is derived from secret. check, if not
-// nil, is as Check of a [Masker]: one that allows for ten months of times lets one of 10,000
-// made-up UUIDs pass. It panics if secret is zero.
+// NewUUIDMasker returns the masker of a kind of thing, with a key that is derived from secret and
+// the kind's name. check, if not nil, is as Check of a [Masker]: one that allows for ten months of
+// times lets one of 10,000 made-up UUIDs pass. It panics if secret is zero.
 //
 // What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of
 // radix 2 without a tweak.
-func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, check func(inner T) error) *UUIDMasker[T] {
-	cipher, err := ff1.New(derived.AES(secret, "mask UUID FF1-AES-128"), 2, 122, nil)
+func NewUUIDMasker[T ~[16]byte](secret randflake.Secret, kind string, check func(inner T) error) *UUIDMasker[T] {
+	cipher, err := ff1.New(derived.AES(secret, "mask.UUID FF1-AES-128\x00"+kind), 2, 122, nil)
 	if err != nil {
 		panic(err) // never: halves of 61 bits are possible
 	}

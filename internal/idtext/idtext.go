@@ -2,6 +2,8 @@
 package idtext
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -39,4 +41,18 @@ func Must[ID any](id ID, err error) ID {
 		panic(err)
 	}
 	return id
+}
+
+// JSON returns the text of a JSON string, or nil for null.
+func JSON(data []byte) ([]byte, error) {
+	last := len(data) - 1
+	quoted := last > 0 && data[0] == '"' && data[last] == '"'
+	if quoted && bytes.IndexByte(data, '\\') < 0 {
+		return data[1:last], nil // as nearly always: IDs need no escapes
+	}
+	var text *string
+	if err := json.Unmarshal(data, &text); err != nil || text == nil {
+		return nil, err
+	}
+	return []byte(*text), nil
 }
