@@ -277,7 +277,7 @@ func (p *process) call(ctx context.Context, c call) (Answer, error) {
 	case p.gone || stops < w.stops || fault == 0:
 		w.note("(%d gets no connection)", p.name)
 		return Answer{}, errAway
-	case fault == 1 && c.put != nil:
+	case fault == 1 && c.put != nil, fault < 6 && c.put != nil && c.put[0].Name == "s/meta":
 		w.note("(a swap of %d is delayed)", p.name)
 		w.late = append(w.late, c)
 		return Answer{}, errAway

@@ -20,6 +20,7 @@ type world struct {
 	data        *memory
 	backups     []state
 	late        []call // swaps that the engine gets later
+	again       *state // the backup that was put back last
 	lineages    int    // that were made up
 	processes   []*process
 	names       int    // that processes were given
@@ -219,7 +220,8 @@ func (w *world) loseAll() {
 		w.stops++
 	}
 	w.data.restore(state{map[string]string{}, lineage, 0})
-	w.late, w.hidden = nil, ""
+	w.breakConnections()
+	w.hidden = ""
 }
 
 // restore puts a backup back in a way that the engine shows.
@@ -236,16 +238,21 @@ func (w *world) restore() {
 // may go on, and no others begin until one of them did.
 func (w *world) rollBack() {
 	backup := w.anyBackup()
-	if w.unnoticed() || w.metaIn(backup) == nil || w.metaIn(w.data.state) == nil {
+	if w.again != nil && w.IntN(2) == 0 {
+		backup = *w.again
+	}
+	m := w.metaIn(backup)
+	if w.unnoticed() || m == nil || m.Lineage == pending || w.metaIn(w.data.state) == nil {
 		return
 	}
+	w.again = &backup
 	noticed := slices.ContainsFunc(w.processes, func(p *process) bool { return w.mustNotice(p.told, backup) })
 	reported := !noticed || w.IntN(3) == 0
 	w.note("roll back to position %d of %q, reported: %v", backup.position, backup.lineage, reported)
 	if !reported {
 		w.killIgnorant(backup, nil) // by the data that is still there
 	}
-	w.late = nil
+	w.breakConnections()
 	w.stops++
 	w.data.restore(backup)
 	if !reported {
@@ -259,6 +266,12 @@ func (w *world) rollBack() {
 	if err != nil {
 		w.fail("a loss can't be reported: %v", err)
 	}
+}
+
+// breakConnections loses the swaps that are on their way. But who was about to note a loss may have paused
+// before that: then the swap is sent afterwards.
+func (w *world) breakConnections() {
+	w.late = slices.DeleteFunc(w.late, func(c call) bool { return c.put[0].Name != "s/meta" || w.IntN(4) == 0 })
 }
 
 // killIgnorant kills the processes but one that need not notice that the data are those of a backup.

@@ -20,6 +20,8 @@ func (seen *snapshot) loss() string {
 	switch {
 	case m == nil:
 		return "the space is gone"
+	case m.Lineage == pending:
+		return m.Why
 	case m.Lineage != seen.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
 	case m.ID == seen.known.meta.ID:
@@ -86,6 +88,7 @@ func (s *Space) rememberRetired(retired *meta) {
 	m := *s.known.meta
 	m.Retired = retired.Retired
 	m.Successor = retired.Successor
+	m.MovedTo = retired.MovedTo
 	s.known.meta = &m
 }
 

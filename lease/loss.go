@@ -11,12 +11,27 @@ import (
 // How a handle notices a loss of data is in known.go. Here is what it does then: it sets the floor
 // after the windows of all leases that the space may have forgotten, and opens the reserve.
 // reserve.go says what is leased before the floor.
+//
+// That takes two swaps. The first one marks the space as pending, under a new ID. The second one
+// sets the floor by clocks that were read after it, and expects that mark. So a process that stops
+// between deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does
+// not fit there, and a late mark only has the loss noted once more.
 
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
 // the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
+	marked := false
+	losses := 0 // when it was marked
 	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
-		done, err = s.setFloor(ctx, seen, why)
+		switch {
+		case marked && seen.isPending():
+			done, err = s.setFloor(ctx, seen, why)
+		case marked && seen.meta != nil && seen.meta.Losses > losses:
+			done = true // another process has noted it
+		default:
+			losses = seen.mergedMeta().Losses
+			marked, err = s.markPending(ctx, seen, why)
+		}
 		return done, 0, err
 	})
 }
@@ -33,17 +48,42 @@ func (seen *snapshot) newFloor(m *meta) int64 {
 func (s *Space) noteLoss(ctx context.Context, seen *snapshot, why string) error {
 	s.rememberLoss(seen, why)
 
-	// Read the leases: seen may have a counter, and the reserve needs the taken nodes.
+	if _, err := s.markPending(ctx, seen, why); err != nil {
+		return err
+	}
 	latest, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
-	if latest.id() != seen.id() {
+	if !latest.isPending() {
 		return nil // another process has noted a loss
 	}
 	_, err = s.setFloor(ctx, latest, why)
 	return err
 }
+
+// markPending marks the space as one where a loss is to be noted. If the space is gone, it is made
+// again. It is not marked if another process was faster.
+func (s *Space) markPending(ctx context.Context, seen *snapshot, why string) (marked bool, err error) {
+	if seen.isPending() {
+		return true, nil
+	}
+	m := seen.mergedMeta()
+	m.ID = cryptorand.Text()
+	m.Lineage = pending
+	m.Why = why
+	value, err := m.encode()
+	if err != nil {
+		return false, err
+	}
+	after, err := s.swap(ctx, seen, Entry{metaEntry, value})
+	if err != nil {
+		return false, err
+	}
+	return after.Swapped, nil
+}
+
+func (seen *snapshot) isPending() bool { return seen.meta != nil && seen.meta.Lineage == pending }
 
 // rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
 // raise the position.
@@ -57,13 +97,12 @@ func (s *Space) rememberLoss(seen *snapshot, why string) {
 }
 
 // setFloor sets the floor, and opens a slice of the reserve, if meta and leases are still those of
-// seen. It is not done if another process was faster: see putMeta.
+// seen, which has the mark. It is not done if another process was faster: see putMeta.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
 	m := seen.mergedMeta()
 	m.Why = why
-	// By wrong clocks the floor could be too low.
+	// By wrong clocks the floor could be too low. The mark stays until a process with right ones.
 	if err := seen.clockError(m); err != nil {
-		s.markPending(ctx, seen, m)
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
@@ -88,9 +127,10 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 func (seen *snapshot) mergedMeta() *meta {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before)
-	if m.Retired == "" {
+	if m.Name == before.Name && !m.Retired {
 		m.Retired = before.Retired
 		m.Successor = before.Successor
+		m.MovedTo = before.MovedTo
 	}
 	m.Losses = max(m.Losses, before.Losses)
 	m.Begin = max(m.Begin, before.Begin)
@@ -104,14 +144,4 @@ func (seen *snapshot) mergedMeta() *meta {
 func (seen *snapshot) openReserve(m *meta, taken *takenNodes) {
 	m.Tick = m.tickOf(seen.later())
 	taken.restart(m.Floor, m.sliceStart(m.Tick))
-}
-
-// markPending marks the space, if it is still there, so that a process that saw nothing of the loss
-// sets the floor too. m is what meta is to be, but for the floor. The mark may fail: the call that
-// saw the loss returns an error in any case, and the next call tries again.
-func (s *Space) markPending(ctx context.Context, seen *snapshot, m *meta) {
-	if seen.meta != nil && seen.meta.Lineage != pending {
-		m.Lineage = pending
-		s.putMeta(ctx, seen, m, nil)
-	}
 }

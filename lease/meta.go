@@ -16,6 +16,7 @@ type meta struct {
 	Limits
 	Check string `json:"check,omitempty"` // of the secret
 
+	Name    string `json:"name"`            // random, and the space's for life
 	ID      string `json:"id"`              // random, new with each loss: within one ID the records only grow
 	Losses  int    `json:"losses"`          // how often a loss was noted, or the space moved
 	Begin   int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
@@ -24,9 +25,10 @@ type meta struct {
 	Lineage string `json:"lineage"`         // of the data
 	Why     string `json:"why,omitempty"`   // why there is a floor
 
-	Retired   string `json:"retired,omitempty"`   // a random word, once nothing is granted any more
-	Successor string `json:"successor,omitempty"` // the space that takes the place of the retired one
-	From      string `json:"from,omitempty"`      // Retired of the space whose place this one took
+	Retired     bool   `json:"retired,omitempty"`     // nothing is granted any more
+	Successor   string `json:"successor,omitempty"`   // the name of the space that takes its place
+	MovedTo     string `json:"movedTo,omitempty"`     // where that is, for people
+	Predecessor string `json:"predecessor,omitempty"` // the name of the space whose place this one took
 }
 
 // A program that knows plainFormat alone would drop the fields of the other, or grant what they
@@ -40,6 +42,7 @@ const (
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	m := &meta{
 		Limits:  limits,
+		Name:    cryptorand.Text(),
 		ID:      cryptorand.Text(),
 		Lineage: seen.Lineage,
 	}
@@ -60,7 +63,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 // encode also sets the format.
 func (m *meta) encode() ([]byte, error) {
 	m.Format = plainFormat
-	if m.Reserve > 0 || m.Retired != "" || m.From != "" {
+	if m.Reserve > 0 || m.Retired || m.Predecessor != "" {
 		m.Format = reserveFormat
 	}
 	return json.Marshal(m)
@@ -80,12 +83,15 @@ func decodeMeta(value []byte) (*meta, error) {
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
+	if m.Name == "" {
+		return nil, errors.New("the space has no name")
+	}
 	if m.Floor < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
 		return nil, errors.New("a window or a tick is out of range")
 	}
 	return m, nil
 }
 
-// pending is the lineage that marks a space where a process has seen a loss, but could not set the
-// floor, as clocks differ. It is no engine's lineage, so that every process sees a loss too.
+// pending is the lineage of a space where a process has seen a loss, and the floor is not set yet. It
+// is no engine's lineage, so that every process sees a loss.
 const pending = "lost"

@@ -1,37 +1,48 @@
 package lease
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
 //
-//  1. announce puts a tie into the new store: an entry with a random word.
-//  2. retire retires the old space, with the word as its mark. So only one space can take its place.
-//  3. makeSuccessor copies the counters, and then puts the meta entry, which makes the new space. Its
-//     ID is the word.
+//  1. announce looks at both spaces, and puts a tie into the new store: an entry with the name that
+//     the new space is to have.
+//  2. retire retires the old space, for the space of that name. So only one can take its place.
+//  3. makeSuccessor copies the counters, and then puts the meta entry, which makes the new space. It
+//     expects the tie.
 //
 // If the data of the new space are lost, it is not made once more: the tie is gone too, or has
 // another lineage than the data.
+//
+// A move that stopped before the third step may be replaced by one of another old space: its tie
+// goes, by a swap, so its space is never made. The new tie remembers that, so that the old space,
+// which may be retired, can be moved again.
 type tie struct {
-	Word    string `json:"word"`
-	Lineage string `json:"lineage"` // of the new space's data
-	Old     string `json:"old"`     // the old space
+	Name     string   `json:"name"`               // of the new space
+	Lineage  string   `json:"lineage"`            // of the new space's data
+	Old      string   `json:"old"`                // the name of the old space
+	From     string   `json:"from"`               // where the old space is, for people
+	Replaced []string `json:"replaced,omitempty"` // names of spaces that were to be here, and never were
 }
 
-// moving is the record of a tie. It is never updated, so it needs no wentBack.
+// mostReplaced keeps a tie within MaxValue.
+const mostReplaced = 1000
+
+// moving is the record of a tie. Only a move changes it, so it needs no wentBack.
 var moving = record{name: "move"}
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
 // that were granted stay in force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
-	_, err := s.retire(ctx, "", "")
+	_, err := s.retire(ctx, tie{}, "")
 	return err
 }
 
@@ -52,7 +63,7 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	last, err := old.retire(ctx, t.Word, s.String())
+	last, err := old.retire(ctx, t, s.String())
 	if err != nil {
 		return nil, err
 	}
@@ -62,39 +73,105 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	return s, nil
 }
 
-// announce returns what ties the old space to this one. The first call of a move puts it here. If
-// the name is taken, even by the old space itself, announce fails before anything is retired. It
-// takes ten seconds at most.
+// announce returns what ties the old space to this one. It fails before anything is written if the
+// move is not possible. It takes ten seconds at most.
 func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
 		return tie{}, s.storeError("prepare", err)
 	}
-	seen, err := s.read(ctx, moving)
-	switch {
-	case err != nil:
+	before, err := old.readExisting(ctx)
+	if err != nil {
 		return tie{}, err
-	case seen.meta != nil && seen.meta.ID == old.knownMeta().ID: // perhaps by another address
-		return tie{}, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
-			ErrExists, old, s)
-	case seen.meta != nil: // a space was made here, perhaps by this move
-		made := tie{Word: seen.meta.From} // without a lineage: if the space is gone soon, it is not made again
-		return made, s.checkTied(ctx, made, old)
-	case seen.value != nil: // a move has begun
-		return s.oldTie(ctx, seen, old)
 	}
-	return s.newTie(ctx, seen, old)
+	seen, err := s.read(ctx, moving)
+	if err != nil {
+		return tie{}, err
+	}
+	found, err := s.decodeTie(seen.value)
+	if err != nil {
+		return tie{}, err
+	}
+	if seen.meta != nil {
+		return s.existing(ctx, old, before.meta, seen.meta, found)
+	}
+
+	name := before.meta.Successor // "" if the old space is not retired for another one
+	sameData := found.Lineage == seen.Lineage
+	switch {
+	case found.Old == before.meta.Name && sameData && (name == "" || name == found.Name):
+		return found, nil // this move has begun
+	case name != "" && !found.replaced(name):
+		return tie{}, old.retiredFor(before.meta)
+	}
+	return s.putTie(ctx, seen, found, old, before.meta)
 }
 
-// newTie puts the tie of a move, with a new word.
-func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
-	if err := seen.clockError(old.knownMeta()); err != nil {
+// existing returns the tie of a space that is there already: the successor of the old one.
+func (s *Space) existing(ctx context.Context, old *Space, before, is *meta, found tie) (tie, error) {
+	ours := is.Predecessor == before.Name && (before.Successor == "" || before.Successor == is.Name)
+	stopped := found.Name == before.Successor && found.Lineage == is.Lineage // before it made its space
+	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
+	switch {
+	case ours: // without a lineage: if the space is gone soon, it is not made again
+		return tie{Name: is.Name}, nil
+	case is.Name == before.Name: // perhaps by another address
+		return tie{}, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
+			ErrExists, old, s)
+	case neverMade:
+		if err := old.untie(ctx, before); err != nil {
+			return tie{}, err
+		}
+		return tie{}, fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: take another name or store",
+			ErrExists, s, old)
+	}
+	return tie{}, fmt.Errorf("%w: %s: it did not take the place of %s: take another name or store", ErrExists, s, old)
+}
+
+// untie forgets the successor of a retired space, which was never made.
+func (s *Space) untie(ctx context.Context, before *meta) error {
+	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
+		unchanged := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == before.Successor
+		if !unchanged {
+			return true, 0, nil
+		}
+		m := *seen.meta
+		m.Successor = ""
+		m.MovedTo = ""
+		done, err = s.putMeta(ctx, seen, &m, nil)
+		return done, 0, err
+	})
+}
+
+// retiredFor is the error for a space that another one has replaced, or will.
+func (s *Space) retiredFor(m *meta) error {
+	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; if the data there were lost, "+
+		"make a new space, not for new IDs, and set its counters",
+		ErrRetired, s, m.MovedTo)
+}
+
+// putTie puts the tie of a move, with a new name, in place of one that is there.
+func (s *Space) putTie(ctx context.Context, seen *snapshot, found tie, old *Space, before *meta) (tie, error) {
+	if err := seen.clockError(before); err != nil {
 		return tie{}, err
 	}
-	put := tie{Word: cryptorand.Text(), Lineage: seen.Lineage, Old: old.String()}
-	value, _ := json.Marshal(put) // can't fail on such fields
-	after, err := s.swap(ctx, seen, nil, value)
+	put := tie{
+		Name:     cryptorand.Text(),
+		Lineage:  seen.Lineage,
+		Old:      before.Name,
+		From:     old.String(),
+		Replaced: found.Replaced,
+	}
+	if found.Name != "" && found.Lineage == seen.Lineage {
+		put.Replaced = append(put.Replaced, found.Name)
+		put.Replaced = put.Replaced[max(len(put.Replaced)-mostReplaced, 0):]
+	}
+	value, err := json.Marshal(put)
+	if err != nil {
+		return tie{}, err
+	}
+	after, err := s.swap(ctx, seen, Entry{moving.name, value})
 	if err != nil {
 		return tie{}, err
 	}
@@ -104,48 +181,27 @@ func (s *Space) newTie(ctx context.Context, seen *snapshot, old *Space) (tie, er
 	return put, nil
 }
 
-// oldTie returns the tie that is here, if it is that of this move, which was stopped.
-func (s *Space) oldTie(ctx context.Context, seen *snapshot, old *Space) (tie, error) {
-	var found tie
-	err := json.Unmarshal(seen.value, &found)
-	if err == nil && found.Word == "" { // two moves could go on with it
-		err = errors.New("it has no word")
+// replaced reports whether the tie says that the space of a name never was there, nor will be.
+func (t tie) replaced(name string) bool { return name != "" && slices.Contains(t.Replaced, name) }
+
+// decodeTie returns the zero tie if value is nil.
+func (s *Space) decodeTie(value []byte) (t tie, err error) {
+	if value == nil {
+		return t, nil
+	}
+	err = json.Unmarshal(value, &t)
+	if err == nil && t.Name == "" { // two moves could go on with it
+		err = errors.New("it has no name")
 	}
 	if err != nil {
-		return tie{}, fmt.Errorf("%w: %s: move: %.100q: %w", ErrCorrupt, s, seen.value, err)
+		err = fmt.Errorf("%w: %s: move: %.100q: %w", ErrCorrupt, s, value, err)
 	}
-	sameData := found.Lineage == seen.Lineage
-	if sameData && found.Old == old.String() {
-		return found, nil
-	}
-	if err := s.checkTied(ctx, found, old); err != nil {
-		return tie{}, err
-	}
-	if !sameData {
-		return tie{}, fmt.Errorf("%w: %s: for %s, whose data were lost since", ErrRetired, old, s)
-	}
-	return found, nil
+	return t, err
 }
 
-// checkTied returns ErrExists unless the old space, perhaps by another address, was retired for the
-// word of a tie.
-func (s *Space) checkTied(ctx context.Context, t tie, old *Space) error {
-	seen, err := old.read(ctx, leasesRecord)
-	if err != nil {
-		return err
-	}
-	tied := seen.meta != nil && t.Word != "" && seen.meta.Retired == t.Word
-	if !tied {
-		return fmt.Errorf("%w: %s: it is not the one that took the place of %s: take another name or store; "+
-			"or it is, and an older copy of the other is back, without its mark: retire that",
-			ErrExists, s, old)
-	}
-	return nil
-}
-
-// retire puts the mark of a retired space, and returns a snapshot in which the mark is there. word
-// ties the space to successor, which takes its place; both are empty if none does.
-func (s *Space) retire(ctx context.Context, word, successor string) (last *snapshot, err error) {
+// retire puts the mark of a retired space, and returns a snapshot in which the mark is there. t has
+// the name of the space that takes its place, which is at movedTo; both are empty if none does.
+func (s *Space) retire(ctx context.Context, t tie, movedTo string) (last *snapshot, err error) {
 	err = s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
 		if seen.meta == nil {
 			return false, 0, fmt.Errorf("%w: %s", ErrNoSpace, s)
@@ -155,20 +211,20 @@ func (s *Space) retire(ctx context.Context, word, successor string) (last *snaps
 			return false, 0, s.noteLoss(ctx, seen, loss)
 		}
 		m := *seen.meta
-		if m.Retired != "" && (word == "" || m.Retired == word) {
+		if m.Retired && (t.Name == "" || m.Successor == t.Name) {
 			s.rememberRetired(seen.meta)
 			last = seen
 			return true, 0, nil
 		}
-		if m.Successor != "" {
-			return false, 0, fmt.Errorf("%w: %s: for %s, whose data were lost since if it is not there",
-				ErrRetired, s, m.Successor)
+		if m.Successor != "" && !t.replaced(m.Successor) {
+			return false, 0, s.retiredFor(&m)
 		}
 		if err := seen.clockError(&m); err != nil {
 			return false, 0, err
 		}
-		m.Retired = cmp.Or(word, cryptorand.Text())
-		m.Successor = successor
+		m.Retired = true
+		m.Successor = t.Name
+		m.MovedTo = movedTo
 		_, err = s.putMeta(ctx, seen, &m, nil)
 		return false, 0, err // the next try reads what is there with the mark
 	})
@@ -179,19 +235,23 @@ func (s *Space) retire(ctx context.Context, word, successor string) (last *snaps
 // the retired one's. Meta comes last, because nobody can use the space until then. The space is not
 // made if its data were lost after the tie was found: perhaps it was there already, and used.
 func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t tie) error {
-	seen, err := s.read(ctx, leasesRecord)
+	seen, err := s.read(ctx, moving)
 	if err != nil {
 		return err
 	}
 	if seen.meta != nil {
-		if seen.meta.From != last.meta.Retired {
-			return fmt.Errorf("%w: %s: another process has just made it", ErrExists, s)
+		if seen.meta.Name != t.Name {
+			return fmt.Errorf("%w: %s: another process has just made it: try again", ErrExists, s)
 		}
 		s.known.meta = seen.meta // without the lock, as nobody else has s yet
 		return nil
 	}
-	if seen.Lineage != t.Lineage {
-		return fmt.Errorf("%w: %s: data was lost meanwhile: try again", ErrUnknown, s)
+	found, err := s.decodeTie(seen.value)
+	if err != nil {
+		return err
+	}
+	if found.Name != t.Name || seen.Lineage != t.Lineage {
+		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, s)
 	}
 
 	m := seen.successorMeta(last.meta, old)
@@ -205,7 +265,7 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	if m.Reserve > 0 {
 		seen.openReserve(m, taken)
 	}
-	if err := s.copyCounters(ctx, old, m.ID); err != nil {
+	if err := s.copyCounters(ctx, old, t, seen.value); err != nil {
 		return err
 	}
 	done, err := s.putMeta(ctx, seen, m, taken.encode())
@@ -222,19 +282,21 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 // here stays, such as the limits, the check value and Begin.
 func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 	m := *retired
-	m.ID = retired.Retired // the same in each attempt, for the counters
-	m.From = retired.Retired
+	m.Name = retired.Successor
+	m.ID = retired.Successor // the same in each attempt, for the counters
+	m.Predecessor = retired.Name
 	m.Losses++ // for a program whose name of the old store leads here now, it is a loss that was noted
-	m.Retired = ""
+	m.Retired = false
 	m.Successor = ""
+	m.MovedTo = ""
 	m.Lineage = seen.Lineage
 	m.Why = "moved from " + old.String()
 	m.Floor = max(m.Floor, seen.newFloor(&m))
 	return &m
 }
 
-// copyCounters puts the counters of a retired space into this one, which is to have that ID.
-func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
+// copyCounters puts the counters of a retired space into this one, as long as the tie is there.
+func (s *Space) copyCounters(ctx context.Context, old *Space, t tie, rawTie []byte) error {
 	after := ""
 	for {
 		const page = 100
@@ -243,7 +305,7 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 			return err
 		}
 		for _, c := range counters {
-			if err := s.copyCounter(ctx, old, c.Name, id); err != nil {
+			if err := s.copyCounter(ctx, old, c.Name, t, rawTie); err != nil {
 				return err
 			}
 			after = c.Name
@@ -254,19 +316,25 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, id string) error {
 // copyCounter puts a counter of a retired space into this one, in place of what an earlier attempt
 // has put: since then the old space may have lost its mark, and given numbers. If another process
 // has just made this space, copyCounter changes nothing, and makeSuccessor finds that out.
-func (s *Space) copyCounter(ctx context.Context, old *Space, name, id string) error {
-	there := &snapshot{record: counterRecord(name)} // at first: neither meta nor this counter
+func (s *Space) copyCounter(ctx context.Context, old *Space, name string, t tie, rawTie []byte) error {
+	there := &snapshot{ // at first: neither meta nor this counter
+		record: counterRecord(name),
+		also:   []Entry{{moving.name, rawTie}},
+	}
 	for {
-		value, err := old.retiredCounter(ctx, name, id)
+		value, err := old.retiredCounter(ctx, name, t.Name)
 		if err != nil {
 			return err
 		}
-		there, err = s.swap(ctx, there, nil, value)
+		there, err = s.swap(ctx, there, Entry{there.name, value})
 		if err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 		if there.Swapped || there.meta != nil {
 			return nil
+		}
+		if !bytes.Equal(there.also[0].Value, rawTie) {
+			return fmt.Errorf("%w: %s: another move has begun: try again", ErrUnknown, s)
 		}
 	}
 }
@@ -279,7 +347,7 @@ func (s *Space) retiredCounter(ctx context.Context, name, id string) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	if loss := seen.loss(); loss != "" || seen.meta.Retired != id {
+	if loss := seen.loss(); loss != "" || seen.meta.Successor != id {
 		return nil, fmt.Errorf("%w: %s: data was lost meanwhile %s: try again", ErrUnknown, s, loss)
 	}
 	c, err := decodeCounter(name, seen.value, seen.meta.ID)

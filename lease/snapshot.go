@@ -20,6 +20,7 @@ type snapshot struct {
 	meta     *meta     // nil if there is no space
 	rawMeta  []byte    // its entry
 	value    []byte    // of the record
+	also     []Entry   // what else a swap expects
 	replaced []byte    // what the record was before, if this is the answer to a swap that took effect
 	asked    time.Time // by the process's clock, before the call
 	answered time.Time // by the same clock, after the call
@@ -52,24 +53,29 @@ func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
 	return seen, seen.complete(s)
 }
 
-// swap puts a new meta and a new value of the record, each unless it is nil, if both entries are
-// still as in before. It returns what is there after that.
-func (s *Space) swap(ctx context.Context, before *snapshot, newMeta, newValue []byte) (*snapshot, error) {
+// swap puts entries of the space, if meta and the record are still as in before. It returns what is
+// there after that.
+func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snapshot, error) {
 	after := s.newSnapshot(before.record)
 	expect := []Entry{
 		{s.entryName(metaEntry), before.rawMeta},
 		{s.entryName(before.name), before.value},
 	}
-	var put []Entry
+	for _, e := range before.also {
+		expect = append(expect, Entry{s.entryName(e.Name), e.Value})
+	}
 	changed := slices.Clone(expect) // what is there if the swap takes effect
-	for i, value := range [][]byte{newMeta, newValue} {
-		if value != nil {
-			changed[i].Value = value
-			put = append(put, changed[i])
+	var stored []Entry
+	for _, e := range put {
+		e.Name = s.entryName(e.Name)
+		stored = append(stored, e)
+		i := slices.IndexFunc(changed, func(c Entry) bool { return c.Name == e.Name })
+		if i >= 0 {
+			changed[i].Value = e.Value
 		}
 	}
 	var err error
-	after.Answer, err = s.engine.Swap(ctx, expect, put)
+	after.Answer, err = s.engine.Swap(ctx, expect, stored)
 	if err != nil {
 		return nil, s.swapError(err)
 	}
@@ -77,22 +83,29 @@ func (s *Space) swap(ctx context.Context, before *snapshot, newMeta, newValue []
 		after.replaced = before.value
 		after.Entries = changed
 	}
+	for i, e := range before.also {
+		after.also = append(after.also, Entry{e.Name, after.Entries[2+i].Value})
+	}
 	return after, after.complete(s)
 }
 
-// putMeta replaces meta, and the taken nodes unless they are nil, if both are still those of seen.
-// It is not done if another process was faster, or if the swap took effect on another copy of the
-// data: the lineage in m is wrong there, so the next answer shows a loss.
+// putMeta replaces meta, and the taken nodes unless they are nil, if meta and the record are still
+// those of seen. It is not done if another process was faster, or if the swap took effect on another
+// copy of the data: the lineage in m is wrong there, so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
 		return false, err
 	}
-	after, err := s.swap(ctx, seen, value, nodes)
+	put := []Entry{{metaEntry, value}}
+	if nodes != nil {
+		put = append(put, Entry{leasesRecord.name, nodes})
+	}
+	after, err := s.swap(ctx, seen, put...)
 	if err != nil {
 		return false, err
 	}
-	if !after.Swapped || after.Lineage != m.Lineage { // on another copy, or it is the mark of markPending
+	if !after.Swapped || after.Lineage != m.Lineage {
 		return false, nil
 	}
 	s.learn(after)
@@ -126,10 +139,17 @@ func (seen *snapshot) complete(s *Space) error {
 	}
 	seen.meta = m
 	before := seen.known.meta
-	same := before == nil || before.Limits == m.Limits && before.Check == m.Check
+	if before == nil {
+		return nil
+	}
+	same := before.Limits == m.Limits && before.Check == m.Check
 	if !same { // its windows may be others
 		return fmt.Errorf("%w: %s was made anew, with other limits or for another secret: start this program again",
 			ErrNoSpace, s)
+	}
+	if before.Retired && before.Name != m.Name {
+		return fmt.Errorf("%w: %s: this program used one that was retired, and another space is there now: start this program again",
+			ErrRetired, s)
 	}
 	return nil
 }

@@ -145,6 +145,7 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
+	Name      string    // a random word that the space has for life
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted, or the space was moved
@@ -153,7 +154,7 @@ type Info struct {
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
-	Successor string    // the space that takes the place of the retired one, or ""
+	Successor string    // where the space is that takes the place of the retired one, or ""
 	Taken     uint32    // how many nodes of the present window are taken, or given up
 	Time      time.Time // by the server's clock, or zero if it has none
 }
@@ -167,6 +168,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	m := seen.meta
 	info := Info{
 		Limits:    m.Limits,
+		Name:      m.Name,
 		Main:      m.mainNodes(),
 		Check:     m.Check,
 		Losses:    m.Losses,
@@ -174,8 +176,8 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Why:       m.Why,
 		Time:      seen.Time,
 		Lost:      seen.loss(),
-		Retired:   m.Retired != "",
-		Successor: m.Successor,
+		Retired:   m.Retired,
+		Successor: m.MovedTo,
 	}
 	if m.Tick > 0 {
 		info.Opens = m.opens(m.Tick)

@@ -21,7 +21,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			if loss != "" {
 				return false, 0, s.noteLoss(ctx, seen, loss)
 			}
-			if seen.meta.Retired != "" {
+			if seen.meta.Retired {
 				s.rememberRetired(seen.meta)
 				return false, 0, fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 			}
@@ -30,7 +30,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			if err != nil {
 				return false, 0, err
 			}
-			after, err := s.swap(ctx, seen, nil, value)
+			after, err := s.swap(ctx, seen, Entry{r.name, value})
 			if err != nil {
 				return false, 0, markBusy(ctx, lost, err)
 			}
