@@ -1,0 +1,403 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestChains plays random chains of moves between stores: movers that are killed at any call, two at once,
+// spaces that are retired first, handles that live on, losses, late swaps, counters. Two secrets have a space
+// each, and their moves meet. lab/planted has the bugs that it must find.
+func TestChains(t *testing.T) {
+	most := cmp.Or(*schedules, 1000)
+	if testing.Short() {
+		most = min(most, 200)
+	}
+	seed := cmp.Or(*first, rand.Uint64N(1e9))
+	began := time.Now()
+	n := 0
+	for ; n < most && *explore == 0 || time.Since(began) < *explore; n++ {
+		if wrong := playChain(seed, false); wrong != "" {
+			t.Fatalf("schedule %d, -seed %d: %s\n%s", n+1, seed, wrong, playChain(seed, true))
+		}
+		seed++
+	}
+	t.Logf("%d schedules", n)
+}
+
+func playChain(seed uint64, logs bool) string {
+	c := newChain(seed)
+	c.logs = logs
+	for range 150 {
+		c.step()
+	}
+	if c.wrong == "" && !c.losses {
+		c.leave()
+	}
+	if logs {
+		return strings.Join(c.log, "\n")
+	}
+	return c.wrong
+}
+
+// A chain is the state of a schedule. Clocks are right: they lie in a band of MaxSkew.
+type chain struct {
+	*rand.Rand
+	losses  bool
+	now     int64
+	stores  []*memory
+	backups [][]state
+	late    []func() // swaps that a store gets later
+	handles []*handle
+	depth   int  // of steps in calls of others
+	calm    bool // no call fails any more
+
+	grants  map[grant]bool
+	numbers map[ownNumber]bool
+	top     map[string]int64 // by check value: the first number that was never stored as taken
+	wrong   string
+	logs    bool
+	log     []string
+}
+
+// A grant is a node of a window, for one secret.
+type grant struct {
+	check        string
+	node, window int64
+}
+
+type ownNumber struct {
+	check string
+	n     int64
+}
+
+// A place is where a space can be.
+type spot struct {
+	store int
+	name  string
+}
+
+var (
+	chainLimits = Limits{Nodes: 4 + 64*3, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second, Reserve: 3}
+	checks      = [][8]byte{{1}, {2}}
+	spotNames   = []string{"s", "t"}
+)
+
+// A handle takes leases and numbers as long as it lives.
+type handle struct {
+	*Space
+	check string
+	at    spot
+}
+
+func newChain(seed uint64) *chain {
+	c := &chain{
+		Rand:    rand.New(rand.NewPCG(seed, 2)),
+		losses:  seed%2 == 0,
+		now:     genesis,
+		grants:  map[grant]bool{},
+		numbers: map[ownNumber]bool{},
+		top:     map[string]int64{},
+	}
+	for i := range 4 {
+		store := newMemory()
+		store.lineage = fmt.Sprint("store ", i)
+		c.stores = append(c.stores, store)
+		c.backups = append(c.backups, nil)
+	}
+	for i, check := range checks {
+		at := spot{i, "s"}
+		s, err := Create(context.Background(), conn{memory: c.stores[i]}, c.config(at, Config{Limits: chainLimits, Check: check, New: true}))
+		if err == nil {
+			err = s.CreateCounter(context.Background(), Counter{Name: "orders"})
+		}
+		if err != nil {
+			c.fail("no space: %v", err)
+		}
+	}
+	return c
+}
+
+func (c *chain) config(at spot, config Config) Config {
+	off := c.Int64N(int64(chainLimits.MaxSkew/time.Second) + 1)
+	config.Name = at.name
+	config.Clock = func() time.Time { return time.Unix(c.now+off, 0) }
+	return config
+}
+
+func (c *chain) fail(format string, args ...any) {
+	if c.wrong == "" {
+		c.wrong = fmt.Sprintf(format, args...)
+		c.note("wrong: %s", c.wrong)
+	}
+}
+
+func (c *chain) note(format string, args ...any) {
+	if c.logs {
+		c.log = append(c.log, fmt.Sprintf("%*s%d ", 2*c.depth, "", c.now-genesis)+fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *chain) anySpot() spot { return spot{c.IntN(len(c.stores)), spotNames[c.IntN(len(spotNames))]} }
+
+// meta returns what is at a place, or nil.
+func (c *chain) meta(at spot) *meta {
+	m, _ := decodeMeta([]byte(c.stores[at.store].data[at.name+"/meta"]))
+	return m
+}
+
+func (c *chain) spots() (all []spot) {
+	for i := range c.stores {
+		for _, name := range spotNames {
+			all = append(all, spot{i, name})
+		}
+	}
+	return all
+}
+
+// step is something that happens.
+func (c *chain) step() {
+	if c.wrong != "" {
+		return
+	}
+	switch c.IntN(20) {
+	case 0, 1, 2:
+		c.now += []int64{1, 2, 6, 11, 40}[c.IntN(5)]
+	case 3, 4:
+		c.open()
+	case 5, 6, 7, 8:
+		c.take()
+	case 9, 10, 11:
+		c.count()
+	case 12, 13, 14, 15:
+		c.move(c.anySpot(), c.anySpot())
+	case 16:
+		c.retire()
+	case 17:
+		c.arrive()
+	case 18:
+		c.lose()
+	case 19:
+		if len(c.handles) > 0 && c.IntN(3) == 0 {
+			c.handles = slices.Delete(c.handles, 0, 1)
+		}
+	}
+}
+
+// engine is a connection of a process to a store, which may be killed at any call. Others go on meanwhile.
+func (c *chain) engine(store int, f *fuse) Engine {
+	return conn{c.stores[store], func(_ context.Context, call call) (a Answer, err error) {
+		c.meanwhile()
+		if call.put != nil && c.IntN(20) == 0 && !c.calm {
+			c.note("(a swap is delayed)")
+			c.late = append(c.late, func() { c.do(store, call) })
+			return a, errAway
+		}
+		err = f.burn(func() error {
+			a = c.do(store, call)
+			return nil
+		})
+		c.meanwhile()
+		return a, err
+	}}
+}
+
+func (c *chain) meanwhile() {
+	if c.depth < 2 && c.IntN(12) == 0 && !c.calm {
+		c.depth++
+		c.step()
+		c.depth--
+	}
+}
+
+// do has a store do what a call asks for, and looks at what is there then.
+func (c *chain) do(store int, call call) Answer {
+	a := c.stores[store].do(call)
+	if !a.Swapped {
+		return a
+	}
+	c.backups[store] = append(c.backups[store], c.stores[store].snapshot())
+	for _, e := range call.put {
+		name, counter, _ := strings.Cut(e.Name, "/c/")
+		if m := c.meta(spot{store, name}); m != nil && counter != "" {
+			n, _ := decodeCounter("", e.Value, "")
+			c.top[m.Check] = max(c.top[m.Check], n.Next)
+		}
+	}
+	living := map[string]spot{}
+	for _, at := range c.spots() {
+		m := c.meta(at)
+		if m == nil || m.Retired {
+			continue
+		}
+		if other, ok := living[m.Check]; ok {
+			c.fail("%v and %v both grant leases", other, at)
+		}
+		living[m.Check] = at
+	}
+	return a
+}
+
+func (c *chain) arrive() {
+	if len(c.late) > 0 {
+		c.note("a swap arrives late")
+		c.late[0]()
+		c.late = c.late[1:]
+	}
+}
+
+// open gives a process a handle, which it keeps.
+func (c *chain) open() {
+	at := c.anySpot()
+	s, err := Open(context.Background(), c.engine(at.store, never()), c.config(at, Config{}))
+	if err != nil {
+		return
+	}
+	s.pause = func(context.Context, time.Duration) error { return nil }
+	c.note("open %v", at)
+	c.handles = append(c.handles, &handle{s, s.knownMeta().Check, at})
+}
+
+func (c *chain) anyHandle() *handle {
+	if len(c.handles) == 0 {
+		return nil
+	}
+	return c.handles[c.IntN(len(c.handles))]
+}
+
+func (c *chain) take() {
+	h := c.anyHandle()
+	if h == nil {
+		return
+	}
+	window := h.Limits().WindowOf(h.now())
+	leases, err := h.Take(context.Background(), window, window+c.Int64N(3), 1)
+	c.note("take at %v: %d leases, %v", h.at, len(leases), err)
+	for _, l := range leases {
+		g := grant{h.check, int64(l.FirstNode), h.Limits().WindowOf(l.Start)}
+		if c.grants[g] {
+			c.fail("node %d of window %d is granted twice", g.node, g.window-h.Limits().WindowOf(genesisTime))
+		}
+		c.grants[g] = true
+	}
+}
+
+func (c *chain) count() {
+	h := c.anyHandle()
+	if h == nil {
+		return
+	}
+	run, err := h.TakeNumbers(context.Background(), "orders", Period{}, 1)
+	c.note("count at %v: %d, %v", h.at, run.First, err)
+	if err == nil {
+		n := ownNumber{h.check, run.First}
+		if c.numbers[n] {
+			c.fail("number %d is given twice", n.n)
+		}
+		c.numbers[n] = true
+	}
+	if errors.Is(err, ErrCounter) && c.depth == 0 && len(c.late) == 0 { // so that the person can know
+		c.calm = true
+		err := h.SetCounter(context.Background(), "orders", c.top[h.check])
+		c.calm = false
+		c.note("set it to %d: %v", c.top[h.check], err)
+	}
+}
+
+// move runs what an operator does, in a process of its own, which may be killed.
+func (c *chain) move(from, to spot) error {
+	f := never()
+	if c.IntN(2) == 0 {
+		f = &fuse{last: 1 + c.IntN(14), after: c.IntN(2) == 0}
+	}
+	return c.moveBy(f, from, to)
+}
+
+func (c *chain) moveBy(f *fuse, from, to spot) error {
+	ctx := context.Background()
+	old, err := Open(ctx, c.engine(from.store, f), c.config(from, Config{}))
+	if err == nil {
+		old.pause = func(context.Context, time.Duration) error { return nil }
+		c.note("move %v to %v, killed at %d", from, to, f.last)
+		_, err = Move(ctx, old, c.engine(to.store, f), c.config(to, Config{}))
+		c.note("moved: %v", err)
+	}
+	return err
+}
+
+func (c *chain) retire() {
+	if h := c.anyHandle(); h != nil && c.IntN(8) == 0 {
+		c.note("retire %v: %v", h.at, h.Retire(context.Background()))
+	}
+}
+
+// lose changes the lineage of a store, and puts an older copy back, but none in which a mark is missing: only
+// the pages warn of that.
+func (c *chain) lose() {
+	if !c.losses || c.IntN(3) > 0 {
+		return
+	}
+	store := c.IntN(len(c.stores))
+	back := c.stores[store].snapshot()
+	if n := len(c.backups[store]); n > 0 && c.IntN(2) == 0 {
+		older := c.backups[store][n-1-c.IntN(min(n, 6))]
+		if c.keepsMarks(store, older) {
+			back = older
+		}
+	}
+	back.lineage = fmt.Sprint("restored ", c.Uint64())
+	c.note("store %d is restored to position %d", store, back.position)
+	c.stores[store].restore(back)
+}
+
+// keepsMarks reports whether each retired space of a store is one in an older copy, too, and each space that was
+// made is there.
+func (c *chain) keepsMarks(store int, older state) bool {
+	for _, name := range spotNames {
+		is := c.meta(spot{store, name})
+		was, _ := decodeMeta([]byte(older.data[name+"/meta"]))
+		if is != nil && (was == nil || was.Name != is.Name || was.Retired != is.Retired || was.Successor != is.Successor) {
+			return false
+		}
+	}
+	return true
+}
+
+// leave has an operator bring each secret's space into a state in which it grants leases, by moves alone.
+func (c *chain) leave() {
+	c.calm = true
+	for _, check := range checks {
+		text := hex.EncodeToString(check[:])
+		if !c.canGrant(text) {
+			c.fail("no move leads to a space of %s that grants leases", text)
+		}
+	}
+}
+
+func (c *chain) canGrant(check string) bool {
+	for range 3 {
+		for _, from := range c.spots() {
+			m := c.meta(from)
+			if m == nil || m.Check != check {
+				continue
+			}
+			if !m.Retired || c.meta(spot{0, "free" + check}) != nil {
+				return true
+			}
+			for _, to := range append(c.spots(), spot{0, "free" + check}) {
+				if c.moveBy(never(), from, to) == nil {
+					break
+				}
+			}
+		}
+	}
+	return false
+}
