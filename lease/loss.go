@@ -127,7 +127,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 func (seen *snapshot) mergedMeta() *meta {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before)
-	if m.Name == before.Name && !m.Retired {
+	if !m.Retired {
 		m.Retired = before.Retired
 		m.Successor = before.Successor
 		m.MovedTo = before.MovedTo

@@ -601,6 +601,38 @@ func TestLossWithoutClock(t *testing.T) {
 	w.wantFloor(1)
 }
 
+// TestLateFloor: a process stops before it sets the floor, and goes on when the backup that it saw is back. So its
+// floor is of an earlier time, and does not fit: neither at once, nor once another process has marked that backup.
+func TestLateFloor(t *testing.T) {
+	for name, marked := range map[string]bool{"at once": false, "marked by another process": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, false)
+			w.take(w.a, 0, 1)
+			backup := w.data.snapshot()
+			backup.lineage = "restored"
+			w.data.restore(backup)
+			began := w.now
+			w.moment = once(second(putsMeta), func() {
+				w.data.restore(backup)
+				w.now = began.Add(time.Hour)
+				if marked {
+					other := open(t, failing(w.data, second(putsMeta)), func() time.Time { return w.now })
+					if _, err := takeWindow(t.Context(), other, w.present, 1); !errors.Is(err, errAway) {
+						t.Fatal(err)
+					}
+				}
+			})
+			takeWindow(t.Context(), w.a, w.present, 1)
+
+			takeWindow(t.Context(), w.a, w.present, 1)
+			info, err := w.a.Info(t.Context())
+			if want := began.Add(time.Hour + 7*time.Minute); err != nil || !info.Floor.Equal(want) {
+				t.Errorf("%+v, %v, want the floor %v", info, err, want)
+			}
+		})
+	}
+}
+
 // TestFloor is that of the later clock, when the data were read.
 func TestFloor(t *testing.T) {
 	for name, c := range map[string]struct {

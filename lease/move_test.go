@@ -518,6 +518,83 @@ func TestMoveAddress(t *testing.T) {
 	}
 }
 
+// TestMoveReplaced: a move that is refused writes nothing. One that was stopped makes room for another one, and
+// its space, which is retired, can be moved again: to the same name, or elsewhere.
+func TestMoveReplaced(t *testing.T) {
+	another := func(w *removal) *Space {
+		return create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
+	}
+	moveTo := func(w *removal, old *Space, to *memory) (*Space, error) {
+		return Move(w.Context(), old, conn{memory: to}, Config{Name: "s", Clock: w.clock})
+	}
+
+	w := newRemoval(t, Limits{})
+	w.must(errorOf(w.move(never(), "s")))
+	mistake := newMemory()
+	if _, err := moveTo(w, w.old, mistake); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
+		t.Errorf("moved twice: %v, and %v in the store", err, mistake.data)
+	}
+	w.must(errorOf(moveTo(w, another(w), mistake)))
+
+	for _, made := range []bool{false, true} {
+		w := newRemoval(t, Limits{})
+		w.move(&fuse{last: 10}, "s") // which stops after the mark
+		w.wantMark(true)
+		f := never()
+		if !made {
+			f.last = 4 // after the tie
+		}
+		other := another(w)
+		Move(w.Context(), other, fused{conn{memory: w.to}, f}, Config{Name: "s", Clock: w.clock})
+		if is := w.to.data["s/meta"] != ""; is != made {
+			t.Fatalf("the other space is there: %v, want %v", is, made)
+		}
+
+		s, err := w.move(never(), "s")
+		if made {
+			names := err != nil && strings.Contains(err.Error(), w.old.String()) && strings.Contains(err.Error(), "memory")
+			if !errors.Is(err, ErrExists) || !names {
+				t.Errorf("%v, want ErrExists with both spaces", err)
+			}
+			w.to = newMemory()
+			s, err = w.move(never(), "s")
+		}
+		w.must(err)
+		if c, err := s.Counter(t.Context(), "b"); err != nil || c.Next != 10 || c.Lost {
+			t.Errorf("%+v, %v, want number 10 next", c, err)
+		}
+	}
+}
+
+// TestAnotherSpace: a process finds another space where its own was, which was retired. It writes nothing there
+// if it knows that, and otherwise notes a loss.
+func TestAnotherSpace(t *testing.T) {
+	for _, knows := range []bool{true, false} {
+		w := newRemoval(t, Limits{})
+		p := open(t, conn{memory: w.from}, w.clock)
+		w.must(w.old.Retire(t.Context()))
+		if knows {
+			wantRetired(t, p)
+		}
+		w.from.restore(state{map[string]string{}, "old", 0})
+		s := create(t, conn{memory: w.from}, Limits{}, w.clock)
+		before := w.from.snapshot()
+
+		_, err := takeWindow(t.Context(), p, p.Limits().WindowOf(noon), 1)
+		if knows {
+			report := p.ReportLoss(t.Context(), "a mistake")
+			if !errors.Is(err, ErrRetired) || !errors.Is(report, ErrRetired) || !reflect.DeepEqual(w.from.snapshot(), before) {
+				t.Errorf("%v, %v, and %v in the store", err, report, w.from.data)
+			}
+		}
+		info, infoErr := s.Info(t.Context())
+		noted := info.Losses > 0
+		if infoErr != nil || info.Retired || noted == knows {
+			t.Errorf("knows: %v: %+v, %v", knows, info, infoErr)
+		}
+	}
+}
+
 // TestMoveLoss: an older copy of the old space is there when its counters are copied, with other evidence or
 // without the mark.
 func TestMoveLoss(t *testing.T) {

@@ -6,6 +6,7 @@ const (
 	lossesBlind   = "^TestExplore$/^losses_without_positions$"
 	wrongClocks   = "^TestExplore$/^wrong_clocks$"
 	copies        = "^TestExplore$/^copies,_losses$"
+	chains        = "^TestChains$"
 	counters      = "^TestExplore$/^counters,_losses$"
 	countersBlind = "^TestExplore$/^counters,_losses_without_positions$"
 )
@@ -53,6 +54,21 @@ var bugs = []bug{
 		right: "m.Floor = max(m.Floor, seen.newFloor(m))",
 		wrong: "m.Floor = seen.newFloor(m) - 2*int64(m.Losses%2)",
 		test:  losses, schedules: 2000,
+	},
+
+	{
+		name:  "a floor without a mark before it",
+		file:  "lease/loss.go",
+		right: "return seen.meta != nil && seen.meta.Lineage == pending",
+		wrong: "return true",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a mark that another one can't be told from",
+		file:  "lease/loss.go",
+		right: "	m.ID = cryptorand.Text()\n	m.Lineage = pending",
+		wrong: "	m.Lineage = pending",
+		test:  "^TestLateFloor$",
 	},
 
 	// What shows a loss.
@@ -323,8 +339,8 @@ var bugs = []bug{
 	{
 		name:  "a space made once more by a move that stood still",
 		file:  "lease/move.go",
-		right: "if seen.Lineage != t.Lineage {",
-		wrong: "if false {",
+		right: "if found.Name != t.Name || seen.Lineage != t.Lineage {",
+		wrong: "if found.Name != t.Name {",
 		test:  "^TestMove",
 	},
 	{
@@ -333,6 +349,27 @@ var bugs = []bug{
 		right: "	m.Losses++ ",
 		wrong: "	// ",
 		test:  "^TestMove",
+	},
+	{
+		name:  "a space retired for two others",
+		file:  "lease/move.go",
+		right: `if m.Successor != "" && !t.replaced(m.Successor) {`,
+		wrong: "if false {",
+		test:  chains, schedules: 1000,
+	},
+	{
+		name:  "a mark for another space",
+		file:  "lease/snapshot.go",
+		right: "if before.Retired && before.Name != m.Name {",
+		wrong: "if false {",
+		test:  "^TestAnotherSpace$",
+	},
+	{
+		name:  "a replaced tie that nobody remembers",
+		file:  "lease/move.go",
+		right: "put.Replaced = append(put.Replaced, found.Name)",
+		wrong: "",
+		test:  chains, schedules: 8000,
 	},
 
 	// Counters after a loss.
