@@ -145,12 +145,17 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Name      string    // a random word that the space has for life
-	Main      uint32    // how many nodes are not of the reserve
-	Check     string    // check value of the secret, in hexadecimal, or ""
-	Losses    int       // how often a loss of data was noted, or the space was moved
-	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
-	Why       string    // why there is a floor, or ""
+	Name   string    // a random word that the space has for life
+	Main   uint32    // how many nodes are not of the reserve
+	Check  string    // check value of the secret, in hexadecimal, or ""
+	Losses int       // how often a loss of data was noted, or the space was moved
+	Floor  time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
+	Why    string    // why there is a floor, or ""
+
+	// FloorExcess is by how much the floor is later than right clocks can have set it, or 0: the clock
+	// of who set it was ahead, or this machine's is behind.
+	FloorExcess time.Duration
+
 	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
@@ -167,13 +172,16 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	}
 	m := seen.meta
 	info := Info{
-		Limits:    m.Limits,
-		Name:      m.Name,
-		Main:      m.mainNodes(),
-		Check:     m.Check,
-		Losses:    m.Losses,
-		Floor:     m.start(m.Floor),
-		Why:       m.Why,
+		Limits: m.Limits,
+		Name:   m.Name,
+		Main:   m.mainNodes(),
+		Check:  m.Check,
+		Losses: m.Losses,
+		Floor:  m.start(m.Floor),
+		Why:    m.Why,
+
+		FloorExcess: seen.floorExcess(m),
+
 		Time:      seen.Time,
 		Lost:      seen.loss(),
 		Retired:   m.Retired,

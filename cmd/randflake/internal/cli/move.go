@@ -73,8 +73,8 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 // and old the old store, which may have the secret in its directory.
 func stepsAfterMove(info lease.Info, left string, old url.Location) string {
 	steps := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), left)
-	steps += "2. Once no program runs with the old store, delete the old space, " +
-		"or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
+	steps += "2. Leave the old space where it is: a program that slept through the move finds there that it is retired. " +
+		"Never bring back an older copy of it, which would grant the same leases again.\n"
 	secret := filepath.Join(old.Dir, "secret")
 	if _, err := os.Stat(secret); old.Dir != "" && err == nil {
 		steps += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
