@@ -86,3 +86,15 @@ func (l Limits) afterLoss() time.Duration {
 	}
 	return time.Duration(l.tickSeconds())*time.Second + l.MaxSkew + l.Window
 }
+
+// LossPause returns for how long at most programs that are older than two windows make no IDs after a
+// loss of data, because the leases that they have ahead end before others are granted. It is 0 with
+// the default limits.
+func (l Limits) LossPause() time.Duration {
+	again := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
+	if l.Reserve == 0 {
+		again = l.MaxSkew + time.Duration(l.Ahead+2)*l.Window // the floor
+	}
+	ahead := time.Duration(l.Ahead-1) * l.Window
+	return max(again-ahead, 0)
+}

@@ -238,3 +238,23 @@ func TestSliceInUse(t *testing.T) {
 		}
 	}
 }
+
+// TestLossPause has the limits of docs/leases.md.
+func TestLossPause(t *testing.T) {
+	for _, tt := range []struct {
+		limits Limits
+		want   time.Duration
+	}{
+		{Limits{}, 0},
+		{Limits{Window: 10 * time.Second}, 23 * time.Second},
+		{Limits{Window: 10 * time.Second, Ahead: 20}, 0},
+		{Limits{Window: time.Second}, 58 * time.Second},
+		{Limits{MaxSkew: 10 * time.Minute}, 6*time.Minute + 17*time.Second},
+		{Limits{Nodes: 1024}, 4 * time.Minute},
+	} {
+		limits, err := Config{Limits: tt.limits}.limits()
+		if got := limits.LossPause(); got != tt.want || err != nil {
+			t.Errorf("%+v: %v, %v, want %v", limits, got, err, tt.want)
+		}
+	}
+}
