@@ -26,8 +26,8 @@ type Inner interface{ ~int64 | ~uint64 }
 // zero. An inner value from 2^63 on, of an unsigned type, is a negative integer.
 type ID[K Kind[T], T Inner] int64
 
-// Of returns the ID with the given inner value. A negative value can't be masked or written to a
-// database: both fail with an error that wraps ErrInvalidID.
+// Of returns the ID with the given inner value. A negative value can't be masked: the error wraps
+// ErrInvalidID.
 func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T](inner) }
 
 // Inner returns the inner value, which is not encrypted.
@@ -203,27 +203,18 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 
 // Value returns the inner value for the database: a signed integer with the same 64 bits, for a
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
-// in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
-// ErrInvalidID.
-func (id ID[K, T]) Value() (driver.Value, error) {
-	inner := id.Inner()
-	if inner < 0 { // never if T is unsigned
-		return nil, errNegative
-	}
-	return int64(inner), nil
-}
+// in the database: see [randflake.Raw.Value]. The error is always nil, as GORM takes a value with
+// an error for NULL.
+func (id ID[K, T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan]
-// accepts. It needs no cipher. For anything else, and for a negative value of a signed type, the
-// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// accepts. It needs no cipher. For anything else the error wraps ErrInvalidID. For a column that
+// may be NULL use a pointer.
 func (id *ID[K, T]) Scan(src any) error {
 	var value randflake.Raw
 	if err := value.Scan(src); err != nil {
 		return err
 	}
-	if T(value) < 0 {
-		return errNegative
-	}
-	*id = Of[K](T(value))
+	*id = ID[K, T](value)
 	return nil
 }

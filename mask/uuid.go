@@ -16,13 +16,13 @@ type UUIDKind[T ~[16]byte] interface{ Masker() *UUIDMasker[T] }
 // whose bits all look random. It does so as an [ID] does: the database reads and writes the inner
 // UUID, and everything that has a text shows the masked one. T is any type of 16 bytes, such as
 // that of Go's package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which
-// can't be masked or stored.
+// can't be masked.
 //
 // It isn't an ID of another inner type, as its text is a UUID without a prefix, and so is its column.
 type UUID[K UUIDKind[T], T ~[16]byte] [16]byte
 
 // OfUUID returns the UUID with the given inner one. One of another version than 7 is an error where
-// it is masked or stored.
+// it is masked.
 func OfUUID[K UUIDKind[T], T ~[16]byte](inner T) UUID[K, T] { return UUID[K, T](inner) }
 
 // Inner returns the inner UUID, which is not encrypted.
@@ -110,31 +110,25 @@ func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(t
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
-// Value returns the text of the inner UUID for the database. For another version than 7 the error
-// wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
-// since most types of UUIDs are texts to a database.
+// Value returns the text of the inner UUID for the database. For a BINARY(16) pass the 16 bytes of
+// what Inner returns, as by inner[:], since most types of UUIDs are texts to a database. The error is
+// always nil, as GORM takes a value with an error for NULL.
 //
 // GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
 // `bun:"type:uuid"`.
-func (id UUID[K, T]) Value() (driver.Value, error) {
-	inner := id.Inner()
-	if err := checkVersion(inner, 7); err != nil {
-		return nil, err
-	}
-	return ulid.FormatUUID(ulid.ID(inner)), nil
-}
+func (id UUID[K, T]) Value() (driver.Value, error) { return ulid.FormatUUID(ulid.ID(id)), nil }
 
-// Scan reads the inner UUID from its text or its 16 bytes. For anything else, and for another
-// version than 7, the error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
+// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *UUID[K, T]) Scan(src any) error {
 	if src == nil {
 		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
 	}
 	inner, err := scanUUID(src)
-	if err != nil || checkVersion(T(inner), 7) != nil {
-		return fmt.Errorf("%w: can't scan a %T: want a UUID of version 7, as text or 16 bytes", ErrInvalidID, src)
+	if err != nil {
+		return fmt.Errorf("%w: can't scan a %T: want a UUID, as text or 16 bytes", ErrInvalidID, src)
 	}
-	*id = OfUUID[K](T(inner))
+	*id = UUID[K, T](inner)
 	return nil
 }
 
