@@ -177,10 +177,11 @@ func cutCBOR(data []byte) (kind byte, content []byte) {
 	return kind, content
 }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.
 func (id *ID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read the inner value
+// otherwise.
 func (id *ID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what

@@ -101,11 +101,8 @@ func (id UUID[K, T]) EncodeValues(key string, query *url.Values) error {
 // MarshalBinary is MarshalText, for package gob, which does not call that.
 func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *UUID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
