@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
@@ -106,6 +107,10 @@ func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	var masked randflake.Typed[K]
 	if err := masked.UnmarshalText(text); err != nil {
+		isNumber := len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+		if isNumber {
+			return errNumber
+		}
 		return err
 	}
 	return id.open(masked)

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -405,6 +406,33 @@ func TestImplausible(t *testing.T) {
 	for err := err; err != nil; err = errors.Unwrap(err) {
 		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
 			t.Errorf("the error leaks the inner value: %s", text)
+		}
+	}
+}
+
+// An inner value that is read instead of a masked one is refused by an error that does not show it.
+func TestRefusesInner(t *testing.T) {
+	const inner = 1234567890123456789
+	decimal := strconv.AppendInt(nil, inner, 10)
+	quoted := []byte(strconv.Quote(string(decimal)))
+	cbor := binary.BigEndian.AppendUint64([]byte{0x1b}, inner)
+	var id orderID
+	var bare ID[customers[sortable], sortable]
+	for name, err := range map[string]error{
+		"text":                         id.UnmarshalText(decimal),
+		"text without a prefix":        bare.UnmarshalText(decimal),
+		"a JSON number":                id.UnmarshalJSON(decimal),
+		"a JSON number, no prefix":     bare.UnmarshalJSON(decimal),
+		"a JSON string":                json.Unmarshal(quoted, &id),
+		"a JSON string, no prefix":     json.Unmarshal(quoted, &bare),
+		"a JSON number by the package": json.Unmarshal(decimal, &id),
+		"CBOR":                         id.UnmarshalCBOR(cbor),
+		"CBOR text":                    id.UnmarshalCBOR(append([]byte{0x60 | 19}, decimal...)),
+		"a column":                     id.Scan(float64(inner)),
+		"a column with more":           id.Scan(string(decimal) + "x"),
+	} {
+		if id != 0 || bare != 0 || !errors.Is(err, ErrInvalidID) || leaks(err.Error(), inner) {
+			t.Errorf("%s is read as %d, %d, %v", name, id.Inner(), bare.Inner(), err)
 		}
 	}
 }

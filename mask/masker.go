@@ -141,7 +141,12 @@ var (
 	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
 )
 
-var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+var (
+	errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+
+	// errNumber doesn't show the number, which may be an inner value.
+	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", ErrInvalidID)
+)
 
 // An implausible is the error for a masked ID that opens to a value that can't exist. The cause may
 // contain the inner value, so errors.Is finds it, but it is never printed.

@@ -60,7 +60,7 @@ func (id UUID[K, T]) MarshalText() ([]byte, error) {
 func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	masked, err := ulid.ParseUUID(string(text))
 	if err != nil {
-		return fmt.Errorf("%w: %.40q: want the 36 characters of a UUID", ErrInvalidID, text)
+		return fmt.Errorf("%w: want the 36 characters of a UUID, got %d bytes", ErrInvalidID, len(text))
 	}
 	inner, err := maskerOf[K]().Open(T(masked))
 	if err == nil {

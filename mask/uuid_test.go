@@ -206,7 +206,7 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
 	}
-	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), `"text": want the 36 characters`) {
+	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "want the 36 characters of a UUID, got 4 bytes") {
 		t.Errorf("without a masker another text is: %v", err)
 	}
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
@@ -370,11 +370,16 @@ func TestUUIDCheck(t *testing.T) {
 	}
 }
 
-// Nothing that prints or encodes shows four bytes of the inner UUID.
+// Nothing that prints, encodes or refuses shows four bytes of the inner UUID.
 func TestUUIDDoesNotLeak(t *testing.T) {
 	inner := version7(rand.New(rand.NewPCG(9, 10)), firstMade)
 	text := ulid.FormatUUID(ulid.ID(inner))
-	for name, shown := range leaktest.ByMethods(OfUUID[sessions](inner)) {
+	var id sessionID
+	outputs := leaktest.ByMethods(OfUUID[sessions](inner))
+	outputs["a reader of texts"] = fmt.Sprint(id.UnmarshalText([]byte(text)), id.UnmarshalText([]byte("urn:uuid:"+text)))
+	outputs["a reader of bytes"] = fmt.Sprint(id.UnmarshalBinary(inner[:]), id.UnmarshalCBOR(append([]byte{0x50}, inner[:]...)))
+	outputs["a reader of a column"] = fmt.Sprint(id.Scan(text+text), id.Scan(inner))
+	for name, shown := range outputs {
 		if found := leaktest.Find(shown, inner[:]); found != "" || strings.Contains(shown, text[:8]) {
 			t.Errorf("%s shows %s of %s: %s", name, found, text, shown)
 		}
