@@ -31,10 +31,11 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 
-// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
 func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
+// otherwise.
 func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // UnmarshalJSON is that of ID.
