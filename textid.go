@@ -12,7 +12,8 @@ import (
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
 //
 // Never compare a text column with an ID or an integer, nor an integer column with a TextID. To
-// MariaDB and MySQL each text is 0, without an error: WHERE id = 0 is every row of a text column.
+// MariaDB and MySQL each text is 0: WHERE id = 0 is every row of a text column, also in MariaDB's
+// DELETE, and in an integer column a TextID finds row 0.
 type TextID ID
 
 // Format is that of the ID.
