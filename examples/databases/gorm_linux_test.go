@@ -47,16 +47,16 @@ type label[K any] struct {
 
 // A labelled is a purchase with its labels. It has no name, as GORM's many2many takes no generic one.
 type labelled[K any] = struct {
-	inPurchases
+	InPurchases
 	ID      K
 	BuyerID K
 	Item    string
 	Labels  []label[K] `gorm:"many2many:purchase_labels;joinForeignKey:purchase_id;joinReferences:label_id"`
 }
 
-type inPurchases struct{}
+type InPurchases struct{}
 
-func (inPurchases) TableName() string { return "purchases" }
+func (InPurchases) TableName() string { return "purchases" }
 func (purchase[K]) TableName() string { return "purchases" }
 func (buyer[K]) TableName() string    { return "buyers" }
 func (part[K]) TableName() string     { return "parts" }
@@ -409,7 +409,7 @@ func (key keyType[K]) reading() []operation {
 		}},
 		{"Scan into a key", func(db *gorm.DB) []any {
 			var got K
-			return []any{db.Model(&row{}).Select("id").Where("item = ?", "cups").Scan(&got).Error, &got} // GORM counts it if it is an int64
+			return []any{db.Model(&row{}).Select("id").Where("item = ?", "cups").Scan(&got), &got}
 		}},
 		{"Scan into a pointer", func(db *gorm.DB) []any {
 			var got *K
@@ -632,6 +632,9 @@ func testKeys[P, M any](t *testing.T, plain keyType[P], masked keyType[M]) {
 			wants := plain.run(t, open("plain_"))
 			for i, got := range masked.run(t, open("masked_")) {
 				want := wants[i]
+				if want.name == "Scan into a key" { // is counted if that is an int64
+					want.text = strings.Replace(want.text, "1 <nil>", "0 <nil>", 1)
+				}
 				same := got.text == want.text && got.rows == want.rows
 				if want.name == "Delete, by a slice" {
 					same = same && got.text == "2 <nil>\n"
