@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
@@ -106,6 +107,10 @@ func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	var masked randflake.Typed[K]
 	if err := masked.UnmarshalText(text); err != nil {
+		isNumber := len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+		if isNumber {
+			return errNumber
+		}
 		return err
 	}
 	return id.open(masked)
@@ -127,54 +132,40 @@ func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
 	return id.UnmarshalText(text)
 }
 
-// UnmarshalCBOR reads a byte string, which is what fxamacker/cbor writes of MarshalBinary, or a text
+// UnmarshalCBOR reads a byte string, as fxamacker/cbor writes what MarshalBinary returns, or a text
 // string. That library would take an integer for an inner value. By convention, null changes nothing.
 func (id *ID[K, T]) UnmarshalCBOR(data []byte) error {
 	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
 }
 
 func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) error) error {
-	const (
-		byteString = 2
-		textString = 3
-		null       = "\xf6"
-	)
+	const null = "\xf6"
 	if string(data) == null {
 		return nil
 	}
-	kind, content := cutCBOR(data)
-	switch kind {
-	case byteString:
+	switch kind, content := cutCBOR(data); kind {
+	case 2:
 		return unmarshalBinary(content)
-	case textString:
+	case 3:
 		return unmarshalText(content)
 	}
 	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", ErrInvalidID)
 }
 
-// cutCBOR returns the major type and the content of a string of RFC 8949 whose head is of one byte
-// or two, as those of all masked forms are, or a kind that no string has.
+// cutCBOR returns the major type of RFC 8949, which is 2 for a byte string and 3 for a text string,
+// and the content of a string. For lengths that no masked form has, it returns 0.
 func cutCBOR(data []byte) (kind byte, content []byte) {
-	const (
-		noString    = 0xff
-		lengthAfter = 24 // the length is in the next byte
-	)
 	if len(data) < 2 {
-		return noString, nil
+		return 0, nil
 	}
 	kind = data[0] >> 5
-	length := data[0] & 31
-	content = data[1:]
-	if length == lengthAfter {
-		length = content[0]
-		content = content[1:]
-	} else if length > lengthAfter {
-		return noString, nil
+	switch length := data[0] & 31; {
+	case length < 24:
+		return kind, data[1:]
+	case length == 24: // it is in the next byte
+		return kind, data[2:]
 	}
-	if len(content) != int(length) {
-		return noString, nil
-	}
-	return kind, content
+	return 0, nil
 }
 
 // UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.

@@ -14,7 +14,7 @@ type UUIDKind[T ~[16]byte] interface{ Masker() *UUIDMasker[T] }
 
 // A UUID holds a UUID of version 7, whose first 48 bits are the time, and shows one of version 4,
 // whose bits all look random. It does so as an [ID] does: the database reads and writes the inner
-// UUID, and everything that has a text shows the masked one. T is any type of 16 bytes, such as
+// UUID, and what asks for a text gets the masked one. T is any type of 16 bytes, such as
 // that of Go's package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which
 // can't be masked.
 //
@@ -60,7 +60,7 @@ func (id UUID[K, T]) MarshalText() ([]byte, error) {
 func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	masked, err := ulid.ParseUUID(string(text))
 	if err != nil {
-		return fmt.Errorf("%w: %.40q: want the 36 characters of a UUID", ErrInvalidID, text)
+		return fmt.Errorf("%w: want the 36 characters of a UUID, got %d bytes", ErrInvalidID, len(text))
 	}
 	inner, err := maskerOf[K]().Open(T(masked))
 	if err == nil {
@@ -75,7 +75,7 @@ func (id *UUID[K, T]) UnmarshalCBOR(data []byte) error {
 }
 
 // UnmarshalYAML is UnmarshalText of a scalar, for libraries that would take a sequence of 16 numbers
-// for an inner UUID. Null changes nothing.
+// for an inner UUID.
 func (id *UUID[K, T]) UnmarshalYAML(unmarshal func(any) error) error {
 	var text string
 	if err := unmarshal(&text); err != nil {
@@ -113,7 +113,10 @@ func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalTe
 //
 // GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
 // `bun:"type:uuid"`.
-func (id UUID[K, T]) Value() (driver.Value, error) { return ulid.FormatUUID(ulid.ID(id)), nil }
+func (id UUID[K, T]) Value() (driver.Value, error) { return id.inner(), nil }
+
+// inner returns the text of the inner UUID.
+func (id UUID[K, T]) inner() string { return ulid.FormatUUID(ulid.ID(id)) }
 
 // Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
 // error wraps ErrInvalidID. For a column that may be NULL use a pointer.
@@ -129,15 +132,10 @@ func (id *UUID[K, T]) Scan(src any) error {
 	return nil
 }
 
-// ToDB returns what Value returns, for xorm, which would store the JSON form. It is not a method of
-// values, so that an argument of xorm's raw SQL goes by Value: drivers take bytes for no text.
-func (id *UUID[K, T]) ToDB() ([]byte, error) {
-	value, err := id.Value()
-	if err != nil {
-		return nil, err
-	}
-	return []byte(value.(string)), nil
-}
+// ToDB returns the text that Value returns, for xorm, which would store the JSON form. It is a method
+// of pointers, so that arguments of xorm's raw SQL go by Value: pgx makes a UUID of the first 16
+// bytes of what ToDB returns.
+func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.inner()), nil }
 
 // FromDB is Scan, for xorm.
 func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }
