@@ -30,7 +30,6 @@ import (
 	compat "github.com/randflake/randflake/compat"
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -78,7 +77,8 @@ var ids = []randflake.ID{
 	0o1234567,
 }
 
-// testColumn reads IDs that went into a column, as they are, into a pointer and into an sql.Null.
+// testColumn reads IDs that went into a column, as they are, into a pointer and into an sql.Null, and
+// finds each by all three.
 func testColumn[T comparable](t *testing.T, db *sql.DB, kind, parameter string, of func(randflake.ID) T) {
 	table := fmt.Sprintf("column%d", rand.Uint32())
 	_, err := db.Exec(fmt.Sprintf("CREATE TABLE %s (n BIGINT, id %s, none %s)", table, kind, kind))
@@ -93,6 +93,13 @@ func testColumn[T comparable](t *testing.T, db *sql.DB, kind, parameter string, 
 		err = db.QueryRow(fmt.Sprintf("SELECT id, id, id, none FROM %s WHERE n = %d", table, i)).Scan(&got, &some, &null, &none)
 		if err != nil || got != of(id) || *some != got || null.V != got || none != nil {
 			t.Errorf("%v came back from a %s as %v, %v, %v, and NULL as %v: %v", of(id), kind, got, some, null, none, err)
+		}
+		for _, argument := range []any{got, some, null} {
+			var row int
+			err := db.QueryRow(fmt.Sprintf("SELECT n FROM %s WHERE n = %d AND id = %s", table, i, parameter), argument).Scan(&row)
+			if err != nil {
+				t.Errorf("a %T does not find %v in a %s: %v", argument, of(id), kind, err)
+			}
 		}
 	}
 
@@ -117,6 +124,11 @@ func TestColumns(t *testing.T) {
 			testColumn(t, db, "CHAR(30)", d.parameter, func(id randflake.ID) ulid.TextID { return ulid.TextID{15: byte(id)} })
 			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id & math.MaxInt64) })
 			testColumn(t, db, d.unsigned, d.parameter, func(id randflake.ID) snowflake.ID { return snowflake.ID(id) })
+			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) numberedKey { return numberedKey(id) })
+			testColumn(t, db, "BIGINT", d.parameter, func(id randflake.ID) sortableKey { return sortableKey(id) })
+			for _, kind := range []string{"UUID", "CHAR(36)", "CHAR(40)"} {
+				testColumn(t, db, kind, d.parameter, func(id randflake.ID) datedKey { return uuidMasked(int64(id)) })
+			}
 
 			var id, whole randflake.ID
 			unsigned := strings.TrimPrefix(d.unsigned, "BIGINT ")
@@ -483,7 +495,11 @@ func TestPGX(t *testing.T) {
 		t.Errorf("got %v, %v; want %v", got, err, items[1])
 	}
 
+	testMaskedInPGX(t, conn)
 	registerIDs(conn)
+	conn.TypeMap().RegisterDefaultPgType([]numberedKey(nil), "_int8")
+	conn.TypeMap().RegisterDefaultPgType([]sortableKey(nil), "_int8")
+	conn.TypeMap().RegisterDefaultPgType([]datedKey(nil), "_uuid")
 	for _, mode := range []pgx.QueryExecMode{
 		pgx.QueryExecModeCacheStatement,
 		pgx.QueryExecModeExec,
@@ -492,6 +508,9 @@ func TestPGX(t *testing.T) {
 		testArray(t, conn, mode, "bigint[]", func(id randflake.ID) randflake.ID { return id })
 		testArray(t, conn, mode, "bigint[]", func(id randflake.ID) TicketID { return TicketID(id) })
 		testArray(t, conn, mode, "text[]", func(id randflake.ID) randflake.TextID { return randflake.TextID(id) })
+		testArray(t, conn, mode, "bigint[]", func(id randflake.ID) numberedKey { return numberedKey(id) })
+		testArray(t, conn, mode, "bigint[]", func(id randflake.ID) sortableKey { return sortableKey(id) })
+		testArray(t, conn, mode, "uuid[]", func(id randflake.ID) datedKey { return uuidMasked(int64(id)) })
 	}
 }
 
@@ -529,56 +548,6 @@ func TestGORM(t *testing.T) {
 	byID := func(a, b Order) int { return cmp.Compare(a.ID, b.ID) }
 	if slices.SortFunc(orders, byID); !slices.Equal(got, orders) {
 		t.Errorf("%v came back as %v", orders, got)
-	}
-}
-
-// A parcel is a row whose key is masked.
-type parcel struct {
-	ID mask.ID[parcel, snowflake.ID] `gorm:"type:bigint;primaryKey;autoIncrement:false"`
-}
-
-var parcelMasker = &mask.Masker[snowflake.ID]{Cipher: randflake.NewCipher(randflake.NewSecret())}
-
-func (parcel) IDPrefix() string                   { return "par" }
-func (parcel) Masker() *mask.Masker[snowflake.ID] { return parcelMasker }
-
-// TestGORMConditions: to GORM a slice of masked keys is no condition, and a ULID is one for each of
-// its bytes. A condition with a column finds the rows.
-func TestGORMConditions(t *testing.T) {
-	db, err := gorm.Open(postgres.Open(postgresServer.URL()), &gorm.Config{Logger: logger.Discard})
-	must(t, err)
-	must(t, db.AutoMigrate(&parcel{}))
-	parcels := []parcel{
-		{mask.Of[parcel](snowflake.ID(1))},
-		{mask.Of[parcel](snowflake.ID(2))},
-		{mask.Of[parcel](snowflake.ID(3))},
-	}
-	must(t, db.Create(&parcels).Error)
-	keys := []mask.ID[parcel, snowflake.ID]{parcels[0].ID, parcels[2].ID}
-
-	for name, tt := range map[string]struct {
-		conditions []any
-		found      int
-	}{
-		"a key":            {[]any{keys[0]}, 1},
-		"keys":             {[]any{keys}, 3},
-		"keys of a column": {[]any{"id IN ?", keys}, 2},
-		"a map":            {[]any{map[string]any{"id": keys}}, 2},
-	} {
-		var got []parcel
-		err := db.Find(&got, tt.conditions...).Error
-		if err != nil || len(got) != tt.found {
-			t.Errorf("%s: %d rows, %v, want %d", name, len(got), err, tt.found)
-		}
-	}
-
-	deleted := db.Where("id > 0").Delete(&parcel{}, keys)
-	if deleted.Error != nil || deleted.RowsAffected != 3 {
-		t.Errorf("%d rows are deleted, %v, want all, as docs/databases.md says", deleted.RowsAffected, deleted.Error)
-	}
-	query := db.Session(&gorm.Session{DryRun: true}).Find(&[]parcel{}, ulid.ID{15: 1})
-	if n := len(query.Statement.Vars); n != 16 {
-		t.Errorf("a ULID is %d keys to GORM, want 16, as docs/databases.md says", n)
 	}
 }
 
