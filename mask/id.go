@@ -113,17 +113,65 @@ func (id *ID[K, T]) UnmarshalText(text []byte) error {
 
 // UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
 // null changes nothing. It also reads what package json hands over where a tag says ",string".
-func (id *ID[K, T]) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, id.UnmarshalText) }
-
-func unmarshalJSON(data []byte, unmarshalText func([]byte) error) error {
+func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
 	text, err := idtext.JSON(data)
 	switch {
 	case err != nil: // no JSON string: a text, if a tag says ",string"
-		return unmarshalText(data)
+		return id.UnmarshalText(data)
 	case text == nil:
 		return nil
 	}
-	return unmarshalText(text)
+	return id.UnmarshalText(text)
+}
+
+// UnmarshalCBOR reads a byte string, which is what fxamacker/cbor writes of MarshalBinary, or a text
+// string. That library would take an integer for an inner value. By convention, null changes nothing.
+func (id *ID[K, T]) UnmarshalCBOR(data []byte) error {
+	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
+}
+
+func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) error) error {
+	const (
+		byteString = 2
+		textString = 3
+		null       = "\xf6"
+	)
+	if string(data) == null {
+		return nil
+	}
+	kind, content := cutCBOR(data)
+	switch kind {
+	case byteString:
+		return unmarshalBinary(content)
+	case textString:
+		return unmarshalText(content)
+	}
+	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", ErrInvalidID)
+}
+
+// cutCBOR returns the major type and the content of a string of RFC 8949 whose head is of one byte
+// or two, as those of all masked forms are, or a kind that no string has.
+func cutCBOR(data []byte) (kind byte, content []byte) {
+	const (
+		noString    = 0xff
+		lengthAfter = 24 // the length is in the next byte
+	)
+	if len(data) < 2 {
+		return noString, nil
+	}
+	kind = data[0] >> 5
+	length := data[0] & 31
+	content = data[1:]
+	if length == lengthAfter {
+		length = content[0]
+		content = content[1:]
+	} else if length > lengthAfter {
+		return noString, nil
+	}
+	if len(content) != int(length) {
+		return noString, nil
+	}
+	return kind, content
 }
 
 // UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.

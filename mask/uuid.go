@@ -3,6 +3,7 @@ package mask
 import (
 	"database/sql/driver"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/randflake/randflake/ulid"
@@ -68,6 +69,35 @@ func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	return err
 }
 
+// UnmarshalCBOR is that of ID.
+func (id *UUID[K, T]) UnmarshalCBOR(data []byte) error {
+	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
+}
+
+// UnmarshalYAML is UnmarshalText of a scalar, for libraries that would take a sequence of 16 numbers
+// for an inner UUID. Null changes nothing.
+func (id *UUID[K, T]) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if err := unmarshal(&text); err != nil {
+		return fmt.Errorf("%w: YAML of another kind: want the 36 characters of a UUID", ErrInvalidID)
+	}
+	return id.UnmarshalText([]byte(text))
+}
+
+// EncodeValues adds the masked form to a query, for go-querystring, which would add 16 numbers. Of a
+// zero UUID, which is what it passes for a nil pointer, it adds "".
+func (id UUID[K, T]) EncodeValues(key string, query *url.Values) error {
+	if id.IsZero() {
+		query.Add(key, "")
+		return nil
+	}
+	text, err := id.MarshalText()
+	if err == nil {
+		query.Add(key, string(text))
+	}
+	return err
+}
+
 // MarshalBinary is MarshalText, for package gob, which does not call that.
 func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
@@ -104,6 +134,19 @@ func (id *UUID[K, T]) Scan(src any) error {
 	*id = OfUUID[K](T(inner))
 	return nil
 }
+
+// ToDB returns what Value returns, for xorm, which would store the JSON form. It is not a method of
+// values, so that an argument of xorm's raw SQL goes by Value: drivers take bytes for no text.
+func (id *UUID[K, T]) ToDB() ([]byte, error) {
+	value, err := id.Value()
+	if err != nil {
+		return nil, err
+	}
+	return []byte(value.(string)), nil
+}
+
+// FromDB is Scan, for xorm.
+func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }
 
 // scanUUID is ulid.ID.Scan without the 26 characters of ULIDs.
 func scanUUID(src any) (id ulid.ID, err error) {
