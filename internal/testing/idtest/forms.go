@@ -216,6 +216,9 @@ func (f Forms[T]) testTags(t *testing.T, id T, text string) {
 		if errors.Is(err, f.Invalid) && !f.Quoted {
 			continue // as in Go 1.26
 		}
+		if err != nil && from.Empty != nil && text[0] == 'n' {
+			continue // for Go 1.26 such a text is null, misspelt
+		}
 		got := []T{back.ID, *cmp.Or(back.Empty, new(T)), back.Zero}
 		if err != nil || got[i] != id {
 			t.Errorf("%s: %s is read as %v, %v", data, text, got, err)
