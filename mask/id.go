@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
@@ -26,8 +27,8 @@ type Inner interface{ ~int64 | ~uint64 }
 // zero. An inner value from 2^63 on, of an unsigned type, is a negative integer.
 type ID[K Kind[T], T Inner] int64
 
-// Of returns the ID with the given inner value. A negative value can't be masked or written to a
-// database: both fail with an error that wraps ErrInvalidID.
+// Of returns the ID with the given inner value. A negative value can't be masked: the error wraps
+// ErrInvalidID.
 func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T](inner) }
 
 // Inner returns the inner value, which is not encrypted.
@@ -106,6 +107,10 @@ func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	var masked randflake.Typed[K]
 	if err := masked.UnmarshalText(text); err != nil {
+		isNumber := len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+		if isNumber {
+			return errNumber
+		}
 		return err
 	}
 	return id.open(masked)
@@ -127,54 +132,40 @@ func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
 	return id.UnmarshalText(text)
 }
 
-// UnmarshalCBOR reads a byte string, which is what fxamacker/cbor writes of MarshalBinary, or a text
+// UnmarshalCBOR reads a byte string, as fxamacker/cbor writes what MarshalBinary returns, or a text
 // string. That library would take an integer for an inner value. By convention, null changes nothing.
 func (id *ID[K, T]) UnmarshalCBOR(data []byte) error {
 	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
 }
 
 func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) error) error {
-	const (
-		byteString = 2
-		textString = 3
-		null       = "\xf6"
-	)
+	const null = "\xf6"
 	if string(data) == null {
 		return nil
 	}
-	kind, content := cutCBOR(data)
-	switch kind {
-	case byteString:
+	switch kind, content := cutCBOR(data); kind {
+	case 2:
 		return unmarshalBinary(content)
-	case textString:
+	case 3:
 		return unmarshalText(content)
 	}
 	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", ErrInvalidID)
 }
 
-// cutCBOR returns the major type and the content of a string of RFC 8949 whose head is of one byte
-// or two, as those of all masked forms are, or a kind that no string has.
+// cutCBOR returns the major type of RFC 8949, which is 2 for a byte string and 3 for a text string,
+// and the content of a string. For lengths that no masked form has, it returns 0.
 func cutCBOR(data []byte) (kind byte, content []byte) {
-	const (
-		noString    = 0xff
-		lengthAfter = 24 // the length is in the next byte
-	)
 	if len(data) < 2 {
-		return noString, nil
+		return 0, nil
 	}
 	kind = data[0] >> 5
-	length := data[0] & 31
-	content = data[1:]
-	if length == lengthAfter {
-		length = content[0]
-		content = content[1:]
-	} else if length > lengthAfter {
-		return noString, nil
+	switch length := data[0] & 31; {
+	case length < 24:
+		return kind, data[1:]
+	case length == 24: // it is in the next byte
+		return kind, data[2:]
 	}
-	if len(content) != int(length) {
-		return noString, nil
-	}
-	return kind, content
+	return 0, nil
 }
 
 // UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.
@@ -204,27 +195,18 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 
 // Value returns the inner value for the database: a signed integer with the same 64 bits, for a
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
-// in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
-// ErrInvalidID.
-func (id ID[K, T]) Value() (driver.Value, error) {
-	inner := id.Inner()
-	if inner < 0 { // never if T is unsigned
-		return nil, errNegative
-	}
-	return int64(inner), nil
-}
+// in the database: see [randflake.Raw.Value]. The error is always nil, as GORM takes a value with
+// an error for NULL.
+func (id ID[K, T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan]
-// accepts. It needs no cipher. For anything else, and for a negative value of a signed type, the
-// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// accepts. It needs no cipher. For anything else the error wraps ErrInvalidID. For a column that
+// may be NULL use a pointer.
 func (id *ID[K, T]) Scan(src any) error {
 	var value randflake.Raw
 	if err := value.Scan(src); err != nil {
 		return err
 	}
-	if T(value) < 0 {
-		return errNegative
-	}
-	*id = Of[K](T(value))
+	*id = ID[K, T](value)
 	return nil
 }

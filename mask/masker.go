@@ -90,8 +90,9 @@ type Masker[T Inner] struct {
 	Check func(inner T) error
 }
 
-// NewMasker returns the masker of a kind of thing, with a key of its own: that of the secret
-// Derive("mask "+kind, 1). check may be nil. It panics if secret is zero.
+// NewMasker returns the masker of a kind of thing, whose name must never change. Its key is that of
+// the secret Derive("mask "+kind, 1), which "randflake secret derive" makes for "randflake mask".
+// check may be nil. It panics if secret is zero.
 func NewMasker[T Inner](secret randflake.Secret, kind string, check func(inner T) error) *Masker[T] {
 	return &Masker[T]{
 		Cipher: randflake.NewCipher(secret.Derive("mask "+kind, 1)),
@@ -140,7 +141,12 @@ var (
 	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
 )
 
-var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+var (
+	errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+
+	// errNumber doesn't show the number, which may be an inner value.
+	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", ErrInvalidID)
+)
 
 // An implausible is the error for a masked ID that opens to a value that can't exist. The cause may
 // contain the inner value, so errors.Is finds it, but it is never printed.
