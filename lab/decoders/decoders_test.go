@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/link"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -327,3 +329,29 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+// TestPatterns: what docs/ids.md has for OpenAPI says what parses.
+func TestPatterns(t *testing.T) {
+	ids := regexp.MustCompile("^[g-v][0-9a-v]{12}$")
+	typed := regexp.MustCompile("^tkt_[g-v][0-9a-v]{12}$")
+	links := regexp.MustCompile("^[g-v][0-9a-v]{12}[0-9a-f][0-9a-v]{12}$")
+	texts := []string{"", "5", "3vgoe12ccb8gh", "w000000000000", "g00000000000", "g0000000000000", "JVGOE12CCB8GH", "g00000000000w"}
+	for text := range known {
+		texts = append(texts, text)
+	}
+	receipts := link.New(secret, "receipt")
+	for _, text := range texts {
+		id, err := randflake.Parse(text)
+		_, typedErr := randflake.ParseTyped[ticket]("tkt_" + text)
+		if ids.MatchString(text) != (err == nil) || typed.MatchString("tkt_"+text) != (typedErr == nil) {
+			t.Errorf("%q is read as %v: %v, %v", text, id, err, typedErr)
+		}
+		if !links.MatchString(receipts.Text(id)) {
+			t.Errorf("%s is no link", receipts.Text(id))
+		}
+	}
+}
+
+type ticket struct{}
+
+func (ticket) IDPrefix() string { return "tkt" }

@@ -183,6 +183,7 @@ func TestStrangers(t *testing.T) {
 	testStrangers[randflake.ID](t, texts, numbers...)
 	testStrangers[randflake.TextID](t, texts, numbers...)
 	testStrangers[randflake.Typed[order]](t, texts, numbers...)
+	testStrangers[ulid.ID](t, texts, numbers...)
 
 	testStrangers[orderID](t, formats, numbers...)
 	testHidden(t, mask.Of[order](snowflake.ID(5)), int64(5))

@@ -15,6 +15,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
+	"github.com/randflake/randflake/ulid"
 )
 
 // A urlEncoder writes a part of a URL.
@@ -84,6 +85,12 @@ func TestURLs(t *testing.T) {
 		testURLs(t, mask.Of[order](snowflake.ID(id)))
 	}
 	testURLs(t, mask.OfUUID[document](inner))
+
+	id := ulid.ID(inner)
+	numbers, err := query.Values(keyed[ulid.ID]{id})
+	if err != nil || numbers.Get("ID") == id.String() {
+		t.Errorf("go-querystring writes ULIDs: %v, %v", numbers, err)
+	}
 }
 
 func testURLs[T any](t *testing.T, id T) {
