@@ -99,7 +99,7 @@ func TestInspectRefuses(t *testing.T) {
 		{"12", "text", "a decimal number"},
 		{"3vgoe12ccb8gh", "text", "as gosuda/randflake prints it"},
 		{"jvgoe12ccb8g", "text", "got 12 bytes\n"},
-		{"jvgoe12ccb8g", "auto", "got 12 bytes; if gosuda/randflake printed it, say --from gosuda"},
+		{"gvgoe12ccb8g", "auto", "got 12 bytes; if gosuda/randflake printed it, say --from gosuda"},
 		{"ord_3vgoe12ccb8gh", "auto", "say --from gosuda"},
 		{"jvgoe12ccb8gh", "gosuda", "at most 64 bits"},
 		{"3VGOE12CCB8GH", "gosuda", "in lower case"},
@@ -677,6 +677,7 @@ func TestLayouts(t *testing.T) {
 func TestConvertPasted(t *testing.T) {
 	for text, want := range map[string]string{
 		"0AWG1PRQQFZ8D":                                    "392377999526722829",
+		"FVVVVVVVVVVVV":                                    "-148764065110560901",
 		"<@80351110224678912>":                             "80351110224678912",
 		"7_102_577_116_159_582_209":                        "7102577116159582209",
 		"7102577116159582209n":                             "7102577116159582209",
