@@ -66,7 +66,7 @@ race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.
 explore: gotestsum
-	$(TEST) -run '^TestExplore$$' -timeout 0 ./lease -explore $(EXPLORE)
+	$(TEST) -run '^Test(Explore|Chains)$$' -timeout 0 ./lease -explore $(EXPLORE)
 
 # The service's clients in other languages: their own tests, and one suite for all, as packages in empty projects.
 clients: gotestsum node
