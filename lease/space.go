@@ -150,7 +150,7 @@ type Info struct {
 	Losses    int       // how often a loss of data was noted, or the space was moved
 	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
 	Why       string    // why there is a floor, or ""
-	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
+	Opens     time.Time // from when on the present window is leased from the reserve; zero if no window is
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
 	Successor string    // the space that takes the place of the retired one, or ""
@@ -172,13 +172,11 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Losses:    m.Losses,
 		Floor:     m.start(m.Floor),
 		Why:       m.Why,
+		Opens:     m.reserveOpens(seen.answered),
 		Time:      seen.Time,
 		Lost:      seen.loss(),
 		Retired:   m.Retired != "",
 		Successor: m.Successor,
-	}
-	if m.Tick > 0 {
-		info.Opens = m.opens(m.Tick)
 	}
 	taken, err := decodeTakenNodes(seen.value)
 	if err != nil {

@@ -94,8 +94,12 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 	}
 	until := now.Add(min(usualOutage, time.Duration(info.Ahead-1)*info.Window))
 	left := fmt.Sprintf("Those that have run for %v have leases until %s", info.Window*3/2, clockTime(until))
-	if info.Opens.IsZero() {
-		left += ", and make no IDs in between, as the space has no reserve"
+	begin := info.Opens
+	if begin.IsZero() {
+		begin = info.Floor
+	}
+	if begin.After(until) {
+		left += ", and make no IDs in between"
 	}
 	return left
 }
