@@ -136,5 +136,5 @@ func (l Location) String() string {
 	if l.URL == "" {
 		return l.Dir
 	}
-	return redactURL(l.URL)
+	return Redact(l.URL, l.URL)
 }
