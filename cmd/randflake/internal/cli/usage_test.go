@@ -232,10 +232,50 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{
-		"postgres://u:" + password + "@h/db", "postgres://u:x " + password + "@h/db", `postgres://u:x"` + password + "@h/db", "postgres://u:x'`" + password + "@h/db",
-		"redis://:" + password, "postgres://h/db?user=a&password=x " + password, "postgres://h/db?pass=" + password, "mysql://u:" + password + "/db",
+		"postgres://u:" + password + "@h/db",
+		"postgres://u:x " + password + "@h/db",
+		"postgres://u:x@" + password + "@h/db",
+		`postgres://u:x"` + password + "@h/db",
+		"postgres://u:x'`" + password + "@h/db",
+		"postgres://u:x\n" + password + "@h/db",
+		`postgres://u:é\` + password + "@h/db",
+		"postgres://u:x%zz" + password + "@h/db",
+		"postgres://u:x, " + password + "@h/db",
+		"postgres://u:" + strings.Repeat("long ", 20) + password + "@h/db",
+		"redis://:" + password,
+		"redis://:x " + password,
+		"u:x " + password + "@tcp(h)/db",
+		"postgres://h/db?user=a&password=x " + password,
+		"postgres://h/db?pass=" + password,
+		"mysql://u:" + password + "/db",
 	} {
-		for _, args := range [][]string{{"store", "info", name}, {"new", name}, {name}, {"inspect", "--secret-file", name, "jvgoe12ccb8gh"}, {"new", "--format", name}, {"new", "-" + name}} {
+		for _, args := range [][]string{
+			{name},
+			{"help", name},
+			{"store", name},
+			{"store", "info", name},
+			{"store", "info", "--store= " + name},
+			{"new", name},
+			{"new", "--format", name},
+			{"new", "--format=" + name},
+			{"new", "-f" + name},
+			{"new", "-jf" + name},
+			{"new", "--kind=" + name},
+			{"new", "-l", name},
+			{"new", "-n" + name},
+			{"new", "-" + name},
+			{"new", "--" + name},
+			{"new", "--" + name + "=5"},
+			{"convert", "--to=" + name, "jvgoe12ccb8gh"},
+			{"convert", " " + name + " "},
+			{"inspect", "--json=" + name},
+			{"inspect", "--secret-file", name, "jvgoe12ccb8gh"},
+			{"range", name, "2024-01-01"},
+			{"store", "init", "--window=" + name},
+			{"secret", "new", "--output=" + name},
+			{"counter", "create", name},
+			{"counter", "set", "a", name},
+		} {
 			r := call(t, "", args...)
 			if r.code == exitOK || strings.Contains(r.out+r.err, password) {
 				t.Errorf("%q: %+v", args, r)
