@@ -149,7 +149,6 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Name      string    // a random word that the space has for life
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted, or the space was moved
@@ -176,7 +175,6 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	m := seen.meta
 	info := Info{
 		Limits:    m.Limits,
-		Name:      m.Name,
 		Main:      m.mainNodes(),
 		Check:     m.Check,
 		Losses:    m.Losses,
