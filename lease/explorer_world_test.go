@@ -219,7 +219,7 @@ func (w *world) loseAll() {
 		lineage = w.data.lineage
 		w.stops++
 	}
-	w.data.restore(state{map[string]string{}, lineage, 0})
+	w.data.restore(state{data: map[string]string{}, lineage: lineage})
 	w.breakConnections()
 	w.hidden = ""
 }

@@ -140,7 +140,7 @@ func TestLossFound(t *testing.T) {
 		}, ErrLoss, 1},
 		"all is gone": {false, func(w *trial) {
 			w.take(w.a, 0, 1)
-			w.data.restore(state{map[string]string{}, "first", 0})
+			w.data.restore(state{data: map[string]string{}, lineage: "first"})
 		}, ErrLoss, 1},
 		"it was reported": {false, func(w *trial) { w.report(w.a) }, ErrLoss, 1},
 		"it was reported, when the clock of a had been fast": {false, func(w *trial) {
@@ -526,7 +526,7 @@ func TestReportLoss(t *testing.T) {
 		losses  int
 	}{
 		"alone":                          {isRead, func(*trial) {}, 1},
-		"there is nothing left":          {isRead, func(w *trial) { w.data.restore(state{map[string]string{}, "first", 0}) }, 1},
+		"there is nothing left":          {isRead, func(w *trial) { w.data.restore(state{data: map[string]string{}, lineage: "first"}) }, 1},
 		"another report":                 {putsMeta, func(w *trial) { w.report(w.b) }, 2},
 		"another report, after the mark": {second(putsMeta), func(w *trial) { w.report(w.b) }, 1},
 		"the data turn into others":      {putsMeta, func(w *trial) { w.data.lineage = "second" }, 1},

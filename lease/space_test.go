@@ -516,7 +516,7 @@ func TestInfo(t *testing.T) {
 	}
 	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
-	data.restore(state{map[string]string{}, "first", 0})
+	data.restore(state{data: map[string]string{}, lineage: "first"})
 	want = Info{}
 	check("without a space", ErrNoSpace)
 	away = true
