@@ -576,7 +576,7 @@ func TestAnotherSpace(t *testing.T) {
 		if knows {
 			wantRetired(t, p)
 		}
-		w.from.restore(state{map[string]string{}, "old", 0})
+		w.from.restore(state{data: map[string]string{}, lineage: "old"})
 		s := create(t, conn{memory: w.from}, Limits{}, w.clock)
 		before := w.from.snapshot()
 

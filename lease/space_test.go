@@ -426,8 +426,8 @@ func TestOpen(t *testing.T) {
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
 	for _, meta := range []string{
-		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
-		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
 	} {
 		data := newMemory()
 		data.data = map[string]string{
@@ -489,7 +489,7 @@ func TestInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Info{Limits: s.Limits(), Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: s.Limits(), Name: s.knownMeta().Name, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
