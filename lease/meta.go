@@ -18,7 +18,7 @@ type meta struct {
 
 	Name   string `json:"name"`            // random, and the space's for life
 	ID     string `json:"id"`              // random, new with each loss: within one ID the records only grow
-	Losses int    `json:"losses"`          // how often a loss was noted, or the space moved
+	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
 	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
 	Floor  int64  `json:"low"`             // a window: those before it are leased from the reserve alone
 	Tick   int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none

@@ -151,7 +151,7 @@ type Info struct {
 	Name      string    // a random word that the space has for life
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
-	Losses    int       // how often a loss of data was noted, or the space was moved
+	Losses    int       // how often a loss of data was noted, trust changed, or the space was moved
 	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
 	Why       string    // why there is a floor, or ""
 	Trust     bool      // another incarnation of the data is no loss
