@@ -111,6 +111,7 @@ func newChain(seed uint64) *chain {
 	for i := range 4 {
 		store := newMemory()
 		store.lineage = fmt.Sprint("store ", i)
+		store.incarnation = "first"
 		c.stores = append(c.stores, store)
 		c.backups = append(c.backups, nil)
 	}
@@ -130,6 +131,7 @@ func newChain(seed uint64) *chain {
 func (c *chain) config(at spot, config Config) Config {
 	off := c.Int64N(int64(chainLimits.MaxSkew/time.Second) + 1)
 	config.Name = at.name
+	config.Trust = !c.losses || c.IntN(2) == 0
 	config.Clock = func() time.Time { return time.Unix(c.now+off, 0) }
 	return config
 }
@@ -361,13 +363,15 @@ func (c *chain) init() {
 	c.note("init %v: %v", at, err)
 }
 
-// lose changes the lineage of a store, and puts an older copy back, but none in which a mark is missing: only
-// the pages warn of that.
+// lose changes the incarnation of a store, or its lineage. Then it puts an older copy back, but none in which a
+// mark is missing: only the pages warn of that.
 func (c *chain) lose() {
+	store := c.IntN(len(c.stores))
 	if !c.losses || c.IntN(3) > 0 {
+		c.stores[store].incarnation = fmt.Sprint("another ", c.Uint64())
+		c.note("store %d starts again", store)
 		return
 	}
-	store := c.IntN(len(c.stores))
 	back := c.stores[store].snapshot()
 	if n := len(c.backups[store]); n > 0 && c.IntN(2) == 0 {
 		older := c.backups[store][n-1-c.IntN(min(n, 6))]

@@ -92,6 +92,10 @@ type Config struct {
 	// Zero for none.
 	Check [8]byte
 
+	// Trust is for Create and Move: it makes the promise of [Space.SetTrust] for the store of the
+	// new space.
+	Trust bool
+
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
 

@@ -57,7 +57,7 @@ type Entry struct {
 }
 
 // An Answer is what an Engine returns: entries, and the evidence of where they come from, which is
-// Time, Lineage and Position. The evidence is never older than the entries, and it was taken within
+// all but Swapped and Entries. The evidence is never older than the entries, and it was taken within
 // the call, without a stop of the server between the two: a connection that broke is an error.
 type Answer struct {
 	Swapped bool // the Swap took effect
@@ -69,10 +69,19 @@ type Answer struct {
 	// Time is the time by the server's clock, or zero if the engine has no such clock.
 	Time time.Time
 
-	// Lineage distinguishes this copy of the data from other copies and from what replaced it: a
-	// restored backup, a promoted replica, a server that can't prove that it forgot nothing. Each
-	// of these should have another lineage. An engine says which of them it can't tell apart.
+	// Lineage says which data these are. Other copies, and what replaced them, such as a restored
+	// backup, should have another lineage. An engine says which of them it can't tell apart.
 	Lineage string
+
+	// Incarnation says which incarnation of these data answers: another one may have forgotten
+	// something, as a promoted replica, or a server that started again. It is "" if the engine has
+	// no incarnations. A space says by its trust whether another one is a loss of data.
+	Incarnation string
+
+	// Doubt says why another incarnation may lack what a swap of now has put, such as a setting, or
+	// is "" if the engine knows of nothing. It is not "" if that was so at any time while a Swap
+	// made its change. Where a space trusts incarnations, it changes nothing while there is a doubt.
+	Doubt string
 
 	// Position never decreases within a lineage, and has increased by the end of each Swap that
 	// takes effect. The Position that such a Swap returns must itself be durable: no crash takes it

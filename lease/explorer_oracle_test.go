@@ -240,7 +240,7 @@ func (p *process) hear(ctx context.Context, c call, a Answer, stops int) {
 		return
 	}
 	if a.Swapped && c.put[0].Name == "s/meta" { // the space says nothing of it
-		if m := w.decodeMeta(string(c.put[0].Value)); m.Lineage == a.Lineage {
+		if m := w.decodeMeta(string(c.put[0].Value)); m.isOf(a) && (!m.Trust || a.Doubt == "") {
 			p.told.hear(told{meta: *m, position: a.Position})
 		}
 		return

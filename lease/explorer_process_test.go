@@ -73,6 +73,7 @@ func (p *process) open() error {
 		engine := conn{w.data, p.call}
 		create := config
 		create.Limits = w.limits
+		create.Trust = w.IntN(2) == 0
 		if w.lineages == 0 { // nothing was lost
 			create.New, engine.intercept = true, nil
 		}
@@ -176,6 +177,15 @@ func (p *process) String() string { return fmt.Sprint("process ", p.name) }
 func (p *process) report() {
 	p.world.note("report of a loss by %d", p.name)
 	p.in(func() { p.space.ReportLoss(context.Background(), "a mistake") })
+}
+
+// trust changes the trust of the space.
+func (p *process) trust() {
+	w := p.world
+	m := w.metaIn(w.data.state)
+	trust := m == nil || !m.Trust
+	w.note("trust of %d: %v", p.name, trust)
+	p.in(func() { p.space.SetTrust(context.Background(), trust) })
 }
 
 // count takes numbers of a counter. One counter starts again with each period: the present one is taken, or

@@ -19,9 +19,10 @@ type world struct {
 
 	data        *memory
 	backups     []state
-	late        []call // swaps that the engine gets later
-	again       *state // the backup that was put back last
-	lineages    int    // that were made up
+	late        []call  // swaps that the engine gets later
+	again       *state  // the backup that was put back last
+	doubtful    []state // where a restart may go back to, although the space trusts them
+	lineages    int     // that were made up, and incarnations
 	processes   []*process
 	names       int    // that processes were given
 	generations uint64 // of machines
@@ -53,6 +54,7 @@ var manyLimits = []Limits{
 
 func newWorld(seed uint64, set scenes) *world {
 	w := &world{scenes: set, Rand: rand.New(rand.NewPCG(seed, 1)), now: genesis, data: newMemory(), oracle: newOracle(), generations: 1}
+	w.data.incarnation = "incarnation"
 	w.limits = manyLimits[w.IntN(len(manyLimits))]
 	skew := int64(w.limits.MaxSkew / time.Second)
 	switch w.IntN(3) {
@@ -99,6 +101,9 @@ func (w *world) moves(p *process) []move {
 
 		{3, len(w.late) > 0, w.arrive},
 		{1, w.losses, w.failOver},
+		{2, w.losses, w.restart},
+		{1, w.losses, w.doubt},
+		{1, w.losses && idle, p.trust},
 		{1, w.losses && w.creating == 0, w.loseAll}, // who makes a space again waits until the store is sound
 		{2, w.losses && len(w.backups) > 0, w.restore},
 		{3, w.losses && len(w.backups) > 0, w.rollBack},
@@ -185,8 +190,65 @@ func (w *world) do(c call) Answer {
 			w.stored(e)
 		}
 		w.backups = append(w.backups, w.data.snapshot())
+		w.keepDoubtful()
 	}
 	return a
+}
+
+// replace puts other data in the place of those that are there.
+func (w *world) replace(by state) {
+	w.data.restore(by)
+	w.doubtful = nil
+}
+
+// doubt has the engine say that a restart may forget what is put from now on, or no longer say so.
+func (w *world) doubt() {
+	if w.data.doubt == "" && !w.unnoticed() {
+		w.data.doubt = "a restart may forget it"
+	} else {
+		w.data.doubt = ""
+	}
+	w.note("doubt: %q", w.data.doubt)
+	w.doubtful = nil
+	w.keepDoubtful()
+}
+
+// keepDoubtful adds what is there to what a restart may go back to. What is put without trust counts, even in
+// doubt, so a restart may not go back before that.
+func (w *world) keepDoubtful() {
+	switch {
+	case w.data.doubt == "" || !w.trusts(w.data.state):
+		w.doubtful = nil
+	default:
+		w.doubtful = append(w.doubtful, w.data.snapshot())
+	}
+}
+
+func (w *world) trusts(s state) bool {
+	m := w.metaIn(s)
+	return m != nil && m.Trust
+}
+
+// restart has another incarnation of the data go on. To a space that does not trust it, it may have forgotten
+// something, and to others what was put in doubt.
+func (w *world) restart() {
+	s := w.data.snapshot()
+	trusted := w.trusts(s)
+	switch {
+	case trusted && len(w.doubtful) > 0 && !w.unnoticed():
+		s = w.doubtful[w.IntN(len(w.doubtful))]
+	case !trusted && len(w.backups) > 0:
+		backup := w.anyBackup()
+		if !w.trusts(backup) {
+			s = backup
+		}
+	}
+	w.note("restart at position %d, trusted: %v", s.position, trusted)
+	s.incarnation = w.newLineage()
+	w.replace(s)
+	if !trusted {
+		w.hidden = ""
+	}
 }
 
 // anyBackup returns one, of late more often than not.
@@ -208,6 +270,7 @@ func (w *world) newLineage() string {
 func (w *world) failOver() {
 	w.note("failover without a loss")
 	w.data.lineage = w.newLineage()
+	w.doubtful = nil
 }
 
 // loseAll loses everything. The server may come back under the same lineage. Then its stop breaks connections:
@@ -219,7 +282,7 @@ func (w *world) loseAll() {
 		lineage = w.data.lineage
 		w.stops++
 	}
-	w.data.restore(state{map[string]string{}, lineage, 0})
+	w.replace(state{data: map[string]string{}, lineage: lineage, incarnation: w.data.incarnation})
 	w.breakConnections()
 	w.hidden = ""
 }
@@ -229,7 +292,7 @@ func (w *world) restore() {
 	backup := w.anyBackup()
 	w.note("a backup is restored: position %d", backup.position)
 	backup.lineage = w.newLineage()
-	w.data.restore(backup)
+	w.replace(backup)
 	w.hidden = ""
 }
 
@@ -242,7 +305,7 @@ func (w *world) rollBack() {
 		backup = *w.again
 	}
 	m := w.metaIn(backup)
-	if w.unnoticed() || m == nil || m.Lineage == pending || w.metaIn(w.data.state) == nil {
+	if w.unnoticed() || m == nil || m.isPending() || w.metaIn(w.data.state) == nil {
 		return
 	}
 	w.again = &backup
@@ -254,7 +317,8 @@ func (w *world) rollBack() {
 	}
 	w.breakConnections()
 	w.stops++
-	w.data.restore(backup)
+	w.replace(backup)
+	w.data.doubt = ""
 	if !reported {
 		w.hidden = w.metaIn(backup).ID
 		return

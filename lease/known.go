@@ -20,10 +20,12 @@ func (seen *snapshot) loss() string {
 	switch {
 	case m == nil:
 		return "the space is gone"
-	case m.Lineage == pending:
+	case m.isPending():
 		return m.Why
 	case m.Lineage != seen.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
+	case !m.isOf(seen.Answer):
+		return fmt.Sprintf("the data is another incarnation, %q in place of %q", seen.Incarnation, m.Incarnation)
 	case m.ID == seen.known.meta.ID:
 		return seen.lossWithinID()
 	case seen.floorCovers():

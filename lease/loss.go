@@ -78,9 +78,14 @@ func (s *Space) markPending(ctx context.Context, seen *snapshot, why string) (ma
 		return true, nil
 	}
 	m := seen.mergedMeta()
-	m.ID = cryptorand.Text()
 	m.Lineage = pending
 	m.Why = why
+	return s.putMark(ctx, seen, m)
+}
+
+// putMark puts meta under a new ID. It is not done if another process was faster.
+func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
+	m.ID = cryptorand.Text()
 	value, err := m.encode()
 	if err != nil {
 		return false, err
@@ -92,7 +97,7 @@ func (s *Space) markPending(ctx context.Context, seen *snapshot, why string) (ma
 	return after.Swapped, nil
 }
 
-func (seen *snapshot) isPending() bool { return seen.meta != nil && seen.meta.Lineage == pending }
+func (seen *snapshot) isPending() bool { return seen.meta != nil && seen.meta.isPending() }
 
 // rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
 // raise the position.
@@ -111,11 +116,12 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m := seen.mergedMeta()
 	m.Why = why
 	// By wrong clocks the floor could be too low. The mark stays until a process with right ones.
-	if err := seen.clockError(m); err != nil {
+	if err := seen.unfit(m); err != nil {
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
 	m.ID = cryptorand.Text()
 	m.Lineage = seen.Lineage
+	m.Incarnation = seen.Incarnation
 	m.Losses++
 	m.Floor = max(m.Floor, seen.newFloor(m))
 
@@ -140,6 +146,10 @@ func (seen *snapshot) mergedMeta() *meta {
 		m.Retired = before.Retired
 		m.Successor = before.Successor
 		m.MovedTo = before.MovedTo
+	}
+	older := m.Name == before.Name && m.Losses <= before.Losses && m.Lineage != retrusted
+	if older && !before.Trust {
+		m.Trust = false
 	}
 	m.Losses = max(m.Losses, before.Losses)
 	m.Begin = max(m.Begin, before.Begin)

@@ -145,7 +145,7 @@ func TestLossFound(t *testing.T) {
 		}, ErrLoss, 1},
 		"all is gone": {false, func(w *trial) {
 			w.take(w.a, 0, 1)
-			w.data.restore(state{map[string]string{}, "first", 0})
+			w.data.restore(state{data: map[string]string{}, lineage: "first"})
 		}, ErrLoss, 1},
 		"it was reported": {false, func(w *trial) { w.report(w.a) }, ErrLoss, 1},
 		"it was reported, when the clock of a had been fast": {false, func(w *trial) {
@@ -159,6 +159,37 @@ func TestLossFound(t *testing.T) {
 			w.data.lineage = "second"
 			w.data.position += 100
 		}, ErrLoss, 1},
+		"another incarnation": {false, func(w *trial) {
+			w.take(w.a, 0, 1)
+			w.data.incarnation = "second"
+		}, ErrLoss, 1},
+		"the swap reaches another incarnation": {false, func(w *trial) {
+			w.moment = once(isSwap, func() { w.data.incarnation = "second" })
+		}, ErrUnknown, 1},
+		"another incarnation, which nobody has seen before it is trusted": {true, func(w *trial) {
+			w.take(w.a, 0, 1)
+			w.data.incarnation = "second"
+			w.must(w.b.SetTrust(w.Context(), true))
+		}, ErrLoss, 1},
+		"another incarnation, after trust was taken back": {true, func(w *trial) {
+			w.data.incarnation = "second"
+			w.must(w.b.SetTrust(w.Context(), true))
+			w.data.incarnation = "third"
+			w.must(w.b.SetTrust(w.Context(), false))
+			w.data.incarnation = "fourth"
+		}, ErrLoss, 3},
+		"another incarnation, after an older copy that trusts is back": {true, func(w *trial) {
+			w.data.incarnation = "second"
+			w.must(w.a.SetTrust(w.Context(), true))
+			old := w.data.snapshot()
+			w.must(w.a.SetTrust(w.Context(), false))
+			w.data.restore(old)
+			_, err := takeWindow(w.Context(), w.a, w.present, 1)
+			if !errors.Is(err, ErrLoss) {
+				w.Errorf("after the older copy: %v, want ErrLoss", err)
+			}
+			w.data.incarnation = "third"
+		}, ErrLoss, 4},
 		"the swap reaches older data, and brings them to the same position": {false, func(w *trial) {
 			w.take(w.a, 0, 1)
 			old := w.data.snapshot()
@@ -324,7 +355,16 @@ func TestNoLoss(t *testing.T) {
 			w.take(w.a, 0, 1)
 		}},
 		"a position that stays": {false, func(w *trial) { w.take(w.a, 0, 1) }},
-		"no positions":          {true, func(w *trial) { w.take(w.a, 0, 1) }},
+		"another incarnation that is trusted": {false, func(w *trial) {
+			w.trust()
+			w.take(w.a, 0, 1)
+			w.take(w.b, 0, 1)
+			w.data.incarnation = "third"
+			w.take(w.b, 0, 1)
+			w.moment = once(isSwap, func() { w.data.incarnation = "fourth" })
+			w.take(w.a, 0, 1)
+		}},
+		"no positions": {true, func(w *trial) { w.take(w.a, 0, 1) }},
 		"another one made a counter, and began its next period": {true, func(w *trial) {
 			w.count(w.a, "2027-01-14", 5)
 			w.count(w.b, "2027-01-15", 1)
@@ -334,11 +374,97 @@ func TestNoLoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, c.blind)
 			c.story(w)
+			before, err := w.b.Info(t.Context())
+			w.must(err)
 			w.take(w.a, 5, 1)
-			if info, err := w.a.Info(t.Context()); err != nil || info.Losses != 0 {
-				t.Errorf("%+v, %v", info, err)
+			if info, err := w.a.Info(t.Context()); err != nil || info.Losses != before.Losses {
+				t.Errorf("%+v, %v, before %+v", info, err, before)
 			}
 		})
+	}
+}
+
+// trust has the space trust other incarnations of its data, and waits for the floor of that.
+func (w *trial) trust() {
+	w.Helper()
+	w.data.incarnation = "second"
+	w.must(w.b.SetTrust(w.Context(), true))
+	w.now = noon.Add(7 * time.Minute)
+	w.present += 7
+}
+
+// TestDoubt: while the engine has a doubt, a space that trusts changes nothing but its trust.
+func TestDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		call func(w *trial) error
+		want error
+	}{
+		"take":         {func(w *trial) error { _, err := takeWindow(w.Context(), w.a, w.present, 1); return err }, ErrUnsafe},
+		"counter":      {func(w *trial) error { return w.a.CreateCounter(w.Context(), Counter{Name: "c"}) }, ErrUnsafe},
+		"report":       {func(w *trial) error { return w.a.ReportLoss(w.Context(), "by hand") }, ErrUnsafe},
+		"retire":       {func(w *trial) error { return w.a.Retire(w.Context()) }, ErrUnsafe},
+		"info":         {func(w *trial) error { _, err := w.a.Info(w.Context()); return err }, ErrUnsafe},
+		"take it back": {func(w *trial) error { return w.a.SetTrust(w.Context(), false) }, nil},
+		"it comes during the swap": {func(w *trial) error {
+			w.data.doubt = ""
+			w.moment = once(isSwap, func() { w.data.doubt = "it may forget that" })
+			_, err := takeWindow(w.Context(), w.a, w.present, 1)
+			return err
+		}, ErrUnknown},
+		"it comes while a loss is noted": {func(w *trial) error {
+			w.data.doubt = ""
+			w.moment = once(second(putsMeta), func() { w.data.doubt = "it may forget that" })
+			return w.a.ReportLoss(w.Context(), "by hand")
+		}, ErrUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTrial(t, false)
+			w.trust()
+			w.data.doubt = "it may forget that"
+			err := c.call(w)
+			said := err == nil || errors.Is(err, ErrUnsafe) && strings.Contains(err.Error(), "it may forget that")
+			if !errors.Is(err, c.want) || !said {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// TestSetTrust: what can't be trusted is refused, and to say the same once more changes nothing.
+func TestSetTrust(t *testing.T) {
+	w := newTrial(t, false)
+	config := Config{Name: "t", Trust: true}
+	_, err := Create(t.Context(), conn{memory: w.data}, config)
+	for _, err := range []error{err, w.a.SetTrust(t.Context(), true)} {
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("without incarnations: %v, want ErrInvalid", err)
+		}
+	}
+	w.must(w.a.SetTrust(t.Context(), false))
+	w.data.incarnation = "second"
+	w.data.doubt = "it may forget that"
+	_, err = Create(t.Context(), conn{memory: w.data}, config)
+	for _, err := range []error{err, w.a.SetTrust(t.Context(), true)} {
+		if !errors.Is(err, ErrUnsafe) {
+			t.Errorf("in doubt: %v, want ErrUnsafe", err)
+		}
+	}
+	w.data.doubt = ""
+	w.must(w.a.SetTrust(t.Context(), true))
+	w.must(w.b.SetTrust(t.Context(), true))
+	s, err := Create(t.Context(), conn{memory: w.data}, config)
+	w.must(err)
+	for _, s := range []*Space{w.a, s} {
+		if info, err := s.Info(t.Context()); !info.Trust || err != nil {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+	if info, err := w.b.Info(t.Context()); info.Losses != 1 || err != nil {
+		t.Errorf("%+v, %v, want one loss", info, err)
+	}
+	w.must(w.a.Retire(t.Context()))
+	if err := w.b.SetTrust(t.Context(), false); !errors.Is(err, ErrRetired) {
+		t.Errorf("%v, want ErrRetired", err)
 	}
 }
 
@@ -531,7 +657,7 @@ func TestReportLoss(t *testing.T) {
 		losses  int
 	}{
 		"alone":                          {isRead, func(*trial) {}, 1},
-		"there is nothing left":          {isRead, func(w *trial) { w.data.restore(state{map[string]string{}, "first", 0}) }, 1},
+		"there is nothing left":          {isRead, func(w *trial) { w.data.restore(state{data: map[string]string{}, lineage: "first"}) }, 1},
 		"another report":                 {putsMeta, func(w *trial) { w.report(w.b) }, 2},
 		"another report, after the mark": {second(putsMeta), func(w *trial) { w.report(w.b) }, 1},
 		"the data turn into others":      {putsMeta, func(w *trial) { w.data.lineage = "second" }, 1},

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,28 +16,33 @@ import (
 type memory struct {
 	mu sync.Mutex
 	state
+	doubt string
 	clock func() time.Time // the server's, or nil
 	calls int
 }
 
 type state struct {
-	data     map[string]string
-	lineage  string
-	position uint64
+	data        map[string]string
+	lineage     string
+	incarnation string
+	position    uint64
 }
 
-func newMemory() *memory { return &memory{state: state{map[string]string{}, "first", 0}} }
+func newMemory() *memory { return &memory{state: state{data: map[string]string{}, lineage: "first"}} }
 
 func (m *memory) snapshot() state {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return state{maps.Clone(m.data), m.lineage, m.position}
+	s := m.state
+	s.data = maps.Clone(s.data)
+	return s
 }
 
 func (m *memory) restore(s state) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.state = state{maps.Clone(s.data), s.lineage, s.position}
+	m.state = s
+	m.data = maps.Clone(s.data)
 }
 
 func (m *memory) size() (bytes int) {
@@ -76,7 +82,8 @@ func (m *memory) do(c call) (a Answer) {
 }
 
 func (m *memory) evidence(a *Answer) {
-	a.Lineage, a.Position = m.lineage, m.position
+	a.Lineage, a.Incarnation, a.Position = m.lineage, m.incarnation, m.position
+	a.Doubt = cmp.Or(a.Doubt, m.doubt)
 	if m.clock != nil {
 		a.Time = m.clock()
 	}

@@ -9,21 +9,24 @@ import (
 	"time"
 )
 
-// meta is the entry that every swap expects. It changes only when a process sees a loss of data, or
-// the space is retired.
+// meta is the entry that every swap expects. It changes only when a process sees a loss of data, the
+// trust of the space changes, or it is retired.
 type meta struct {
 	Format int `json:"format"`
 	Limits
 	Check string `json:"check,omitempty"` // of the secret
 
-	Name    string `json:"name"`            // random, and the space's for life
-	ID      string `json:"id"`              // random, new with each loss: within one ID the records only grow
-	Losses  int    `json:"losses"`          // how often a loss was noted, or the space moved
-	Begin   int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
-	Floor   int64  `json:"low"`             // a window: those before it are leased from the reserve alone
-	Tick    int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
-	Lineage string `json:"lineage"`         // of the data
-	Why     string `json:"why,omitempty"`   // why there is a floor
+	Name   string `json:"name"`            // random, and the space's for life
+	ID     string `json:"id"`              // random, new with each loss: within one ID the records only grow
+	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
+	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
+	Floor  int64  `json:"low"`             // a window: those before it are leased from the reserve alone
+	Tick   int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
+	Why    string `json:"why,omitempty"`   // why there is a floor
+
+	Lineage     string `json:"lineage"`               // of the data
+	Incarnation string `json:"incarnation,omitempty"` // of the data when the last loss was noted
+	Trust       bool   `json:"trust,omitempty"`       // another incarnation is no loss: see trust.go
 
 	Retired     bool   `json:"retired,omitempty"`     // nothing is granted any more
 	Successor   string `json:"successor,omitempty"`   // the name of the space that takes its place
@@ -41,10 +44,12 @@ const (
 // newMeta returns the meta of a new space. seen shows that there is none.
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	m := &meta{
-		Limits:  limits,
-		Name:    cryptorand.Text(),
-		ID:      cryptorand.Text(),
-		Lineage: seen.Lineage,
+		Limits:      limits,
+		Name:        cryptorand.Text(),
+		ID:          cryptorand.Text(),
+		Lineage:     seen.Lineage,
+		Incarnation: seen.Incarnation,
+		Trust:       config.Trust,
 	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
@@ -63,7 +68,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 // encode also sets the format.
 func (m *meta) encode() ([]byte, error) {
 	m.Format = plainFormat
-	if m.Reserve > 0 || m.Retired || m.Predecessor != "" {
+	if m.Reserve > 0 || m.Retired || m.Predecessor != "" || m.Incarnation != "" {
 		m.Format = reserveFormat
 	}
 	return json.Marshal(m)
@@ -92,6 +97,16 @@ func decodeMeta(value []byte) (*meta, error) {
 	return m, nil
 }
 
-// pending is the lineage of a space where a process has seen a loss, and the floor is not set yet. It
-// is no engine's lineage, so that every process sees a loss.
-const pending = "lost"
+// Lineages of a space where a process has seen a loss, and the floor is not set yet. They are no
+// engine's, so that every process sees a loss.
+const (
+	pending   = "lost"
+	retrusted = "lost, as trust changed" // by a person, just now
+)
+
+func (m *meta) isPending() bool { return m.Lineage == pending || m.Lineage == retrusted }
+
+// isOf reports whether the answer comes from the data of this meta.
+func (m *meta) isOf(a Answer) bool {
+	return m.Lineage == a.Lineage && (m.Trust || m.Incarnation == a.Incarnation)
+}

@@ -26,11 +26,13 @@ import (
 // goes, by a swap, so its space is never made. The new tie remembers that, so that the old space,
 // which may be retired, can be moved again.
 type tie struct {
-	Name     string   `json:"name"`               // of the new space
-	Lineage  string   `json:"lineage"`            // of the new space's data
-	Old      string   `json:"old"`                // the name of the old space
-	From     string   `json:"from"`               // where the old space is, for people
-	Replaced []string `json:"replaced,omitempty"` // names of spaces that were to be here, and never were
+	Name        string   `json:"name"`                  // of the new space
+	Lineage     string   `json:"lineage"`               // of the new space's data
+	Incarnation string   `json:"incarnation,omitempty"` // of the same
+	Trust       bool     `json:"trust,omitempty"`       // of the new space
+	Old         string   `json:"old"`                   // the name of the old space
+	From        string   `json:"from"`                  // where the old space is, for people
+	Replaced    []string `json:"replaced,omitempty"`    // names of spaces that were to be here, and never were
 }
 
 // mostReplaced keeps a tie within MaxValue.
@@ -47,8 +49,8 @@ func (s *Space) Retire(ctx context.Context) error {
 }
 
 // Move retires a space, and makes the one that takes its place in engine, with the limits, the
-// check value and the counters of the old one. Of config it takes the name and the clock. With a
-// reserve, leases begin as soon as after a loss of data. Move can be called again with the same
+// check value and the counters of the old one. Of config it takes the name, the clock and the trust:
+// that of the old space was in another store. With a reserve, leases begin as soon as after a loss of data. Move can be called again with the same
 // arguments, wherever it stopped.
 //
 // It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for
@@ -59,7 +61,7 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.announce(ctx, old)
+	t, err := s.announce(ctx, old, config.Trust)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 
 // announce returns what ties the old space to this one. It fails before anything is written if the
 // move is not possible. It takes ten seconds at most.
-func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
+func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
@@ -98,20 +100,24 @@ func (s *Space) announce(ctx context.Context, old *Space) (tie, error) {
 	}
 
 	name := before.meta.Successor // "" if the old space is not retired for another one
-	sameData := found.Lineage == seen.Lineage
 	switch {
-	case found.Old == before.meta.Name && sameData && (name == "" || name == found.Name):
+	case found.Old == before.meta.Name && found.isOf(seen.Answer) && (name == "" || name == found.Name):
 		return found, nil // this move has begun
 	case name != "" && !found.replaced(name):
 		return tie{}, old.retiredFor(before.meta)
 	}
-	return s.putTie(ctx, seen, found, old, before.meta)
+	if err := s.checkTrust(seen, trust); err != nil {
+		return tie{}, err
+	}
+	return s.putTie(ctx, seen, found, old, before.meta, trust)
 }
 
 // existing returns the tie of a space that is there already: the successor of the old one.
 func (s *Space) existing(ctx context.Context, old *Space, before, is *meta, found tie) (tie, error) {
 	ours := is.Predecessor == before.Name && (before.Successor == "" || before.Successor == is.Name)
-	stopped := found.Name == before.Successor && found.Lineage == is.Lineage // before it made its space
+	// That move stopped before it made its space, as the data are those in which its tie was put.
+	sameData := found.Lineage == is.Lineage && found.Incarnation == is.Incarnation
+	stopped := found.Name == before.Successor && sameData
 	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
 	switch {
 	case ours: // without a lineage: if the space is gone soon, it is not made again
@@ -152,18 +158,20 @@ func (s *Space) retiredFor(m *meta) error {
 }
 
 // putTie puts the tie of a move, with a new name, in place of one that is there.
-func (s *Space) putTie(ctx context.Context, seen *snapshot, found tie, old *Space, before *meta) (tie, error) {
+func (s *Space) putTie(ctx context.Context, seen *snapshot, found tie, old *Space, before *meta, trust bool) (tie, error) {
 	if err := seen.clockError(before); err != nil {
 		return tie{}, err
 	}
 	put := tie{
-		Name:     cryptorand.Text(),
-		Lineage:  seen.Lineage,
-		Old:      before.Name,
-		From:     old.String(),
-		Replaced: found.Replaced,
+		Name:        cryptorand.Text(),
+		Lineage:     seen.Lineage,
+		Incarnation: seen.Incarnation,
+		Trust:       trust,
+		Old:         before.Name,
+		From:        old.String(),
+		Replaced:    found.Replaced,
 	}
-	if found.Name != "" && found.Lineage == seen.Lineage {
+	if found.Name != "" && found.isOf(seen.Answer) {
 		put.Replaced = append(put.Replaced, found.Name)
 		put.Replaced = put.Replaced[max(len(put.Replaced)-mostReplaced, 0):]
 	}
@@ -183,6 +191,11 @@ func (s *Space) putTie(ctx context.Context, seen *snapshot, found tie, old *Spac
 
 // replaced reports whether the tie says that the space of a name never was there, nor will be.
 func (t tie) replaced(name string) bool { return name != "" && slices.Contains(t.Replaced, name) }
+
+// isOf reports whether the answer comes from the data in which the tie was put.
+func (t tie) isOf(a Answer) bool {
+	return t.Lineage == a.Lineage && (t.Trust || t.Incarnation == a.Incarnation)
+}
 
 // decodeTie returns the zero tie if value is nil.
 func (s *Space) decodeTie(value []byte) (t tie, err error) {
@@ -219,7 +232,7 @@ func (s *Space) retire(ctx context.Context, t tie, movedTo string) (last *snapsh
 		if m.Successor != "" && !t.replaced(m.Successor) {
 			return false, 0, s.retiredFor(&m)
 		}
-		if err := seen.clockError(&m); err != nil {
+		if err := seen.unfit(&m); err != nil {
 			return false, 0, err
 		}
 		m.Retired = true
@@ -250,12 +263,13 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	if err != nil {
 		return err
 	}
-	if found.Name != t.Name || seen.Lineage != t.Lineage {
+	if found.Name != t.Name || !t.isOf(seen.Answer) {
 		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, s)
 	}
 
 	m := seen.successorMeta(last.meta, old)
-	if err := seen.clockError(m); err != nil {
+	m.Trust = t.Trust
+	if err := seen.unfit(m); err != nil {
 		return err
 	}
 	taken, err := decodeTakenNodes(last.value)
@@ -290,6 +304,7 @@ func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 	m.Successor = ""
 	m.MovedTo = ""
 	m.Lineage = seen.Lineage
+	m.Incarnation = seen.Incarnation
 	m.Why = "moved from " + old.String()
 	m.Floor = max(m.Floor, seen.newFloor(&m))
 	return &m
@@ -328,6 +343,9 @@ func (s *Space) copyCounter(ctx context.Context, old *Space, name string, t tie,
 		}
 		there, err = s.swap(ctx, there, Entry{there.name, value})
 		if err != nil {
+			return fmt.Errorf("counter %s: %w", name, err)
+		}
+		if err := there.doubtError(t.Trust); err != nil {
 			return fmt.Errorf("counter %s: %w", name, err)
 		}
 		if there.Swapped || there.meta != nil {

@@ -323,7 +323,7 @@ func TestRetire(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	wantRetired(t, other) // which sees the successor
-	w.from.restore(state{map[string]string{}, "restored", 0})
+	w.from.restore(state{data: map[string]string{}, lineage: "restored"})
 	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("%v, want ErrNoSpace", err)
 	}
@@ -347,7 +347,7 @@ func TestRetireRemembered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, false)
 			story(w)
-			w.data.restore(state{map[string]string{}, "restored", 0})
+			w.data.restore(state{data: map[string]string{}, lineage: "restored"})
 			wantRetired(t, w.a)
 		})
 	}
@@ -576,7 +576,7 @@ func TestAnotherSpace(t *testing.T) {
 		if knows {
 			wantRetired(t, p)
 		}
-		w.from.restore(state{map[string]string{}, "old", 0})
+		w.from.restore(state{data: map[string]string{}, lineage: "old"})
 		s := create(t, conn{memory: w.from}, Limits{}, w.clock)
 		before := w.from.snapshot()
 

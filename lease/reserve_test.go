@@ -266,10 +266,10 @@ func TestSlice(t *testing.T) {
 func TestSliceInUse(t *testing.T) {
 	for what, lose := range map[string]func(data *memory){
 		"nothing":  func(*memory) {},
-		"all":      func(data *memory) { data.restore(state{map[string]string{}, "second", 0}) },
+		"all":      func(data *memory) { data.restore(state{data: map[string]string{}, lineage: "second"}) },
 		"evidence": func(data *memory) { data.lineage = "second" },
 		"all, and it is made anew as a new one": func(data *memory) {
-			data.restore(state{map[string]string{}, "second", 0})
+			data.restore(state{data: map[string]string{}, lineage: "second"})
 			if _, err := Create(t.Context(), conn{memory: data}, Config{Clock: atNoon, New: true}); err != nil {
 				t.Fatal(err)
 			}

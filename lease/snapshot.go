@@ -92,7 +92,7 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 
 // putMeta replaces meta, and the taken nodes unless they are nil, if meta and the record are still
 // those of seen. It is not done if another process was faster, or if the swap took effect on another
-// copy of the data: the lineage in m is wrong there, so the next answer shows a loss.
+// copy of the data: m is not of that, so the next answer shows a loss.
 func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []byte) (done bool, err error) {
 	value, err := m.encode()
 	if err != nil {
@@ -106,8 +106,11 @@ func (s *Space) putMeta(ctx context.Context, seen *snapshot, m *meta, nodes []by
 	if err != nil {
 		return false, err
 	}
-	if !after.Swapped || after.Lineage != m.Lineage {
+	if !after.Swapped || !m.isOf(after.Answer) {
 		return false, nil
+	}
+	if err := after.doubtError(m.Trust); err != nil {
+		return false, fmt.Errorf("%w: %s: %w", ErrUnknown, s, err)
 	}
 	s.learn(after)
 	return true, nil
@@ -153,6 +156,14 @@ func (seen *snapshot) complete(s *Space) error {
 			ErrRetired, s)
 	}
 	return nil
+}
+
+// unfit returns why no meta may be put by what the answer shows, or nil.
+func (seen *snapshot) unfit(m *meta) error {
+	if err := seen.clockError(m); err != nil {
+		return err
+	}
+	return seen.doubtError(m.Trust)
 }
 
 // clockError returns an error that wraps ErrClock unless the clocks of process and server can both

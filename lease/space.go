@@ -94,6 +94,9 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if seen.meta != nil {
 		return nil, fmt.Errorf("%w: %s: a space is never replaced: open it, or take another name", ErrExists, s)
 	}
+	if err := s.checkTrust(seen, config.Trust); err != nil {
+		return nil, err
+	}
 	m := newMeta(seen, limits, config)
 	if err := seen.clockError(m); err != nil {
 		return nil, err
@@ -151,9 +154,10 @@ type Info struct {
 	Limits
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
-	Losses    int       // how often a loss of data was noted, or the space was moved
+	Losses    int       // how often a loss of data was noted, trust changed, or the space was moved
 	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
 	Why       string    // why there is a floor, or ""
+	Trust     bool      // another incarnation of the data is no loss
 	Opens     time.Time // from when on the present window is leased from the reserve; zero if no window is
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
@@ -166,7 +170,8 @@ type Info struct {
 	FloorExcess time.Duration
 }
 
-// Info reads the space. With ErrClock, which a take would return too, the Info is complete.
+// Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is
+// complete.
 func (s *Space) Info(ctx context.Context) (Info, error) {
 	seen, err := s.readExisting(ctx)
 	if err != nil {
@@ -181,6 +186,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Floor:     m.start(m.Floor),
 		Why:       m.Why,
 		Opens:     m.reserveOpens(seen.answered),
+		Trust:     m.Trust,
 		Time:      seen.Time,
 		Lost:      seen.loss(),
 		Retired:   m.Retired,
@@ -193,7 +199,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		return info, err
 	}
 	info.Taken = m.countTaken(taken, m.WindowOf(seen.answered))
-	return info, seen.clockError(m)
+	return info, seen.unfit(m)
 }
 
 // Limits returns the limits of the space.

@@ -430,8 +430,8 @@ func TestOpen(t *testing.T) {
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
 	for _, meta := range []string{
-		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
-		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
 	} {
 		data := newMemory()
 		data.data = map[string]string{
@@ -520,7 +520,7 @@ func TestInfo(t *testing.T) {
 	}
 	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
-	data.restore(state{map[string]string{}, "first", 0})
+	data.restore(state{data: map[string]string{}, lineage: "first"})
 	want = Info{}
 	check("without a space", ErrNoSpace)
 	away = true

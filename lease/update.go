@@ -27,6 +27,9 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 				s.rememberRetired(seen.meta)
 				return false, 0, fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 			}
+			if err := seen.doubtError(seen.meta.Trust); err != nil {
+				return false, 0, fmt.Errorf("%w: %s", err, s)
+			}
 
 			value, err := decide(seen)
 			if err != nil {
@@ -82,10 +85,13 @@ func markBusy(ctx context.Context, tries int, err error) error {
 }
 
 // swapped ends an update whose swap took effect. It returns ErrUnknown if that was on another or an
-// older copy of the data.
+// older copy of the data, or in doubt.
 func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 	loss := after.loss()
 	if loss == "" {
+		if err := after.doubtError(after.meta.Trust); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrUnknown, s, err)
+		}
 		s.learn(after)
 		return nil
 	}

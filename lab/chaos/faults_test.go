@@ -165,6 +165,13 @@ var faults = []fault{
 		script: moved, may: forgiven, window: longer,
 	},
 	{
+		name: "trusted", engines: "postgres redis",
+		does: "the trust of the space is given and taken back while ten workers run and start again " +
+			"one by one: a loss each time, for which those that have leases ahead don't pause. Meanwhile " +
+			"a promotion or a restart is no loss, and afterwards it is one",
+		script: trusted, may: forgiven, shows: lost, window: longer, setup: setup{copies: synchronous},
+	},
+	{
 		name: "leader-killed", engines: "etcd",
 		does:   "of three members the leader is killed, and later starts again. IDs go on",
 		script: leaderKilled, may: cutOff, setup: setup{members: 3},

@@ -215,3 +215,54 @@ func (w *world) loseAnswers(workers []*process) {
 		w.recover(workers...)
 	}
 }
+
+// trusted has the trust changed, and then another incarnation of the data in their place.
+func trusted(w *world) {
+	w.lost = true
+	w.worker.Nodes = few
+	workers := w.start(10)
+	w.rollTrust(workers, true)
+	w.wantLosses(1)
+	w.renew()
+	workers = append(workers, w.launch(1)...)
+	w.recover(workers...)
+	w.wantLosses(1)
+	w.rollTrust(workers, false)
+	w.wantLosses(2)
+	w.renew()
+	workers = append(workers, w.launch(1)...)
+	w.recover(workers...)
+	w.wantLosses(3)
+}
+
+// rollTrust changes the trust while workers start again one by one. Half of them do so before, and those
+// that don't have leases until the reserve opens.
+func (w *world) rollTrust(workers []*process, trust bool) {
+	w.getAhead(workers)
+	half := len(workers) / 2
+	w.rollAll(workers[:half])
+	older := workers[half:]
+	w.during(older, func() {
+		w.setTrust(trust)
+		w.rollAll(workers[:half])
+	})
+	w.rollAll(older)
+}
+
+// rollAll has workers start again one by one.
+func (w *world) rollAll(workers []*process) {
+	for i, p := range workers {
+		workers[i] = p.restart()
+		w.goOn(workers[i])
+	}
+}
+
+// renew has another incarnation go on with all that was acknowledged.
+func (w *world) renew() {
+	if w.name == "postgres" {
+		w.must(w.Restore())
+		return
+	}
+	w.must(w.Kill())
+	w.must(w.Start())
+}

@@ -176,6 +176,14 @@ func (w *world) wantLosses(n int) {
 	})
 }
 
+// setTrust changes the trust of the space.
+func (w *world) setTrust(trust bool) {
+	space, err := url.Open(w.ctx, w.URL, lease.Config{})
+	w.must(err)
+	defer space.Close()
+	w.must(space.SetTrust(w.ctx, trust))
+}
+
 // startOnReserve starts workers after a loss, and sees to it that they have leases of the reserve.
 func (w *world) startOnReserve() []*process {
 	w.worker.Nodes = few

@@ -187,7 +187,6 @@ func (s *store) backUp(server *servers.Postgres) error {
 	if s.setup.copies != synchronous {
 		return nil
 	}
-	s.URL += "&promotion=kept"
 	follow := func() error {
 		if err := take(); err != nil {
 			return err

@@ -51,6 +51,7 @@ type setup struct {
 	members   int    // of a cluster, if not one
 	pooler    bool   // before the server
 	copies    copies // what they are
+	trust     bool   // the space trusts other incarnations
 }
 
 // Copies are what takes the place of the data when these are lost.
@@ -60,7 +61,7 @@ const (
 	backups     copies = iota // of files, dumps, or of etcd a snapshot that is restored as the same cluster
 	snapshots                 // of etcd, each of which is restored as another cluster
 	standbys                  // that hear no more of the primary, and are promoted
-	synchronous               // standbys that PostgreSQL waits for: the space is told that promotions lose nothing
+	synchronous               // standbys that PostgreSQL waits for, so that promotions lose nothing
 )
 
 // starts are the engines by their names.
@@ -85,6 +86,7 @@ func (s *store) start(ctx context.Context) error {
 		return err
 	}
 	s.config.New = true
+	s.config.Trust = s.setup.trust
 	if err := s.create(ctx); err != nil {
 		return err
 	}

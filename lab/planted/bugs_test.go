@@ -150,6 +150,43 @@ var bugs = []bug{
 		test:  losses, schedules: 2000,
 	},
 
+	// Trust.
+	{
+		name:  "another incarnation ignored that is not trusted",
+		file:  "lease/meta.go",
+		right: "return m.Lineage == a.Lineage && (m.Trust || m.Incarnation == a.Incarnation)",
+		wrong: "return m.Lineage == a.Lineage",
+		test:  losses, schedules: 1000,
+	},
+	{
+		name:  "trust changed without a floor",
+		file:  "lease/trust.go",
+		right: "	m.Lineage = retrusted\n",
+		wrong: "	m.Lineage = seen.Lineage\n	m.Incarnation = seen.Incarnation\n	m.Losses++\n",
+		test:  losses, schedules: 4000,
+	},
+	{
+		name:  "a doubt ignored",
+		file:  "lease/trust.go",
+		right: "if !trust || seen.Doubt == \"\" {",
+		wrong: "if true {",
+		test:  losses, schedules: 8000,
+	},
+	{
+		name:  "a doubt ignored that comes with the answer to a swap",
+		file:  "lease/update.go",
+		right: "if err := after.doubtError(after.meta.Trust); err != nil {",
+		wrong: "if err := error(nil); err != nil {",
+		test:  "^TestDoubt$",
+	},
+	{
+		name:  "trust that comes back with an older copy",
+		file:  "lease/loss.go",
+		right: "		m.Trust = false\n",
+		wrong: "",
+		test:  "^TestLossFound$",
+	},
+
 	{
 		name:  "a loss forgotten that could not be noted",
 		file:  "lease/loss.go",

@@ -25,8 +25,8 @@ type Start func(t *testing.T) (connect func(t *testing.T) lease.Engine)
 // Run tests that an engine keeps the promises of [lease.Engine], and that a space on it does its
 // work, each in a subtest with data of its own. It closes the handles.
 //
-// It does not test what takes more than handles: that no crash loses anything, that the lineage
-// changes when it must, that unsafe settings are refused. An engine has tests of its own for that.
+// It does not test what takes more than handles: that no crash loses anything, that lineage and
+// incarnation change when they must, that unsafe settings are refused. An engine has tests of its own for that.
 func Run(t *testing.T, start Start) {
 	for _, c := range []struct {
 		name string
@@ -192,6 +192,10 @@ func checkCalls(w *engineBed) {
 		switch {
 		case got.Lineage != first.Lineage || len(got.Lineage) > 200:
 			w.Fatalf("%s: lineage %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Lineage, first.Lineage)
+		case got.Incarnation != first.Incarnation || len(got.Incarnation) > 200:
+			w.Fatalf("%s: incarnation %.300q, first %.300q: want always the same, of 200 bytes at most", c, got.Incarnation, first.Incarnation)
+		case got.Doubt != "" && got.Incarnation == "" || len(got.Doubt) > 400:
+			w.Fatalf("%s: doubt %.500q, incarnation %q: want none where there are no incarnations, and 400 bytes at most", c, got.Doubt, got.Incarnation)
 		case got.Time.IsZero() != first.Time.IsZero() || !got.Time.IsZero() && time.Since(got.Time).Abs() > time.Hour:
 			w.Fatalf("%s: time %v, first %v: want the present, or always zero", c, got.Time, first.Time)
 		case got.Position < least:
@@ -396,19 +400,20 @@ func Get(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
 	return string(a.Entries[0].Value), a
 }
 
-// Lineages are those seen so far, each with where that was.
+// Lineages are those seen so far, each with its incarnation, and where that was.
 type Lineages map[string]string
 
-// WantNew checks that an engine has another lineage than all before, and an entry a that is 1: else
-// it would be other data.
+// WantNew checks that an engine has another lineage or incarnation than all before, and an entry a
+// that is 1: else it would be other data.
 func (l Lineages) WantNew(t testing.TB, where string, e lease.Engine) {
 	t.Helper()
 	value, seen := Get(t, e, "a")
 	if value != "1" {
 		t.Errorf("%s: the entry is %q: the test shows nothing", where, value)
 	}
-	if other, found := l[seen.Lineage]; found || len(seen.Lineage) > 200 {
-		t.Errorf("%s: lineage %s, as %s", where, seen.Lineage, other)
+	both := seen.Lineage + seen.Incarnation
+	if other, found := l[both]; found || len(both) > 400 {
+		t.Errorf("%s: lineage and incarnation %s, as %s", where, both, other)
 	}
-	l[seen.Lineage] = where
+	l[both] = where
 }

@@ -27,13 +27,18 @@ type Memory struct {
 // A Snapshot is a copy of what a [Memory] holds, with its evidence, which may be changed before it
 // is restored.
 type Snapshot struct {
-	data     data // nil before Prepare
-	Lineage  string
-	Position uint64
+	data        data // nil before Prepare
+	Lineage     string
+	Incarnation string
+	Doubt       string
+	Position    uint64
 }
 
-// NewMemory returns what Prepare was not called on yet, with the lineage "memory" and no clock.
-func NewMemory() *Memory { return &Memory{now: Snapshot{Lineage: "memory"}} }
+// NewMemory returns what Prepare was not called on yet, with the lineage "memory", the incarnation
+// "first" and no clock.
+func NewMemory() *Memory {
+	return &Memory{now: Snapshot{Lineage: "memory", Incarnation: "first"}}
+}
 
 // Connect returns a new handle, as one more process would have. All handles share the data.
 func (m *Memory) Connect() lease.Engine { return &handle{Memory: m} }
@@ -44,14 +49,21 @@ func (m *Memory) SetClock(clock func() time.Time) { m.locked(func() { m.clock = 
 // SetLineage changes the lineage, and nothing else.
 func (m *Memory) SetLineage(lineage string) { m.locked(func() { m.now.Lineage = lineage }) }
 
+// SetIncarnation changes the incarnation, and nothing else.
+func (m *Memory) SetIncarnation(incarnation string) {
+	m.locked(func() { m.now.Incarnation = incarnation })
+}
+
+// SetDoubt has the data in doubt, or with "" no longer.
+func (m *Memory) SetDoubt(doubt string) { m.locked(func() { m.now.Doubt = doubt }) }
+
 // Snapshot copies the data, as a backup does.
 func (m *Memory) Snapshot() (s Snapshot) {
 	m.locked(func() { s, s.data = m.now, maps.Clone(m.now.data) })
 	return s
 }
 
-// Restore puts s in the place of all data, and its lineage and position in the place of those that
-// were shown.
+// Restore puts s in the place of all data, and its evidence in the place of what was shown.
 func (m *Memory) Restore(s Snapshot) {
 	m.locked(func() { m.now, m.now.data = s, maps.Clone(s.data) })
 }
@@ -88,7 +100,10 @@ func (h *handle) do(ctx context.Context, c Call) (answer lease.Answer, err error
 	if answer = h.now.data.do(c); answer.Swapped {
 		h.now.Position++
 	}
-	answer.Lineage, answer.Position = h.now.Lineage, h.now.Position
+	answer.Lineage = h.now.Lineage
+	answer.Incarnation = h.now.Incarnation
+	answer.Doubt = h.now.Doubt
+	answer.Position = h.now.Position
 	if h.clock != nil {
 		answer.Time = h.clock()
 	}

@@ -7,10 +7,8 @@
 //
 // The URL is libpq's, with all that pgx understands, such as several hosts, sslmode and
 // pool_max_conns. A connection must be ready within connect_timeout, 10 seconds by default, for
-// each host. This package adds two parameters:
-//
-//   - schema=NAME is the schema that holds the table of entries, "randflake" by default.
-//   - promotion=kept says that a promotion loses nothing (see below).
+// each host. This package adds one parameter: schema=NAME is the schema that holds the table of
+// entries, "randflake" by default.
 //
 // lease.Create makes schema and table. Where programs may not, a person first runs what [DDL]
 // returns. That also says which privileges a role needs.
@@ -28,12 +26,12 @@
 // standbys. Read and Swap refuse a standby, a server with fsync=off or full_page_writes=off, and an
 // unlogged table.
 //
-// # Lineage and position
+// # Lineage, incarnation and position
 //
-// The lineage is made of the cluster's system identifier, the OIDs of the database and the table,
-// and the timeline. So it changes when a dump is restored, the database is copied, a standby is
-// promoted, or the server is recovered to some point. A plain restart, also after a crash, loses
-// nothing and changes nothing.
+// The lineage is made of the cluster's system identifier and the OIDs of the database and the
+// table. So it changes when a dump is restored or the database is copied. The incarnation is the
+// timeline, which changes when a standby is promoted, or the server is recovered to some point. A
+// plain restart, also after a crash, loses nothing and changes nothing.
 //
 // The position counts swaps, in the table. If an older copy of the files or the rows is put back on
 // the same timeline, only the position shows that, and only until there were as many swaps again.
@@ -43,19 +41,20 @@
 //   - a copy of the files that runs beside the original,
 //   - an old primary that goes on beside the one that took its place.
 //
-// # promotion=kept
+// # Trust
 //
-// With promotion=kept in all URLs the timeline is no part of the lineage, so a promotion is no
-// loss, not for counters either. By that you promise two things:
+// To a space that trusts incarnations (lease.Config.Trust, [lease.Space.SetTrust], or "randflake
+// store trust URL promotion") another timeline is no loss, not for counters either. By that you
+// promise two things:
 //
 //   - A standby is promoted only if it has all that was acknowledged. So it must be one that
 //     synchronous_standby_names makes the primary wait for. With ANY 1 (a, b) it must be the one
 //     that is ahead.
 //   - A recovery to some point, or an older copy of the files, is reported before a program uses
-//     the data. promotion=kept hides these as well.
+//     the data. Trust hides these as well.
 //
-// While synchronous_standby_names is empty, as it may be right after a failover, Read and Swap
-// refuse.
+// While synchronous_standby_names is empty, as it may be right after a failover, such a space grants
+// nothing.
 package postgres
 
 import (
@@ -81,13 +80,9 @@ type Engine struct {
 	closed   atomic.Bool
 }
 
-// A Config says where in a database the entries are, and what is known of its standbys.
+// A Config says where in a database the entries are.
 type Config struct {
 	Schema string // "randflake" if empty. URL: schema=NAME
-
-	// PromotionKept makes the two promises of the package's section "promotion=kept".
-	// URL: promotion=kept
-	PromotionKept bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
@@ -114,11 +109,10 @@ type result struct {
 }
 
 // queue adds a statement to a batch. The row that the statement returns is scanned into r: the
-// position; clock, objection and lineage, which are e.* of evidence.sql; the values; and whether it is
-// swapped.
+// position; e.*, which are the columns of evidence.sql; the values; and whether it is swapped.
 func (r *result) queue(batch *pgx.Batch, sql string, args ...any) {
 	batch.Queue(sql, args...).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.values, &r.Swapped)
+		return row.Scan(&r.Position, &r.Time, &r.objection, &r.Lineage, &r.Incarnation, &r.Doubt, &r.values, &r.Swapped)
 	})
 }
 

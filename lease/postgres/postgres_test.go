@@ -218,8 +218,8 @@ func tool(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestLoss: a dump that is restored, and a standby that is promoted, have another lineage, and
-// older files a lower position. A restart changes nothing.
+// TestLoss: a dump that is restored has another lineage, a standby that is promoted another
+// incarnation, and older files a lower position. A restart changes nothing.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
@@ -238,7 +238,7 @@ func TestLoss(t *testing.T) {
 	before := put(t, e, "a", "1")
 	must(t, server.Stop())
 	must(t, server.Start())
-	if _, after := read(t, open(t, where), "a"); after.Lineage != before.Lineage || after.Position != before.Position {
+	if _, after := read(t, open(t, where), "a"); after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position != before.Position {
 		t.Errorf("after a restart: %+v, before: %+v", after, before)
 	}
 
@@ -257,20 +257,21 @@ func TestLoss(t *testing.T) {
 
 	data := filepath.Join(server.Dir(), "data")
 	must(t, errors.Join(server.Kill(), os.RemoveAll(data), os.Rename(filepath.Join(older.Dir(), "data"), data), server.Start()))
-	if value, after := read(t, open(t, where), "a"); value != "1" || after.Lineage != before.Lineage || after.Position >= before.Position {
+	if value, after := read(t, open(t, where), "a"); value != "1" || after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position >= before.Position {
 		t.Errorf("older files: %q, %+v; want a lower position than %+v", value, after, before)
 	}
 }
 
-// TestPromotionKept: a promotion is no loss if the URL says that nothing is lost by it, and the
-// primary waits for a standby.
-func TestPromotionKept(t *testing.T) {
+// TestPromotion: a promotion changes the incarnation alone, which is in doubt unless the primary waits
+// for a standby.
+func TestPromotion(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t, nil)
-	where := newURL(server) + "&promotion=kept"
-	unsafe := open(t, where)
-	must(t, unsafe.Prepare(t.Context()))
-	wantRefused(t, unsafe, "synchronous_standby_names is empty")
+	where := newURL(server)
+	e := prepared(t, where)
+	if a := put(t, e, "a", "0"); !strings.Contains(a.Doubt, "synchronous_standby_names is empty") {
+		t.Errorf("without a standby: doubt %q", a.Doubt)
+	}
 
 	follow := func(primary *servers.Postgres) *servers.Postgres {
 		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
@@ -282,7 +283,7 @@ func TestPromotionKept(t *testing.T) {
 	standby := follow(server)
 	run(t, server, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
 	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = '*'")
-	before := put(t, open(t, where), "a", "1")
+	before := put(t, e, "a", "1")
 
 	must(t, server.Kill())
 	must(t, standby.Promote())
@@ -290,7 +291,8 @@ func TestPromotionKept(t *testing.T) {
 	waitUntil(t, standby, "SELECT current_setting('synchronous_standby_names') = '*'")
 	promoted := open(t, through(t, standby.Addr(), where))
 	value, after := read(t, promoted, "a")
-	if value != "1" || after.Lineage != before.Lineage || after.Position != before.Position {
+	promotion := after.Lineage == before.Lineage && after.Incarnation != before.Incarnation
+	if value != "1" || !promotion || after.Position != before.Position || before.Doubt+after.Doubt != "" {
 		t.Errorf("after the promotion: %q, %+v, want %+v", value, after, before)
 	}
 	follow(standby)
@@ -311,7 +313,7 @@ func TestErrors(t *testing.T) {
 			app + "?shcema=leases":                   `unknown parameter "shcema"`,
 			app + "?space=orders":                    "say lease.Config{Name: ...}",
 			app + "?schema=a$b":                      `schema "a$b"`,
-			app + "?promotion=lost":                  "want promotion=kept",
+			app + "?promotion=kept":                  `unknown parameter "promotion"`,
 			app + "?password=%ZZ" + password:         "encoded",
 			"postgres://app:1/" + password + "@db/x": "@ after the host",
 		},

@@ -5,11 +5,10 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
-// evidenceSQL selects time and lineage, and an objection to settings with which the server could
+// evidenceSQL selects time, lineage, incarnation and doubt, and an objection to settings with which the server could
 // forget an acknowledged swap.
 //
 //go:embed sql/evidence.sql
@@ -44,12 +43,10 @@ var listSQL string
 //go:embed sql/ddl.sql
 var ddlSQL string
 
-// in puts into a statement the evidence, the schema's name, and whether promotions keep everything.
+// in puts into a statement the evidence and the schema's name.
 func (c Config) in(sql string) string {
-	return strings.NewReplacer(
-		"@schema", `"`+c.Schema+`"`,
-		"@kept", strconv.FormatBool(c.PromotionKept),
-	).Replace(strings.ReplaceAll(sql, "@evidence", evidenceSQL))
+	sql = strings.ReplaceAll(sql, "@evidence", evidenceSQL)
+	return strings.ReplaceAll(sql, "@schema", `"`+c.Schema+`"`)
 }
 
 // DDL returns the statements that make a schema, "randflake" if empty, and its table, for a person

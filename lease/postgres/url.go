@@ -61,10 +61,6 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 		return nil, own, errURL
 	}
 	own.Schema = storeurl.Take(query, "schema")
-	own.PromotionKept, err = storeurl.TakeWord(query, "promotion", "kept")
-	if err != nil {
-		return nil, own, err
-	}
 	own, err = own.complete()
 	if err != nil {
 		return nil, own, err
@@ -79,7 +75,7 @@ func parse(text string) (pool *pgxpool.Config, own Config, err error) {
 	// The driver sends what it does not know to the server as a setting, misspelled parameters too.
 	for name := range c.RuntimeParams {
 		if query.Has(name) && name != "application_name" && name != "options" {
-			return nil, own, storeurl.Unknown(name, "schema, promotion, or one that pgx knows")
+			return nil, own, storeurl.Unknown(name, "schema, or one that pgx knows")
 		}
 	}
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 10*time.Second)

@@ -1,15 +1,16 @@
 #!lua
 -- One call, atomic. By the first line Redis runs no part of it where it can't write, as when memory is full. What fails isn't
 -- rolled back, so all is checked before a change.
--- KEYS  entries, a hash: name -> value, and #swaps -> one more than have taken effect
+-- KEYS  entries, a hash: name -> value, #swaps -> one more than have taken effect, and #lineage -> a random word
 --       names, a sorted set: the same names, all with score 0, so that they are ordered by their bytes
--- ARGV  operation, how many replicas must be connected, whether recovery is trusted, and for
+-- ARGV  operation, how many replicas must be connected, and for
+--       prepare: the random word, if there is none yet
 --       read: names
 --       list: first, last, limit
 --       swap: how many are expected; for each its name, 1 or, for none, 0, and its value; names and values to put
 local ENTRIES, NAMES = unpack(KEYS)
-local operation, replicas, trusted = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
-local time, info = redis.call('TIME'), redis.call('INFO', 'server', 'replication', trusted and 'persistence' or 'cluster')
+local operation, replicas = ARGV[1], tonumber(ARGV[2])
+local time, info = redis.call('TIME'), redis.call('INFO', 'server', 'replication', 'cluster', 'persistence')
 local found = {}
 
 local function field(name)
@@ -19,15 +20,20 @@ end
 
 -- A run of the server, and the history that it goes on with. Redis draws a new one when it is promoted, and
 -- when it forgets that it was. In a cluster, its epoch grows when a slot comes back to it that another had.
-local lineage = field('run_id') .. ' ' .. field('master_replid')
-if trusted then
-  lineage = 'trusted'
-elseif field('cluster_enabled') == '1' then
-  lineage = lineage .. ' ' .. string.match(redis.call('CLUSTER', 'INFO'), 'cluster_my_epoch:(%d+)')
+local incarnation = field('run_id') .. ' ' .. field('master_replid')
+if field('cluster_enabled') == '1' then
+  incarnation = incarnation .. ' ' .. string.match(redis.call('CLUSTER', 'INFO'), 'cluster_my_epoch:(%d+)')
 end
 
+-- Before the first rewrite has ended, nothing is in the file. Redis does not tell it from others.
+local doubt = ''
+if field('aof_rewrite_in_progress') ~= '0' or field('aof_rewrite_scheduled') ~= '0' then
+  doubt = 'the append-only file is rewritten, maybe for the first time, so a restart may lose what was acknowledged: wait until that has ended'
+end
+local lineage
+
 local function answer(position, swapped)
-  return {tonumber(time[1]), tonumber(time[2]), tonumber(position), swapped, lineage, found}
+  return {tonumber(time[1]), tonumber(time[2]), tonumber(position), swapped, lineage, incarnation, doubt, found}
 end
 
 -- add appends a name and its value, false if there is none, and returns the value.
@@ -40,25 +46,26 @@ end
 local connected = tonumber(field('connected_slaves'))
 if field('role') ~= 'master' then return {err = 'READONLY the server is a replica'} end
 if connected < replicas then return {err = string.format('NOREPLICAS %d of %d replicas are connected', connected, replicas)} end
-if trusted and (field('aof_rewrite_in_progress') ~= '0' or field('aof_rewrite_scheduled') ~= '0') then
-  return {err = 'REWRITE the append-only file is rewritten, maybe for the first time'}
+if operation == 'prepare' then
+  redis.call('HSETNX', ENTRIES, '#swaps', 1)
+  redis.call('HSETNX', ENTRIES, '#lineage', ARGV[3])
 end
-if operation == 'prepare' then redis.call('HSETNX', ENTRIES, '#swaps', 1) end
 local swaps = redis.call('HGET', ENTRIES, '#swaps')
-if not swaps then return {err = 'NOSTORE nothing is there'} end
+lineage = redis.call('HGET', ENTRIES, '#lineage')
+if not (swaps and lineage) then return {err = 'NOSTORE nothing is there'} end
 if not string.match(swaps, '^[1-9]%d*$') or #swaps > 15 then return {err = 'CORRUPT #swaps is ' .. swaps} end -- for HINCRBY, and in a double
 if operation == 'prepare' then return answer(swaps, 0) end
 if operation == 'read' then
-  for i = 4, #ARGV do add(ARGV[i]) end
+  for i = 3, #ARGV do add(ARGV[i]) end
   return answer(swaps, 0)
 end
 if operation == 'list' then
-  for _, name in ipairs(redis.call('ZRANGE', NAMES, ARGV[4], ARGV[5], 'BYLEX', 'LIMIT', 0, ARGV[6])) do add(name) end
+  for _, name in ipairs(redis.call('ZRANGE', NAMES, ARGV[3], ARGV[4], 'BYLEX', 'LIMIT', 0, ARGV[5])) do add(name) end
   return answer(swaps, 0)
 end
 
-local put, swapped = 5 + 3 * ARGV[4], 1
-for i = 5, put - 1, 3 do
+local put, swapped = 4 + 3 * ARGV[3], 1
+for i = 4, put - 1, 3 do
   local value = add(ARGV[i])
   if (value and '1' or '0') ~= ARGV[i + 1] or (value or '') ~= ARGV[i + 2] then
     swapped = 0

@@ -28,26 +28,28 @@
 // in time. A primary that was replaced and doesn't know goes on by itself, unless N and
 // min-replicas-to-write are the number of all replicas.
 //
-// # Lineage and position
+// # Lineage, incarnation and position
 //
-// The lineage is run_id and master_replid, and in a cluster also the server's epoch. It changes
+// The lineage is a random word that [Engine.Prepare] puts among the entries. The incarnation is run_id
+// and master_replid, and in a cluster also the server's epoch. It changes
 //
 //   - with each restart, promotion and failback,
 //   - when a slot of a cluster moves,
 //   - with the first replica, and an hour after the last one left, unless repl-backlog-ttl is 0.
 //
-// With recovery=trusted the lineage stays. That is right for one server whose disk keeps what is
-// synced, not with failovers. As Redis does not tell the first rewrite of its file from others,
-// recovery=trusted is refused while any rewrite runs.
+// To a space that trusts incarnations (lease.Config.Trust, [lease.Space.SetTrust], or "randflake
+// store trust URL restart") that is no loss. Trust one server whose disk keeps what is synced, not
+// failovers. As Redis does not tell the first rewrite of its file from others, such a space grants
+// nothing while any rewrite runs.
 //
-// The position counts swaps. It shows older keys put into a running server, and with
-// recovery=trusted older files, to a handle that saw newer ones. A handle that is opened later
-// can't know.
+// The position counts swaps. It shows older keys put into a running server, and where incarnations
+// are trusted older files, to a handle that saw newer ones. A handle that is opened later can't know.
 package redis
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -86,10 +88,6 @@ type Config struct {
 
 	// TrustSettings does without CONFIG GET. URL: settings=trusted
 	TrustSettings bool
-
-	// TrustRecovery says that what was acknowledged outlives a restart, so the lineage does too.
-	// URL: recovery=trusted
-	TrustRecovery bool
 }
 
 // New returns an engine on a client: a *redis.Client, be it for one server or by way of sentinels,
@@ -151,7 +149,8 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	_, err := e.call(ctx, "prepare")
+	lineage := rand.Text() // unless there is one
+	_, err := e.call(ctx, "prepare", lineage)
 	return err
 }
 

@@ -105,29 +105,25 @@ func wantError(t testing.TB, what string, err, is error, words ...string) {
 var places atomic.Int64
 
 func TestSuite(t *testing.T) {
-	for _, trust := range []string{"", "&recovery=trusted"} {
-		place := func(*testing.T) string {
-			return fmt.Sprintf("redis://%s?prefix=%d%s", shared.Addr(), places.Add(1), trust)
-		}
-		leasetest.Run(t, enginetest.Handles(place, open))
+	place := func(*testing.T) string {
+		return fmt.Sprintf("redis://%s?prefix=%d", shared.Addr(), places.Add(1))
 	}
+	leasetest.Run(t, enginetest.Handles(place, open))
 }
 
 // TestServer: the answer of a client that sends again what failed would be that the swap took
-// effect. A restart keeps the lineage if recovery is trusted.
+// effect. A restart changes the incarnation, and not the lineage.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	for query, kept := range map[string]bool{"": false, "recovery=trusted": true} {
-		enginetest.RunServer(t, startServer(t), kept, func(t *testing.T, addr string) lease.Engine {
-			e := connect(t, addr, query)
-			must(t, e.Prepare(t.Context()))
-			return e
-		})
-	}
+	enginetest.RunServer(t, startServer(t), false, func(t *testing.T, addr string) lease.Engine {
+		e := connect(t, addr, "")
+		must(t, e.Prepare(t.Context()))
+		return e
+	})
 }
 
 // TestThereAndBack: the first primary follows the promoted replica for a while, without what it had
-// acknowledged last, is promoted again, and both forget all that they knew of it. The lineage is
+// acknowledged last, is promoted again, and both forget all that they knew of it. The incarnation is
 // never the same.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
@@ -150,7 +146,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestLoss: older files have a lower position, and nothing is made anew but by Prepare.
+// TestLoss: older files have a lower position, and nothing is made anew but by Prepare, under another
+// lineage.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
@@ -161,8 +158,9 @@ func TestLoss(t *testing.T) {
 	before := put(t, e, "a", "2")
 	must(t, errors.Join(server.Kill(), os.RemoveAll(files), os.CopyFS(files, os.DirFS(copied)), server.Start()))
 	value, after := read(t, connect(t, server.Addr(), ""), "a")
-	if value != "1" || after.Lineage == before.Lineage || after.Position >= before.Position {
-		t.Errorf("%q, %+v, want the older copy, another lineage and a lower position than %+v", value, after, before)
+	older := after.Lineage == before.Lineage && after.Incarnation != before.Incarnation && after.Position < before.Position
+	if value != "1" || !older {
+		t.Errorf("%q, %+v, want the older copy, another incarnation and a lower position than %+v", value, after, before)
 	}
 	do(t, server, "FLUSHALL")
 	_, err := e.Swap(t.Context(), nil, entry("a", "2"))
@@ -171,7 +169,9 @@ func TestLoss(t *testing.T) {
 		t.Errorf("%s keys, want none", n)
 	}
 	must(t, e.Prepare(t.Context()))
-	put(t, e, "a", "1")
+	if anew := put(t, e, "a", "1"); anew.Lineage == before.Lineage {
+		t.Errorf("made anew: %+v, as before", anew)
+	}
 	for words, want := range map[string]string{
 		"SET {randflake}:names x":              "WRONGTYPE",
 		"HSET {randflake}:entries #swaps many": "many",
@@ -208,22 +208,23 @@ func TestUnsafeSettings(t *testing.T) {
 }
 
 // TestFirstRewrite: appendonly that is switched on is not durable before the rewrite has ended, so
-// that a restart could lose all under the same lineage.
+// there is a doubt.
 func TestFirstRewrite(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, "--appendonly", "no", "--rdb-key-save-delay", "1000000") // microseconds
 	do(t, server, "MSET", "x", "1", "y", "1")
 	do(t, server, "CONFIG", "SET", "appendonly", "yes")
-	trusting := connect(t, server.Addr(), "recovery=trusted")
-	wantError(t, "Prepare", trusting.Prepare(t.Context()), lease.ErrUnsafe, "recovery=trusted")
-	prepare(t, server, "")
-	_, err := trusting.Swap(t.Context(), nil, entry("a", "1"))
-	wantError(t, "Swap", err, lease.ErrUnsafe, "recovery=trusted")
+	e := prepare(t, server, "")
+	if a := put(t, e, "a", "1"); !strings.Contains(a.Doubt, "append-only file is rewritten") {
+		t.Errorf("while it is rewritten: doubt %q", a.Doubt)
+	}
 	if !info(server, "aof_rewrite_in_progress:1") {
 		t.Error("there is no rewrite any more: the test shows nothing")
 	}
 	waitFor(t, func() bool { return info(server, "aof_rewrite_in_progress:0") })
-	put(t, trusting, "a", "1")
+	if a := put(t, e, "a", "1"); a.Doubt != "" {
+		t.Errorf("after that: doubt %q", a.Doubt)
+	}
 }
 
 // TestForbiddenCommands: where CONFIG is forbidden, the error says which parameter helps, and with
@@ -268,7 +269,7 @@ func TestReplicasAcknowledge(t *testing.T) {
 	}
 }
 
-// TestCluster: the engine follows the keys from server to server, and the lineage differs when they
+// TestCluster: the engine follows the keys from server to server, and the incarnation differs when they
 // come back.
 func TestCluster(t *testing.T) {
 	t.Parallel()
@@ -314,7 +315,7 @@ func TestURL(t *testing.T) {
 		Password: "s3cr3t",
 		Wrong: map[string]string{
 			at + "h?colour=red":                      "colour",
-			at + "h?recovery=no":                     "recovery=no",
+			at + "h?recovery=trusted":                "recovery",
 			at + "h?settings=x":                      "settings=x",
 			at + "h?replicas=-1":                     "replicas=-1",
 			"rediss://u:s3cr3t@h?ca=/nowhere/ca.pem": "/nowhere/ca.pem",

@@ -61,7 +61,7 @@ func (e *Engine) await(ctx context.Context, operation string, args []any) (lease
 // send has the script run, and makes sure that what it did is durable, in one round trip.
 func (e *Engine) send(ctx context.Context, operation string, args []any) (lease.Answer, error) {
 	head := []any{"evalsha", hash, len(e.keys), e.keys[0], e.keys[1]}
-	args = slices.Concat(head, []any{operation, e.config.Replicas, e.config.TrustRecovery}, args)
+	args = slices.Concat(head, []any{operation, e.config.Replicas}, args)
 	array, err := e.exchange(ctx, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		args[0] = "eval"
@@ -77,9 +77,9 @@ func (e *Engine) send(ctx context.Context, operation string, args []any) (lease.
 // parseReply reads the array that the script returned.
 func parseReply(array []any) (lease.Answer, error) {
 	var seconds, micros, position, swapped int64
-	var lineage string
+	var lineage, incarnation, doubt string
 	var found []any // a name, then its value or nil, and so on
-	fields := []any{&seconds, &micros, &position, &swapped, &lineage, &found}
+	fields := []any{&seconds, &micros, &position, &swapped, &lineage, &incarnation, &doubt, &found}
 	ok := len(array) == len(fields)
 	for i := 0; ok && i < len(fields); i++ {
 		switch field := fields[i].(type) {
@@ -95,10 +95,12 @@ func parseReply(array []any) (lease.Answer, error) {
 		return lease.Answer{}, fmt.Errorf("the script returned %q", array)
 	}
 	a := lease.Answer{
-		Time:     time.Unix(seconds, 1000*micros),
-		Position: uint64(position),
-		Swapped:  swapped == 1,
-		Lineage:  lineage,
+		Time:        time.Unix(seconds, 1000*micros),
+		Position:    uint64(position),
+		Swapped:     swapped == 1,
+		Lineage:     lineage,
+		Incarnation: incarnation,
+		Doubt:       doubt,
 	}
 	for i := 0; i+1 < len(found); i += 2 {
 		entry := lease.Entry{Name: fmt.Sprint(found[i])}
@@ -200,9 +202,6 @@ func checkSettings(got map[string]string) error {
 	return nil
 }
 
-var errRewrite = fmt.Errorf("%w: want none under recovery=trusted: wait until it has ended",
-	lease.ErrUnsafe)
-
 // refusals has, for errors of Redis and the script by how they begin, what they mean. All of them
 // say that nothing was changed.
 var refusals = map[string]error{
@@ -210,7 +209,6 @@ var refusals = map[string]error{
 	"WRONGTYPE":       fmt.Errorf("%w: nothing was changed: see what is there", lease.ErrCorrupt),
 	"CORRUPT":         fmt.Errorf("%w: nothing was changed", lease.ErrCorrupt),
 	"READONLY":        fmt.Errorf("%w: want the primary, role master", lease.ErrUnsafe),
-	"REWRITE":         errRewrite,
 	"Error compiling": fmt.Errorf("%w: want Redis 7.0 or newer, or Valkey", lease.ErrUnsafe),
 	"MOVED":           errors.New("nothing was changed: try again; a cluster needs New with a ClusterClient"),
 	"NOREPLICAS":      errors.New("nothing was changed: see to the replicas"),

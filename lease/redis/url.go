@@ -71,9 +71,5 @@ func takeConfig(query url.Values) (c Config, err error) {
 		c.Replicas = int(n)
 	}
 	c.TrustSettings, err = storeurl.TakeWord(query, "settings", "trusted")
-	if err != nil {
-		return c, err
-	}
-	c.TrustRecovery, err = storeurl.TakeWord(query, "recovery", "trusted")
 	return c, err
 }

@@ -39,7 +39,7 @@ func wantErr(t testing.TB, what string, err, target error) {
 
 // RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a
 // handle on the same data, which it prepares, through any address. kept says whether a restart
-// leaves the lineage as it is.
+// leaves the incarnation as it is.
 func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T, addr string) lease.Engine) {
 	t.Run("LostReply", func(t *testing.T) { testLostReply(t, server, connect) })
 	t.Run("Stall", func(t *testing.T) { testStall(t, server, connect(t, server.Addr())) })
@@ -131,7 +131,7 @@ func testStall(t *testing.T, server Server, e lease.Engine) {
 }
 
 // testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does
-// not fall, nor does the lineage change where it is kept, and handles go on by themselves.
+// not fall, nor does the lineage change, nor the incarnation where it is kept, and handles go on by themselves.
 func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool) {
 	const players, least = 8, 20
 	leasetest.Put(t, e, "meta", "m")
@@ -175,8 +175,10 @@ func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool
 	for i, n := range acknowledged {
 		value, after := UntilRead(t, e, fmt.Sprint(round, "/", i))
 		found := 0
-		if fmt.Sscan(value, &found); found < n || found > n+1 || kept != (after.Lineage == before.Lineage) || after.Position < positions[i] {
-			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, the lineage was %s", value, after, n, positions[i], before.Lineage)
+		fmt.Sscan(value, &found)
+		same := after.Lineage == before.Lineage && kept == (after.Incarnation == before.Incarnation)
+		if found < n || found > n+1 || !same || after.Position < positions[i] {
+			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, before it was %+v", value, after, n, positions[i], before)
 		}
 	}
 	if swapped := leasetest.Put(t, e, "meta", "m"); swapped.Position <= positions[0] {

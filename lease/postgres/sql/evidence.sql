@@ -4,14 +4,20 @@ SELECT clock_timestamp() AS clock,
 		WHEN current_setting('server_version_num')::integer < 150000 THEN 'server_version is ' || current_setting('server_version') || ': want 15 or later'
 		WHEN current_setting('fsync') <> 'on' THEN 'fsync is off, so a crash loses what was acknowledged: set it to on'
 		WHEN current_setting('full_page_writes') <> 'on' THEN 'full_page_writes is off, so a crash tears pages: set it to on'
-		WHEN @kept AND current_setting('synchronous_standby_names') = '' THEN 'promotion=kept, and synchronous_standby_names is empty, so a promotion may lose what was acknowledged: name standbys there, or leave promotion=kept out'
 		WHEN c.relpersistence <> 'p' THEN format('table %s is not logged, so a crash empties it: ALTER TABLE %1$s SET LOGGED', c.oid::regclass)
 		ELSE ''
 	END AS objection,
 	CASE
 		WHEN pg_is_in_recovery() THEN ''
-		ELSE format('%s/%s/%s/%s', s.system_identifier, d.oid, c.oid,
-			CASE WHEN @kept THEN 'kept' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END)
-	END AS lineage
+		ELSE format('%s/%s/%s', s.system_identifier, d.oid, c.oid)
+	END AS lineage,
+	CASE
+		WHEN pg_is_in_recovery() THEN ''
+		ELSE format('timeline %s', left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))
+	END AS incarnation,
+	CASE
+		WHEN current_setting('synchronous_standby_names') = '' THEN 'synchronous_standby_names is empty, so a promotion may lose what was acknowledged: name standbys there, or run randflake store trust STORE none'
+		ELSE ''
+	END AS doubt
 FROM pg_control_system() s, pg_database d, pg_class c
 WHERE d.datname = current_database() AND c.oid = '@schema.entries'::regclass

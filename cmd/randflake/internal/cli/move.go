@@ -56,7 +56,8 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	defer engine.Close()
 
 	began := time.Now()
-	space, err := lease.Move(ctx, old, engine, lease.Config{Name: name})
+	sameKind := trustWord(newAt) == trustWord(oldAt)
+	space, err := lease.Move(ctx, old, engine, lease.Config{Name: name, Trust: oldInfo.Trust && sameKind})
 	if err != nil {
 		return moveError(err)
 	}
@@ -65,7 +66,11 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		return err
 	}
 	left := leftBehind(info, oldInfo.Retired, began)
-	return t.print("%s took the place of %s\n%s", space, old, stepsAfterMove(info, left, h))
+	steps := stepsAfterMove(info, left, h)
+	if oldInfo.Trust && !info.Trust {
+		steps += fmt.Sprintf("The trust of the old space was in another store: %s has none.\n", space)
+	}
+	return t.print("%s took the place of %s\n%s", space, old, steps)
 }
 
 // stepsAfterMove says what to do after a move. info is of the new space, left what leftBehind says,

@@ -21,6 +21,7 @@ func (t *tool) storeCommand() *cobra.Command {
 		t.storeInitCommand(),
 		t.storeInfoCommand(),
 		t.storeReportLossCommand(),
+		t.storeTrustCommand(),
 		t.storeMoveCommand(),
 		t.storeRetireCommand(),
 		t.storeDDLCommand())

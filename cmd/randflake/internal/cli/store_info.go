@@ -58,6 +58,7 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 		f.add(false, "%v", err)
 	}
 	f.addLimits()
+	f.addTrust()
 	f.addBeginning()
 	f.addSecret()
 	f.addCounters(ctx)

@@ -27,6 +27,8 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	secretFlag(cmd, &m.secret)
 	f := cmd.Flags()
 	f.BoolVar(&m.config.New, "new", false, "no IDs were made before")
+	choiceFlag(cmd, &m.trust, "trust", "", "WORD", "promotion (PostgreSQL) or restart (Redis) loses nothing:\nsee randflake help store trust",
+		"promotion", "restart", noTrust)
 	f.BoolVar(&m.ifMissing, "if-missing", false, "do not fail if the space exists")
 	limits := &m.config.Limits
 	f.Uint32Var(&limits.Nodes, "nodes", 0, "as many as the layout has worker numbers (default 131072)")
@@ -44,6 +46,7 @@ type making struct {
 	*tool
 	home
 	config    lease.Config
+	trust     string // a word, or ""
 	ifMissing bool
 }
 
@@ -88,6 +91,13 @@ func (m *making) settle(cmd *cobra.Command) error {
 	if m.implied && ofSnowflakes {
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
+	}
+	if m.trust != "" {
+		trust, err := parseTrust(cmd, m.trust, m.at)
+		if err != nil {
+			return err
+		}
+		m.config.Trust = trust
 	}
 	m.config.NoReserve = cmd.Flags().Changed("reserve") && m.config.Limits.Reserve == 0
 	return nil

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/url"
@@ -152,6 +153,13 @@ func TestStores(t *testing.T) {
 		{"inspect ord_jvgoe12ccb8gh", 1, "no such file"},
 		{"store init --new", 0, "made a new secret in "},
 		{"store init", 1, "never replaced"},
+		{"store trust ids restart", 2, "there is nothing to trust in such a store: it is for PostgreSQL and Redis"},
+		{"store trust ids none", 1, "is retired"},
+		{"store trust spare none", 0, "trust is none, as before\n"},
+		{"store trust", 2, "WORD is missing: want promotion, restart or none"},
+		{"store init --new --trust promotion trusting", 2, "there is nothing to trust in such a store"},
+		{"store init --new --trust promotion redis://127.0.0.1:1", 2, "want restart or none for such a store"},
+		{"store init --new --trust all postgres://127.0.0.1:1/x", 2, "want promotion, restart or none"},
 		{"convert ord_tqi0vcvoqd1fq", 0, "ord_tqi0vcvoqd1fq  -"},
 		{"convert ord_tqi0vcvoqd1fq --to hex", 0, "0x"},
 		{"convert a_tqi0vcvoqd1fq z_tqi0vcvoqd1fq", 0, "a_tqi0vcvoqd1fq  -"},
@@ -390,6 +398,39 @@ func TestSignals(t *testing.T) {
 			if status.Signal() != syscall.SIGINT {
 				t.Errorf("%s: %v, %s", name, err, &said)
 			}
+		}
+	}
+}
+
+// TestTrust has a space trust restarts of a real Redis, and moves it.
+func TestTrust(t *testing.T) {
+	isolate(t)
+	t.Chdir(t.TempDir())
+	server, err := servers.StartRedis(t.TempDir())
+	check(t, err)
+	defer server.Kill()
+	at := "redis://" + server.Addr()
+	for i, step := range []struct {
+		args string
+		code int
+		want string // in what it prints or says
+	}{
+		{"store init --new --trust restart " + at, 0, "leases begin at once"},
+		{"store info " + at, 0, "ok     trust is restart: that is no loss of data\n"},
+		{"store trust " + at + " promotion", 2, "want restart or none for such a store"},
+		{"store trust --store " + at + " restart", 0, "trust is restart, as before\n"},
+		{"store move " + at + " " + at + "?space=b", 0, "Start all programs with the new store"},
+		{"store info " + at + "?space=b", 1, "ok     trust is restart: that is no loss of data\n"},
+		{"store move " + at + "?space=b sqlite:ids.db", 0, "The trust of the old space was in another store"},
+		{"store init --new " + at + "?space=c", 0, "leases begin at once"},
+		{"store info " + at + "?space=c", 0, "ok     trust is none: each restart is taken for a loss of data\n"},
+		{"store trust " + at + "?space=c restart", 0, "trust is restart from now on; leases are granted from "},
+		{"store info " + at + "?space=c", 1, "losses of data and moves: 1, the last one: its trust was given\n"},
+		{"store trust " + at + "?space=c none", 0, "trust is none from now on; leases are granted from "},
+	} {
+		r := call(t, "", strings.Fields(step.args)...)
+		if r.code != step.code || !strings.Contains(r.out+r.err, step.want) {
+			t.Errorf("step %d, %s: exit status %d, %s%s, want %d, %q", i, step.args, r.code, r.out, r.err, step.code, step.want)
 		}
 	}
 }
