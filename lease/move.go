@@ -116,7 +116,7 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, erro
 func (s *Space) existing(ctx context.Context, old *Space, before, is *meta, found tie) (tie, error) {
 	ours := is.Predecessor == before.Name && (before.Successor == "" || before.Successor == is.Name)
 	// That move stopped before it made its space, as the data are those in which its tie was put.
-	sameData := found.Lineage == is.Lineage && found.Incarnation == is.Incarnation
+	sameData := found.isOf(Answer{Lineage: is.Lineage, Incarnation: is.Incarnation})
 	stopped := found.Name == before.Successor && sameData
 	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
 	switch {
