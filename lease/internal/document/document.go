@@ -163,15 +163,17 @@ func (e *Engine) swapIn(ctx context.Context, v *version, expect, put []lease.Ent
 }
 
 // repeat tries again after a pause if others were faster. If the context ends first, the error says
-// both. The processes of all spaces are in each other's way, so the pause grows.
+// both. The processes of all spaces are in each other's way, so the pause grows, but only to 16
+// times what a try takes: those that swap all the time would keep out one that pauses longer.
 func (e *Engine) repeat(ctx context.Context, try func() error) error {
+	const mostTries = 2 // that make the next pause longer
 	for tries := 1; ; tries++ {
 		began := time.Now()
 		err := try()
 		if !errors.Is(err, ErrChanged) {
 			return err
 		}
-		if err := swap.Pause(ctx, backoff.Most(tries, time.Since(began))); err != nil {
+		if err := swap.Pause(ctx, backoff.Most(min(tries, mostTries), time.Since(began))); err != nil {
 			return swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
 		}
 	}

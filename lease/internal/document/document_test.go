@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -44,11 +45,12 @@ func (m *memory) answered(d Document) Document {
 
 // lock begins a call, and unlock ends it.
 func (m *memory) lock() (unlock func()) {
-	time.Sleep(m.delay / 2)
+	wait := func() { time.Sleep(m.delay/4 + rand.N(m.delay/2+1)) }
+	wait()
 	m.mu.Lock()
 	return func() {
 		m.mu.Unlock()
-		time.Sleep(m.delay / 2)
+		wait()
 	}
 }
 
@@ -166,43 +168,31 @@ func TestChangedEachTime(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, e := prepared(t)
-			m.changed, m.puts = true, 0
+			m.changed, m.puts, m.delay = true, 0, 30*time.Millisecond
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := do(ctx, m, e)
-			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 15 || m.puts > 100 {
+			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 50 || m.puts > 200 {
 				t.Errorf("%s: %v after %d tries", name, err, m.puts)
 			}
 		})
 	}
 }
 
-// TestRush: processes of many spaces that start at once soon have leases, and make few calls.
+// TestRush: processes of many spaces that start at once soon have what they want, by few calls.
 func TestRush(t *testing.T) {
-	const spaces, processes, calls = 200, 400, 20
+	const processes, calls = 400, 40
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		m := new(memory)
-		for i := range spaces {
-			config := lease.Config{Name: fmt.Sprint(i), New: true}
-			if _, err := lease.Create(t.Context(), New(m, much), config); err != nil {
-				t.Fatal(err)
-			}
-		}
+		m, _ := prepared(t)
 		m.delay, m.gets, m.puts = 30*time.Millisecond, 0, 0
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		var all sync.WaitGroup
 		for i := range processes {
 			all.Go(func() {
-				s, err := lease.Open(ctx, New(m, much), lease.Config{Name: fmt.Sprint(i % spaces)})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				window := s.Limits().WindowOf(time.Now())
-				if _, err := s.Take(ctx, window, window, 1); err != nil {
-					t.Error(err)
+				a, err := New(m, much).Swap(ctx, nil, leasetest.Entry(fmt.Sprint(i), "1"))
+				if err != nil || !a.Swapped {
+					t.Errorf("process %d: %+v, %v", i, a, err)
 				}
 			})
 		}
@@ -210,6 +200,32 @@ func TestRush(t *testing.T) {
 		if m.gets+m.puts > processes*calls {
 			t.Errorf("%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
 		}
+	})
+}
+
+// TestBusy: processes that swap all the time don't keep each other out.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, e := prepared(t)
+		m.delay = 5 * time.Millisecond
+		end := time.Now().Add(time.Minute)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				swaps := 0
+				for time.Now().Before(end) {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					_, err := e.Swap(ctx, nil, leasetest.Entry(fmt.Sprint(i), "1"))
+					cancel()
+					if err != nil {
+						t.Errorf("process %d, after %d swaps: %v", i, swaps, err)
+						return
+					}
+					swaps++
+				}
+			})
+		}
+		all.Wait()
 	})
 }
 
