@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
@@ -68,8 +69,6 @@ type Document struct {
 // CopyAge is how much younger than its content a document must be to be a copy. We assume that no
 // server accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
-
-const longestPause = 20 * time.Millisecond // before a Put that others were in the way of
 
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
@@ -129,32 +128,51 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 
 // Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the
 // document differs, it looks again.
-func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
 	if err := e.checkUsable(ctx); err != nil {
-		return lease.Answer{}, swap.Unmade(err)
+		return a, swap.Unmade(err)
 	}
-	for v := e.recent(); ; v = nil {
-		looked := v == nil
-		if looked {
-			var err error
-			v, err = e.load(ctx)
-			if err != nil {
-				return lease.Answer{}, swap.Unmade(err)
-			}
+	v := e.recent()
+	if v != nil && !swap.Matches(v.answer(swap.Names(expect)).Entries, expect) {
+		v = nil
+	}
+	err = e.repeat(ctx, func() error {
+		a, err = e.swapIn(ctx, v, expect, put)
+		v = nil
+		return err
+	})
+	return a, err
+}
+
+// swapIn makes a swap in version v of the document, or in the present one if v is nil.
+func (e *Engine) swapIn(ctx context.Context, v *version, expect, put []lease.Entry) (lease.Answer, error) {
+	if v == nil {
+		var err error
+		v, err = e.load(ctx)
+		if err != nil {
+			return lease.Answer{}, swap.Unmade(err)
 		}
-		found := v.answer(swap.Names(expect))
-		if !swap.Matches(found.Entries, expect) {
-			if looked {
-				return found, nil
-			}
-			continue
-		}
-		a, err := e.replace(ctx, v, put)
+	}
+	found := v.answer(swap.Names(expect))
+	if !swap.Matches(found.Entries, expect) {
+		return found, nil
+	}
+	return e.replace(ctx, v, put)
+}
+
+// repeat tries again after a pause if others were faster. If the context ends first, the error says
+// both. The processes of all spaces are in each other's way, so the pause grows, but only to 16
+// times what a try takes: those that swap all the time would keep out one that pauses longer.
+func (e *Engine) repeat(ctx context.Context, try func() error) error {
+	const mostTries = 2 // that make the next pause longer
+	for tries := 1; ; tries++ {
+		began := time.Now()
+		err := try()
 		if !errors.Is(err, ErrChanged) {
-			return a, err
+			return err
 		}
-		if err := swap.Pause(ctx, longestPause); err != nil {
-			return lease.Answer{}, swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
+		if err := swap.Pause(ctx, backoff.Most(min(tries, mostTries), time.Since(began))); err != nil {
+			return swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
 		}
 	}
 }
@@ -197,20 +215,15 @@ func (e *Engine) recent() *version {
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	for {
+	return e.repeat(ctx, func() error {
 		_, err := e.load(ctx)
 		if !errors.Is(err, lease.ErrNoSpace) {
 			return err
 		}
 		first := state{Lineage: rand.Text(), Entries: map[string][]byte{}}
 		_, err = e.put(ctx, first, "")
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		if err := swap.Pause(ctx, longestPause); err != nil {
-			return fmt.Errorf("%s: %w: %w", e, ErrChanged, err)
-		}
-	}
+		return err
+	})
 }
 
 // Close implements [lease.Engine].

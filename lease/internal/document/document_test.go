@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -29,7 +30,8 @@ type memory struct {
 	failsPut error // of puts
 	changed  bool  // says each Put
 	ahead    time.Duration
-	proxy    bool // answers in its place, without a version
+	proxy    bool          // answers in its place, without a version
+	delay    time.Duration // of each call
 }
 
 // answered returns a document as the caller gets it.
@@ -41,6 +43,17 @@ func (m *memory) answered(d Document) Document {
 	return d
 }
 
+// lock begins a call, and unlock ends it.
+func (m *memory) lock() (unlock func()) {
+	wait := func() { time.Sleep(m.delay/4 + rand.N(m.delay/2+1)) }
+	wait()
+	m.mu.Lock()
+	return func() {
+		m.mu.Unlock()
+		wait()
+	}
+}
+
 func (m *memory) Check(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +62,7 @@ func (m *memory) Check(context.Context) error {
 }
 
 func (m *memory) Get(context.Context) (Document, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.lock()()
 	m.gets++
 	if m.document.Version == "" && m.fails == nil {
 		return Document{}, lease.ErrNoSpace
@@ -61,8 +73,7 @@ func (m *memory) Get(context.Context) (Document, error) {
 }
 
 func (m *memory) Put(_ context.Context, content []byte, version string) (Document, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.lock()()
 	m.puts++
 	if err := cmp.Or(m.fails, m.failsPut); err != nil {
 		return Document{}, err
@@ -157,15 +168,65 @@ func TestChangedEachTime(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, e := prepared(t)
-			m.changed, m.puts = true, 0
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			m.changed, m.puts, m.delay = true, 0, 30*time.Millisecond
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := do(ctx, m, e)
-			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 10 {
+			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 50 || m.puts > 200 {
 				t.Errorf("%s: %v after %d tries", name, err, m.puts)
 			}
 		})
 	}
+}
+
+// TestRush: processes of many spaces that start at once soon have what they want, by few calls.
+func TestRush(t *testing.T) {
+	const processes, calls = 400, 40
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := prepared(t)
+		m.delay, m.gets, m.puts = 30*time.Millisecond, 0, 0
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		for i := range processes {
+			all.Go(func() {
+				a, err := New(m, much).Swap(ctx, nil, leasetest.Entry(fmt.Sprint(i), "1"))
+				if err != nil || !a.Swapped {
+					t.Errorf("process %d: %+v, %v", i, a, err)
+				}
+			})
+		}
+		all.Wait()
+		if m.gets+m.puts > processes*calls {
+			t.Errorf("%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
+		}
+	})
+}
+
+// TestBusy: processes that swap all the time don't keep each other out.
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, e := prepared(t)
+		m.delay = 5 * time.Millisecond
+		end := time.Now().Add(time.Minute)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				swaps := 0
+				for time.Now().Before(end) {
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					_, err := e.Swap(ctx, nil, leasetest.Entry(fmt.Sprint(i), "1"))
+					cancel()
+					if err != nil {
+						t.Errorf("process %d, after %d swaps: %v", i, swaps, err)
+						return
+					}
+					swaps++
+				}
+			})
+		}
+		all.Wait()
+	})
 }
 
 // TestCopied: a document that was made more than CopyAge after its content is a copy, unless the
