@@ -138,6 +138,10 @@ func TestLossFound(t *testing.T) {
 			w.count(w.a, "", 1)
 			w.data.restore(old)
 		}, ErrLoss, 1},
+		"the leases are gone": {true, func(w *trial) {
+			w.take(w.a, 0, 1)
+			delete(w.data.data, "s/leases")
+		}, ErrLoss, 1},
 		"all is gone": {false, func(w *trial) {
 			w.take(w.a, 0, 1)
 			w.data.restore(state{map[string]string{}, "first", 0})

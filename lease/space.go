@@ -98,7 +98,11 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
-	done, err := s.putMeta(ctx, seen, m, nil)
+	taken, err := decodeTakenNodes(seen.value)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.putMeta(ctx, seen, m, taken.encode()) // both, so that no take adds an entry
 	if err != nil {
 		return nil, err
 	}
