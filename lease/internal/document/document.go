@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/backoff"
+	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
@@ -73,15 +75,15 @@ const CopyAge = 20 * time.Minute
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
 	backend         Backend
-	most            int                     // bytes of content to which entries are added
+	most            int                     // bytes to which the content may grow
 	last            atomic.Pointer[version] // that was seen, so that a Swap after a Read is one request
 	checked, closed atomic.Bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so
-// that there is room to change those that it has.
+// New returns an engine on a backend. It adds no entry if the content could then grow to more bytes
+// than most, so that there is room to change those that it has.
 func New(b Backend, most int) *Engine {
 	return &Engine{backend: b, most: most}
 }
@@ -186,12 +188,11 @@ func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (le
 		Swap:     rand.Text(),
 		Entries:  maps.Clone(v.Entries),
 	}
-	for _, entry := range put {
-		next.Entries[entry.Name] = append([]byte{}, entry.Value...)
+	for _, p := range put {
+		next.Entries[p.Name] = append([]byte{}, p.Value...)
 	}
-	if len(v.Content) > e.most && len(next.Entries) > len(v.Entries) {
-		return lease.Answer{}, fmt.Errorf("%w: %s: full, at %d bytes: keep further spaces and counters in another store",
-			lease.ErrStore, e, len(v.Content))
+	if err := e.checkRoom(v.state, next); err != nil {
+		return lease.Answer{}, err
 	}
 	d, err := e.put(ctx, next, v.Version)
 	if err != nil {
@@ -202,6 +203,44 @@ func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (le
 	a := after.answer(nil)
 	a.Swapped = true
 	return a, nil
+}
+
+// checkRoom returns an error if next has further entries, with which the content could grow too
+// large.
+func (e *Engine) checkRoom(before, next state) error {
+	if len(next.Entries) <= len(before.Entries) {
+		return nil
+	}
+	spaces, size := before.grown()
+	_, after := next.grown()
+	if after <= max(size, e.most) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: full: its %d spaces, with their counters, can grow to %d of %d bytes: "+
+		"keep further ones in another store",
+		lease.ErrStore, e, spaces, size, e.most)
+}
+
+// grown returns how many spaces the content has, and how many bytes when all have aged. A space
+// counts with all its entries from the first one on, which is that of a move.
+func (s *state) grown() (spaces, size int) {
+	seen := map[string]bool{}
+	for name, value := range s.Entries {
+		space, record, _ := strings.Cut(name, "/")
+		if !seen[space] {
+			seen[space] = true
+			size += sizeOf(space+"/"+entry.Meta, entry.MaxMeta) + sizeOf(space+"/"+entry.Leases, entry.MaxLeases)
+		}
+		if record != entry.Meta && record != entry.Leases {
+			size += sizeOf(name, len(value)+entry.Growth)
+		}
+	}
+	return len(seen), size
+}
+
+// sizeOf returns how many bytes an entry is in the content.
+func sizeOf(name string, value int) int {
+	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
 }
 
 // recent returns what was seen last, unless that was long ago by the wall clock, which goes on
