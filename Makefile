@@ -59,14 +59,14 @@ helm:
 	GOWORK=off GOBIN=$(CURDIR)/bin $(GO) install helm.sh/helm/v3/cmd/helm@v3.20.2
 
 # Every package as users build it, on real servers, which the tests start on free ports and in temporary directories.
-ordinary: gotestsum servers
+ordinary: gotestsum servers languages
 	$(TEST) -p 3 $(EVERYTHING)
-	$(LAB) $(TEST) ./decoders ./etcd ./gapless ./s3 ./upgrade ./upstream
+	$(LAB) $(TEST) ./decoders ./etcd ./gapless ./readers ./s3 ./upgrade ./upstream
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.
 explore: gotestsum
-	$(TEST) -run '^TestExplore$$' -timeout 0 ./lease -explore $(EXPLORE)
+	$(TEST) -run '^Test(Explore|Chains)$$' -timeout 0 ./lease -explore $(EXPLORE)
 
 # The service's clients in other languages: their own tests, and one suite for all, as packages in empty projects.
 clients: gotestsum node

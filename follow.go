@@ -3,7 +3,6 @@ package randflake
 import (
 	"runtime"
 
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -21,9 +20,11 @@ import (
 // state's batches. That is safe: its raw value was claimed before end froze the old cursor, no
 // other call gets it, and its second is not after lastUsed, which Close returns.
 
-// Keepers of package lease hand over the leases that follow the first one.
-func init() {
-	door.Add(func(g *Generator) handover.Queue[Lease] { return (*keeperView)(g) })
+// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// modules can't make its argument.
+func (g *Generator) Leases(handover.Key) handover.Queue[Lease] {
+	g.load() // panics without a generator
+	return (*keeperView)(g)
 }
 
 // A keeperView is a generator as its keeper sees it: see [handover.Queue].

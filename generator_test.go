@@ -451,6 +451,7 @@ func TestNoGenerator(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
+			"Leases":   func() { g.Leases(handover.Key{}) },
 			"Cipher":   func() { g.Cipher() },
 		})
 	}

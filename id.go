@@ -48,10 +48,11 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText sets id to what Parse returns.
 func (id *ID) UnmarshalText(text []byte) error { return setID(id, text) }
 
-// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
 func (id *ID) UnmarshalParam(text string) error { return setID(id, text) }
 
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
+// otherwise.
 func (id *ID) Bind(text string) error { return setID(id, text) }
 
 // setID sets id to the ID with the given text form. In case of an error it leaves id as it is.

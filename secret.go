@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/hidden"
 )
 
@@ -33,7 +32,7 @@ import (
 // zero bytes are not a valid secret either.
 //
 // Secrets may be compared with ==, which compares their encrypted forms.
-type Secret struct{ key hidden.Key }
+type Secret hidden.Key
 
 const secretSize = 16 // bytes
 
@@ -99,14 +98,16 @@ func (s Secret) Hex() string { return hex.EncodeToString(s.bytes()[:]) }
 // IsZero reports whether the secret is unset.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
-func secretOf(key [secretSize]byte) Secret { return Secret{hidden.KeyOf(key)} }
+// secretOf takes 16 zero bytes too. The packages under compat convert a hidden.Key, as no other
+// module can, because they take any key.
+func secretOf(key [secretSize]byte) Secret { return Secret(hidden.KeyOf(key)) }
 
 // bytes returns the key. It panics on the zero Secret.
 func (s Secret) bytes() *[secretSize]byte {
 	if s.IsZero() {
 		panic(errZeroSecret)
 	}
-	return s.key.Bytes()
+	return hidden.Key(s).Bytes()
 }
 
 // Derive returns the secret of one space of IDs, made from a master secret: HKDF-SHA-256 (RFC 5869)
@@ -155,7 +156,3 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	*s = parsed
 	return nil
 }
-
-// The packages under compat take any key. So the door lets them make a secret of 16 zero bytes,
-// which the API refuses.
-func init() { door.Add(secretOf) }

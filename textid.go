@@ -12,7 +12,8 @@ import (
 //	db.QueryRow("SELECT id FROM orders").Scan((*randflake.TextID)(&id))
 //
 // Never compare a text column with an ID or an integer, nor an integer column with a TextID. To
-// MariaDB and MySQL each text is 0, without an error: WHERE id = 0 is every row of a text column.
+// MariaDB and MySQL each text is 0: WHERE id = 0 is every row of a text column, also in MariaDB's
+// DELETE, and in an integer column a TextID finds row 0.
 type TextID ID
 
 // Format is that of the ID.
@@ -30,10 +31,11 @@ func (id TextID) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 
-// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
 func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
+// otherwise.
 func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // UnmarshalJSON is that of ID.

@@ -123,10 +123,11 @@ func (id *Typed[K]) UnmarshalText(text []byte) error {
 	return err
 }
 
-// UnmarshalParam is UnmarshalText, for gin and echo, which would read a decimal number otherwise.
+// UnmarshalParam is UnmarshalText, for gin, which would read a decimal number otherwise.
 func (id *Typed[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read a decimal number
+// otherwise.
 func (id *Typed[K]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // Value returns the ID as an int64, for a BIGINT column.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/hidden"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -68,7 +68,7 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	// As in v1.8, the clock reads TimeSource on every call, and with Strict sequences count up and
 	// each second has all its 131,072 IDs. Without these two options Generate would be several
 	// times faster, but making all IDs of a node's second takes only milliseconds anyway.
-	key := door.Open[root.Secret]([16]byte(secret))
+	key := root.Secret(hidden.KeyOf([16]byte(secret)))
 	inner, err := root.New(key, lease, root.WithClock(g.now), root.Strict())
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 		Start:     endAfter(g.lease.LeaseEnd),
 		End:       endAfter(leaseEnd),
 	}
-	if door.Open[handover.Queue[root.Lease]](g.inner).Add(added) != nil { // not later, or too late
+	if g.inner.Leases(handover.Key{}).Add(added) != nil { // not later, or too late
 		return false
 	}
 	g.lease.LeaseEnd = leaseEnd

@@ -2,8 +2,14 @@
 # Installs what targets of make need beyond Go, git and make, where it is missing: on Debian, as root.
 # usage: internal/install.sh servers|tools|languages
 set -eu
-packs() { "$1" -c 'import setuptools, wheel, pip' 2>/dev/null; }
 missing='' packages=''
+# Whether a Python imports modules, and what to install if not.
+imports() {
+	for python in python3 /usr/bin/python3; do
+		"$python" -c "import $1" 2>/dev/null && return
+	done
+	missing="$missing $1" packages="$packages $2"
+}
 # Each program with the packages of Debian that bring it.
 case $1 in
 servers) wanted="redis-server:redis-server pgbouncer:pgbouncer mariadbd:mariadb-server faketime:faketime curl:curl
@@ -11,7 +17,8 @@ servers) wanted="redis-server:redis-server pgbouncer:pgbouncer mariadbd:mariadb-
 tools) wanted="qemu-x86_64:qemu-user qemu-aarch64:qemu-user objdump:binutils aarch64-linux-gnu-objdump:binutils-aarch64-linux-gnu
 	chromium:chromium promtool:prometheus systemd-analyze:systemd" ;;
 languages) wanted="npm:npm python3:python3 javac:openjdk-17-jdk-headless cc:gcc,libc6-dev curl:curl"
-	packs python3 || packs /usr/bin/python3 || missing=" python3-wheel" packages=" python3-pip python3-setuptools python3-wheel" ;;
+	imports "setuptools, wheel, pip" "python3-pip python3-setuptools python3-wheel"
+	imports pandas python3-pandas ;;
 esac
 for program in $wanted; do
 	command -v "${program%:*}" >/dev/null || { missing="$missing ${program%:*}" packages="$packages $(echo "${program##*:}" | tr , ' ')"; }

@@ -57,6 +57,7 @@ type chain struct {
 	backups [][]state
 	late    []func() // swaps that a store gets later
 	handles []*handle
+	inits   int  // of spaces that stand in the way
 	depth   int  // of steps in calls of others
 	calm    bool // no call fails any more
 
@@ -183,6 +184,8 @@ func (c *chain) step() {
 		c.move(c.anySpot(), c.anySpot())
 	case 16:
 		c.retire()
+		c.report()
+		c.init()
 	case 17:
 		c.arrive()
 	case 18:
@@ -339,6 +342,25 @@ func (c *chain) retire() {
 	if h := c.anyHandle(); h != nil && c.IntN(8) == 0 {
 		c.note("retire %v: %v", h.at, h.Retire(context.Background()))
 	}
+}
+
+// report says that data were lost, which is not so.
+func (c *chain) report() {
+	if h := c.anyHandle(); h != nil && c.IntN(4) == 0 {
+		c.note("report a loss at %v: %v", h.at, h.ReportLoss(context.Background(), "a mistake"))
+	}
+}
+
+// init makes a space for a secret of its own, which only stands in the way.
+func (c *chain) init() {
+	if c.IntN(8) > 0 {
+		return
+	}
+	at := c.anySpot()
+	c.inits++
+	config := c.config(at, Config{Limits: chainLimits, Check: [8]byte{3, byte(c.inits)}, New: true})
+	_, err := Create(context.Background(), c.engine(at.store, never()), config)
+	c.note("init %v: %v", at, err)
 }
 
 // lose changes the incarnation of a store, or its lineage. Then it puts an older copy back, but none in which a

@@ -7,6 +7,8 @@ import (
 	"log"
 	"log/slog"
 	"os"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -81,6 +83,51 @@ func ExampleKeepFor() {
 	fmt.Println(fields.Static, err)
 	// Output:
 	// map[datacenter:0 worker:0] <nil>
+}
+
+type orderIDs struct{ *randflake.Generator }
+
+type visitIDs struct{ *snowflake.Generator }
+
+// TestKeepForEmbedded: a type that embeds a generator makes IDs from one lease to the next.
+func TestKeepForEmbedded(t *testing.T) {
+	newOrders := func(first randflake.Lease) (orderIDs, error) {
+		g, err := randflake.New(randflake.NewSecret(), first, randflake.WithClock(time.Now))
+		return orderIDs{g}, err
+	}
+	newVisits := func(first randflake.Lease) (*visitIDs, error) {
+		g, err := snowflake.New(snowflake.Twitter(), first, snowflake.WithClock(time.Now))
+		return &visitIDs{g}, err
+	}
+	keepFor(t, newOrders, func(g orderIDs) error { _, err := g.Generate(); return err })
+	keepFor(t, newVisits, func(g *visitIDs) error { _, err := g.Generate(); return err })
+}
+
+// keepFor keeps a generator in leases of a directory, and calls next each second of three windows.
+func keepFor[G lease.Generator](t *testing.T, begin func(randflake.Lease) (G, error), next func(G) error) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		engine, err := file.New(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		space, err := lease.Create(t.Context(), engine, lease.Config{New: true, Limits: lease.Limits{Nodes: 1024}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer space.Close()
+		keeper, err := lease.KeepFor(t.Context(), space, begin, lease.WithClock(time.Now), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keeper.Close()
+		for range 180 {
+			if err := next(keeper.Generator()); err != nil {
+				t.Fatalf("%T: %v", keeper.Generator(), err)
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 // A program opens the space of its IDs. It makes none, so that it does not start in an empty store by

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -62,15 +61,17 @@ func checkLeases(s Source, leases []randflake.Lease, first, last int64, nodes ui
 	return nil
 }
 
-// A Generator makes IDs under leases: a *randflake.Generator, or one of package snowflake. With
-// another type, which has no queue of leases that a keeper can fill, KeepFor panics once the first
-// lease is taken and the generator made.
+// A Generator makes IDs under leases: a *randflake.Generator, one of package snowflake, or a type
+// that embeds one of these.
 type Generator interface {
 	// Lease returns the lease in force.
 	Lease() randflake.Lease
 
 	// Close closes the generator.
 	Close() (lastUsed time.Time, err error)
+
+	// Leases is for this package.
+	Leases(handover.Key) handover.Queue[randflake.Lease]
 }
 
 var _ Generator = (*randflake.Generator)(nil)
@@ -147,8 +148,7 @@ func keep[G Generator](
 		k.unlisten()
 		return nil, fmt.Errorf("lease: keep: %w", err)
 	}
-	// The generator's queue can be reached only inside this module. Open panics if it has none.
-	queue := door.Open[handover.Queue[randflake.Lease]](k.generator)
+	queue := k.generator.Leases(handover.Key{})
 	queue.OnRefusal(k.refused)
 	k.loop.start(ctx, queue, leases)
 	return k, nil

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 )
 
@@ -52,7 +51,7 @@ func (q *queue) Close() (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func init() { door.Add(func(q *queue) handover.Queue[randflake.Lease] { return q }) }
+func (q *queue) Leases(handover.Key) handover.Queue[randflake.Lease] { return q }
 
 func (q *queue) keep(t *testing.T, s Source, options ...Option) (*Keeper[*queue], error) {
 	return KeepFor(t.Context(), s, func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }, append([]Option{quiet}, options...)...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -40,6 +41,14 @@ func (s *Space) ReportLoss(ctx context.Context, why string) error {
 // right clock can have taken by now.
 func (seen *snapshot) newFloor(m *meta) int64 {
 	return m.WindowOf(seen.later().Add(m.MaxSkew)) + m.Ahead + 1
+}
+
+// floorExcess returns by how much the floor is later than clocks that are right can have set it, or 0.
+// The clock of who set it was at most MaxSkew ahead of this one, and the floor is MaxSkew later.
+func (seen *snapshot) floorExcess(m *meta) time.Duration {
+	latest := m.WindowOf(seen.later().Add(2*m.MaxSkew)) + m.Ahead + 1
+	windows := min(max(m.Floor-latest, 0), math.MaxInt64/int64(m.Window))
+	return m.Window * time.Duration(windows)
 }
 
 // noteLoss sets the floor for a loss that an answer shows, unless another process has done so

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -137,6 +138,10 @@ func TestLossFound(t *testing.T) {
 			old := w.data.snapshot()
 			w.count(w.a, "", 1)
 			w.data.restore(old)
+		}, ErrLoss, 1},
+		"the leases are gone": {true, func(w *trial) {
+			w.take(w.a, 0, 1)
+			delete(w.data.data, "s/leases")
 		}, ErrLoss, 1},
 		"all is gone": {false, func(w *trial) {
 			w.take(w.a, 0, 1)
@@ -799,5 +804,37 @@ func TestLowerFloor(t *testing.T) {
 	w.data.restore(other)
 	if lease, err := takeWindow(t.Context(), w.a, w.present+9, 1); !errors.Is(err, ErrLoss) {
 		t.Errorf("%+v, %v, want ErrLoss", lease, err)
+	}
+}
+
+// TestFloorExcess: a floor that right clocks can't have set says so, and the one that they set last does not. Another
+// space, made for IDs in use, is the way out.
+func TestFloorExcess(t *testing.T) {
+	for _, tt := range []struct{ ahead, excess time.Duration }{
+		{0, 0},
+		{time.Minute, 0}, // MaxSkew
+		{2 * time.Minute, time.Minute},
+		{24 * time.Hour, 24*time.Hour - time.Minute},
+	} {
+		w := newTrial(t, false)
+		w.slow = -tt.ahead
+		w.report(w.b)
+		info, err := w.a.Info(t.Context())
+		if err != nil || info.FloorExcess != tt.excess {
+			t.Errorf("ahead by %v: %v, %v, want %v", tt.ahead, info.FloorExcess, err, tt.excess)
+		}
+		_, err = takeWindow(t.Context(), w.a, w.present, 1)
+		says := strings.Contains(fmt.Sprint(err), "was ahead, or this one is behind, by "+tt.excess.String())
+		if !errors.Is(err, ErrLoss) || says != (tt.excess > 0) {
+			t.Errorf("ahead by %v: %v", tt.ahead, err)
+		}
+
+		w.must(w.a.Retire(t.Context()))
+		again, err := Create(t.Context(), conn{memory: w.data}, Config{Name: "again", Limits: w.a.Limits(), Clock: atNoon})
+		w.must(err)
+		info, err = again.Info(t.Context())
+		if err != nil || info.FloorExcess != 0 || !info.Floor.Equal(noon.Add(7*time.Minute)) {
+			t.Errorf("made again: %+v, %v", info, err)
+		}
 	}
 }

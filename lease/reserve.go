@@ -61,6 +61,25 @@ func (l Limits) servedWindows(tick int64) (first, end int64) {
 	return l.WindowOf(l.tickStart(tick)), l.WindowOf(l.tickStart(tick + sliceCount))
 }
 
+// reserveOpens returns when the reserve begins to serve the window that is present then: perhaps
+// before now. The zero time means that no window from now on is served.
+func (m *meta) reserveOpens(now time.Time) time.Time {
+	if m.Tick == 0 {
+		return time.Time{} // no slice is open
+	}
+	opens := m.opens(m.Tick)
+	begin := m.start(m.Begin) // before it an earlier space may have leased from the slice
+	if opens.Before(begin) {
+		opens = begin
+	}
+	_, end := m.servedWindows(m.Tick)
+	present := m.WindowOf(now)
+	if max(present, m.WindowOf(opens)) >= min(end, m.Floor) {
+		return time.Time{}
+	}
+	return opens
+}
+
 // nodesOf returns the nodes [begin, end) that are for leases of a window.
 func (m *meta) nodesOf(window int64) (begin, end uint32) {
 	// With tick 0, nothing is granted before the floor, and only Info asks for such a window.
@@ -85,4 +104,16 @@ func (l Limits) afterLoss() time.Duration {
 		return 0
 	}
 	return time.Duration(l.tickSeconds())*time.Second + l.MaxSkew + l.Window
+}
+
+// LossPause returns for how long at most programs that are older than two windows make no IDs after a
+// loss of data, because the leases that they have ahead end before others are granted. It is 0 with
+// the default limits.
+func (l Limits) LossPause() time.Duration {
+	again := time.Duration(l.tickSeconds())*time.Second + l.MaxSkew // when the reserve opens
+	if l.Reserve == 0 {
+		again = l.MaxSkew + time.Duration(l.Ahead+2)*l.Window // the floor
+	}
+	ahead := time.Duration(l.Ahead-1) * l.Window
+	return max(again-ahead, 0)
 }

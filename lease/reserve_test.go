@@ -131,6 +131,64 @@ func TestReserveSize(t *testing.T) {
 	}
 }
 
+// TestOpens: Info and errors say when the present window begins to be leased from the reserve, and takes find it so.
+func TestOpens(t *testing.T) {
+	for _, tt := range []struct {
+		what  string
+		isNew bool          // if not, earlier leases may be in use for seven minutes
+		fast  time.Duration // how fast the clock of a process is that reports a loss at once
+		lost  time.Duration // when another process reports one
+		opens time.Duration // zero if never
+	}{
+		{"a new space", true, 0, 30 * time.Second, 92 * time.Second},
+		{"made for IDs in use, at once", false, 0, 0, 0},
+		{"made for IDs in use, soon", false, 0, 59 * time.Second, 0},
+		{"made for IDs in use, later", false, 0, 5 * time.Minute, 7 * time.Minute},
+		{"made for IDs in use, just before the floor", false, 0, 6*time.Minute + 50*time.Second, 7*time.Minute + 56*time.Second},
+		{"made for IDs in use, after the floor", false, 0, 8 * time.Minute, 9*time.Minute + 8*time.Second},
+		{"a floor that is far away", true, time.Hour, 21 * time.Second, 84 * time.Second},
+		{"a floor that is far away, for IDs in use", false, time.Hour, 21 * time.Second, 7 * time.Minute},
+	} {
+		now := noon
+		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{New: tt.isNew, Clock: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []time.Duration{tt.fast, tt.lost} {
+			now = noon.Add(at)
+			if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := time.Time{}
+		if tt.opens > 0 {
+			want = noon.Add(tt.opens)
+		}
+		if info, err := s.Info(t.Context()); err != nil || !info.Opens.Equal(want) {
+			t.Errorf("%s: opens %v, %v, want %v", tt.what, info.Opens, err, want)
+		}
+		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
+			info, err := s.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			until := info.Floor
+			if !info.Opens.IsZero() {
+				until = info.Opens
+			}
+			l, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1)
+			wait, refused := errors.AsType[*WaitError](err)
+			fromReserve := l.FirstNode >= info.Main
+			switch {
+			case refused != now.Before(until) || refused && !wait.Until.Equal(until):
+				t.Fatalf("%s: at %v: %+v, %v, want leases from %v on", tt.what, now.Sub(noon), l, err, until.Sub(noon))
+			case !refused && fromReserve != now.Before(info.Floor):
+				t.Fatalf("%s: at %v: %+v, want one of the reserve until the floor", tt.what, now.Sub(noon), l)
+			}
+		}
+	}
+}
+
 // TestTick: 63 ticks are as long as MaxSkew and Ahead+2 windows, and a second less would not do.
 func TestTick(t *testing.T) {
 	for skew := range int64(200) {
@@ -235,6 +293,26 @@ func TestSliceInUse(t *testing.T) {
 		}
 		if l, err := takeWindow(t.Context(), s, present+7, 1); err != nil || l.FirstNode < s.knownMeta().mainNodes() {
 			t.Errorf("%s is lost: %+v, %v, want a node of the reserve", what, l, err)
+		}
+	}
+}
+
+// TestLossPause has the limits of docs/leases.md.
+func TestLossPause(t *testing.T) {
+	for _, tt := range []struct {
+		limits Limits
+		want   time.Duration
+	}{
+		{Limits{}, 0},
+		{Limits{Window: 10 * time.Second}, 23 * time.Second},
+		{Limits{Window: 10 * time.Second, Ahead: 20}, 0},
+		{Limits{Window: time.Second}, 58 * time.Second},
+		{Limits{MaxSkew: 10 * time.Minute}, 6*time.Minute + 17*time.Second},
+		{Limits{Nodes: 1024}, 4 * time.Minute},
+	} {
+		limits, err := Config{Limits: tt.limits}.limits()
+		if got := limits.LossPause(); got != tt.want || err != nil {
+			t.Errorf("%+v: %v, %v, want %v", limits, got, err, tt.want)
 		}
 	}
 }

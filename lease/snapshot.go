@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/entry"
 )
 
 // A snapshot is what an answer of the engine shows of the space and one of its records, with the
@@ -38,9 +39,9 @@ type record struct {
 	wentBack func(was, is []byte) bool
 }
 
-const metaEntry = "meta"
+const metaEntry = entry.Meta
 
-var leasesRecord = record{"leases", takenNodesWentBack}
+var leasesRecord = record{entry.Leases, takenNodesWentBack}
 
 // read reads a record, and meta, which comes along with every record.
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {

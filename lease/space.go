@@ -101,7 +101,11 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
-	done, err := s.putMeta(ctx, seen, m, nil)
+	taken, err := decodeTakenNodes(seen.value)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.putMeta(ctx, seen, m, taken.encode()) // both, so that no take adds an entry
 	if err != nil {
 		return nil, err
 	}
@@ -148,19 +152,22 @@ func (s *Space) Close() error { return s.engine.Close() }
 // Info is what people want to know of a space.
 type Info struct {
 	Limits
-	Name      string    // a random word that the space has for life
 	Main      uint32    // how many nodes are not of the reserve
 	Check     string    // check value of the secret, in hexadecimal, or ""
 	Losses    int       // how often a loss of data was noted, trust changed, or the space was moved
 	Floor     time.Time // leases that begin before it are of the reserve, or not granted; 1970 without a floor
 	Why       string    // why there is a floor, or ""
 	Trust     bool      // another incarnation of the data is no loss
-	Opens     time.Time // when leases of the reserve begin to be granted; zero if there are none
+	Opens     time.Time // from when on the present window is leased from the reserve; zero if no window is
 	Lost      string    // how this answer shows a loss of data that nobody has noted yet, or ""
 	Retired   bool      // nothing is granted any more
 	Successor string    // where the space is that takes the place of the retired one, or ""
 	Taken     uint32    // how many nodes of the present window are taken, or given up
 	Time      time.Time // by the server's clock, or zero if it has none
+
+	// FloorExcess is by how much the floor is later than right clocks can have set it, or 0: the clock
+	// of who set it was ahead, or this machine's is behind.
+	FloorExcess time.Duration
 }
 
 // Info reads the space. With ErrClock or ErrUnsafe, which a take would return too, the Info is
@@ -173,20 +180,19 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 	m := seen.meta
 	info := Info{
 		Limits:    m.Limits,
-		Name:      m.Name,
 		Main:      m.mainNodes(),
 		Check:     m.Check,
 		Losses:    m.Losses,
 		Floor:     m.start(m.Floor),
 		Why:       m.Why,
 		Trust:     m.Trust,
+		Opens:     m.reserveOpens(seen.answered),
 		Time:      seen.Time,
 		Lost:      seen.loss(),
 		Retired:   m.Retired,
 		Successor: m.MovedTo,
-	}
-	if m.Tick > 0 {
-		info.Opens = m.opens(m.Tick)
+
+		FloorExcess: seen.floorExcess(m),
 	}
 	taken, err := decodeTakenNodes(seen.value)
 	if err != nil {

@@ -261,6 +261,10 @@ func TestCreate(t *testing.T) {
 	if s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Name: strings.Repeat("s", 40), Clock: atNoon, New: true}); err != nil {
 		t.Errorf("the longest name: %v, %v", s, err)
 	}
+	born := len(taken.data)
+	if _, err := takeWindow(t.Context(), open(t, conn{memory: taken}, atNoon), 30000000, 1); err != nil || len(taken.data) != born {
+		t.Errorf("the first take: %v, and %d entries, want the %d from birth", err, len(taken.data), born)
+	}
 }
 
 // TestOutcome: an error says that the outcome is unknown only where something may have been changed, and
@@ -393,17 +397,17 @@ func TestOpen(t *testing.T) {
 		{"s/meta", `"low":0`, `"begin":-1,"low":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"low":0`, `"low":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"low":0`, `"low":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},
-		{"s/leases", "", "1 0 0", nil, ErrCorrupt},
-		{"s/leases", "", "1", nil, ErrCorrupt},
-		{"s/leases", "", "1 0 0 x", nil, ErrCorrupt},
-		{"s/leases", "", "1 1 0 0", nil, ErrCorrupt},
-		{"s/leases", "", "1 0 0 0 0 0 0", nil, ErrCorrupt},
-		{"s/leases", "", "1 0 0 0 9 0 0 9 0 0", nil, ErrCorrupt},
-		{"s/leases", "", "1 0 -1 0", nil, ErrCorrupt},
-		{"s/leases", "", "1 0 4294967296 0", nil, ErrCorrupt},
-		{"s/leases", "", "9223372036854775807 0 0 0", nil, ErrCorrupt},
-		{"s/leases", "", "1 0 1025 0", nil, ErrFull},
-		{"s/leases", "", "1 0 4294967295 0", nil, ErrFull},
+		{"s/leases", "0 0 0 0", "1 0 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 0 0 x", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 1 0 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 0 0 0 0 0 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 0 0 0 9 0 0 9 0 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 0 -1 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 0 4294967296 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "9223372036854775807 0 0 0", nil, ErrCorrupt},
+		{"s/leases", "0 0 0 0", "1 0 1025 0", nil, ErrFull},
+		{"s/leases", "0 0 0 0", "1 0 4294967295 0", nil, ErrFull},
 	} {
 		data.restore(good)
 		happens := func() {
@@ -489,7 +493,7 @@ func TestInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Info{Limits: s.Limits(), Name: s.knownMeta().Name, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: s.Limits(), Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {

@@ -120,12 +120,18 @@ func (t *take) firstFree(window int64) (uint32, error) {
 func (t *take) checkBeforeFloor(window int64) error {
 	m := t.seen.meta
 	wait := func(until time.Time, why string) error {
+		if excess := t.seen.floorExcess(m); excess > 0 {
+			why += fmt.Sprintf("; the clock of who noted that was ahead, or this one is behind, by %v or more", excess)
+		}
 		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", t.space, m.Why, why)}
 	}
 	mainOpen := m.start(m.Floor)
-	// With tick 0 no slice is open. Before Begin, an earlier space may have leased from it.
-	if m.Tick == 0 || window < m.Begin {
-		return wait(mainOpen, "forgotten leases may be in use")
+	if m.Tick == 0 || window < m.Begin { // never for this window, but perhaps for a later one
+		until := m.reserveOpens(t.seen.asked)
+		if until.IsZero() {
+			until = mainOpen
+		}
+		return wait(until, "forgotten leases may be in use")
 	}
 	first, end := m.servedWindows(m.Tick)
 	reserveOpens := m.opens(m.Tick)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/randflake/randflake/lease/internal/entry"
 )
 
 // takenNodes has the next free node of each window, in at most maxSteps steps: all nodes before it
@@ -40,7 +42,7 @@ type step struct {
 
 // maxSteps bounds the entry to about two kilobytes. It leaves room for a step for each window ahead, and
 // for as many before.
-const maxSteps = 64
+const maxSteps = entry.MaxSteps
 
 // encode returns the fields in order, with blanks between.
 func (n *takenNodes) encode() []byte {

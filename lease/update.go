@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
 // update changes one record of a space by compare-and-swap, and tries again when others were
@@ -99,13 +101,9 @@ func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrUnknown, loss)
 }
 
-// backOff pauses after tries in which others were faster. The pause is random, and grows with the
-// number of tries and with how long the last call took: the longer that is, the more processes want
-// the same record.
+// backOff pauses after tries in which others were faster.
 func (s *Space) backOff(ctx context.Context, tries int, call time.Duration) error {
-	const shortest, longest = 5 * time.Millisecond, 4 * time.Second
-	grown := max(call, shortest) << min(2*tries, 12)
-	if err := s.pause(ctx, rand.N(min(grown, longest))); err != nil {
+	if err := s.pause(ctx, rand.N(backoff.Most(tries, call))); err != nil {
 		return fmt.Errorf("%w: %s: %w", errBusy, s, err)
 	}
 	return nil

@@ -13,12 +13,13 @@ import (
 // A key is what the database sorts by; snowflake.ID is one.
 type key int64
 
-// orders is the kind of orders. A service has its cipher from a secret that is kept somewhere safe.
+// The secret of a service is kept somewhere safe. Each kind gets a key of its own from it.
+var secret = secretOf("dffd6021000000000000000000000000")
+
+// orders is the kind of orders.
 type orders struct{}
 
-var orderMasker = &mask.Masker[key]{Cipher: cipherOf("dffd6021000000000000000000000000"), Check: inThePast}
-
-func cipherOf(text string) *randflake.Cipher { return randflake.NewCipher(secretOf(text)) }
+var orderMasker = mask.NewMasker(secret, "order", inThePast)
 
 func (orders) Masker() *mask.Masker[key] { return orderMasker }
 func (orders) IDPrefix() string          { return "ord" }
@@ -51,14 +52,14 @@ func Example() {
 	column, _ := made.ID.Value() // for database/sql alone
 	fmt.Println(column, made.ID.Inner())
 
-	_, err = mask.Parse[orders]("ord_forged")
+	_, err = mask.Parse[orders]("ord_jvgoe12ccb8gh")
 	fmt.Println(err)
 	// Output:
-	// {"id":"ord_f5vh6rp7lekem","item":"tea"}
-	// /orders/ord_f5vh6rp7lekem, {ID:ord_f5vh6rp7lekem Item:tea}
+	// {"id":"ord_torlptdnpleht","item":"tea"}
+	// /orders/ord_torlptdnpleht, {ID:ord_torlptdnpleht Item:tea}
 	// true <nil>
 	// 1849688064000000000 1849688064000000000
-	// randflake: invalid ID: "forged" opens to no plausible value: it was not masked under this secret
+	// randflake: invalid ID: "jvgoe12ccb8gh" opens to no plausible value: it was not masked under this secret
 }
 
 // A uuid is what uuid.UUID is in Go 1.27 and in other libraries.
@@ -67,7 +68,7 @@ type uuid [16]byte
 // documents is the kind of documents.
 type documents struct{}
 
-var documentMasker = mask.NewUUIDMasker[uuid](secretOf("dffd6021000000000000000000000000").Derive("documents", 1), nil)
+var documentMasker = mask.NewUUIDMasker[uuid](secret, "document", nil)
 
 func (documents) Masker() *mask.UUIDMasker[uuid] { return documentMasker }
 
@@ -91,20 +92,19 @@ func ExampleUUID() {
 	fmt.Println(read == id, read.Inner() == key, err)
 	// Output:
 	// 019aa91c-8e00-7abc-9def-0123456789ab <nil>
-	// 23e4c59e-d48a-4944-a552-c60aef98a0af
+	// 2f2dd4f4-04d9-41b5-a5cc-c5a8397562f8
 	// true true <nil>
 }
 
 // Two tenants of one process have orders, each under a key of its own.
 func ExampleMasker() {
-	master := secretOf("dffd6021000000000000000000000000") // one of randflake.NewSecret
-	for _, name := range []string{"tenants/ada", "tenants/bob"} {
-		tenant := &mask.Masker[key]{Cipher: randflake.NewCipher(master.Derive(name, 1))}
+	for _, name := range []string{"ada", "bob"} {
+		tenant := mask.NewMasker[key](secret.Derive(name, 1), "order", nil)
 		masked, _ := tenant.Mask(7)
 		inner, err := tenant.Open(masked)
 		fmt.Println(masked, inner, err)
 	}
 	// Output:
-	// 1etmmjirq47li 7 <nil>
-	// 5ag6bf21l8brn 7 <nil>
+	// itpfkasl4tr2u 7 <nil>
+	// gni2l7spqtp3j 7 <nil>
 }

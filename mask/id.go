@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/idtext"
@@ -26,8 +27,8 @@ type Inner interface{ ~int64 | ~uint64 }
 // zero. An inner value from 2^63 on, of an unsigned type, is a negative integer.
 type ID[K Kind[T], T Inner] int64
 
-// Of returns the ID with the given inner value. A negative value can't be masked or written to a
-// database: both fail with an error that wraps ErrInvalidID.
+// Of returns the ID with the given inner value. A negative value can't be masked: the error wraps
+// ErrInvalidID.
 func Of[K Kind[T], T Inner](inner T) ID[K, T] { return ID[K, T](inner) }
 
 // Inner returns the inner value, which is not encrypted.
@@ -106,30 +107,72 @@ func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	var masked randflake.Typed[K]
 	if err := masked.UnmarshalText(text); err != nil {
+		isNumber := len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
+		if isNumber {
+			return errNumber
+		}
 		return err
 	}
 	return id.open(masked)
 }
 
 // UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,
-// null changes nothing. It also reads what package json hands over where a tag says ",string".
-func (id *ID[K, T]) UnmarshalJSON(data []byte) error { return unmarshalJSON(data, id.UnmarshalText) }
-
-func unmarshalJSON(data []byte, unmarshalText func([]byte) error) error {
+// null changes nothing.
+//
+// It also reads what package json hands over where a tag says ",string". Go 1.26 doesn't ask it where
+// a pointer has that tag and the text begins with n: that is an error.
+func (id *ID[K, T]) UnmarshalJSON(data []byte) error {
 	text, err := idtext.JSON(data)
 	switch {
 	case err != nil: // no JSON string: a text, if a tag says ",string"
-		return unmarshalText(data)
+		return id.UnmarshalText(data)
 	case text == nil:
 		return nil
 	}
-	return unmarshalText(text)
+	return id.UnmarshalText(text)
 }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalCBOR reads a byte string, as fxamacker/cbor writes what MarshalBinary returns, or a text
+// string. That library would take an integer for an inner value. By convention, null changes nothing.
+func (id *ID[K, T]) UnmarshalCBOR(data []byte) error {
+	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
+}
+
+func unmarshalCBOR(data []byte, unmarshalBinary, unmarshalText func([]byte) error) error {
+	const null = "\xf6"
+	if string(data) == null {
+		return nil
+	}
+	switch kind, content := cutCBOR(data); kind {
+	case 2:
+		return unmarshalBinary(content)
+	case 3:
+		return unmarshalText(content)
+	}
+	return fmt.Errorf("%w: CBOR of another kind: want a byte string or a text string", ErrInvalidID)
+}
+
+// cutCBOR returns the major type of RFC 8949, which is 2 for a byte string and 3 for a text string,
+// and the content of a string. For lengths that no masked form has, it returns 0.
+func cutCBOR(data []byte) (kind byte, content []byte) {
+	if len(data) < 2 {
+		return 0, nil
+	}
+	kind = data[0] >> 5
+	switch length := data[0] & 31; {
+	case length < 24:
+		return kind, data[1:]
+	case length == 24: // it is in the next byte
+		return kind, data[2:]
+	}
+	return 0, nil
+}
+
+// UnmarshalParam is UnmarshalText, for gin, which would read the inner value otherwise.
 func (id *ID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
+// Bind is UnmarshalText, for the parameters of oapi-codegen, which would read the inner value
+// otherwise.
 func (id *ID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what
@@ -152,27 +195,18 @@ func (id *ID[K, T]) UnmarshalBinary(data []byte) error {
 
 // Value returns the inner value for the database: a signed integer with the same 64 bits, for a
 // BIGINT column. It needs no cipher. Values of a randflake.Raw made from 2041 on sort differently
-// in the database: see [randflake.Raw.Value]. For a negative value of a signed type the error wraps
-// ErrInvalidID.
-func (id ID[K, T]) Value() (driver.Value, error) {
-	inner := id.Inner()
-	if inner < 0 { // never if T is unsigned
-		return nil, errNegative
-	}
-	return int64(inner), nil
-}
+// in the database: see [randflake.Raw.Value]. The error is always nil, as GORM takes a value with
+// an error for NULL.
+func (id ID[K, T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads the inner value from an integer column, in the forms that [randflake.Raw.Scan]
-// accepts. It needs no cipher. For anything else, and for a negative value of a signed type, the
-// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// accepts. It needs no cipher. For anything else the error wraps ErrInvalidID. For a column that
+// may be NULL use a pointer.
 func (id *ID[K, T]) Scan(src any) error {
 	var value randflake.Raw
 	if err := value.Scan(src); err != nil {
 		return err
 	}
-	if T(value) < 0 {
-		return errNegative
-	}
-	*id = Of[K](T(value))
+	*id = ID[K, T](value)
 	return nil
 }

@@ -2,13 +2,13 @@
 //
 // A table works best with keys that grow, as Snowflake IDs and the raw values of Randflake do. A
 // URL should not reveal when a row was made, by which machine, or how many rows the table has. An
-// [ID] serves both: the database reads and writes its inner value, a BIGINT, and everything else
-// (JSON, text, XML, gob, templates, package fmt and slog) shows its masked form, the text of a
-// [randflake.Typed].
+// [ID] serves both: the database reads and writes its inner value, a BIGINT, and what asks for a
+// text (JSON, XML, templates, package fmt and slog) gets its masked form, the text of a
+// [randflake.Typed]. So does package gob.
 //
 //	type orders struct{}
 //
-//	var orderMasker = &mask.Masker[snowflake.ID]{Cipher: cipher}
+//	var orderMasker = mask.NewMasker[snowflake.ID](secret, "order", nil)
 //
 //	func (orders) Masker() *mask.Masker[snowflake.ID] { return orderMasker }
 //	func (orders) IDPrefix() string                   { return "ord" }
@@ -21,8 +21,8 @@
 //	id, err := mask.Parse[orders]("ord_jvgoe12ccb8gh")
 //
 // The type parameter is the kind of thing, so a zero ID knows its Masker and can read JSON or a
-// column. Over randflake.Raw, with the generator's own cipher, the masked form is the
-// Randflake ID itself.
+// column. Over randflake.Raw, if the Cipher of a [Masker] is the generator's own, the masked form
+// is the Randflake ID itself.
 //
 // If one kind of thing has many keys, for instance one for each tenant, a type can't tell which key
 // to use. Then use each tenant's [Masker] directly; the masked form is a randflake.ID, or with a
@@ -40,9 +40,9 @@
 // inner IDs are never negative. A Check finds most of them. The others look like the ID of a row
 // that does not exist: look the row up, and decide whether the caller may see it.
 //
-// Use a separate secret for each kind; [randflake.Secret.Derive] makes them from one secret. If two
-// kinds share a secret, equal inner values have equal digits, and a stranger who changes the prefix
-// has the ID of another kind.
+// NewMasker gives each kind a key of its own: the text of one kind, with the prefix of another, is a
+// made-up text. If kinds share a Cipher, equal inner values have equal digits, and a stranger who
+// changes the prefix has the ID of another kind.
 //
 // A masked ID has no version. A new secret is a new start: texts that were handed out under the old
 // secret open to other values, mostly without an error. So give the new texts URLs of their own,
@@ -50,13 +50,25 @@
 //
 // # Where inner values still show
 //
-// Two methods return the inner value: Inner and, for the database, Value. So a log of the arguments
-// of SQL statements contains inner values, and the database's own error messages may contain them:
-// don't send those to clients. Code that converts by Value, such as jinzhu/copier, puts them into
-// strings and integers. Nor does this package hide columns that say when a row was made.
+// To libraries that go by Go's kinds an ID is an int64, and a UUID is 16 bytes. They work as with
+// any other, and see the inner value. It shows in:
 //
-// Everything else sees the masked form or, by reflection, useless bits: an ID holds its inner value
-// encrypted under a key that each process makes for itself.
+//   - what Inner and Value return: the logged arguments of SQL statements have it, and the
+//     database's own error messages, which are not for clients
+//   - BSON, package encoding/binary, and whatever else encodes by kind
+//   - fields that are not exported, where %v and package slog print a struct, as their methods can't
+//     be called; the verbs %p and %w; and what printers make of an ID that call no methods
+//   - the elements of a UUID, as in a template's range
+//
+// Nor does this package hide columns that say when a row was made.
+//
+// # What the compiler allows
+//
+//   - OrderID(5) and id == 5 compile, and take 5 for an inner value.
+//   - An ID of one kind converts to another kind, and libraries that copy structs do so unasked. To
+//     eq in a template it equals one of another kind with the same inner value.
+//   - To validator's eqfield any two UUIDs are equal, as those of other packages are.
+//   - omitempty omits the zero ID, although it has a masked form.
 package mask
 
 import (
@@ -69,7 +81,7 @@ import (
 // A Masker masks and opens the inner IDs of one kind of thing, under one secret. It is safe for
 // concurrent use. It must not change as long as masked IDs made with it are in use.
 type Masker[T Inner] struct {
-	// Cipher is of a secret of this kind alone.
+	// Cipher has a key of this kind alone, or is the generator's.
 	Cipher *randflake.Cipher
 
 	// Check, if not nil, returns an error if inner can't exist. It is called with opened values,
@@ -78,8 +90,9 @@ type Masker[T Inner] struct {
 	Check func(inner T) error
 }
 
-// NewMasker returns the masker of a kind of thing, with a key of its own: that of the secret
-// Derive("mask "+kind, 1). check may be nil. It panics if secret is zero.
+// NewMasker returns the masker of a kind of thing, whose name must never change. Its key is that of
+// the secret Derive("mask "+kind, 1), which "randflake secret derive" makes for "randflake mask".
+// check may be nil. It panics if secret is zero.
 func NewMasker[T Inner](secret randflake.Secret, kind string, check func(inner T) error) *Masker[T] {
 	return &Masker[T]{
 		Cipher: randflake.NewCipher(secret.Derive("mask "+kind, 1)),
@@ -128,7 +141,12 @@ var (
 	ErrNoCipher = errors.New("mask: kind has no cipher: set it before IDs are masked or opened")
 )
 
-var errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+var (
+	errNegative = fmt.Errorf("%w: inner value is negative", ErrInvalidID)
+
+	// errNumber doesn't show the number, which may be an inner value.
+	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", ErrInvalidID)
+)
 
 // An implausible is the error for a masked ID that opens to a value that can't exist. The cause may
 // contain the inner value, so errors.Is finds it, but it is never printed.

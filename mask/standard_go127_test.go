@@ -9,7 +9,7 @@ import (
 
 type orderOfUUID struct{}
 
-var standardMasker = NewUUIDMasker[standard.UUID](secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), nil)
+var standardMasker = NewUUIDMasker[standard.UUID](secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), "orders", nil)
 
 func (orderOfUUID) Masker() *UUIDMasker[standard.UUID] { return standardMasker }
 

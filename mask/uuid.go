@@ -3,6 +3,7 @@ package mask
 import (
 	"database/sql/driver"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/randflake/randflake/ulid"
@@ -13,15 +14,15 @@ type UUIDKind[T ~[16]byte] interface{ Masker() *UUIDMasker[T] }
 
 // A UUID holds a UUID of version 7, whose first 48 bits are the time, and shows one of version 4,
 // whose bits all look random. It does so as an [ID] does: the database reads and writes the inner
-// UUID, and everything that has a text shows the masked one. T is any type of 16 bytes, such as
+// UUID, and what asks for a text gets the masked one. T is any type of 16 bytes, such as
 // that of Go's package uuid, of google/uuid or of gofrs/uuid. The zero UUID holds zeros, which
-// can't be masked or stored.
+// can't be masked.
 //
 // It isn't an ID of another inner type, as its text is a UUID without a prefix, and so is its column.
 type UUID[K UUIDKind[T], T ~[16]byte] [16]byte
 
 // OfUUID returns the UUID with the given inner one. One of another version than 7 is an error where
-// it is masked or stored.
+// it is masked.
 func OfUUID[K UUIDKind[T], T ~[16]byte](inner T) UUID[K, T] { return UUID[K, T](inner) }
 
 // Inner returns the inner UUID, which is not encrypted.
@@ -59,7 +60,7 @@ func (id UUID[K, T]) MarshalText() ([]byte, error) {
 func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	masked, err := ulid.ParseUUID(string(text))
 	if err != nil {
-		return fmt.Errorf("%w: %.40q: want the 36 characters of a UUID", ErrInvalidID, text)
+		return fmt.Errorf("%w: want the 36 characters of a UUID, got %d bytes", ErrInvalidID, len(text))
 	}
 	inner, err := maskerOf[K]().Open(T(masked))
 	if err == nil {
@@ -68,45 +69,76 @@ func (id *UUID[K, T]) UnmarshalText(text []byte) error {
 	return err
 }
 
+// UnmarshalCBOR is that of ID.
+func (id *UUID[K, T]) UnmarshalCBOR(data []byte) error {
+	return unmarshalCBOR(data, id.UnmarshalBinary, id.UnmarshalText)
+}
+
+// UnmarshalYAML is UnmarshalText of a scalar, for libraries that would take a sequence of 16 numbers
+// for an inner UUID.
+func (id *UUID[K, T]) UnmarshalYAML(unmarshal func(any) error) error {
+	var text string
+	if err := unmarshal(&text); err != nil {
+		return fmt.Errorf("%w: YAML of another kind: want the 36 characters of a UUID", ErrInvalidID)
+	}
+	return id.UnmarshalText([]byte(text))
+}
+
+// EncodeValues adds the masked form to a query, for go-querystring, which would add 16 numbers. Of a
+// zero UUID, which is what it passes for a nil pointer, it adds "".
+func (id UUID[K, T]) EncodeValues(key string, query *url.Values) error {
+	if id.IsZero() {
+		query.Add(key, "")
+		return nil
+	}
+	text, err := id.MarshalText()
+	if err == nil {
+		query.Add(key, string(text))
+	}
+	return err
+}
+
 // MarshalBinary is MarshalText, for package gob, which does not call that.
 func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *UUID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *UUID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
 
-// Value returns the text of the inner UUID for the database. For another version than 7 the error
-// wraps ErrInvalidID. For a BINARY(16) pass the 16 bytes of what Inner returns, as by inner[:],
-// since most types of UUIDs are texts to a database.
+// Value returns the text of the inner UUID for the database. For a BINARY(16) pass the 16 bytes of
+// what Inner returns, as by inner[:], since most types of UUIDs are texts to a database. The error is
+// always nil, as GORM takes a value with an error for NULL.
 //
 // GORM and bun don't know the type of the column: say it in a tag, as `gorm:"type:uuid"` or
 // `bun:"type:uuid"`.
-func (id UUID[K, T]) Value() (driver.Value, error) {
-	inner := id.Inner()
-	if err := checkVersion(inner, 7); err != nil {
-		return nil, err
-	}
-	return ulid.FormatUUID(ulid.ID(inner)), nil
-}
+func (id UUID[K, T]) Value() (driver.Value, error) { return id.inner(), nil }
 
-// Scan reads the inner UUID from its text or its 16 bytes. For anything else, and for another
-// version than 7, the error wraps ErrInvalidID. For a column that may be NULL use a pointer.
+// inner returns the text of the inner UUID.
+func (id UUID[K, T]) inner() string { return ulid.FormatUUID(ulid.ID(id)) }
+
+// Scan reads the inner UUID, of any version, from its text or its 16 bytes. For anything else the
+// error wraps ErrInvalidID. For a column that may be NULL use a pointer.
 func (id *UUID[K, T]) Scan(src any) error {
 	if src == nil {
 		return fmt.Errorf("%w: can't scan NULL: scan into a pointer", ErrInvalidID)
 	}
 	inner, err := scanUUID(src)
-	if err != nil || checkVersion(T(inner), 7) != nil {
-		return fmt.Errorf("%w: can't scan a %T: want a UUID of version 7, as text or 16 bytes", ErrInvalidID, src)
+	if err != nil {
+		return fmt.Errorf("%w: can't scan a %T: want a UUID, as text or 16 bytes", ErrInvalidID, src)
 	}
-	*id = OfUUID[K](T(inner))
+	*id = UUID[K, T](inner)
 	return nil
 }
+
+// ToDB returns the text that Value returns, for xorm, which would store the JSON form. It is a method
+// of pointers, so that arguments of xorm's raw SQL go by Value: pgx makes a UUID of the first 16
+// bytes of what ToDB returns.
+func (id *UUID[K, T]) ToDB() ([]byte, error) { return []byte(id.inner()), nil }
+
+// FromDB is Scan, for xorm.
+func (id *UUID[K, T]) FromDB(data []byte) error { return id.Scan(data) }
 
 // scanUUID is ulid.ID.Scan without the 26 characters of ULIDs.
 func scanUUID(src any) (id ulid.ID, err error) {

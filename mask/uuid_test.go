@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,8 +50,8 @@ type (
 )
 
 var (
-	sessionMasker    = NewUUIDMasker[uuid](secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), nil)
-	shortLivedMasker = NewUUIDMasker(secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), checkTime)
+	sessionMasker    = NewUUIDMasker[uuid](secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), "sessions", nil)
+	shortLivedMasker = NewUUIDMasker(secretOf("8b1f9a2c5d3e47608192a3b4c5d6e7f8"), "short-lived", checkTime)
 )
 
 func (sessions) Masker() *UUIDMasker[uuid]   { return sessionMasker }
@@ -129,9 +131,7 @@ func uuidForms(t testing.TB) idtest.Forms[sessionID] {
 			nil,
 			1,
 			"",
-			"919108f7-52d1-4320-9bac-f847db4148a8", // a masked one
-			"01H455VB4PEX5VSKNK084SN02Q",           // 01890a5d-... as a ULID
-			make([]byte, 16),
+			"01H455VB4PEX5VSKNK084SN02Q", // 01890a5d-... as a ULID
 			make([]byte, 15),
 		},
 	}
@@ -206,7 +206,7 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
 	}
-	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), `"text": want the 36 characters`) {
+	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "want the 36 characters of a UUID, got 4 bytes") {
 		t.Errorf("without a masker another text is: %v", err)
 	}
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
@@ -223,14 +223,117 @@ func TestUUIDFailures(t *testing.T) {
 	}
 
 	for name, id := range map[string]sessionID{"zero": {}, "version 4": OfUUID[sessions](masked)} {
-		_, maskErr := id.MarshalText()
-		_, columnErr := id.Value()
-		if !errors.Is(maskErr, ErrInvalidID) || !errors.Is(columnErr, ErrInvalidID) || !strings.HasPrefix(id.String(), "[") {
-			t.Errorf("%s: %v, %v, %v", name, id, maskErr, columnErr)
+		_, err := id.MarshalText()
+		if !errors.Is(err, ErrInvalidID) || !strings.HasPrefix(id.String(), "[") {
+			t.Errorf("%s: %v, %v", name, id, err)
+		}
+		column, err := id.Value()
+		var back sessionID
+		if err != nil || back.Scan(column) != nil || back != id {
+			t.Errorf("%s: the column has %v, %v, which is read as %v", name, column, err, back)
 		}
 	}
-	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) || (sessionID{}) != OfUUID[sessions](uuid{}) {
-		t.Error("UUIDs are not equal where their inner ones are")
+	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) || (sessionID{}) != OfUUID[sessions](uuid{}) || id.IsZero() || !(sessionID{}).IsZero() {
+		t.Error("UUIDs are not equal, or zero, where their inner ones are")
+	}
+}
+
+// Equal UUIDs of two kinds under one secret look different, and the text of one kind opens to
+// another UUID as the other.
+func TestUUIDKinds(t *testing.T) {
+	refused := 0
+	for _, v := range vectors(t) {
+		inner := uuidOf(t, v[0])
+		masked := uuidOf(t, v[1])
+		other, err := shortLivedMasker.Mask(inner)
+		if other == masked || err != nil {
+			t.Errorf("%s is masked as %x for two kinds, %v", v[0], other, err)
+		}
+		if opened, _ := sessionMasker.Open(other); opened == inner {
+			t.Errorf("%x opens to %s as another kind", other, v[0])
+		}
+		if _, err := shortLivedMasker.Open(masked); errors.Is(err, ErrInvalidID) {
+			refused++
+		}
+	}
+	if refused < 998 {
+		t.Errorf("a check refuses %d of 1,000 UUIDs of another kind", refused)
+	}
+}
+
+func TestUUIDQuery(t *testing.T) {
+	id := OfUUID[sessions](uuidOf(t, vectors(t)[0][0]))
+	for _, row := range []struct {
+		name string
+		id   interface {
+			EncodeValues(key string, query *url.Values) error
+		}
+		want []string
+		err  error
+	}{
+		{"one", id, []string{"kept", id.String()}, nil},
+		{"a pointer", &id, []string{"kept", id.String()}, nil},
+		{"zero", sessionID{}, []string{"kept", ""}, nil},
+		{"an inner one of version 4", sessionID{6: 4 << 4, 8: 2 << 6}, []string{"kept"}, ErrInvalidID},
+		{"no masker", OfUUID[uncovered](id.Inner()), []string{"kept"}, ErrNoCipher},
+	} {
+		query := url.Values{"id": {"kept"}}
+		err := row.id.EncodeValues("id", &query)
+		if !slices.Equal(query["id"], row.want) || len(query) != 1 || !errors.Is(err, row.err) {
+			t.Errorf("%s: %q, %v, want %q, %v", row.name, query, err, row.want, row.err)
+		}
+	}
+}
+
+// What unmarshals is a library's function, which reads a scalar as a string.
+func TestUUIDYAML(t *testing.T) {
+	inner := vectors(t)[0][0]
+	masked := vectors(t)[0][1]
+	errSequence := errors.New("line 1: cannot unmarshal !!seq of " + inner)
+	for _, row := range []struct {
+		text string
+		err  error
+		want sessionID
+	}{
+		{masked, nil, OfUUID[sessions](uuidOf(t, inner))},
+		{inner, nil, sessionID{}},
+		{"5", nil, sessionID{}},
+		{"", nil, sessionID{}},
+		{"", errSequence, sessionID{}},
+	} {
+		var id sessionID
+		err := id.UnmarshalYAML(func(to any) error {
+			*to.(*string) = row.text
+			return row.err
+		})
+		refused := row.want.IsZero()
+		if id != row.want || errors.Is(err, ErrInvalidID) != refused {
+			t.Errorf("%q, %v is read as %v, %v", row.text, row.err, id, err)
+		}
+		if row.err != nil && strings.Contains(err.Error(), inner) {
+			t.Errorf("the error shows what was read: %v", err)
+		}
+	}
+}
+
+// For xorm the column has what Value returns.
+func TestUUIDConversion(t *testing.T) {
+	for _, text := range []string{vectors(t)[0][0], vectors(t)[0][1], "00000000-0000-0000-0000-000000000000"} {
+		id := OfUUID[sessions](uuidOf(t, text))
+		data, err := id.ToDB()
+		var back sessionID
+		if err != nil || string(data) != text || back.FromDB(data) != nil || back != id {
+			t.Errorf("%s is stored as %s, %v, and read as %v", text, data, err, back)
+		}
+	}
+	if _, ok := any(sessionID{}).(interface{ ToDB() ([]byte, error) }); ok {
+		t.Error("an argument of raw SQL goes by ToDB")
+	}
+	for _, data := range []string{"", "5", "01H455VB4PEX5VSKNK084SN02Q"} {
+		var id sessionID
+		if err := id.FromDB([]byte(data)); !id.IsZero() || !errors.Is(err, ErrInvalidID) {
+			t.Errorf("%q is read as %v, %v", data, id, err)
+		}
 	}
 }
 
@@ -267,11 +370,16 @@ func TestUUIDCheck(t *testing.T) {
 	}
 }
 
-// Nothing that prints or encodes shows four bytes of the inner UUID.
+// Nothing that prints, encodes or refuses shows four bytes of the inner UUID.
 func TestUUIDDoesNotLeak(t *testing.T) {
 	inner := version7(rand.New(rand.NewPCG(9, 10)), firstMade)
 	text := ulid.FormatUUID(ulid.ID(inner))
-	for name, shown := range leaktest.Output(OfUUID[sessions](inner)) {
+	var id sessionID
+	outputs := leaktest.ByMethods(OfUUID[sessions](inner))
+	outputs["a reader of texts"] = fmt.Sprint(id.UnmarshalText([]byte(text)), id.UnmarshalText([]byte("urn:uuid:"+text)))
+	outputs["a reader of bytes"] = fmt.Sprint(id.UnmarshalBinary(inner[:]), id.UnmarshalCBOR(append([]byte{0x50}, inner[:]...)))
+	outputs["a reader of a column"] = fmt.Sprint(id.Scan(text+text), id.Scan(inner))
+	for name, shown := range outputs {
 		if found := leaktest.Find(shown, inner[:]); found != "" || strings.Contains(shown, text[:8]) {
 			t.Errorf("%s shows %s of %s: %s", name, found, text, shown)
 		}

@@ -16,9 +16,9 @@ type UUIDMasker[T ~[16]byte] struct {
 	check  func(inner T) error
 }
 
-// NewUUIDMasker returns the masker of a kind of thing, with a key that is derived from secret and
-// the kind's name. check, if not nil, is as Check of a [Masker]: one that allows for ten months of
-// times lets one of 10,000 made-up UUIDs pass. It panics if secret is zero.
+// NewUUIDMasker returns the masker of a kind of thing, whose name must never change: its key is
+// derived from secret and the name. check, if not nil, is as Check of a [Masker]: one that allows
+// for ten months of times lets one of 10,000 made-up UUIDs pass. It panics if secret is zero.
 //
 // What is encrypted is 122 bits, which are all but the version and the variant, by FF1-AES-128 of
 // radix 2 without a tweak.

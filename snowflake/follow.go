@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -10,9 +9,11 @@ import (
 // How leases follow one another in a generator, as in package randflake: see the drawing in its
 // follow.go.
 
-// Keepers of package lease hand over the leases that follow the first one.
-func init() {
-	door.Add(func(g *Generator) handover.Queue[randflake.Lease] { return (*keeperView)(g) })
+// Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
+// modules can't make its argument.
+func (g *Generator) Leases(handover.Key) handover.Queue[randflake.Lease] {
+	g.load() // panics without a generator
+	return (*keeperView)(g)
 }
 
 // A keeperView is a generator as its keeper sees it: see [handover.Queue].

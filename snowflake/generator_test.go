@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -74,7 +73,7 @@ func (b *bench) step(ms int64) { b.clock.ms.Add(ms) }
 // add hands over leases; the zero one drops all.
 func (b *bench) add(leases ...randflake.Lease) {
 	b.Helper()
-	queue := door.Open[handover.Queue[randflake.Lease]](b.Generator)
+	queue := b.Leases(handover.Key{})
 	for _, lease := range leases {
 		if lease == (randflake.Lease{}) {
 			queue.Drop()
@@ -536,6 +535,7 @@ func TestNoGenerator(t *testing.T) {
 			"FillWait": func() { g.FillWait(t.Context(), make([]ID, 1)) },
 			"Close":    func() { g.Close() },
 			"Lease":    func() { g.Lease() },
+			"Leases":   func() { g.Leases(handover.Key{}) },
 			"Layout":   func() { g.Layout() },
 		})
 	}

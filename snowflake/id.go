@@ -74,11 +74,8 @@ func (id ID) MarshalText() ([]byte, error) {
 // UnmarshalText is Parse.
 func (id *ID) UnmarshalText(text []byte) error { return set(id, text) }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalParam is UnmarshalText, for gin, which would read an empty text as 0 otherwise.
 func (id *ID) UnmarshalParam(text string) error { return set(id, text) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *ID) Bind(text string) error { return set(id, text) }
 
 // MarshalJSON returns the decimal form as a JSON string, because JavaScript would round numbers of
 // more than 53 bits. The error is always nil.

@@ -91,11 +91,8 @@ func (id TextID) AppendText(b []byte) ([]byte, error) { return ID(id).AppendText
 // UnmarshalText is Parse.
 func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalText(text) }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // Value returns the text form, for a text column of at least 26 characters.
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
@@ -178,11 +175,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam is UnmarshalText, for gin and echo.
+// UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
-
-// Bind is UnmarshalText, for the parameters of oapi-codegen.
-func (id *ID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // Fields are the contents of an ID.
 type Fields struct {

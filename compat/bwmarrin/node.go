@@ -79,9 +79,9 @@ func NewNode(node int64) (*Node, error) {
 // Keep returns a Node with a number that is leased from a space and may change with each window. No
 // two Nodes that are kept in one space make the same ID, in whatever processes they are. It returns
 // the errors of snowflake.Keep, as for a space of more nodes than NodeBits have room for. It leaves
-// out the numbers for which this process called NewNode before, but Nodes with numbers of their own
-// in other processes can make the same IDs. The options are those of snowflake.Leasing. Close the
-// Node at the end.
+// out the numbers for which this process called NewNode before: if n of these are consecutive, Keep
+// uses up n+1 numbers of each window. But Nodes with numbers of their own in other processes can
+// make the same IDs. The options are those of snowflake.Leasing. Close the Node at the end.
 func Keep(ctx context.Context, space lease.Source, options ...lease.Option) (*Node, error) {
 	layout, err := layoutOf()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/compat/bwmarrin"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/lease"
@@ -280,6 +281,17 @@ func addAll(l *idtest.Ledger[snowflake.ID], nodes ...*snowflake.Node) {
 	}
 }
 
+// counted counts takes.
+type counted struct {
+	*lease.Space
+	takes atomic.Int64
+}
+
+func (c *counted) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
+	c.takes.Add(1)
+	return c.Space.Take(ctx, first, last, nodes)
+}
+
 // Nodes with numbers of their own and a leased one in one process, in either order.
 func TestKeepBesideNewNode(t *testing.T) {
 	for _, tt := range []struct {
@@ -321,8 +333,25 @@ func TestKeepBesideNewNode(t *testing.T) {
 				m.own(number)
 			}
 			_, err := snowflake.Keep(m.Context(), m.open(4))
-			if !errors.Is(err, lease.ErrFull) {
+			if !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "has all 4 numbers of space") {
 				m.Error(err)
+			}
+		}},
+		{"many own numbers", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+			for number := range int64(100) {
+				m.own(number)
+			}
+			space := &counted{Space: m.open(1024)}
+			for want := range int64(2) {
+				node, err := snowflake.Keep(m.Context(), space, lease.WithLogger(slog.New(slog.DiscardHandler)))
+				if err != nil {
+					m.Fatal(err)
+				}
+				defer node.Close()
+				number, takes := node.Generate().Node(), space.takes.Load()
+				if number != 100+want || takes != want+1 {
+					m.Errorf("the number is %d after %d takes, want %d after %d", number, takes, 100+want, want+1)
+				}
 			}
 		}},
 		{"another format", func(m *market, l *idtest.Ledger[snowflake.ID]) {

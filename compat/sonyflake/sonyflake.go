@@ -83,7 +83,8 @@ func NewSonyflake(st Settings) *Sonyflake {
 
 // Keep returns a Sonyflake whose machine ID is leased and may change with each window. No two of
 // one space make the same ID. Keep leaves out the machine IDs for which this process called New
-// before, but Sonyflakes of New in other processes can make the same IDs. start is the StartTime.
+// before: if n of these are consecutive, it uses up n+1 of each window. But Sonyflakes of New in
+// other processes can make the same IDs. start is the StartTime.
 // The options are those of snowflake.Leasing. The errors are those of snowflake.Keep, as for a space
 // of more than 65,536 nodes.
 func Keep(ctx context.Context, space lease.Source, start time.Time, options ...lease.Option) (*Sonyflake, error) {

@@ -11,7 +11,7 @@ import (
 	"encoding/binary"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // A Sparx64 is the cipher under one key. It is a [cipher.Block]. It is safe for concurrent use,
@@ -25,7 +25,7 @@ func NewSparx64(key []byte) *Sparx64 {
 	if len(key) != 16 {
 		panic("sparx64: key must be 16 bytes (128 bits)")
 	}
-	return &Sparx64{randflake.NewCipher(door.Open[randflake.Secret]([16]byte(key)))}
+	return &Sparx64{randflake.NewCipher(randflake.Secret(hidden.KeyOf([16]byte(key))))}
 }
 
 // BlockSize returns 8.

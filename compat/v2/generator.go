@@ -7,8 +7,8 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/hidden"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -74,7 +74,7 @@ func New(config Config) (*Generator, error) {
 	}
 	g := &Generator{clock: config.Clock, machine: vmgen.Now()}
 	g.lease.Store(&lease)
-	key := door.Open[root.Secret]([16]byte(config.Secret))
+	key := root.Secret(hidden.KeyOf([16]byte(config.Secret)))
 	clock := func() time.Time { return time.Unix(g.newest.Load(), 0) }
 	inner, err := root.New(key, lease.from(lease.Start, lease.EndExclusive), root.WithClock(clock), root.Strict())
 	if err != nil {
@@ -175,7 +175,7 @@ func (g *Generator) ExtendLease(next Lease) error {
 		return nil
 	}
 	added := next.from(lease.EndExclusive, next.EndExclusive)
-	if err := door.Open[handover.Queue[root.Lease]](g.inner).Add(added); err != nil {
+	if err := g.inner.Leases(handover.Key{}).Add(added); err != nil {
 		return err
 	}
 	g.lease.Store(&next)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	root "github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/door"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // TestHeldUp: a goroutine is held up when it has read the clock, or the newest second for its
@@ -62,7 +62,7 @@ func TestHeldUp(t *testing.T) {
 			others(tt.inside)
 			return time.Unix(read, 0)
 		})
-		g.inner, _ = root.New(door.Open[root.Secret]([16]byte{}), g.inner.Lease(), root.Strict(), inner)
+		g.inner, _ = root.New(root.Secret(hidden.KeyOf([16]byte{})), g.inner.Lease(), root.Strict(), inner)
 
 		g.Generate()
 		held = true

@@ -4,6 +4,10 @@ package handover
 
 import "slices"
 
+// A Key is what Leases of a generator wants, so that packages of this module alone can call it. It
+// has a field, as anybody could pass a struct{}{} for a type without one.
+type Key struct{ _ struct{} }
+
 // A Queue is what a generator shows its keeper. Its methods return at once and are safe for concurrent use.
 type Queue[Lease any] interface {
 	// Add adds a lease. The generator goes on to it when it has no other lease for the present, and forgets

@@ -105,8 +105,13 @@ func vectors(x *trial) []vector {
 	if err != nil || len(file.Vectors) == 0 {
 		x.t.Fatal(len(file.Vectors), err)
 	}
-	return append(file.Vectors, vector{ID: "0", Text: "0"}, vector{ID: "-1", Text: "fvvvvvvvvvvvv"},
-		vector{ID: fmt.Sprint(math.MinInt64), Text: "8000000000000"}, vector{ID: "32", Text: "10"})
+	return append(file.Vectors,
+		vector{ID: "0", Text: "g000000000000"},
+		vector{ID: "32", Text: "g000000000010"},
+		vector{ID: "-1", Text: "vvvvvvvvvvvvv"},
+		vector{ID: fmt.Sprint(math.MaxInt64), Text: "nvvvvvvvvvvvv"},
+		vector{ID: fmt.Sprint(math.MinInt64), Text: "o000000000000"},
+	)
 }
 
 func text(x *trial) {
@@ -121,8 +126,16 @@ func parse(x *trial) {
 	for _, v := range vectors(x) {
 		d.gives("id "+v.ID, "parse %s", v.Text)
 	}
-	for _, bad := range strings.Fields("w A 01 g000000000000 10000000000000 -1 1= \u0660 1.0 0x1") {
-		d.refuses("invalid_argument", "parse %s", bad)
+	for look, all := range map[string]string{
+		"a decimal number: convert it by " + x.language.integer: "10 0 -1 01 10000000000000 4594531474933654033 -9223372036854775808",
+		"as gosuda/randflake prints it":                         "a 1e3 false 3vgoe12ccb8gh fvvvvvvvvvvvv",
+		"has capitals":                                          "JVGOE12CCB8GH jvgoe12ccb8gH",
+		"want 13 digits":                                        "w A v - --1 1= \u0660 1.0 true null jvgoe12ccb8g jvgoe12ccb8ghh wvgoe12ccb8gh jvgoe12ccb8g\u0660",
+	} {
+		for _, bad := range strings.Fields(all) {
+			line := d.refuses("invalid_argument", "parse %s", bad)
+			x.must(strings.Contains(line, look), "parse %s: %s, want %s", bad, line, look)
+		}
 	}
 }
 

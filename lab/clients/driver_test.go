@@ -45,8 +45,8 @@ import (
 
 // A language has a driver, and lacks some parts of the suite. prepare installs the client's package
 // into an empty project, in which the driver uses it. In both DIR is a directory of the language,
-// CLIENTS that of all clients.
-type language struct{ name, prepare, driver, lacks string }
+// CLIENTS that of all clients. integer is how it reads a decimal number, as the client's error says.
+type language struct{ name, prepare, driver, lacks, integer string }
 
 var languages = []language{
 	{
@@ -59,18 +59,21 @@ var languages = []language{
 		name:    "python",
 		prepare: "CLIENTS/pack.sh python DIR",
 		driver:  "env PYTHONPATH=DIR/project python3 CLIENTS/python/tests/driver.py",
+		integer: "int(text)",
 	},
 	{
 		name:    "typescript",
 		prepare: "CLIENTS/pack.sh typescript DIR && cp CLIENTS/typescript/test/driver.mjs DIR/project",
 		driver:  "node DIR/project/driver.mjs",
 		lacks:   "forks",
+		integer: "BigInt(row.id)",
 	},
 	{
 		name:    "java",
 		prepare: "CLIENTS/pack.sh java DIR && javac --release 17 -cp 'DIR/project/*' -d DIR/driver CLIENTS/java/test/io/github/randflake/Driver.java",
 		driver:  "java -cp DIR/project/*:DIR/driver io.github.randflake.Driver",
 		lacks:   "forks",
+		integer: "Long.parseLong",
 	},
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-playground/form/v4"
 	"github.com/go-viper/mapstructure/v2"
+	"github.com/gofiber/fiber/v3"
+	"github.com/google/uuid"
 	"github.com/gorilla/schema"
 	"github.com/labstack/echo/v4"
 	"github.com/oapi-codegen/runtime"
@@ -29,6 +32,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/link"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -48,12 +52,11 @@ type id[T any] interface {
 	encoding.TextUnmarshaler
 }
 
-// A decoder is a row of the table. Without what the table says to set, bare misreads or refuses.
+// A decoder is a row of the table.
 type decoder[T any] struct {
 	name string
 	one  bool // reads no pointer and no slice
 	read func(text string, to *request[T]) error
-	bare func(text string, to *request[T]) error
 }
 
 func decoders[T any, P id[T]]() []decoder[T] {
@@ -62,13 +65,13 @@ func decoders[T any, P id[T]]() []decoder[T] {
 			return binding.Uri.BindUri(values(text), to)
 		}},
 		{name: "gin, query", read: func(text string, to *request[T]) error {
-			return binding.Query.Bind(query(text), to)
+			return binding.Query.Bind(queried(text), to)
 		}},
 		{name: "gin, form", read: func(text string, to *request[T]) error {
 			return binding.Form.Bind(posted(text), to)
 		}},
 		{name: "echo, path", read: func(text string, to *request[T]) error {
-			c := echo.New().NewContext(query(text), nil)
+			c := echo.New().NewContext(queried(text), nil)
 			c.SetParamNames("id")
 			c.SetParamValues(text)
 			return c.Bind(to)
@@ -101,43 +104,35 @@ func decoders[T any, P id[T]]() []decoder[T] {
 			}
 			return err
 		}},
-		{name: "gorilla/schema", one: !integer[T](), read: func(text string, to *request[T]) error {
-			if integer[T]() {
-				return schema.NewDecoder().Decode(to, values(text))
-			}
-			return schema.NewDecoder().Decode(to, url.Values{"id": {text}})
+		{name: "fiber", one: !integer[T](), read: func(text string, to *request[T]) (err error) {
+			app := fiber.New()
+			app.Get("/", func(c fiber.Ctx) error {
+				err = c.Bind().Query(to)
+				return err
+			})
+			_, failed := app.Test(httptest.NewRequest("GET", "/?"+listed[T](text).Encode(), nil))
+			return errors.Join(err, failed)
 		}},
-		{
-			name: "go-playground/form",
-			read: func(text string, to *request[T]) error {
-				decoder := form.NewDecoder()
-				decoder.RegisterCustomTypeFunc(func(texts []string) (any, error) {
-					var id T
-					err := P(&id).UnmarshalText([]byte(texts[0]))
-					return id, err
-				}, *new(T))
-				return decoder.Decode(to, values(text))
-			},
-			bare: func(text string, to *request[T]) error { return form.NewDecoder().Decode(to, values(text)) },
-		},
-		{
-			name: "mapstructure",
-			read: func(text string, to *request[T]) error {
-				decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: to, DecodeHook: mapstructure.TextUnmarshallerHookFunc()})
-				if err != nil {
-					return err
-				}
-				return decoder.Decode(settings(text))
-			},
-			bare: func(text string, to *request[T]) error { return mapstructure.WeakDecode(settings(text), to) },
-		},
-		{
-			name: "viper",
-			read: func(text string, to *request[T]) error {
-				return configured(text).Unmarshal(to, viper.DecodeHook(mapstructure.TextUnmarshallerHookFunc()))
-			},
-			bare: func(text string, to *request[T]) error { return configured(text).Unmarshal(to) },
-		},
+		{name: "gorilla/schema", one: !integer[T](), read: func(text string, to *request[T]) error {
+			return schema.NewDecoder().Decode(to, listed[T](text))
+		}},
+		{name: "go-playground/form", read: func(text string, to *request[T]) error {
+			decoder := form.NewDecoder()
+			decoder.RegisterCustomTypeFunc(func(texts []string) (any, error) {
+				var id T
+				err := P(&id).UnmarshalText([]byte(texts[0]))
+				return id, err
+			}, *new(T))
+			return decoder.Decode(to, values(text))
+		}},
+		{name: "mapstructure", read: func(text string, to *request[T]) error { return decodeMap(settings(text), to, textsOnly) }},
+		{name: "viper", read: func(text string, to *request[T]) error {
+			return configured(text).Unmarshal(to, viper.DecodeHook(textsOnly))
+		}},
+		{name: "huma, body", one: true, read: func(text string, to *request[T]) (err error) {
+			type body struct{ Body struct{ ID T } }
+			return served("/", `{"ID":"`+text+`"}`, func(in *body) { to.ID = in.Body.ID })
+		}},
 		{name: "caarlos0/env", read: func(text string, to *request[T]) error {
 			return env.ParseWithOptions(to, env.Options{Environment: map[string]string{"ID": text, "MAYBE": text, "MANY": text + "," + text}})
 		}},
@@ -164,6 +159,30 @@ func decoders[T any, P id[T]]() []decoder[T] {
 	}
 }
 
+// byKind are those that go by Go's kinds, and so refuse a text, and take a stranger's decimal number
+// for an integer of the type T.
+func byKind[T any]() []decoder[T] {
+	return []decoder[T]{
+		{name: "go-playground/form", read: func(text string, to *request[T]) error {
+			return form.NewDecoder().Decode(to, values(text))
+		}},
+		{name: "mapstructure", read: func(text string, to *request[T]) error { return mapstructure.WeakDecode(settings(text), to) }},
+		{name: "viper", read: func(text string, to *request[T]) error { return configured(text).Unmarshal(to) }},
+		{name: "oapi-codegen, deepObject", read: func(text string, to *request[T]) error {
+			var object struct {
+				ID T `json:"id"`
+			}
+			err := runtime.BindRawQueryParameter("deepObject", true, true, "f", "f[id]="+text, &object)
+			to.ID = object.ID
+			return err
+		}},
+		{name: "fmt", read: func(text string, to *request[T]) error {
+			_, err := fmt.Sscan(text, &to.ID)
+			return err
+		}},
+	}
+}
+
 // integer reports whether an ID is one, and no array or struct.
 func integer[T any]() bool { return reflect.TypeFor[T]().ConvertibleTo(reflect.TypeFor[int64]()) }
 
@@ -171,7 +190,15 @@ func values(text string) url.Values {
 	return url.Values{"id": {text}, "maybe": {text}, "many": {text, text}}
 }
 
-func query(text string) *http.Request {
+// listed is values for gorilla/schema, which has no lists of arrays.
+func listed[T any](text string) url.Values {
+	if integer[T]() {
+		return values(text)
+	}
+	return url.Values{"id": {text}}
+}
+
+func queried(text string) *http.Request {
 	return httptest.NewRequest("GET", "/?"+values(text).Encode(), nil)
 }
 
@@ -216,46 +243,9 @@ func test[T comparable, P id[T]](t *testing.T, known map[string]T, refused ...st
 	}
 }
 
-// order is a kind of things that masks its IDs.
-type order struct{}
-
-var orderMasker = func() *mask.Masker[snowflake.ID] {
-	secret, err := randflake.SecretFromBytes([]byte("sixteen decoders"))
-	if err != nil {
-		panic(err)
-	}
-	return &mask.Masker[snowflake.ID]{Cipher: randflake.NewCipher(secret)}
-}()
-
-func (order) IDPrefix() string                   { return "ord" }
-func (order) Masker() *mask.Masker[snowflake.ID] { return orderMasker }
-
-// document is a kind of things that masks its UUIDs.
-type document struct{}
-
-var documentMasker = mask.NewUUIDMasker[ulid.ID](randflake.NewSecret(), nil)
-
-func (document) Masker() *mask.UUIDMasker[ulid.ID] { return documentMasker }
-
-// The numbers are Python's int(text, 32).
-var known = map[string]randflake.ID{
-	"jvgoe12ccb8gh": 4594531474933654033,
-	"b0bb8nt7619tu": -5751825978219255874,
-	"fvvvvvvvvvvvv": -1,
-	"8000000000000": -9223372036854775808,
-	"7":             7,
-	"10":            32,
-	"99":            297,
-	"12345":         1117317,
-	"90210":         9439264,
-	"1000000":       1073741824,
-	"20261127":      68792910919,
-	"1e3":           1475,
-}
-
-// TestDecoders: no library reads a text as a decimal number.
+// TestDecoders: a text is read as its ID, and a decimal number never.
 func TestDecoders(t *testing.T) {
-	bad := []string{"", "-1", "0x10", "010", "JVGOE12CCB8GH", "4594531474933654033"}
+	bad := []string{"", "5", "-1", "0x10", "32", "3vgoe12ccb8gh", "JVGOE12CCB8GH", "4594531474933654033"}
 	test(t, known, bad...)
 
 	texts := map[string]randflake.TextID{}
@@ -265,10 +255,10 @@ func TestDecoders(t *testing.T) {
 		typed["ord_"+text] = randflake.Typed[order](id)
 	}
 	test(t, texts, bad...)
-	test(t, typed, append(bad, "10", "jvgoe12ccb8gh", "cus_10")...)
+	test(t, typed, append(bad, "jvgoe12ccb8gh", "cus_jvgoe12ccb8gh")...)
 
 	snowflakes := map[string]snowflake.ID{}
-	masked := map[string]mask.ID[order, snowflake.ID]{}
+	masked := map[string]orderID{}
 	for _, n := range []snowflake.ID{0, 10, 12345, 9007199254740993, 1541815603606036480} {
 		snowflakes[fmt.Sprint(uint64(n))] = n
 		shown, err := orderMasker.Mask(n)
@@ -278,8 +268,8 @@ func TestDecoders(t *testing.T) {
 		masked["ord_"+shown.String()] = mask.Of[order](n)
 	}
 	snowflakes["18446744073709551615"] = 1<<64 - 1
-	test(t, snowflakes, "", "-1", "0x10", "010", "1e3", "18446744073709551616")
-	test(t, masked, "", "10", "12345", "ord_010", "1541815603606036480")
+	test(t, snowflakes, "", "-1", "0x10", "1e3", "18446744073709551616")
+	test(t, masked, append(bad, "jvgoe12ccb8gh", "ord_5", "ord_3vgoe12ccb8gh")...)
 
 	// The 16 bytes are Python's uuid.UUID(...).bytes of 01563e3a-b5d3-d676-4c61-efb99302bd5b, which
 	// the specification's text is of.
@@ -295,43 +285,28 @@ func TestDecoders(t *testing.T) {
 	test(t, ulids, "", "10", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ")
 	test(t, asText, "", "10", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ")
 
-	uuids := map[string]mask.UUID[document, ulid.ID]{}
+	uuids := map[string]documentID{}
 	for _, text := range []string{"017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "01890a5d-ac96-774b-bcce-b302099a8057"} {
-		inner, err := ulid.ParseUUID(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		uuids[mask.OfUUID[document](inner).String()] = mask.OfUUID[document](inner)
+		id := mask.OfUUID[document](uuid.MustParse(text))
+		uuids[id.String()] = id
 	}
-	test(t, uuids, "", "10", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+	test(t, uuids, "", "5", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
 }
 
-// TestBareDecoders: those which the table has a setting for read 10 as ten without it, or nothing at all.
-func TestBareDecoders(t *testing.T) {
-	// A number in a file is no text: docs/ids.md says so too.
-	v := viper.New()
-	v.SetConfigType("yaml")
-	var quoted, number request[randflake.ID]
-	hook := viper.DecodeHook(mapstructure.TextUnmarshallerHookFunc())
-	for text, to := range map[string]*request[randflake.ID]{`id: "10"`: &quoted, `id: 10`: &number} {
-		if err := errors.Join(v.ReadConfig(strings.NewReader(text)), v.Unmarshal(to, hook)); err != nil {
-			t.Error(err)
-		}
-	}
-	if quoted.ID != 32 || number.ID != 10 {
-		t.Errorf("in quotes 10 is %d, without %d", int64(quoted.ID), int64(number.ID))
-	}
+// TestByKind: those which the table has a setting for, or a warning, misread a number without it.
+func TestByKind(t *testing.T) {
+	testByKind(t, "jvgoe12ccb8gh", randflake.ID(5))
+	testByKind(t, mask.Of[order](snowflake.ID(5)).String(), mask.Of[order](snowflake.ID(5)))
+}
 
-	for _, d := range decoders[randflake.ID]() {
-		if d.bare == nil {
-			continue
+func testByKind[T comparable](t *testing.T, text string, five T) {
+	for _, d := range byKind[T]() {
+		var got, number request[T]
+		if err := d.read(text, &got); err == nil {
+			t.Errorf("%s needs no setting: %s is read as the %T %v", d.name, text, got.ID, got.ID)
 		}
-		var got, long request[randflake.ID]
-		if err := d.bare("10", &got); err == nil && got.ID == known["10"] {
-			t.Errorf("%s needs no setting: 10 is %v", d.name, got.ID)
-		}
-		if err := d.bare("jvgoe12ccb8gh", &long); err == nil {
-			t.Errorf("%s: jvgoe12ccb8gh is %v without a setting", d.name, long.ID)
+		if err := d.read("5", &number); err != nil || number.ID != five {
+			t.Errorf("%s: 5 is read as the %T %v, %v", d.name, number.ID, number.ID, err)
 		}
 	}
 }
@@ -341,55 +316,42 @@ type needed[T any] struct {
 	ID T `binding:"required"`
 }
 
-// TestRequired: gin finds that an ID is missing, but not a masked one in place of a pointer to it.
+// TestRequired: gin finds that an ID is missing.
 func TestRequired(t *testing.T) {
-	for _, tt := range []struct {
-		missing any
-		finds   bool
-	}{
-		{needed[randflake.ID]{}, true},
-		{needed[ulid.ID]{}, true},
-		{needed[mask.ID[order, snowflake.ID]]{}, false},
-		{needed[mask.UUID[document, ulid.ID]]{}, false},
-		{needed[*mask.ID[order, snowflake.ID]]{}, true},
-		{needed[*mask.UUID[document, ulid.ID]]{}, true},
+	for _, missing := range []any{
+		needed[randflake.ID]{},
+		needed[ulid.ID]{},
+		needed[orderID]{},
+		needed[documentID]{},
 	} {
-		if err := binding.Validator.ValidateStruct(tt.missing); (err != nil) != tt.finds {
-			t.Errorf("%T: %v", tt.missing, err)
+		if err := binding.Validator.ValidateStruct(missing); err == nil {
+			t.Errorf("%T is missing and not found", missing)
 		}
 	}
 }
 
-// TestByNumber: what docs/ids.md says of libraries that have no way to set it. They take 10 for
-// ten, and write 32 for the ID 10.
-func TestByNumber(t *testing.T) {
-	var object struct {
-		ID randflake.ID `json:"id"`
+// TestPatterns: what docs/ids.md has for OpenAPI says what parses.
+func TestPatterns(t *testing.T) {
+	ids := regexp.MustCompile("^[g-v][0-9a-v]{12}$")
+	typed := regexp.MustCompile("^tkt_[g-v][0-9a-v]{12}$")
+	links := regexp.MustCompile("^[g-v][0-9a-v]{12}[0-9a-f][0-9a-v]{12}$")
+	texts := []string{"", "5", "3vgoe12ccb8gh", "w000000000000", "g00000000000", "g0000000000000", "JVGOE12CCB8GH", "g00000000000w"}
+	for text := range known {
+		texts = append(texts, text)
 	}
-	if err := runtime.BindRawQueryParameter("deepObject", true, true, "f", "f[id]=10", &object); err != nil || object.ID != 10 {
-		t.Errorf("deepObject: %v, %v", object.ID, err)
-	}
-	var scanned randflake.ID
-	if _, err := fmt.Sscan("jvgoe12ccb8gh", &scanned); err != nil || scanned != 3 {
-		t.Errorf("fmt.Sscan: %v, %v", scanned, err)
-	}
-
-	id := known["10"]
-	list, err := runtime.StyleParamWithLocation("form", false, "many", runtime.ParamLocationQuery, []randflake.ID{id})
-	if err != nil || list != "many=32" {
-		t.Errorf("oapi-codegen's client: %s, %v", list, err)
-	}
-	encoded := url.Values{}
-	if err := schema.NewEncoder().Encode(struct{ ID randflake.ID }{id}, encoded); err != nil || encoded.Get("ID") != "32" {
-		t.Errorf("gorilla/schema: %v, %v", encoded, err)
-	}
-	encoded, err = form.NewEncoder().Encode(struct{ ID randflake.ID }{id})
-	if err != nil || encoded.Get("ID") != "32" {
-		t.Errorf("go-playground/form: %v, %v", encoded, err)
-	}
-
-	one, err := runtime.StyleParamWithLocation("simple", false, "id", runtime.ParamLocationPath, id)
-	if err != nil || one != "10" {
-		t.Errorf("one ID of oapi-codegen's client: %s, %v", one, err)
+	receipts := link.New(secret, "receipt")
+	for _, text := range texts {
+		id, err := randflake.Parse(text)
+		_, typedErr := randflake.ParseTyped[ticket]("tkt_" + text)
+		if ids.MatchString(text) != (err == nil) || typed.MatchString("tkt_"+text) != (typedErr == nil) {
+			t.Errorf("%q is read as %v: %v, %v", text, id, err, typedErr)
+		}
+		if !links.MatchString(receipts.Text(id)) {
+			t.Errorf("%s is no link", receipts.Text(id))
+		}
 	}
 }
+
+type ticket struct{}
+
+func (ticket) IDPrefix() string { return "tkt" }

@@ -1,13 +1,13 @@
 package decoders
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -61,14 +61,40 @@ func TestRedis(t *testing.T) {
 		}
 	}
 
-	// A ULID is its 16 bytes, by MarshalBinary.
-	want := ulid.MustParse("01ARZ3NDEKTSV4RRFFQ69G5FAV")
-	var got ulid.ID
-	err = client.Set(ctx, "ulid", want, 0).Err()
-	if scanErr := client.Get(ctx, "ulid").Scan(&got); err != nil || scanErr != nil || got != want {
-		t.Errorf("%v came back as %v: %v, %v", want, got, err, scanErr)
+	testBinary(t, client, ulid.MustParse("01ARZ3NDEKTSV4RRFFQ69G5FAV"), 16, false)
+	testBinary(t, client, mask.Of[order](snowflake.ID(5)), 8, false)
+	testBinary(t, client, mask.OfUUID[session]([16]byte{6: 0x70, 8: 0x80}), 36, true)
+}
+
+// A session has a masked UUID.
+type session struct{}
+
+var sessionMasker = mask.NewUUIDMasker[[16]byte](randflake.NewSecret(), "session", nil)
+
+func (session) Masker() *mask.UUIDMasker[[16]byte] { return sessionMasker }
+
+// testBinary keeps what has a MarshalBinary. It comes back as that, but into the struct of an HGetAll
+// only if it is the text.
+func testBinary[T comparable](t *testing.T, client *redis.Client, id T, length int64, text bool) {
+	type record struct {
+		ID T `redis:"id"`
 	}
-	if n := client.StrLen(ctx, "ulid").Val(); n != 16 {
-		t.Errorf("a ULID has %s bytes, want 16", strconv.FormatInt(n, 10))
+	ctx := t.Context()
+	var got T
+	err := client.Set(ctx, "binary", id, 0).Err()
+	scanErr := client.Get(ctx, "binary").Scan(&got)
+	if err != nil || scanErr != nil || got != id {
+		t.Errorf("%v came back as %v: %v, %v", id, got, err, scanErr)
+	}
+	if n := client.StrLen(ctx, "binary").Val(); n != length {
+		t.Errorf("a %T has %d bytes, want %d", id, n, length)
+	}
+
+	var back record
+	err = client.HSet(ctx, "binaries", record{id}).Err()
+	scanErr = client.HGetAll(ctx, "binaries").Scan(&back)
+	read := scanErr == nil && back.ID == id
+	if err != nil || read != text {
+		t.Errorf("a struct with %v came back as %v: %v, %v", id, back, err, scanErr)
 	}
 }

@@ -104,17 +104,25 @@ func (c *Cluster) Save(path string) error {
 // UsualToken is that of a new cluster.
 const UsualToken = "etcd-cluster"
 
-// RestoreSaved stops the cluster, of one member, and starts it again with the data of a snapshot. The
-// cluster's ID comes from its members and the token: under the token that it had it is the same.
+// RestoreSaved stops the cluster, and starts it again with the data of a snapshot. The cluster's ID
+// comes from its members and the token: under the token that it had it is the same.
 func (c *Cluster) RestoreSaved(path, token string) error {
 	if err := c.Stop(); err != nil {
 		return err
 	}
-	m := c.Members[0]
+	for _, m := range c.Members {
+		if err := m.restore(path, token); err != nil {
+			return err
+		}
+	}
+	return c.Start()
+}
+
+func (m *Member) restore(path, token string) error {
 	if err := os.RemoveAll(m.Data); err != nil {
 		return err
 	}
-	err := snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
+	return snapshot.NewV3(zap.NewNop()).Restore(snapshot.RestoreConfig{
 		SnapshotPath:        path,
 		Name:                m.Name,
 		OutputDataDir:       m.Data,
@@ -122,10 +130,6 @@ func (c *Cluster) RestoreSaved(path, token string) error {
 		InitialCluster:      m.Cluster,
 		InitialClusterToken: token,
 	})
-	if err != nil {
-		return err
-	}
-	return c.Start()
 }
 
 // Hosts returns the addresses for clients, as host:port,host:port.

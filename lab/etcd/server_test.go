@@ -76,7 +76,7 @@ func TestNoMajority(t *testing.T) {
 // have the id that it had; then by the position.
 func TestRestoredSnapshot(t *testing.T) {
 	t.Parallel()
-	old := startCluster(t, 1, nil)
+	old := startCluster(t, 3, nil)
 	e := newEngine(t, clientOf(t, old), "")
 	put(t, e, "x", "1")
 	path := filepath.Join(t.TempDir(), "snapshot")

@@ -172,12 +172,12 @@ func TestItsVectors(t *testing.T) {
 			}
 		}
 		text, err := g.GenerateString()
-		if text != v.GosudaText || err != nil || randflake.EncodeString(v.ID) != v.GosudaText {
-			t.Errorf("made %s, %v, want %s, which is %d", text, err, v.GosudaText, v.ID)
+		if text != v.Text || err != nil || randflake.EncodeString(v.ID) != v.Text {
+			t.Errorf("made %s, %v, want %s, which is %d", text, err, v.Text, v.ID)
 		}
-		second, node, sequence, err := g.InspectString(v.GosudaText)
+		second, node, sequence, err := g.InspectString(v.Text)
 		if second != v.Timestamp || node != v.Node || sequence != v.Sequence || err != nil {
-			t.Errorf("%s opens to %d, %d, %d, %v, want %d, %d, %d", v.GosudaText, second, node, sequence, err, v.Timestamp, v.Node, v.Sequence)
+			t.Errorf("%s opens to %d, %d, %d, %v, want %d, %d, %d", v.Text, second, node, sequence, err, v.Timestamp, v.Node, v.Sequence)
 		}
 	}
 }

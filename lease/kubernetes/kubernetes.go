@@ -17,9 +17,10 @@
 // if its resourceVersion is the one that was read. Other tools must neither make nor change the
 // ConfigMap.
 //
-// A ConfigMap holds a mebibyte, so this suits a thousand counters. When three quarters are full, no
-// counter or space is added, so that leases go on. While the API server is busy (429), calls wait
-// for as long as Retry-After says.
+// A ConfigMap holds a mebibyte. No space or counter is added if all could grow beyond three quarters
+// of that, so that leases go on: it has 205 spaces, or about 2,000 counters. A new space has half a
+// kilobyte, and may have almost four after some hours. While the API server is busy (429), calls
+// wait for as long as Retry-After says.
 //
 // # Lineage and position
 //
@@ -74,7 +75,9 @@ func newEngine(a *access, namespace, name string) *Engine {
 	return &Engine{document.New(&configMap{a, namespace, name}, most), a.client}
 }
 
-const most = 3 << 18 // bytes: three quarters of a mebibyte
+// most is three quarters of a mebibyte. The rest is for what document doesn't count, such as long
+// reasons of losses.
+const most = 3 << 18
 
 // Check finds what is wrong with a URL, as Connect does. It reads no file, and connects to nothing.
 func Check(url string) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
+	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -92,6 +93,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method == "POST" && exists, r.Method == "PUT" && m.ResourceVersion != old.ResourceVersion:
 		refuse(w, http.StatusConflict)
+		return
+	case len(body.Data["entries"]) > 1<<20:
+		refuse(w, http.StatusUnprocessableEntity)
 		return
 	case r.Method != "GET" && !s.Put(w, put):
 		return
@@ -251,19 +255,40 @@ func TestNoNamespace(t *testing.T) {
 	}
 }
 
-// TestFull: a ConfigMap that is nearly full takes no more entries, and its entries can change.
+// TestFull: spaces are added as long as all can age, and those that are there can age.
 func TestFull(t *testing.T) {
 	e := start(t).connect(t)
-	must(t, e.Prepare(t.Context()))
-	large := strings.Repeat("1", lease.MaxValue)
-	for i := range most / (lease.MaxValue * 4 / 3) { // in base64
-		leasetest.Put(t, e, fmt.Sprint(i), large)
+	spaces := -1
+	var full error
+	for full == nil {
+		spaces++
+		_, full = lease.Create(t.Context(), e, lease.Config{Name: fmt.Sprint(spaces), New: true})
 	}
-	a, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1"))
-	if err == nil || !strings.Contains(err.Error(), "full") {
-		t.Errorf("%+v, %v", a, err)
+	want := fmt.Sprintf("full: its %d spaces, with their counters, can grow to", spaces)
+	if spaces < 200 || !errors.Is(full, lease.ErrStore) || !strings.Contains(full.Error(), want) {
+		t.Fatalf("after %d spaces: %v", spaces, full)
 	}
-	leasetest.Put(t, e, "0", "1")
+
+	aged := "999999999999"
+	for i := range entry.MaxSteps - 1 {
+		aged += fmt.Sprintf(" %d 131072 999999999999", i*400000)
+	}
+	aged += " 25200000 0 999999999999" // all windows from 2017 on are free
+	var leases []lease.Entry
+	for i := range spaces {
+		leases = append(leases, leasetest.Entry(fmt.Sprintf("%d/leases", i), aged)...)
+	}
+	a, err := e.Swap(t.Context(), nil, leases)
+	if err != nil || !a.Swapped {
+		t.Fatalf("%d aged spaces: %+v, %v", spaces, a, err)
+	}
+	s, err := lease.Open(t.Context(), e, lease.Config{Name: "0"})
+	must(t, err)
+	window := s.Limits().WindowOf(time.Now())
+	leased, err := s.Take(t.Context(), window, window+5, 1)
+	if err != nil || len(leased) != 6 {
+		t.Errorf("a take of an aged space: %v, %v", leased, err)
+	}
 }
 
 // TestChanges: a new token is used at once, and a ConfigMap that was made again has another lineage.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 // A Metric is one number.
@@ -54,7 +55,7 @@ func (f Func) Metrics() []Metric { return f() }
 // process apart.
 func With(labels map[string]string, r Reporter) Reporter {
 	return Func(func() []Metric {
-		all := r.Metrics()
+		all := slices.Clone(r.Metrics()) // which may return the same slice to others
 		for i := range all {
 			both := make(map[string]string)
 			maps.Copy(both, labels)

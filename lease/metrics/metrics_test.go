@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"testing"
 )
 
@@ -43,6 +44,29 @@ func TestWith(t *testing.T) {
 		if !maps.Equal(labels, before) || len(own) != 2 {
 			t.Errorf("changed: %v, %v", labels, own)
 		}
+	}
+}
+
+// TestWithShared: two Reporters of one that always returns the same slice keep their labels apart, at
+// once too.
+func TestWithShared(t *testing.T) {
+	same := []Metric{Gauge("a", "A.", 1)}
+	shared := Func(func() []Metric { return same })
+	var scrapes sync.WaitGroup
+	for _, space := range []string{"orders", "visits"} {
+		reporter := With(map[string]string{"space": space, space: "own"}, shared)
+		scrapes.Go(func() {
+			for range 100 {
+				labels := reporter.Metrics()[0].Labels
+				if len(labels) != 2 || labels["space"] != space {
+					t.Errorf("%s has %v", space, labels)
+				}
+			}
+		})
+	}
+	scrapes.Wait()
+	if same[0].Labels != nil {
+		t.Errorf("written: %v", same)
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 // passwords. They are found in text, and not in URLs that parse, since most that is said about a
 // URL is said because it does not.
 var (
-	userPassword  = regexp.MustCompile("(://[^:\\s\"'`]*:)[^\\s\"'`]*@")
-	wholePassword = regexp.MustCompile("(?s)(://[^:]*:).*@")
+	userPassword = regexp.MustCompile("(://[^:\\s\"'`]*:)[^\\s\"'`]*@")
 
 	// user:password@ without a scheme before it
 	bareUserPassword = regexp.MustCompile("(\\b[^\\s:/@\"'`]+:)[^\\s:/@\"'`]+@")
@@ -21,23 +20,23 @@ var (
 	hostless = regexp.MustCompile("(://[^:/?#@\\s\"'`\\[]*:)[^/?#@,\\s\"'`]*[^/?#@,\\s\"'`0-9:;.)\\]][^/?#@,\\s\"'`]*")
 
 	// with a quoted value too
-	parameter      = regexp.MustCompile("(?i)(" + passwordName + " *= *)('[^']*'|[^&;\\s\"'`]*)")
-	wholeParameter = regexp.MustCompile("(?i)([?&]" + passwordName + "=)[^&#]*")
+	parameter = regexp.MustCompile("(?i)(" + passwordName + " *= *)('[^']*'|[^&;\\s\"'`]*)")
 )
 
 const passwordName = `\b[a-z_]*(?:pass[a-z]*|pwd|secret|token|auth)\b`
 
 // Redact returns text without the passwords in it: those of URLs and of what drivers take in their
-// place.
-func Redact(text string) string {
+// place. words are what a user typed, such as the arguments of a command. Where text repeats a part
+// of a word, quoted or not, the passwords of the word are found whatever characters they have.
+func Redact(text string, words ...string) string {
+	for _, word := range words {
+		for _, p := range passwordsIn(word) {
+			text = p.cover(text)
+		}
+	}
 	text = userPassword.ReplaceAllString(text, "${1}xxxxx@")
 	text = hostless.ReplaceAllString(text, "${1}xxxxx")
 	text = bareUserPassword.ReplaceAllString(text, "${1}xxxxx@")
 	text = parameter.ReplaceAllString(text, "${1}xxxxx")
 	return strings.ReplaceAll(text, "USER:xxxxx@", "USER:PASSWORD@") // which errors say that they want
-}
-
-// redactURL takes the password out of text that is a URL as a whole, white space in it included.
-func redactURL(text string) string {
-	return Redact(wholeParameter.ReplaceAllString(wholePassword.ReplaceAllString(text, "${1}xxxxx@"), "${1}xxxxx"))
 }

@@ -1,8 +1,10 @@
 package url
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestRedact(t *testing.T) {
@@ -45,10 +47,38 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%q: %q, and %q in the end, want %q", text, got, Redact(got), want)
 		}
 	}
-	// With white space it is the store's name, taken as a whole, that has no password.
-	for _, text := range []string{"redis://u:hun ter2@h", `redis://u:hun"ter2@h`, "postgres://h/db?password=hun ter2&x=y"} {
-		if got := redactURL(text); strings.Contains(got, "ter2") {
-			t.Errorf("%q", got)
+}
+
+// TestRedactTyped: a word's password is found in what repeats a part of the word, whatever characters it has.
+func TestRedactTyped(t *testing.T) {
+	const (
+		blank   = "-fpostgres://u:x hunter2@h/db"
+		special = "postgres://u:x\"hunter2\né\\%20@hunter2@h/db"
+	)
+	for _, tt := range []struct{ word, text, want string }{
+		{blank, `invalid argument "postgres://u:x hunter2@h/db" for "-f"`, `invalid argument "postgres://u:xxxxx@h/db" for "-f"`},
+		{blank, `postgres://u:x hun`, `postgres://u:xxxxx`},
+		{blank, `part "hunter2@h/db"`, `part "xxxxx@h/db"`},
+		{blank, `make postgres:/u:x%20hunter2@h first`, `make postgres:/u:xxxxx@h first`},
+		{blank, `x hunter2 and u:y@z`, `x hunter2 and u:xxxxx@z`},
+		{special, special, "postgres://u:xxxxx@h/db"},
+		{special, strconv.Quote(special), `"postgres://u:xxxxx@h/db"`},
+		{special, strconv.QuoteToASCII(special), `"postgres://u:xxxxx@h/db"`},
+		{"--to=redis://:x hunter2", "redis://:x hunter2, no", "redis://:xxxxx, no"},
+		{"redis://h/?password=x hunter2&a=b", "--to redis://h/?password=x hunter2&a=b", "--to redis://h/?password=xxxxx&a=b"},
+		{"u:x hunter2@tcp(h)/db", "u:x hunter2@tcp(h)/db", "u:xxxxx@tcp(h)/db"},
+		{"host=h password='x hunter2'", "host=h password='x hunter2'", "host=h password=xxxxx"},
+		{"postgres://postgres:postgres@h", "store postgres: see postgres://h", "store postgres: see postgres://h"},
+		{"etcd://h1:2379,h2:2379", "dial etcd://h1:2379,h2:2379", "dial etcd://h1:2379,h2:2379"},
+		{"", "a:b", "a:b"},
+	} {
+		got := Redact(tt.text, "other", tt.word)
+		if got != tt.want || Redact(got, tt.word) != got {
+			t.Errorf("%q of %q: %q, and %q in the end, want %q", tt.text, tt.word, got, Redact(got, tt.word), tt.want)
 		}
+	}
+	_, err := time.ParseDuration(special)
+	if got := Redact(err.Error(), special); strings.Contains(got, "hunter") {
+		t.Errorf("%s", got)
 	}
 }

@@ -3,8 +3,8 @@
 //	keeper, err := url.Keep("shop") // a generator, by the store and the secret that the environment names
 //	space, err := url.Open(ctx, "postgres://app:password@db.example.com/app", lease.Config{})
 //
-// [Parse] says what names mean; the package of each engine, which parameters its URLs take. Each
-// also takes space=NAME, the name of the space. This package compiles the clients of all engines: a
+// [Parse] says what names mean; the package of each engine, which parameters its URLs take. All
+// also take ?space=NAME, the name of the space. This package compiles the clients of all engines: a
 // program that needs one of them only imports that one's package.
 package url
 
@@ -84,26 +84,25 @@ func Schemes() (schemes []string) {
 
 // Parse reads the name of a store as users write it, and checks the parameters of a URL, with the
 // files that they name. It connects to nothing. No error shows the name, which may hold a password.
-// space is what the URL names.
+// space is what the name says after space=, or "".
 //
 //   - scheme://... is the URL of a server if scheme is one of [Schemes]. Upper and lower case mean the same, and so do
 //     postgres and postgresql, mysql and mariadb.
 //   - sqlite:FILE is a file of SQLite, and so is sqlite://FILE with a full name. It is a URL, and may have parameters.
 //   - kubernetes:NAMESPACE/NAME is a ConfigMap. It is a URL too.
-//   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped.
-//   - Another name is a directory, unless it has one of @ = : in it (but for the colon of a Windows drive), or %3A: it
-//     could be a URL with a typing error, or what a driver takes, and hold a password.
+//   - file:DIR is a directory, and so is file://DIR with a full name. Nothing in DIR is escaped. It may have ?space=NAME
+//     at its end, and must have that, perhaps ?space=default, if there is another ? in DIR.
+//   - Another name is a directory, with or without ?space=NAME at its end, unless it has one of @ = : ? in it (but for the
+//     colon of a Windows drive), or %3A: it could be a URL with a typing error, or what a driver takes, and hold a password.
 func Parse(name string) (l Location, space string, err error) {
-	l, err = parseLocation(name)
-	if err != nil || l.URL == "" {
-		return l, "", err
-	}
-	l.URL, space, err = takeSpace(l.URL)
+	l, space, err = parseLocation(name)
 	if err != nil {
-		return l, "", err
+		return Location{}, "", err
 	}
-	return l, space, l.driver().check(l.URL)
+	return l, space, l.driver().check(l.where())
 }
+
+var errNoSpaceName = fmt.Errorf("%w: space=...: want one name", lease.ErrInvalid)
 
 // takeSpace removes space=NAME from the parameters of a URL, wherever it stands, and leaves all
 // else as it is.
@@ -120,7 +119,7 @@ func takeSpace(url string) (rest, space string, err error) {
 			continue
 		}
 		if value == "" || space != "" {
-			return "", "", fmt.Errorf("%w: space=%s: want one name", lease.ErrInvalid, value)
+			return "", "", errNoSpaceName
 		}
 		space = value
 	}
@@ -130,7 +129,7 @@ func takeSpace(url string) (rest, space string, err error) {
 	return rest, space, nil
 }
 
-// Engine connects to the store of that name. space is what the URL names, or "".
+// Engine connects to the store of that name. space is what Parse returns.
 func Engine(ctx context.Context, name string) (e lease.Engine, space string, err error) {
 	l, space, err := Parse(name)
 	if err != nil {
@@ -140,8 +139,8 @@ func Engine(ctx context.Context, name string) (e lease.Engine, space string, err
 	return e, space, err
 }
 
-// Open opens a space in the store of that name, as [lease.Open] does. A space that the URL names
-// comes before that of config.
+// Open opens a space in the store of that name, as [lease.Open] does. A space that the name
+// says comes before that of config.
 func Open(ctx context.Context, name string, config lease.Config) (*lease.Space, error) {
 	return begin(ctx, name, config, lease.Open)
 }

@@ -39,6 +39,20 @@ func names() []name {
 		{name: "my leases", dir: "my leases"},
 		{name: "file:leases", dir: "leases"},
 		{name: "file:///nonesuch/leases", dir: "/nonesuch/leases"},
+		{name: "leases?space=orders", dir: "leases"},
+		{name: "file:leases?space=orders", dir: "leases"},
+		{name: "file:a@b:c=d?space=orders", dir: "a@b:c=d"},
+		{name: "file:what?/leases?space=default", dir: "what?/leases"},
+		{name: "leases?space=", wrong: "want one name"},
+		{name: "file:leases?space=", wrong: "want one name"},
+		{name: "leases?", wrong: at("?")},
+		{name: "what?/leases", wrong: at("?")},
+		{name: "what?/leases?space=default", wrong: at("?")},
+		{name: "leases?spcae=orders", wrong: at("?")},
+		{name: "file:what?/leases", wrong: "want file:DIR?space=NAME"},
+		{name: "file:leases?spcae=hunter2", wrong: "want file:DIR?space=NAME"},
+		{name: "?space=orders", wrong: "no name"},
+		{name: "file:?space=orders", wrong: "want file:DIR"},
 		{name: "file://relative", wrong: "want file:DIR"},
 		{name: "file:", wrong: "want file:DIR"},
 
@@ -114,25 +128,39 @@ func TestWindowsDrive(t *testing.T) {
 // TestSchemes has a name with each scheme, in upper case.
 func TestSchemes(t *testing.T) {
 	for _, scheme := range Schemes() {
-		l, err := parseLocation(strings.ToUpper(scheme) + ":///x")
+		l, _, err := parseLocation(strings.ToUpper(scheme) + ":///x")
 		if err != nil || l.driver() != driverOf(scheme) {
 			t.Errorf("%s: %+v, %v", scheme, l, err)
 		}
 	}
 }
 
+// TestDirectory: spaces of one directory are apart.
 func TestDirectory(t *testing.T) {
-	name := "file:" + filepath.Join(t.TempDir(), "leases")
-	_, err := Open(t.Context(), name, lease.Config{})
-	if !errors.Is(err, lease.ErrNoSpace) || !strings.HasSuffix(err.Error(), "make the space first") {
-		t.Errorf("%v, want %v, and what to do", err, lease.ErrNoSpace)
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "leases")
+	for i, name := range []string{"file:" + dir, "file:" + dir + "?space=orders", dir + "?space=visits"} {
+		_, err := Open(t.Context(), name, lease.Config{})
+		if !errors.Is(err, lease.ErrNoSpace) || !strings.HasSuffix(err.Error(), "make the space first") {
+			t.Errorf("%v, want %v, and what to do", err, lease.ErrNoSpace)
+		}
+		limits := lease.Limits{Nodes: uint32(i + 1)}
+		made, err := Create(t.Context(), name, lease.Config{New: true, Limits: limits})
+		must(t, err)
+		defer made.Close()
 	}
-	made, err := Create(t.Context(), name, lease.Config{New: true})
-	must(t, err)
-	defer made.Close()
-	opened, err := Open(t.Context(), name, lease.Config{})
-	must(t, err)
-	opened.Close()
+	for i, name := range []string{dir + "?space=default", dir + "?space=orders", "file:" + dir + "?space=visits"} {
+		opened, err := Open(t.Context(), name, lease.Config{})
+		must(t, err)
+		defer opened.Close()
+		if nodes := opened.Limits().Nodes; nodes != uint32(i+1) {
+			t.Errorf("%s has %d nodes, want %d", name, nodes, i+1)
+		}
+	}
+	made, err := os.ReadDir(parent)
+	if err != nil || len(made) != 1 {
+		t.Errorf("%v, %v, want one directory", made, err)
+	}
 }
 
 func TestSpace(t *testing.T) {

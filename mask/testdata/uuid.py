@@ -129,12 +129,13 @@ assert ff1(nist, 10, list(range(10))) == [2, 4, 3, 3, 4, 7, 7, 4, 8, 4]
 assert ff1(nist, 10, list(range(10)), bytes.fromhex("39383736353433323130")) == [6, 1, 2, 4, 2, 0, 0, 7, 7, 3]
 
 secret = bytes.fromhex("8b1f9a2c5d3e47608192a3b4c5d6e7f8")
-keys = round_keys(derive(secret, "mask UUID FF1-AES-128", 1))
+kind = "sessions"
+keys = round_keys(derive(secret, "mask.UUID FF1-AES-128\0" + kind, 1))
 chance = random.Random(7)
 inners = [0, 1, 2**122 - 1] + [1 << i for i in range(1, 122)]
 while len(inners) < 1000:
     inners.append(chance.getrandbits(122))
 vectors = [[dashed(version7(bits)), dashed(mask(keys, version7(bits)))] for bits in inners]
 lines = ",\n".join("\t\t" + json.dumps(vector) for vector in vectors)
-text = f'{{\n\t"secret": "{secret.hex()}",\n\t"vectors": [\n{lines}\n\t]\n}}\n'
+text = f'{{\n\t"secret": "{secret.hex()}",\n\t"kind": "{kind}",\n\t"vectors": [\n{lines}\n\t]\n}}\n'
 pathlib.Path(__file__).with_name("uuid.json").write_text(text)

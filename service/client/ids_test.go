@@ -41,7 +41,7 @@ func (m *mint) Mint(_ context.Context, r *api.MintRequest) (*api.MintResponse, e
 		return nil, err
 	}
 	if m.short {
-		return &api.MintResponse{Ids: []string{"1"}}, nil
+		return &api.MintResponse{Ids: []string{randflake.ID(1).String()}}, nil
 	}
 	answer := &api.MintResponse{}
 	for range r.Count {
@@ -230,10 +230,12 @@ func TestMintKinds(t *testing.T) {
 		if id, err := minting[snowflake.ID](t, &mint{kind: "twitter"}).Mint(t.Context()); err != nil || id != 1 {
 			t.Errorf("%v, error %v", id, err)
 		}
-		_, err := minting[randflake.ID](t, &mint{kind: "ulid"}).Mint(t.Context())
-		wantText := "space demo: want the type of its IDs for NewIDs, not randflake.ID"
-		if err == nil || !strings.Contains(err.Error(), wantText) {
-			t.Errorf("ULIDs for randflake.ID: error %v", err)
+		for _, other := range []string{"ulid", "twitter"} {
+			_, err := minting[randflake.ID](t, &mint{kind: other}).Mint(t.Context())
+			wantText := "space demo: want the type of its IDs for NewIDs, not randflake.ID"
+			if err == nil || !strings.Contains(err.Error(), wantText) {
+				t.Errorf("IDs of the kind %s for randflake.ID: error %v", other, err)
+			}
 		}
 		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {
 			t.Error("one ID in place of 512")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -74,11 +73,12 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 
 // Keep returns a Worker with a number that is leased. Its errors are those of snowflake.Keep.
 func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, options []lease.Option) (*Worker, error) {
-	from := &others{space, space.Limits().Nodes, layout.String()}
+	from := &others{Source: space, nodes: space.Limits().Nodes, layout: layout.String()}
 	mu.Lock()
-	spaces[from] = true
+	from.findOwn()
+	spaces[from] = true // from now on the process has no more numbers of its own in the space
 	mu.Unlock()
-	keeper, err := snowflake.Keep(ctx, from, layout, snowflake.Leasing(options...))
+	keeper, err := from.keep(ctx, layout, options)
 	if err != nil {
 		mu.Lock()
 		delete(spaces, from)
@@ -93,22 +93,54 @@ type others struct {
 	lease.Source
 	nodes  uint32
 	layout string
+	own    map[uint32]bool // this process's numbers among those of the space
+	run    uint32          // how many of these are consecutive, at most
 }
 
-// Take lets leases of numbers of its own lapse, and takes others.
-func (o *others) Take(ctx context.Context, from, to int64, nodes uint32) ([]randflake.Lease, error) {
-	for {
-		leases, err := o.Source.Take(ctx, from, to, nodes)
-		if !slices.ContainsFunc(leases, o.owned) {
-			return leases, err
+// findOwn sets own and run. The caller holds mu.
+func (o *others) findOwn() {
+	o.own = map[uint32]bool{}
+	run := uint32(0)
+	for number := range o.nodes {
+		if generators[series{o.layout, number}] == nil {
+			run = 0
+			continue
 		}
+		o.own[number] = true
+		run++
+		o.run = max(o.run, run)
 	}
 }
 
-func (o *others) owned(l randflake.Lease) bool {
-	mu.Lock()
-	defer mu.Unlock()
-	return generators[series{o.layout, l.FirstNode}] != nil
+func (o *others) keep(
+	ctx context.Context, layout *snowflake.Layout, options []lease.Option,
+) (*lease.Keeper[*snowflake.Generator], error) {
+	if len(o.own) == int(o.nodes) {
+		return nil, fmt.Errorf("%w: this process has all %d numbers of %s already: take IDs from Keep alone",
+			lease.ErrInvalid, o.nodes, o.Source)
+	}
+	return snowflake.Keep(ctx, o, layout, snowflake.Leasing(options...))
+}
+
+// Take takes as many consecutive numbers that one of them is not the process's own, and lets the
+// others lapse. nodes is 1: see snowflake.Keep.
+func (o *others) Take(ctx context.Context, first, last int64, nodes uint32) ([]randflake.Lease, error) {
+	leases, err := o.Source.Take(ctx, first, last, nodes+o.run)
+	for i := range leases {
+		o.narrow(&leases[i])
+	}
+	return leases, err
+}
+
+// narrow leaves the first number in a lease that is not the process's own.
+func (o *others) narrow(l *randflake.Lease) {
+	for number := l.FirstNode; number <= l.LastNode; number++ {
+		if !o.own[number] {
+			l.FirstNode = number
+			l.LastNode = number
+			return
+		}
+	}
 }
 
 // Close ends the lease of a Worker of Keep. For one of Own it does nothing.

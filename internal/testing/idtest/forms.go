@@ -34,10 +34,15 @@ type Forms[T comparable] struct {
 	BadColumns        []any
 }
 
-// A parameter is read by gin and echo, and by oapi-codegen.
-type parameter interface {
-	UnmarshalParam(text string) error
-	Bind(text string) error
+// A parameter is read by gin.
+type parameter interface{ UnmarshalParam(text string) error }
+
+// bind reads a parameter as oapi-codegen does.
+func bind[T any](to *T, text string) error {
+	if integer, ok := any(to).(interface{ Bind(text string) error }); ok {
+		return integer.Bind(text)
+	}
+	return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
 }
 
 type record[T comparable] struct {
@@ -84,7 +89,7 @@ func (f Forms[T]) Test(t *testing.T) {
 		id := kept
 		refused(text, id, any(&id).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)))
 		refused(text, id, any(&id).(parameter).UnmarshalParam(text))
-		refused(text, id, any(&id).(parameter).Bind(text))
+		refused(text, id, bind(&id, text))
 		data, _ := json.Marshal(text)
 		refused(data, id, json.Unmarshal(data, &id))
 	}
@@ -149,7 +154,7 @@ func (f Forms[T]) testID(t *testing.T, id T, text string) {
 		},
 		"bytes":  func(to *T) error { return any(to).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) },
 		"param":  func(to *T) error { return any(to).(parameter).UnmarshalParam(text) },
-		"bind":   func(to *T) error { return any(to).(parameter).Bind(text) },
+		"bind":   func(to *T) error { return bind(to, text) },
 		"quoted": func(to *T) error { return unmarshalJSON(` "`+text+`" `, to) },
 		"JSON": func(to *T) error {
 			back := record[T]{None: to}
@@ -210,6 +215,9 @@ func (f Forms[T]) testTags(t *testing.T, id T, text string) {
 		err = json.Unmarshal(data, &back)
 		if errors.Is(err, f.Invalid) && !f.Quoted {
 			continue // as in Go 1.26
+		}
+		if err != nil && from.Empty != nil && text[0] == 'n' {
+			continue // for Go 1.26 such a text is null, misspelt
 		}
 		got := []T{back.ID, *cmp.Or(back.Empty, new(T)), back.Zero}
 		if err != nil || got[i] != id {

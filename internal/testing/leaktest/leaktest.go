@@ -8,24 +8,58 @@ import (
 	"encoding/gob"
 	"encoding/json"
 	"fmt"
+	html "html/template"
 	"log/slog"
 	"strings"
+	text "text/template"
 )
 
-// Output returns what verbs and encoders make of a value, alone and in fields that they see and that they don't. Errors are part of it.
+// Output returns what verbs and encoders make of a value, alone, in lists, in maps, and in fields
+// that they don't see. Errors are part of it.
 func Output[K comparable](v K) map[string]string {
+	return output(v, verbs+"pw", v, &v, []K{v}, map[K]bool{v: true}, struct{ hidden K }{v})
+}
+
+// ByMethods returns what of it the methods of the value decide.
+func ByMethods[K comparable](v K) map[string]string {
+	return output(v, verbs, v, &v, []K{v}, map[K]bool{v: true}, struct{ Seen K }{v})
+}
+
+const verbs = "vTtbcdoOqxXUeEfFgGs"
+
+func output[K comparable](v K, verbs string, values ...any) map[string]string {
 	var gobbed, logged bytes.Buffer
-	text, err := json.Marshal([]any{v, map[K]int{v: 1}})
+	data, err := json.Marshal([]any{v, map[K]int{v: 1}})
 	gobErr := gob.NewEncoder(&gobbed).Encode(v)
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("", "v", v, "list", []K{v})
-	all := map[string]string{"JSON": fmt.Sprintf("%s %v", text, err), "gob": fmt.Sprint(gobbed.String(), gobErr), "slog": logged.String()}
-	for _, verb := range "vTtbcdoOqxXUeEfFgGspw" {
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("", "v", v, "list", []K{v})
+	all := map[string]string{
+		"JSON": fmt.Sprintf("%s %v", data, err),
+		"gob":  fmt.Sprint(gobbed.String(), gobErr),
+		"slog": logged.String(),
+		"page": page(v),
+	}
+	for _, verb := range verbs {
 		for _, flags := range []string{"", "+", "#", "-30", " "} {
 			format := "%" + flags + string(verb)
-			all[format] = fmt.Sprintf(strings.Repeat(format+"\n", 5), v, &v, []K{v}, map[K]bool{v: true}, struct{ hidden K }{v})
+			all[format] = fmt.Sprintf(strings.Repeat(format+"\n", len(values)), values...)
 		}
 	}
 	return all
+}
+
+// page returns what templates of both packages make of a value and of a field, also in the contexts
+// in which html/template encodes.
+func page[K comparable](v K) string {
+	const plain = `{{.}} {{printf "%d" .}} {{print .}} {{urlquery .}} {{js .}} {{html .}}`
+	const contexts = `<a href="/{{.}}?id={{.}}" title={{.}} onclick="f({{.}})">{{.}}</a> <script>let id = {{.}}</script>`
+	var b bytes.Buffer
+	for _, value := range []any{v, []K{v}, struct{ Seen K }{v}} {
+		err := text.Must(text.New("").Parse(plain)).Execute(&b, value)
+		htmlErr := html.Must(html.New("").Parse(contexts)).Execute(&b, value)
+		fmt.Fprintln(&b, err, htmlErr)
+	}
+	return b.String()
 }
 
 // Find tells in which form text shows four bytes of the secret in a row, or a word, or nothing

@@ -107,9 +107,10 @@ int main(void) {
 			free(ids);
 		} else if (words == 2 && !strcmp(word, "format")) {
 			uint64_t v = n;
-			int i = 13;
-			for (text[i] = 0; v || i == 13; v >>= 5) text[--i] = "0123456789abcdefghijklmnopqrstuv"[v & 31];
-			printf("text %s%s", text + i, strcmp(getenv("FAULT"), "text") ? "" : "0");
+			const char *digits = "0123456789abcdefghijklmnopqrstuv";
+			for (int i = 12; i > 0; v >>= 5) text[i--] = digits[v & 31];
+			text[0] = digits[16 + v], text[13] = 0;
+			printf("text %s%s", text, strcmp(getenv("FAULT"), "text") ? "" : "0");
 		} else if (words == 2 && !strcmp(word, "clock")) wall = n, printf("ok");
 		else if (words == 2 && !strcmp(word, "age")) age = n, printf("ok");
 		else printf("unsupported");

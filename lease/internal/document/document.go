@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/internal/backoff"
+	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/swap"
 )
 
@@ -69,20 +72,18 @@ type Document struct {
 // server accepts a Put so long after it was sent.
 const CopyAge = 20 * time.Minute
 
-const longestPause = 20 * time.Millisecond // before a Put that others were in the way of
-
 // An Engine keeps entries in a document. It implements [lease.Engine].
 type Engine struct {
 	backend         Backend
-	most            int                     // bytes of content to which entries are added
+	most            int                     // bytes to which the content may grow
 	last            atomic.Pointer[version] // that was seen, so that a Swap after a Read is one request
 	checked, closed atomic.Bool
 }
 
 var _ lease.Engine = (*Engine)(nil)
 
-// New returns an engine on a backend. It adds no entry to a document of more bytes than most, so
-// that there is room to change those that it has.
+// New returns an engine on a backend. It adds no entry if the content could then grow to more bytes
+// than most, so that there is room to change those that it has.
 func New(b Backend, most int) *Engine {
 	return &Engine{backend: b, most: most}
 }
@@ -129,32 +130,49 @@ func (e *Engine) List(ctx context.Context, prefix, after string, limit int) ([]l
 
 // Swap implements [lease.Engine]. It compares with the version that was seen last. If that or the
 // document differs, it looks again.
-func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+func (e *Engine) Swap(ctx context.Context, expect, put []lease.Entry) (a lease.Answer, err error) {
 	if err := e.checkUsable(ctx); err != nil {
-		return lease.Answer{}, swap.Unmade(err)
+		return a, swap.Unmade(err)
 	}
-	for v := e.recent(); ; v = nil {
-		looked := v == nil
-		if looked {
-			var err error
-			v, err = e.load(ctx)
-			if err != nil {
-				return lease.Answer{}, swap.Unmade(err)
-			}
+	v := e.recent()
+	if v != nil && !swap.Matches(v.answer(swap.Names(expect)).Entries, expect) {
+		v = nil
+	}
+	err = e.repeat(ctx, func() error {
+		a, err = e.swapIn(ctx, v, expect, put)
+		v = nil
+		return err
+	})
+	return a, err
+}
+
+// swapIn makes a swap in version v of the document, or in the present one if v is nil.
+func (e *Engine) swapIn(ctx context.Context, v *version, expect, put []lease.Entry) (lease.Answer, error) {
+	if v == nil {
+		var err error
+		v, err = e.load(ctx)
+		if err != nil {
+			return lease.Answer{}, swap.Unmade(err)
 		}
-		found := v.answer(swap.Names(expect))
-		if !swap.Matches(found.Entries, expect) {
-			if looked {
-				return found, nil
-			}
-			continue
-		}
-		a, err := e.replace(ctx, v, put)
+	}
+	found := v.answer(swap.Names(expect))
+	if !swap.Matches(found.Entries, expect) {
+		return found, nil
+	}
+	return e.replace(ctx, v, put)
+}
+
+// repeat tries again after a pause if others were faster. If the context ends first, the error says
+// both. The processes of all spaces are in each other's way, so the pause grows.
+func (e *Engine) repeat(ctx context.Context, try func() error) error {
+	for tries := 1; ; tries++ {
+		began := time.Now()
+		err := try()
 		if !errors.Is(err, ErrChanged) {
-			return a, err
+			return err
 		}
-		if err := swap.Pause(ctx, longestPause); err != nil {
-			return lease.Answer{}, swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
+		if err := swap.Pause(ctx, backoff.Most(tries, time.Since(began))); err != nil {
+			return swap.Unmade(fmt.Errorf("%s: %w: %w", e, ErrChanged, err))
 		}
 	}
 }
@@ -168,12 +186,11 @@ func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (le
 		Swap:     rand.Text(),
 		Entries:  maps.Clone(v.Entries),
 	}
-	for _, entry := range put {
-		next.Entries[entry.Name] = append([]byte{}, entry.Value...)
+	for _, p := range put {
+		next.Entries[p.Name] = append([]byte{}, p.Value...)
 	}
-	if len(v.Content) > e.most && len(next.Entries) > len(v.Entries) {
-		return lease.Answer{}, fmt.Errorf("%w: %s: full, at %d bytes: keep further spaces and counters in another store",
-			lease.ErrStore, e, len(v.Content))
+	if err := e.checkRoom(v.state, next); err != nil {
+		return lease.Answer{}, err
 	}
 	d, err := e.put(ctx, next, v.Version)
 	if err != nil {
@@ -184,6 +201,44 @@ func (e *Engine) replace(ctx context.Context, v *version, put []lease.Entry) (le
 	a := after.answer(nil)
 	a.Swapped = true
 	return a, nil
+}
+
+// checkRoom returns an error if next has further entries, with which the content could grow too
+// large.
+func (e *Engine) checkRoom(before, next state) error {
+	if len(next.Entries) <= len(before.Entries) {
+		return nil
+	}
+	spaces, size := before.grown()
+	_, after := next.grown()
+	if after <= max(size, e.most) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: full: its %d spaces, with their counters, can grow to %d of %d bytes: "+
+		"keep further ones in another store",
+		lease.ErrStore, e, spaces, size, e.most)
+}
+
+// grown returns how many spaces the content has, and how many bytes when all have aged. A space
+// counts with all its entries from the first one on, which is that of a move.
+func (s *state) grown() (spaces, size int) {
+	seen := map[string]bool{}
+	for name, value := range s.Entries {
+		space, record, _ := strings.Cut(name, "/")
+		if !seen[space] {
+			seen[space] = true
+			size += sizeOf(space+"/"+entry.Meta, entry.MaxMeta) + sizeOf(space+"/"+entry.Leases, entry.MaxLeases)
+		}
+		if record != entry.Meta && record != entry.Leases {
+			size += sizeOf(name, len(value)+entry.Growth)
+		}
+	}
+	return len(seen), size
+}
+
+// sizeOf returns how many bytes an entry is in the content.
+func sizeOf(name string, value int) int {
+	return len(name) + base64.StdEncoding.EncodedLen(value) + len(`"":"",`)
 }
 
 // recent returns what was seen last, unless that was long ago by the wall clock, which goes on
@@ -197,20 +252,15 @@ func (e *Engine) recent() *version {
 
 // Prepare implements [lease.Engine].
 func (e *Engine) Prepare(ctx context.Context) error {
-	for {
+	return e.repeat(ctx, func() error {
 		_, err := e.load(ctx)
 		if !errors.Is(err, lease.ErrNoSpace) {
 			return err
 		}
 		first := state{Lineage: rand.Text(), Entries: map[string][]byte{}}
 		_, err = e.put(ctx, first, "")
-		if !errors.Is(err, ErrChanged) {
-			return err
-		}
-		if err := swap.Pause(ctx, longestPause); err != nil {
-			return fmt.Errorf("%s: %w: %w", e, ErrChanged, err)
-		}
-	}
+		return err
+	})
 }
 
 // Close implements [lease.Engine].

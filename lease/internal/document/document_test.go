@@ -29,7 +29,8 @@ type memory struct {
 	failsPut error // of puts
 	changed  bool  // says each Put
 	ahead    time.Duration
-	proxy    bool // answers in its place, without a version
+	proxy    bool          // answers in its place, without a version
+	delay    time.Duration // of each call
 }
 
 // answered returns a document as the caller gets it.
@@ -41,6 +42,16 @@ func (m *memory) answered(d Document) Document {
 	return d
 }
 
+// lock begins a call, and unlock ends it.
+func (m *memory) lock() (unlock func()) {
+	time.Sleep(m.delay / 2)
+	m.mu.Lock()
+	return func() {
+		m.mu.Unlock()
+		time.Sleep(m.delay / 2)
+	}
+}
+
 func (m *memory) Check(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +60,7 @@ func (m *memory) Check(context.Context) error {
 }
 
 func (m *memory) Get(context.Context) (Document, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.lock()()
 	m.gets++
 	if m.document.Version == "" && m.fails == nil {
 		return Document{}, lease.ErrNoSpace
@@ -61,8 +71,7 @@ func (m *memory) Get(context.Context) (Document, error) {
 }
 
 func (m *memory) Put(_ context.Context, content []byte, version string) (Document, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.lock()()
 	m.puts++
 	if err := cmp.Or(m.fails, m.failsPut); err != nil {
 		return Document{}, err
@@ -158,14 +167,50 @@ func TestChangedEachTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m, e := prepared(t)
 			m.changed, m.puts = true, 0
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := do(ctx, m, e)
-			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 10 {
+			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 15 || m.puts > 100 {
 				t.Errorf("%s: %v after %d tries", name, err, m.puts)
 			}
 		})
 	}
+}
+
+// TestRush: processes of many spaces that start at once soon have leases, and make few calls.
+func TestRush(t *testing.T) {
+	const spaces, processes, calls = 200, 400, 20
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		m := new(memory)
+		for i := range spaces {
+			config := lease.Config{Name: fmt.Sprint(i), New: true}
+			if _, err := lease.Create(t.Context(), New(m, much), config); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.delay, m.gets, m.puts = 30*time.Millisecond, 0, 0
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		for i := range processes {
+			all.Go(func() {
+				s, err := lease.Open(ctx, New(m, much), lease.Config{Name: fmt.Sprint(i % spaces)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				window := s.Limits().WindowOf(time.Now())
+				if _, err := s.Take(ctx, window, window, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if m.gets+m.puts > processes*calls {
+			t.Errorf("%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
+		}
+	})
 }
 
 // TestCopied: a document that was made more than CopyAge after its content is a copy, unless the
@@ -209,17 +254,20 @@ func TestCopied(t *testing.T) {
 	}
 }
 
-// TestFull: entries are added up to the bound, not beyond, and those that are there can always change.
+// TestFull: entries are added as long as all can grow, and those that are there can always change.
 func TestFull(t *testing.T) {
-	m, e := prepared(t)
+	_, e := prepared(t) // with the space a
 	for _, tt := range []struct {
 		most int
 		name string
 		full bool
 	}{
-		{len(m.document.Content), "b", false},
-		{len(m.document.Content), "c", true},
-		{0, "d", true},
+		{10000, "b/meta", false},
+		{0, "b/leases", false}, // which counted with meta
+		{0, "b/c/orders", true},
+		{10000, "c/move", true},
+		{12000, "c/move", false},
+		{10000, "c/meta", false},
 		{0, "a", false},
 	} {
 		e.most = tt.most

@@ -35,8 +35,9 @@ import (
 func main() {
 	logging.Disable() // of go-redis: the program itself says once what failed
 	stderr := &timed.File{File: os.Stderr}
-	if err := run(os.Args[1:], os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error())) // an error may quote a URL with a password
+	args := os.Args[1:]
+	if err := run(args, os.Stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stderr, "randflaked:", url.Redact(err.Error(), args...)) // an error may quote a URL with a password
 		os.Exit(1)
 	}
 }
@@ -72,9 +73,10 @@ func parse(set *flag.FlagSet, args []string) error {
 // flags returns the flag set of a command.
 func flags(usage string, stderr io.Writer) *flag.FlagSet {
 	set := flag.NewFlagSet("randflaked", flag.ContinueOnError)
-	set.SetOutput(stderr)
+	set.SetOutput(io.Discard) // main prints errors, without passwords
 	set.Usage = func() {
 		fmt.Fprintln(stderr, "usage: randflaked "+usage)
+		set.SetOutput(stderr)
 		set.PrintDefaults()
 	}
 	return set

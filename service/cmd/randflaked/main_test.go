@@ -293,7 +293,8 @@ rules:
 	}
 }
 
-// TestUsage: what can't be meant is refused, with what can.
+// TestUsage: what can't be meant is refused, with what can. A value, which may be a password, is in
+// the error alone, as main takes passwords out of that.
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		nil,
@@ -307,11 +308,14 @@ func TestUsage(t *testing.T) {
 		{"ready"},
 		{"token", "x"},
 		{"token", "--long"},
+		{"--dev=hunter2"},
+		{"check", "--offline=hunter2"},
+		{"ready", "--timeout", "hunter2", "URL"},
 		{"version", "now"},
 	} {
 		var out bytes.Buffer
-		if err := run(args, &out, &out); err == nil {
-			t.Errorf("%q: no error", args)
+		if err := run(args, &out, &out); err == nil || strings.Contains(out.String(), "hunter2") {
+			t.Errorf("%q: %v, %s", args, err, &out)
 		}
 	}
 }

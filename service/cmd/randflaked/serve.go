@@ -128,7 +128,7 @@ func demo(dir, listen string) (*config.Config, error) {
 		Spaces: []config.Space{{
 			Name:       "demo",
 			Kind:       "randflake",
-			Store:      "file:" + dir,
+			Store:      "file:" + dir + "?space=default", // as dir may have a ? in it
 			SecretFile: filepath.Join(dir, "secret"),
 			Limits:     config.Limits{Batch: 65536, Rate: 1_000_000},
 			Counters:   []config.Counter{{Name: "*"}},

@@ -36,27 +36,20 @@ func withoutAround(text string) (bare, layout string) {
 	return aroundUUID.ReplaceAllString(text, "$1$2"), ""
 }
 
-// plainNumber returns a written number as digits alone, perhaps after a minus sign. It returns
-// other texts as they are, and also digits and an n, such as 1849n, if they can be the text of an
-// ID.
+// plainNumber returns a written number as digits alone, perhaps after a minus sign, and other texts
+// as they are.
 func plainNumber(text string) string {
-	canBeText := len(text) <= longestText && !strings.ContainsAny(text, "_,'L-")
-	if canBeText || isDecimal(text) || !writtenNumber.MatchString(text) {
+	if text == "" || text[0] > '9' {
+		return text // most texts: the expression is slow
+	}
+	if isDecimal(text) || !writtenNumber.MatchString(text) {
 		return text
 	}
 	text = strings.TrimRight(text, "nL")
 	return strings.NewReplacer("_", "", ",", "", "'", "").Replace(text)
 }
 
-// lowered returns a text of capitals in lower case, and any other as it is.
-func lowered(text string) string {
-	if strings.ToUpper(text) == text {
-		return strings.ToLower(text)
-	}
-	return text
-}
-
-// prefixOf returns the prefix of a typed ID with its underscore, as the ord_ of ord_b0bb8nt7619tu.
+// prefixOf returns the prefix of a typed ID with its underscore, as the ord_ of ord_jvgoe12ccb8gh.
 // A prefix begins with a lower-case letter, and goes on with these, digits and underscores. If the
 // text has none, prefixOf returns "".
 func prefixOf(text string) string {

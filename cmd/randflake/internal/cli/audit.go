@@ -38,6 +38,7 @@ func (t *tool) auditCommand() *cobra.Command {
 		},
 	}
 	a.flags(cmd)
+	fromFlag(cmd, &a.from)
 	return cmd
 }
 
@@ -64,12 +65,10 @@ func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
 
-// readLines reads the ID at the beginning of each line. A text that is ambiguous is parsed later,
-// when it is known what the others are, and so is one that is wrong.
+// readLines reads the ID at the beginning of each line.
 func (a *audit) readLines() error {
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
-	var later []entry
 	quoted := 0 // the line with the opening quote of a column that is still open, or 0
 	for n := 1; lines.Scan(); n++ {
 		before := quoted
@@ -87,22 +86,11 @@ func (a *audit) readLines() error {
 		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
-		isFirst := len(a.entries)+len(later) == 0
+		isFirst := len(a.entries)+a.odd == 0
 		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
-		e := entry{text: text, line: n}
-		if !a.add(e) {
-			later = append(later, e)
-		}
-	}
-	if !a.sawText {
-		a.sawDecimal = true // digits alone are numbers, as of an auto-increment
-	}
-	for _, e := range later {
-		if !a.add(e) {
-			a.odd++
-		}
+		a.add(entry{text: text, line: n})
 	}
 	slices.SortFunc(a.entries, func(x, y entry) int {
 		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
@@ -142,14 +130,16 @@ func endsInQuotes(line []byte, inQuotes bool) bool {
 // and rare.
 func isTitle(text string) bool {
 	word := text[len(prefixOf(text)):]
-	return !strings.ContainsAny(text, "0123456789") && (!isText(word) || len(word) < 12)
+	isID := len(word) >= 12 && (isText(word) || isGosuda(word))
+	return !strings.ContainsAny(text, "0123456789") && !isID
 }
 
-// add adds an ID. It returns false if the text is no ID, or could be one of two kinds.
-func (a *audit) add(e entry) bool {
+// add adds an ID, or counts a text that is none.
+func (a *audit) add(e entry) {
 	p := a.parse(e.text)
 	if p.err != nil {
-		return false
+		a.odd++
+		return
 	}
 	if p.isWide() {
 		e.id = p.wide
@@ -161,5 +151,4 @@ func (a *audit) add(e entry) bool {
 		a.layout, _ = snowflake.ParseLayout(p.layout)
 	}
 	a.entries = append(a.entries, e)
-	return true
 }

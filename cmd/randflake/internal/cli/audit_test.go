@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/randflake/randflake"
+	gosuda "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -90,6 +92,16 @@ func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []stri
 	return texts
 }
 
+// gosudaTexts are randflakeTexts as gosuda/randflake prints IDs. One in 32 begins with g to v.
+func gosudaTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []string) {
+	for _, text := range randflakeTexts(t, cipher, n) {
+		id, err := strconv.ParseInt(text, 10, 64)
+		check(t, err)
+		texts = append(texts, gosuda.EncodeString(id))
+	}
+	return texts
+}
+
 // plant puts texts into a table behind those of other lines, and returns what the command says of
 // them: n of line i is in line j too.
 func plant(texts []string, doubles ...int) (file string, says []string) {
@@ -127,6 +139,7 @@ func TestAudit(t *testing.T) {
 		"ULIDs":                 {ulidTexts(n), nil, []int{n / 2}, []string{"kind     ULIDs", "2026-01-01T00Z #"}, []string{"workers", "made", "doubled"}},
 		"clean ULIDs":           {ulidTexts(20_000), nil, nil, []string{"kind     ULIDs"}, nil},
 		"randflakes":            {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"made", "doubled"}},
+		"gosuda's texts":        {gosudaTexts(t, cipher, 20_000), append(first, "--from", "gosuda"), []int{17}, []string{"IDs      20001, and 0 lines", "kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"\nform "}},
 		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
 		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none that tells its time; Randflake IDs need their secret: --secret-file\n"}, []string{"workers"}},
 		"Snowflakes, by order":  {twitterIDs(1000), append(first, "--kind", "randflake"), nil, []string{"kind     none"}, []string{"workers"}},
@@ -196,8 +209,13 @@ func TestAuditReads(t *testing.T) {
 		"NULL":                    {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
 		"a title further down":    {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
 		"a long title":            {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
-		"no digits":               {"vkgttmbqtufk\nvkgttmbqtufa\nvkgttmbqtufk\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
-		"typed":                   {"ord_jvgoe12ccb8gh\nord_3vgoe12ccb8gg\nord_jvgoe12ccb8gh\n", []string{"repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
+		"no digits":               {"vkgttmbqtufka\nvkgttmbqtufkb\nvkgttmbqtufka\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
+		"gosuda's, no digits":     {"account_code\ndecade\nfkgttmbqtufk\nfkgttmbqtufk\n", []string{"IDs      2, and 0 lines", "in lines 3 and 4\n"}},
+		"gosuda's":                {"id\n3vgoe12ccb8gh\nfvvvvvvvvvvvv\n3vgoe12ccb8gh\n", []string{"form     3 of 3 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first; a text that lost", "repeat   3vgoe12ccb8gh in lines 2 and 4\n"}},
+		"texts and gosuda's":      {"id\njvgoe12ccb8gh\nvvvvvvvvvvvvv\n3vgoe12ccb8gh\n", []string{"form     1 of 3 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first", "repeat   3vgoe12ccb8gh in lines 2 and 4\n"}},
+		"numbers and gosuda's":    {"4594531474933654033\n3vgoe12ccb8gh\n", []string{"form     1 of 2 IDs", "in lines 1 and 2\n"}},
+		"texts that lost digits":  {"jvgoe12ccb8gh\n12ccb8gh\njvgoe\n", []string{"IDs      2, and 1 lines", "form     1 of 2 IDs read as gosuda/randflake prints them, 12ccb8gh first"}},
+		"typed":                   {"ord_jvgoe12ccb8gh\nord_jvgoe12ccb8gg\nord_jvgoe12ccb8gh\n", []string{"repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
 		"UUIDs":                   {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
 		"TSIDs":                   {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n", []string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
 		"TypeIDs":                 {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n", []string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},
@@ -208,7 +226,7 @@ func TestAuditReads(t *testing.T) {
 		"TSID as numbers":         {"0AWG1PRQQFZ8D\n392377999526722829\n", []string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
 		"mentions":                {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n", []string{"IDs      2, and 1 lines", "snowflake discord", "2015-08-10T"}},
 		"as people write them":    {"1_541_815_603_606_036_480\n1541815603606036480n\n0x1565a11f6217a000\n", []string{"IDs      3, and 0 lines", "repeats  2"}},
-		"digits first":            {"12\nv\n", []string{"IDs      2, and 0 lines"}},
+		"digits first":            {"12\njvgoe12ccb8gh\n", []string{"IDs      2, and 0 lines", "kind     none that tells its time; Randflake IDs need their secret: --secret-file\nrepeats  0\n"}},
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,9 +26,13 @@ func (t *tool) convertCommand() *cobra.Command {
 					return err
 				}
 			}
-			return t.answerAll(ids, func(b []byte, text string) ([]byte, error) {
+			err := t.answerAll(ids, func(b []byte, text string) ([]byte, error) {
 				return p.parse(text).appendConverted(b, to)
 			})
+			if guessed := p.guessed(); guessed != "" {
+				t.note(errors.New(guessed))
+			}
+			return err
 		},
 	}
 	fromFlag(cmd, &p.from)

@@ -56,8 +56,11 @@ func parseHex(text string) (randflake.ID, error) {
 
 // isHex reports whether text is hexadecimal digits after 0x.
 func isHex(text string) bool {
+	if !hasHexPrefix(text) {
+		return false
+	}
 	_, err := parseHex(text)
-	return hasHexPrefix(text) && err == nil
+	return err == nil
 }
 
 func hasHexPrefix(text string) bool {
@@ -65,11 +68,14 @@ func hasHexPrefix(text string) bool {
 }
 
 // tsidOf reads a TSID: 13 digits of Crockford's base32, as 0AXS751X00W7C. It returns 0 for any
-// other text, and for 13 such digits that mean something else: a decimal number, a hexadecimal
-// number after 0x, and the text of a Randflake ID.
+// other text, and for 13 such digits that mean something else: a decimal number, and a hexadecimal
+// number after 0x.
 func tsidOf(text string) randflake.ID {
-	if len(text) != 13 || isDecimal(text) || isHex(text) || isText(text) {
+	switch {
+	case len(text) != 13, isDecimal(text), isHex(text):
 		return 0
+	case text[0] > 'f':
+		return 0 // of more than 64 bits, as are most texts: the rest is slow
 	}
 	id, err := ulid.Parse(strings.Repeat("0", 13) + text) // ULIDs have the same digits
 	if err != nil || id[7] != 0 {

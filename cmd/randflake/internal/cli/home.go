@@ -33,6 +33,7 @@ type home struct {
 	nodes     uint32       // of the space, if it is for Snowflake IDs, which have no secret; otherwise 0
 	store     string       // as flag or environment name it, or ""
 	at        url.Location // of the store
+	space     string       // as the store's name says it, or ""
 	secret    secretSource
 	ownSecret bool // no secret was named: it is in the directory of the store
 	implied   bool // neither a store nor a secret was named
@@ -60,10 +61,19 @@ func (h *home) locate() error {
 		}
 	}
 	if h.nodes == 0 && h.at.Dir != "" && !h.secret.known() {
-		h.secret.file = filepath.Join(h.at.Dir, "secret")
+		h.secret.file = secretIn(h.at.Dir, h.space)
 		h.ownSecret = true
 	}
 	return nil
+}
+
+// secretIn returns the file of the secret of a space in a directory. Each space has its own, as two
+// spaces of one secret would grant the same nodes.
+func secretIn(dir, space string) string {
+	if space == "" || space == "default" {
+		return filepath.Join(dir, "secret")
+	}
+	return filepath.Join(dir, space+".secret")
 }
 
 // locateNamed finds the store that the flag or else the environment names, if one does.
@@ -74,7 +84,7 @@ func (h *home) locateNamed() (err error) {
 	if err != nil || h.store == "" {
 		return err
 	}
-	h.at, _, err = url.Parse(h.store)
+	h.at, h.space, err = url.Parse(h.store)
 	if err != nil {
 		return err
 	}
@@ -100,16 +110,17 @@ func (h *home) locateState() (err error) {
 	return nil
 }
 
-// String returns the store for a command line that an error proposes: with the space that its URL
-// names, and without passwords.
+// String returns the store for a command line that an error proposes: with the space that its name
+// says, and without passwords.
 func (h *home) String() string {
-	if h.at.URL == "" {
-		return h.at.Dir
+	name := cmp.Or(h.store, h.at.Dir)
+	if h.at.URL != "" {
+		name = (url.Location{URL: h.store}).String()
 	}
-	if name := (url.Location{URL: h.store}).String(); strings.Contains(name, "?") {
+	if strings.Contains(name, "?") {
 		return "'" + name + "'"
 	}
-	return h.at.String()
+	return name
 }
 
 // readSecret reads the secret. It does not make one.
@@ -129,8 +140,9 @@ func (h *home) findSecret() (randflake.Secret, error) {
 	return h.readSecret()
 }
 
-// name returns the URL of the store, for package url.
-func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir) }
+// name returns the name of the store, for package url. With a space at its end the state directory
+// may have a ? in its own name.
+func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir+"?space=default") }
 
 // openSpace opens the space. It does not make one.
 func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {

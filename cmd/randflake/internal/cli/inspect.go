@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,13 +70,17 @@ func (in *inspector) settle() error {
 	if err := in.choiceOfKind.settle(); err != nil {
 		return err
 	}
-	ofSnowflake := strings.HasPrefix(in.from, "base")
-	if ofSnowflake {
-		in.kind = cmp.Or(in.kind, kindSnowflake)
+	only := in.kind // whose IDs have the form
+	switch in.from {
+	case formGosuda:
+		only = kindRandflake
+	case formBase32, formBase58, formBase62:
+		only = kindSnowflake
 	}
+	in.kind = cmp.Or(in.kind, only)
 	switch {
-	case ofSnowflake && in.kind != kindSnowflake:
-		return fmt.Errorf("--from %s is for --kind %s", in.from, kindSnowflake)
+	case in.kind != only:
+		return fmt.Errorf("--from %s is for --kind %s", in.from, only)
 	case in.kind == kindULID && in.from != formAuto && in.from != formText:
 		return fmt.Errorf("--from %s: want text, the 26 digits of a ULID", in.from)
 	case !in.mayBeRandflake() && (in.home.store != "" || in.home.secret.file != ""):
@@ -113,8 +116,7 @@ func (in *inspector) answer(b []byte, text string) ([]byte, error) {
 	canBeAnything := p.form == formText && in.kind == "" && in.from == formAuto
 	switch {
 	case p.err != nil && canBeAnything:
-		return b, fmt.Errorf("%w: want the text of an ID, with a prefix or without, a number, "+
-			"0x and hexadecimal digits, a ULID or a UUID", p.err)
+		return b, fmt.Errorf("%w; numbers, 0x and hexadecimal digits, ULIDs and UUIDs are read, too", p.err)
 	case p.err != nil:
 		return b, p.err
 	}
@@ -139,7 +141,7 @@ func (in *inspector) kindOf(p parsed) string {
 		return kindULID
 	case p.form == formUUID:
 		return kindUUID
-	case p.form == formText && p.tsid == 0:
+	case p.form == formText, p.form == formGosuda:
 		return kindRandflake
 	}
 	return kindAny
@@ -163,18 +165,17 @@ func (in *inspector) readingsOf(p parsed) ([]reading, error) {
 	case kind == kindRandflake:
 		r := readRandflake(in.cipher, p.id)
 		r.prefix = p.prefix
+		if p.form == formGosuda {
+			r.fields = append(r.fields, field{"form", formGosuda, true})
+		}
 		return in.single(r, nil)
 	}
 	return in.readingsOfNumber(p, kind)
 }
 
-// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds. A text
-// that is also a TSID is a Snowflake ID in that one layout.
+// readingsOfNumber returns the readings of an ID that can be of several layouts or kinds.
 func (in *inspector) readingsOfNumber(p parsed, kind string) ([]reading, error) {
 	readings := snowflakeReadings(snowflake.ID(p.id), p.layout)
-	if p.tsid != 0 {
-		readings = snowflakeReadings(snowflake.ID(p.tsid), "tsid")
-	}
 	if kind == kindAny && p.layout == "" && in.cipher != nil {
 		readings = slices.Insert(readings, 0, readRandflake(in.cipher, p.id)) // first among equals: see likelier
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,11 +32,11 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
-	oldAt, _, err := url.Parse(from)
+	oldAt, oldSpace, err := url.Parse(from)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
-	h := home{store: from, at: oldAt} // without locate, which would also look for a secret
+	h := home{store: from, at: oldAt, space: oldSpace} // without locate, which would also look for a secret
 	old, err := h.openSpace(ctx)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
@@ -67,7 +66,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		return err
 	}
 	left := leftBehind(info, oldInfo.Retired, began)
-	steps := stepsAfterMove(info, left, oldAt)
+	steps := stepsAfterMove(info, left, h)
 	if oldInfo.Trust && !info.Trust {
 		steps += fmt.Sprintf("The trust of the old space was in another store: %s has none.\n", space)
 	}
@@ -75,13 +74,13 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 }
 
 // stepsAfterMove says what to do after a move. info is of the new space, left what leftBehind says,
-// and old the old store, which may have the secret in its directory.
-func stepsAfterMove(info lease.Info, left string, old url.Location) string {
+// and old the place of the old space, which may have the secret in its directory.
+func stepsAfterMove(info lease.Info, left string, old home) string {
 	steps := fmt.Sprintf("1. Start all programs with the new store: %s. %s.\n", beginning(info), left)
-	steps += "2. Once no program runs with the old store, delete the old space, " +
-		"or take away the programs' right to it: an older copy of it would grant the same leases again.\n"
-	secret := filepath.Join(old.Dir, "secret")
-	if _, err := os.Stat(secret); old.Dir != "" && err == nil {
+	steps += "2. Leave the old space where it is: a program that slept through the move finds there that it is retired. " +
+		"Never bring back an older copy of it, which would grant the same leases again.\n"
+	secret := secretIn(old.at.Dir, old.space)
+	if _, err := os.Stat(secret); old.at.Dir != "" && err == nil {
 		steps += fmt.Sprintf("3. Keep %s: programs need the secret.\n", secret)
 	}
 	return steps
@@ -99,8 +98,12 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 	}
 	until := now.Add(min(usualOutage, time.Duration(info.Ahead-1)*info.Window))
 	left := fmt.Sprintf("Those that have run for %v have leases until %s", info.Window*3/2, clockTime(until))
-	if info.Opens.IsZero() {
-		left += ", and make no IDs in between, as the space has no reserve"
+	begin := info.Opens
+	if begin.IsZero() {
+		begin = info.Floor
+	}
+	if begin.After(until) {
+		left += ", and make no IDs in between"
 	}
 	return left
 }

@@ -82,20 +82,25 @@ func (f *fleet) count(p *program, want int64) {
 }
 
 // TestLeftBehind: programs may have leases for three minutes, or for as many windows as may be
-// leased ahead beside the present one.
+// leased ahead beside the present one. They pause if the new space grants none by then.
 func TestLeftBehind(t *testing.T) {
+	now := time.Unix(1800000000, 0)
+	floor := now.Add(7 * time.Minute)
 	for _, tt := range []struct {
 		ahead int64
+		opens time.Time
 		want  string
 	}{
-		{5, "leases until 2027-01-15T08:03:00Z"},
-		{4, "leases until 2027-01-15T08:03:00Z"},
-		{3, "leases until 2027-01-15T08:02:00Z"},
+		{5, now.Add(68 * time.Second), "leases until 2027-01-15T08:03:00Z"},
+		{4, now.Add(3 * time.Minute), "leases until 2027-01-15T08:03:00Z"},
+		{3, now.Add(68 * time.Second), "leases until 2027-01-15T08:02:00Z"},
+		{5, now.Add(4 * time.Minute), "leases until 2027-01-15T08:03:00Z, and make no IDs in between"},
+		{5, time.Time{}, "leases until 2027-01-15T08:03:00Z, and make no IDs in between"},
 	} {
-		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}}
-		said := leftBehind(info, false, time.Unix(1800000000, 0))
-		if !strings.Contains(said, tt.want) {
-			t.Errorf("%d windows ahead: %s, want %s", tt.ahead, said, tt.want)
+		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}, Opens: tt.opens, Floor: floor}
+		said := leftBehind(info, false, now)
+		if !strings.HasSuffix(said, tt.want) {
+			t.Errorf("%d windows ahead, opens at %v: %s, want %s", tt.ahead, tt.opens, said, tt.want)
 		}
 	}
 }

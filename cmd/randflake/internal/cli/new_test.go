@@ -42,8 +42,8 @@ func formatNamed[ID any](t *testing.T, all map[string]format[ID], name string) f
 // TestFormats has one ID of each kind in each form.
 func TestFormats(t *testing.T) {
 	for name, want := range map[string]string{
-		"text":   "fvvvvvvvvvvvr\n",
-		"json":   "\"fvvvvvvvvvvvr\"\n",
+		"text":   "vvvvvvvvvvvvr\n",
+		"json":   "\"vvvvvvvvvvvvr\"\n",
 		"int":    "-5\n",
 		"hex":    "0xfffffffffffffffb\n",
 		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
@@ -195,7 +195,7 @@ func TestProgress(t *testing.T) {
 func TestNewIntoInspect(t *testing.T) {
 	dir, small := newHome(t), filepath.Join(t.TempDir(), "small")
 	succeed(t, "", "store", "init", "--new", "--nodes", "1024", small)
-	// With the kind, as one number in a million is short enough to be text as well.
+	// With the kind, as a number can be a Snowflake ID, too.
 	for form, from := range map[string]string{
 		"text": "text", "int": "int --kind randflake", "hex": "hex --kind randflake", "json": "auto",
 		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto", "snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
@@ -396,7 +396,7 @@ func TestTerminal(t *testing.T) {
 	defer terminal.Close()
 	var errs bytes.Buffer
 	reader := tool{stdin: terminal, stderr: &errs}
-	reader.sayWhatIsRead([]string{"v"})
+	reader.sayWhatIsRead([]string{"31"})
 	reader.sayWhatIsRead(nil)
 	if strings.Count(errs.String(), "reads IDs, one a line") != 1 {
 		t.Errorf("%q", &errs)
@@ -410,9 +410,9 @@ func TestTerminal(t *testing.T) {
 	if code != exitOK || errs.Len() > 0 {
 		t.Errorf("text for a terminal: exit status %d, %s", code, &errs)
 	}
-	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"convert", "v"})
+	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"convert", "31"})
 	shown := bufio.NewScanner(terminal) // its echo of all that it was sent
-	for _, want := range []string{"", "TEXT           SIGNED", "v              31"} {
+	for _, want := range []string{"", "TEXT           SIGNED", "g00000000000v  31"} {
 		if shown.Scan(); !strings.HasPrefix(shown.Text(), want) || code != exitOK {
 			t.Errorf("a table for a terminal: exit status %d, %q, want %q", code, shown.Text(), want)
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -97,16 +96,7 @@ func (t *tool) note(err error) { fmt.Fprintf(t.stderr, "randflake: %s\n", t.inLi
 func (t *tool) inLine(text string) string {
 	named, _ := url.FromEnvironment()
 	words := append(slices.Clip(t.args), named, os.Getenv(storeVariable), os.Getenv(storeFileVariable))
-	for _, word := range words {
-		// A password in a word can have white space and quotes, at which Redact would end it. So
-		// the word is replaced as a whole, as it is or as %q writes it.
-		safe := url.Location{URL: word}.String()
-		if word != "" && safe != word {
-			quoted := strconv.Quote(word)
-			text = strings.NewReplacer(quoted[1:len(quoted)-1], safe, word, safe).Replace(text)
-		}
-	}
-	text = strings.TrimPrefix(url.Redact(text), "randflake: ")
+	text = strings.TrimPrefix(url.Redact(text, words...), "randflake: ")
 	text = strings.ReplaceAll(text, ": randflake: ", ": ")
 	return strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text)
 }

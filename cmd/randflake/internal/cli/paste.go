@@ -8,14 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
+	gosuda "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
 
 // The forms in which people paste IDs. This file finds out which form a text has, and reads it.
 const (
-	formAuto   = "auto" // the form that the text shows
-	formText   = "text" // of a Randflake ID
+	formAuto   = "auto"   // the form that the text shows
+	formText   = "text"   // of a Randflake ID
+	formGosuda = "gosuda" // of a Randflake ID, as gosuda/randflake prints it
 	formInt    = "int"
 	formHex    = "hex"
 	formBase32 = "base32" // of a Snowflake ID, as are the next two
@@ -26,51 +28,58 @@ const (
 	formTSID   = "TSID"
 )
 
-// longestText is how many digits the text of a Randflake ID has at most.
-const longestText = 13
-
 func fromFlag(cmd *cobra.Command, from *string) {
-	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, int, hex, base32 ...",
-		formAuto, formText, formInt, formHex, formBase32, formBase58, formBase62)
+	choiceFlag(cmd, from, "from", "", "FORM", "auto (default), text, gosuda, int, hex, base32 ...",
+		formAuto, formText, formGosuda, formInt, formHex, formBase32, formBase58, formBase62)
 }
 
 // A parsed text is an ID, or an error.
 type parsed struct {
-	form   string       // or "", if it is ambiguous
+	form   string
 	text   string       // without what was around the ID
 	prefix string       // of a typed ID or a TypeID, with its underscore
 	layout string       // the preset whose IDs have the form, or ""
 	id     randflake.ID // of 64 bits, of any kind
 	wide   ulid.ID      // of 128 bits, where isWide
-	tsid   randflake.ID // the TSID that the text of a Randflake ID can be too, or 0
 	err    error
 }
 
 func (r parsed) isWide() bool { return r.form == formULID || r.form == formUUID }
 
-// A parser reads pasted IDs, and remembers what they were: digits alone, such as 12, are ambiguous.
-// They can be the text of an ID or a decimal number, and are what the IDs before them were.
+// A parser reads pasted IDs. It counts those that it took for gosuda's, as a text that lost its
+// first digits looks like one.
 type parser struct {
 	choiceOfKind
-	from       string // the form of --from
-	sawText    bool   // an ID that can only be text
-	sawDecimal bool   // an ID that can only be a decimal number
+	from   string // the form of --from
+	ids    int    // how many IDs it has read
+	gosuda int    // how many of them it took for gosuda's, where --from doesn't say so
+	first  string // the first of these
 }
 
-// parse parses a text, and notes what it was, if only that was possible.
+// parse reads a text, and counts it if it is an ID.
 func (p *parser) parse(text string) parsed {
 	r := p.read(text)
-	switch {
-	case r.err != nil:
-	case r.form == formText && !isDecimal(r.text):
-		p.sawText = true
-	case r.form == formInt && !isAmbiguous(r.text):
-		p.sawDecimal = true
+	if r.err != nil {
+		return r
+	}
+	p.ids++
+	if r.form == formGosuda && p.from == formAuto {
+		p.gosuda++
+		p.first = cmp.Or(p.first, r.text)
 	}
 	return r
 }
 
-// read reads a text: it drops what is around the ID, finds the form, and reads the ID in that form.
+// guessed says how many IDs were taken for gosuda's, or returns "" if none was.
+func (p *parser) guessed() string {
+	if p.gosuda == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d IDs read as gosuda/randflake prints them, %s first; a text that lost its first digits "+
+		"looks so, too: say which with --from gosuda or --from text", p.gosuda, p.ids, p.first)
+}
+
+// read drops what is around the ID of a text, finds the form, and reads the ID in that form.
 func (p *parser) read(text string) parsed {
 	r := parsed{text: text}
 	if p.from == formAuto || p.from == formInt {
@@ -80,21 +89,12 @@ func (p *parser) read(text string) parsed {
 		r.text, r.layout = withoutAround(r.text)
 	}
 	r.form = p.formOf(r.text)
-	isMention := r.layout != ""
-	if isMention && p.kind != kindULID {
-		r.form = formInt // however few its digits are
-	}
-	if r.form == "" {
-		r.err = fmt.Errorf("%.40q can be text or a decimal number: "+
-			"say which with --from text or --from int", text)
-		return r
-	}
 	r.err = p.readForm(&r)
 	return r
 }
 
-// formOf returns the form of text, or "" if it is ambiguous. The flags decide first, and --kind
-// before --from, as words of --from mean other things for other kinds.
+// formOf returns the form of text. The flags decide first, and --kind before --from, as words of
+// --from mean other things for other kinds.
 func (p *parser) formOf(text string) string {
 	switch {
 	case p.kind == kindULID:
@@ -109,49 +109,24 @@ func (p *parser) formOf(text string) string {
 	return p.from
 }
 
-// shownForm returns the form that text shows by itself, or "" if it is ambiguous. The forms are
-// tried from the narrowest, which the fewest texts have, to the widest, which also takes what is
-// wrong: a later case would read most texts of an earlier one as something else, or refuse them.
+// shownForm returns the form that text shows by itself. The forms are tried from the narrowest,
+// which the fewest texts have, to the widest, which also takes what is wrong: a later case would
+// read most texts of an earlier one as something else, or refuse them.
 func (p *parser) shownForm(text string) string {
 	wide := wideForm(text)
 	switch {
 	case wide != "" && p.kind == "": // 01K0XJ5C1Q8F4S3V7M2N6P9R0T, or a UUID
 		return wide
-	case p.isTSID(text): // 0AXS751X00W7C, and 0XG2R8Z4Q3M7K, which is no hexadecimal number
+	case p.mayBeRandflake() && isGosuda(text): // 3vgoe12ccb8gh
+		return formGosuda
+	case p.kind != kindRandflake && tsidOf(text) != 0: // 0AXS751X00W7C, and 0XG2R8Z4Q3M7K, which is no hexadecimal number
 		return formTSID
 	case hasHexPrefix(text): // 0x0271000000000000
 		return formHex
-	case p.kind == kindSnowflake: // 12, which is not ambiguous if the user says what it is
-		return formInt
-	case isAmbiguous(text) && p.sawText == p.sawDecimal: // 12, and neither kind was seen, or both
-		return ""
-	case isAmbiguous(text) && p.sawDecimal: // 12
-		return formInt
-	case isDecimal(text) && len(text) > longestText: // 175928847299117063, too long for the text of an ID
-		return formInt
-	case strings.HasPrefix(text, "-"): // -5
+	case p.kind == kindSnowflake, isDecimal(text), strings.HasPrefix(text, "-"): // 175928847299117063, -5
 		return formInt
 	}
-	return formText // b0bb8nt7619tu, ord_b0bb8nt7619tu, and whatever is wrong
-}
-
-// isAmbiguous reports whether text is digits alone that mean one ID as text and another one as a
-// decimal number. A single digit means the same.
-func isAmbiguous(text string) bool {
-	short := len(text) <= longestText
-	return short && isDecimal(text) && len(strings.TrimLeft(text, "0")) > 1
-}
-
-// isTSID reports whether text is a TSID. Some TSIDs are also the text of a Randflake ID in
-// capitals, and are that one unless the user chose Snowflake IDs.
-func (p *parser) isTSID(text string) bool {
-	switch {
-	case tsidOf(text) == 0:
-		return false
-	case p.kind == kindSnowflake:
-		return true
-	}
-	return p.kind == "" && !isText(lowered(text))
+	return formText // jvgoe12ccb8gh, ord_jvgoe12ccb8gh, and whatever is wrong
 }
 
 func (p *parser) readForm(r *parsed) (err error) {
@@ -167,6 +142,8 @@ func (p *parser) readForm(r *parsed) (err error) {
 		r.id, err = parseInt(r.text, p.kind)
 	case formText:
 		err = p.readText(r)
+	case formGosuda:
+		err = r.readGosuda()
 	case formBase32, formBase58, formBase62:
 		var id snowflake.ID
 		id, err = bases[r.form].parse(r.text)
@@ -175,24 +152,44 @@ func (p *parser) readForm(r *parsed) (err error) {
 	return err
 }
 
-// readText reads the text of a Randflake ID, with a prefix or without. With --from auto, capitals
-// are read too, which can also be a TSID.
+// readText reads the text of a Randflake ID, with a prefix or without.
 func (p *parser) readText(r *parsed) (err error) {
-	if p.from == formAuto {
-		r.tsid = tsidOf(r.text)
-		r.text = lowered(r.text)
-		if r.text == "null" { // as databases and jq write it
-			return fmt.Errorf("%w: null: it is the text of %d with --from text",
-				randflake.ErrInvalidID, randflake.MustParse(r.text))
-		}
-	}
 	r.prefix = prefixOf(r.text)
-	r.id, err = randflake.Parse(r.text[len(r.prefix):])
+	digits := r.text[len(r.prefix):]
+	r.id, err = randflake.Parse(digits)
+	if err == nil || p.from == formText {
+		return err
+	}
+	if _, notGosuda := gosuda.DecodeString(digits); notGosuda == nil {
+		return fmt.Errorf("%w; if gosuda/randflake printed it, say --from gosuda", err)
+	}
 	return err
+}
+
+// readGosuda reads what gosuda/randflake prints of an ID, with a prefix or without.
+func (r *parsed) readGosuda() error {
+	r.prefix = prefixOf(r.text)
+	id, err := gosuda.DecodeString(r.text[len(r.prefix):])
+	if err != nil {
+		return fmt.Errorf("%w: %.40q: want 1 to 13 digits of base32hex in lower case, "+
+			"without leading zeros, of at most 64 bits", randflake.ErrInvalidID, r.text)
+	}
+	r.id = randflake.ID(id)
+	return nil
 }
 
 // isText reports whether text is that of a Randflake ID.
 func isText(text string) bool {
 	_, err := randflake.Parse(text)
+	return err == nil
+}
+
+// isGosuda reports whether text is as gosuda/randflake prints an ID, and neither a decimal number
+// nor what may be the rest of a text that lost its last digits.
+func isGosuda(text string) bool {
+	if text == "" || text[0] >= 'g' || isDecimal(text) {
+		return false
+	}
+	_, err := gosuda.DecodeString(text)
 	return err == nil
 }

@@ -124,7 +124,8 @@ func (r reading) appendLine(b []byte, labelled bool) []byte {
 		b = appendColumn(b, strings.TrimSpace(r.kind+" "+r.layout), longestLabel)
 	} else {
 		b = append(b, r.prefix...)
-		b = appendColumn(b, r.id, longestText)
+		b = append(b, r.id...)
+		b = append(b, "  "...)
 	}
 	if r.timeForm == "" {
 		b = append(b, "no time"...)

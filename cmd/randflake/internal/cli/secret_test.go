@@ -56,8 +56,9 @@ func TestMaskRefuses(t *testing.T) {
 		{"mask 9223372036854775808", []string{"at most 9223372036854775807"}},
 		{"unmask " + strings.ToUpper(negative.String()), []string{"lower case"}},
 		{"unmask " + negative.String(), []string{"not masked under this secret", "--secret-file"}},
-		{"unmask 5w", []string{"not a base32hex digit"}},
-		{"unmask 0v", []string{"no leading zeros"}},
+		{"unmask 5w", []string{"want 13 digits of base32hex"}},
+		{"unmask 4711", []string{"a decimal number"}},
+		{"unmask 3vgoe12ccb8gh", []string{"as gosuda/randflake prints it"}},
 	} {
 		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "--secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}

@@ -115,6 +115,11 @@ func (f *findings) addBeginning() {
 		most = info.Reserve
 		f.add(true, "until %s leases are of the reserve: %s", clockTime(info.Floor), info.Why)
 	}
+	if info.FloorExcess > 0 && !info.Retired {
+		f.add(false, "that is %v later than right clocks can have set it: this machine's clock is behind, or the one of who noted it was ahead: "+
+			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new",
+			info.FloorExcess, f.home)
+	}
 	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
 	if isNearlyFull {
 		f.add(false, "%d of %d nodes are leased: in this window few programs can start: "+

@@ -126,7 +126,19 @@ func (m *making) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.print("%smade %s: %s\n", said, space, beginningOfNew(info))
+	return m.print("%smade %s: %s\n%s", said, space, beginningOfNew(info), costOfLoss(info.Limits))
+}
+
+// costOfLoss says for how long a loss of data stops all programs, if it does.
+func costOfLoss(limits lease.Limits) string {
+	pause := limits.LossPause()
+	switch {
+	case pause == 0:
+		return ""
+	case limits.Reserve == 0:
+		return fmt.Sprintf("it has no reserve: after a loss of data programs make no IDs for up to %v\n", pause)
+	}
+	return fmt.Sprintf("after a loss of data programs make no IDs for up to %v: take a larger --window or --ahead\n", pause)
 }
 
 // ensureSecret puts the check value of the secret into the configuration. It makes a secret that is

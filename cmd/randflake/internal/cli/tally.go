@@ -53,6 +53,9 @@ func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", len(a.entries), a.odd)
+	if guessed := a.guessed(); guessed != "" {
+		fmt.Fprintf(w, "form     %s\n", guessed)
+	}
 	none := "none that tells its time"
 	if !a.wide && a.mayBeRandflake() {
 		none += "; Randflake IDs need their secret: --secret-file"

@@ -27,7 +27,7 @@ func TestUsageErrors(t *testing.T) {
 		{"new 0", []string{`unexpected argument "0": see`}},
 		{"new --store=", []string{"--store", "not an empty string"}},
 		{"new --secret-file=", []string{"--secret-file", "not an empty string"}},
-		{"inspect --from base64 0", []string{`"base64"`, "want auto, text, int, hex, base32"}},
+		{"inspect --from base64 0", []string{`"base64"`, "want auto, text, gosuda, int, hex, base32"}},
 		{"new --kind uuid", []string{`"uuid"`, "--kind", "want randflake, snowflake or ulid"}},
 		{"new --layout nope", []string{`"nope"`, "--layout", "twitter, worker10", "javascript53"}},
 		{"new --kind ulid --layout twitter", []string{"--layout is for --kind snowflake"}},
@@ -41,9 +41,11 @@ func TestUsageErrors(t *testing.T) {
 		{"new --format base58", []string{`"base58"`, "want binary, hex, int, json or text"}},
 		{"inspect --layout nope 0", []string{`"nope"`, "twitter, worker10"}},
 		{"inspect --kind randflake --from base58 0", []string{"--from base58 is for --kind snowflake"}},
+		{"inspect --layout twitter --from gosuda 0", []string{"--from gosuda is for --kind randflake"}},
 		{"inspect --kind ulid --from int 0", []string{"--from int", "26 digits"}},
 		{"inspect --layout twitter --secret-file DIR/secret 0", []string{"for --kind randflake", "without a secret"}},
 		{"inspect --from base62 --store DIR 0", []string{"for --kind randflake"}},
+		{"audit --layout twitter --from gosuda", []string{"--from gosuda is for --kind randflake"}},
 		{"audit --layout twitter --secret-file DIR/secret", []string{"for --kind randflake", "without a secret"}},
 		{"audit ids.txt", []string{`unexpected argument "ids.txt"`}},
 		{"mask 1", []string{"--secret-file is missing", "secret of the ID space"}},
@@ -106,7 +108,7 @@ func TestMessages(t *testing.T) {
 		{args: `store init --window 1500ms new`, want: "want whole seconds"},
 		{args: `store init --max-skew -1s new`, want: "max skew of -1s"},
 		{args: `next ''`, want: "next: NAME is empty: see"},
-		{args: `inspect ''`, want: `invalid ID: "": want 1 to 13`},
+		{args: `inspect ''`, want: `invalid ID: "": want 13 digits`},
 		{variable: "RANDFLAKE_SECRET=dffd6021000000000000000000000000", args: `mask 5`},
 		{variable: "RANDFLAKE_SECRET=", args: `mask 5`, want: "RANDFLAKE_SECRET: invalid secret: want 32 hexadecimal digits"},
 		{variable: `RANDFLAKE_SECRET="a"`, args: `mask 5`, want: "without quotes, got"},
@@ -124,7 +126,7 @@ func TestMessages(t *testing.T) {
 		{args: `store info --store BLANK`, want: "white space"},
 		{args: `convert`, input: "\ufeff" + "jvgoe12ccb8gh\r\n"},
 		{args: `convert`, input: "\ufeff" + "\"jvgoe12ccb8gh\",\r\n"},
-		{args: `convert`, input: "jvgoe12ccb8gh,5\n", want: `line 1: invalid ID: "jvgoe12ccb8gh,5": want 1 to 13`},
+		{args: `convert`, input: "jvgoe12ccb8gh,5\n", want: `line 1: invalid ID: "jvgoe12ccb8gh,5": want 13 digits`},
 		{args: `convert`, input: "\n\r\n"},
 	} {
 		t.Run(c.variable+" "+c.args, func(t *testing.T) {
@@ -198,7 +200,7 @@ func TestSecretInTheEnvironment(t *testing.T) {
 	}
 	t.Setenv(secretVariable, secret.Hex())
 	t.Setenv(secretFileVariable, "secret")
-	for _, args := range []string{"mask 5", "new", "next a", "inspect v", "store info", "store init sqlite:ids.db"} {
+	for _, args := range []string{"mask 5", "new", "next a", "inspect jvgoe12ccb8gh", "store info", "store init sqlite:ids.db"} {
 		wantFailure(t, call(t, "", strings.Fields(args)...), exitFailed, "RANDFLAKE_SECRET and RANDFLAKE_SECRET_FILE are both set")
 	}
 }
@@ -213,7 +215,7 @@ func TestNoStateDirectory(t *testing.T) {
 
 // TestNegativeOperands has negative numbers among flags, in every order.
 func TestNegativeOperands(t *testing.T) {
-	for _, args := range []string{"-5", "--to hex -5", "-5 --to hex", "--to=hex -- -5", "-5 -5", "fvvvvvvvvvvvr -5"} {
+	for _, args := range []string{"-5", "--to hex -5", "-5 --to hex", "--to=hex -- -5", "-5 -5", "vvvvvvvvvvvvr -5"} {
 		if r := call(t, "", append([]string{"convert"}, strings.Fields(args)...)...); r.code != exitOK || !strings.HasSuffix(r.out, "0xfffffffffffffffb\n") {
 			t.Errorf("convert %s: %+v", args, r)
 		}
@@ -230,10 +232,50 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 	isolate(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{
-		"postgres://u:" + password + "@h/db", "postgres://u:x " + password + "@h/db", `postgres://u:x"` + password + "@h/db", "postgres://u:x'`" + password + "@h/db",
-		"redis://:" + password, "postgres://h/db?user=a&password=x " + password, "postgres://h/db?pass=" + password, "mysql://u:" + password + "/db",
+		"postgres://u:" + password + "@h/db",
+		"postgres://u:x " + password + "@h/db",
+		"postgres://u:x@" + password + "@h/db",
+		`postgres://u:x"` + password + "@h/db",
+		"postgres://u:x'`" + password + "@h/db",
+		"postgres://u:x\n" + password + "@h/db",
+		`postgres://u:é\` + password + "@h/db",
+		"postgres://u:x%zz" + password + "@h/db",
+		"postgres://u:x, " + password + "@h/db",
+		"postgres://u:" + strings.Repeat("long ", 20) + password + "@h/db",
+		"redis://:" + password,
+		"redis://:x " + password,
+		"u:x " + password + "@tcp(h)/db",
+		"postgres://h/db?user=a&password=x " + password,
+		"postgres://h/db?pass=" + password,
+		"mysql://u:" + password + "/db",
 	} {
-		for _, args := range [][]string{{"store", "info", name}, {"new", name}, {name}, {"inspect", "--secret-file", name, "v"}, {"new", "--format", name}, {"new", "-" + name}} {
+		for _, args := range [][]string{
+			{name},
+			{"help", name},
+			{"store", name},
+			{"store", "info", name},
+			{"store", "info", "--store= " + name},
+			{"new", name},
+			{"new", "--format", name},
+			{"new", "--format=" + name},
+			{"new", "-f" + name},
+			{"new", "-jf" + name},
+			{"new", "--kind=" + name},
+			{"new", "-l", name},
+			{"new", "-n" + name},
+			{"new", "-" + name},
+			{"new", "--" + name},
+			{"new", "--" + name + "=5"},
+			{"convert", "--to=" + name, "jvgoe12ccb8gh"},
+			{"convert", " " + name + " "},
+			{"inspect", "--json=" + name},
+			{"inspect", "--secret-file", name, "jvgoe12ccb8gh"},
+			{"range", name, "2024-01-01"},
+			{"store", "init", "--window=" + name},
+			{"secret", "new", "--output=" + name},
+			{"counter", "create", name},
+			{"counter", "set", "a", name},
+		} {
 			r := call(t, "", args...)
 			if r.code == exitOK || strings.Contains(r.out+r.err, password) {
 				t.Errorf("%q: %+v", args, r)
@@ -257,7 +299,7 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 func TestSecretForAFile(t *testing.T) {
 	isolate(t)
 	secret := randflake.NewSecret().Hex()
-	calls := [][]string{{"inspect", "--secret-file", secret, "v"}, {"mask", "--secret-file", secret, "5"}, {"store", "init", "--secret-file", secret, "--store", t.TempDir()}}
+	calls := [][]string{{"inspect", "--secret-file", secret, "jvgoe12ccb8gh"}, {"mask", "--secret-file", secret, "5"}, {"store", "init", "--secret-file", secret, "--store", t.TempDir()}}
 	for _, args := range calls {
 		if r := call(t, "", args...); strings.Contains(r.err, secret) {
 			t.Errorf("%q: %s", args, r.err)
@@ -266,7 +308,7 @@ func TestSecretForAFile(t *testing.T) {
 		}
 	}
 	t.Setenv(secretFileVariable, secret)
-	if r := call(t, "", "inspect", "v"); strings.Contains(r.err, secret) {
+	if r := call(t, "", "inspect", "jvgoe12ccb8gh"); strings.Contains(r.err, secret) {
 		t.Errorf("%s: %s", secretFileVariable, r.err)
 	}
 }

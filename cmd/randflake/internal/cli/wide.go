@@ -35,6 +35,14 @@ func parseWide(text string) (id ulid.ID, prefix string, ok bool) {
 	return id, prefix, err == nil
 }
 
+// lowered returns a text of capitals in lower case, and any other as it is.
+func lowered(text string) string {
+	if strings.ToUpper(text) == text {
+		return strings.ToLower(text)
+	}
+	return text
+}
+
 // wideForm returns the form of a text that can only be an ID of 128 bits, and otherwise "". A text
 // as long as a UUID can't be anything else, even if it is wrong.
 func wideForm(text string) string {

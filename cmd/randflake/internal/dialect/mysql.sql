@@ -93,15 +93,29 @@ CREATE FUNCTION randflake_node(id DECIMAL(20), k VARCHAR(660) CHARACTER SET asci
 CREATE FUNCTION randflake_sequence(id DECIMAL(20), k VARCHAR(660) CHARACTER SET ascii) RETURNS INT DETERMINISTIC NO SQL
   RETURN randflake_unmask(id, k) & 131071 //
 
--- MariaDB and MySQL: the text form of a BIGINT, or of a BIGINT UNSIGNED, is LOWER(CONV(id, 10, 32)); the number
--- without a sign is CAST(id AS UNSIGNED). The BIGINT of a text form, of which each ID has one, so that what would not
--- be written so again is an error:
+-- The text of a BIGINT or BIGINT UNSIGNED, as randflake.ID has it: 13 digits of base32hex, of which the first is a letter, as its first bit
+-- is always 1. 1152921504606846975 is the bits of the others. The number without a sign is CAST(id AS UNSIGNED).
+CREATE FUNCTION randflake_text(id DECIMAL(20)) RETURNS CHAR(13) CHARACTER SET ascii DETERMINISTIC NO SQL
+BEGIN
+  DECLARE u BIGINT UNSIGNED DEFAULT CAST(IF(id < 0, id + 18446744073709551616, id) AS UNSIGNED);
+  RETURN LOWER(CONCAT(CONV(16 | u >> 60, 10, 32), LPAD(CONV(u & 1152921504606846975, 10, 32), 12, '0')));
+END //
+
+-- The BIGINT of a text, with the prefix of a typed ID or without. What would not be written so again is an error, which says what the text
+-- looks like.
 CREATE FUNCTION randflake_id(digits TEXT CHARACTER SET utf8mb4) RETURNS BIGINT DETERMINISTIC NO SQL
 BEGIN
-  DECLARE rest TEXT CHARACTER SET utf8mb4 DEFAULT REGEXP_REPLACE(digits, '(?-i)^[a-z]([a-z0-9_]*[a-z0-9])?_', ''); -- of a typed ID
-  DECLARE id BIGINT UNSIGNED DEFAULT CONV(rest, 32, 10);
-  IF NOT (CAST(rest AS BINARY) <=> CAST(LOWER(CONV(id, 10, 32)) AS BINARY)) THEN
-    SIGNAL SQLSTATE '22018' SET MESSAGE_TEXT = 'no randflake ID';
+  DECLARE rest TEXT CHARACTER SET utf8mb4 DEFAULT REGEXP_REPLACE(digits, '(?-i)^[a-z]([a-z0-9_]*[a-z0-9])?_', '');
+  DECLARE id BIGINT UNSIGNED DEFAULT CONV(LEFT(rest, 1), 32, 10) << 60 | CONV(SUBSTR(rest, 2), 32, 10); -- the first bit is shifted out
+  DECLARE why VARCHAR(128) CHARACTER SET utf8mb4;
+  IF NOT (CAST(rest AS BINARY) <=> CAST(randflake_text(id) AS BINARY)) THEN
+    SET why = CONCAT('no randflake ID: ', QUOTE(LEFT(rest, 20)), ': ', CASE
+      WHEN rest REGEXP '(?s)^-?[0-9]+(?!.)' THEN 'a decimal number: cast it to BIGINT'
+      WHEN rest REGEXP '(?s-i)^[0-9a-f][0-9a-v]{0,12}(?!.)' THEN 'as gosuda/randflake prints it: randflake convert reads it'
+      WHEN LENGTH(rest) = 13 AND rest REGEXP '(?-i)[A-Z]' THEN 'has capitals: want lower case'
+      ELSE 'want 13 digits of base32hex (0-9, a-v), the first from g to v'
+    END);
+    SIGNAL SQLSTATE '22018' SET MESSAGE_TEXT = why;
   END IF;
   RETURN CAST(id AS SIGNED);
 END //

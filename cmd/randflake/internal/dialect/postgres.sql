@@ -104,25 +104,29 @@ RETURN (randflake_unmask(id, key) >> 17 & 131071::bigint)::int;
 CREATE OR REPLACE FUNCTION randflake_sequence(id bigint, key bigint[] DEFAULT randflake_key()) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (randflake_unmask(id, key) & 131071::bigint)::int;
 
--- PostgreSQL: a BIGINT's text form, as randflake.ID has it.
+-- The text of an ID, as randflake.ID has it: 13 digits of base32hex, of which the first is a letter, as its first bit is always 1.
 CREATE OR REPLACE FUNCTION randflake_text(id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (
-  SELECT coalesce(nullif(ltrim(string_agg(substr('0123456789abcdefghijklmnopqrstuv',
-           ((id >> 5 * digit) & CASE digit WHEN 12 THEN 15::bigint ELSE 31 END)::int + 1, 1), '' ORDER BY digit DESC), '0'), ''), '0')
-  FROM generate_series(0, 12) AS digit
+RETURN substr('ghijklmnopqrstuv', ((id >> 60) & 15::bigint)::int + 1, 1) || (
+  SELECT string_agg(substr('0123456789abcdefghijklmnopqrstuv', ((id >> 5 * digit) & 31::bigint)::int + 1, 1), '' ORDER BY digit DESC)
+  FROM generate_series(0, 11) AS digit
 );
 
--- The BIGINT of a text form. Each ID has one: anything else is an error.
+-- The BIGINT of a text, with the prefix of a typed ID or without. Anything else is an error, which says what the text looks like.
 CREATE OR REPLACE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 BEGIN
-  digits := regexp_replace(digits COLLATE "C", '^[a-z]([a-z0-9_]*[a-z0-9])?_', ''); -- of a typed ID
-  IF digits COLLATE "C" !~ '^(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})$' THEN
-    RAISE 'no randflake ID: %', quote_literal(digits) USING ERRCODE = 'invalid_text_representation';
+  digits := regexp_replace(digits COLLATE "C", '^[a-z]([a-z0-9_]*[a-z0-9])?_', '');
+  IF digits COLLATE "C" !~ '^[g-v][0-9a-v]{12}$' THEN
+    RAISE 'no randflake ID: %: %', quote_literal(left(digits, 40)), CASE
+      WHEN digits COLLATE "C" ~ '^-?[0-9]+$' THEN 'a decimal number: cast it to bigint'
+      WHEN digits COLLATE "C" ~ '^[0-9a-f][0-9a-v]{0,12}$' THEN 'as gosuda/randflake prints it: randflake convert reads it'
+      WHEN length(digits) = 13 AND digits COLLATE "C" ~ '[A-Z]' THEN 'has capitals: want lower case'
+      ELSE 'want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v'
+    END USING ERRCODE = 'invalid_text_representation';
   END IF;
   RETURN (
-    SELECT bit_or((strpos('0123456789abcdefghijklmnopqrstuv', substr(digits, i, 1) COLLATE "C") - 1)::bigint << 5 * (length(digits) - i))
-    FROM generate_series(1, length(digits)) AS i);
+    SELECT bit_or((strpos('0123456789abcdefghijklmnopqrstuv', substr(digits, i, 1) COLLATE "C") - 1)::bigint << 5 * (13 - i))
+    FROM generate_series(1, 13) AS i); -- the first bit is shifted out
 END
 $$;
 

@@ -45,26 +45,36 @@ def _before(prefix: str) -> str:
 
 
 def to_text(id: int, prefix: str = "") -> str:
-    """Returns the text of an ID: base32hex of the unsigned value, in lower case, without leading zeros. With a prefix,
-    such as "ord", it is the text of a typed ID: ord_jvgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
+    """Returns the text of an ID: 13 digits of base32hex in lower case, the first from g to v. They are those of
+    2**64 + the unsigned ID, so that no text looks like a number. With a prefix, such as "ord", it is the text of a
+    typed ID: ord_jvgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
     check_range("ID", id, -1 << 63, (1 << 64) - 1)
-    value = id % (1 << 64)
-    text = ""
-    while value or not text:
-        text = "0123456789abcdefghijklmnopqrstuv"[value & 31] + text
-        value >>= 5
-    return _before(prefix) + text
+    value = (1 << 64) + id % (1 << 64)
+    digits = ["0123456789abcdefghijklmnopqrstuv"[value >> shift & 31] for shift in range(60, -1, -5)]
+    return _before(prefix) + "".join(digits)
 
 
 def parse(text: str, prefix: str = "") -> int:
     """Reads what to_text wrote, with that prefix, and nothing else: each ID has exactly one text."""
-    digits = "(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})"
-    found = isinstance(text, str) and re.fullmatch(_before(prefix) + digits, text)
-    if not found:
-        raise ValueError(f"randflake: ID {text!r:.80}: want {prefix and prefix + '_ and '}1 to 13 digits (0-9, a-v), no "
-                         "leading zeros, 64 bits at most")
-    value = int(found[1], 32)
+    before = _before(prefix)
+    if not isinstance(text, str) or not text.startswith(before):
+        raise ValueError(f"randflake: ID {text!r:.80}: want a text such as {before}jvgoe12ccb8gh")
+    digits = text[len(before):]
+    if not re.fullmatch("[g-v][0-9a-v]{12}", digits):
+        raise ValueError(f"randflake: ID {text!r:.80}: {_look(digits)}")
+    value = int(digits, 32) - (1 << 64)
     return value - (value >> 63 << 64)
+
+
+def _look(digits: str) -> str:
+    """Says what digits that are refused look like."""
+    if re.fullmatch("-?[0-9]+", digits):
+        return "a decimal number: convert it by int(text)"
+    if re.fullmatch("[0-9a-f][0-9a-v]{0,12}", digits):
+        return "as gosuda/randflake prints it: convert it once, by to_text(int(text, 32))"
+    if len(digits) == 13 and digits != digits.lower():
+        return "has capitals: want lower case"
+    return "want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v"
 
 
 class Secret(Uncopied):

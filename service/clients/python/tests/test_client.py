@@ -92,16 +92,21 @@ class Client(unittest.TestCase):
             self.assertRaises(ValueError, LeasedGenerator, *bad, self.secret)
 
     def test_typed_ids(self):
-        for id, digits in ((0, "0"), (-1, "fvvvvvvvvvvvv"), (4594531474933654033, "jvgoe12ccb8gh")):
+        for id, digits in ((0, "g000000000000"), (-1, "vvvvvvvvvvvvv"), (4594531474933654033, "jvgoe12ccb8gh")):
             self.assertEqual(to_text(id, "ord"), "ord_" + digits)
             self.assertEqual(parse("ord_" + digits, "ord"), id)
-        for bad in ("", "10", "ord", "ord_", "ord10", "ORD_10", "cus_10", "ord_line_10", " ord_10", "ord_10\n", "ord_A", 10, None):
+        others = [prefix + "jvgoe12ccb8gh" for prefix in ("", "_", "ord", "ORD_", "cus_", "ord_line_", "ord__", " ord_")]
+        for bad in (*others, "", "ord", "ord_", "ord_10", "ord_jvgoe12ccb8gh\n", 10, None):
             self.assertRaises(ValueError, parse, bad, "ord")
-        for unsigned, text in ((1 << 63, "8000000000000"), ((1 << 64) - 1, "fvvvvvvvvvvvv"), (12694918095490295742, "b0bb8nt7619tu")):
+        for unsigned, text in (
+            (1 << 63, "o000000000000"),
+            ((1 << 64) - 1, "vvvvvvvvvvvvv"),
+            (12694918095490295742, "r0bb8nt7619tu"),
+        ):
             self.assertEqual(to_text(unsigned), text)
             self.assertEqual(parse(text), unsigned - (1 << 64))
         for outside in (1 << 64, (-1 << 63) - 1):
             self.assertRaises(ValueError, to_text, outside)
         for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
             self.assertRaises(ValueError, to_text, 1, bad)
-            self.assertRaises(ValueError, parse, bad + "_1", bad)
+            self.assertRaises(ValueError, parse, bad + "_jvgoe12ccb8gh", bad)

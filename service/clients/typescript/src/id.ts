@@ -3,18 +3,33 @@ import { refuse, signed } from "./errors.js";
 
 export { RandflakeError } from "./errors.js";
 
-/** Returns the text form of an ID, a signed 64-bit integer: 1 to 13 base32hex digits in lower case. */
+/**
+ * Returns the text form of an ID, a signed 64-bit integer: 13 digits of base32hex in lower case, the first from g to v.
+ * They are those of 2^64 + the unsigned ID, so that no text looks like a number.
+ */
 export function format(id: bigint): string {
-  return BigInt.asUintN(64, signed(id)).toString(32); // its digits are those of base32hex
+  return ((1n << 64n) | BigInt.asUintN(64, signed(id))).toString(32);
 }
 
-/** Reads the text form. Each ID has exactly one, which is what format returns. */
+/**
+ * Reads the text form. Each ID has exactly one, which is what format returns. A BIGINT that a driver returns as a
+ * decimal string, as pg does, is no text: BigInt(row.id) is the ID.
+ */
 export function parse(text: string): bigint {
-  if (typeof text !== "string" || !/^(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})$/.test(text)) {
-    refuse(`${JSON.stringify(String(text).slice(0, 40))}: want 1 to 13 of 0-9 and a-v, no leading 0, 13 from 1 to f`);
+  if (typeof text !== "string" || !/^[g-v][0-9a-v]{12}$/.test(text)) {
+    refuse(`ID ${JSON.stringify(String(text).slice(0, 40))}: ${lookOf(String(text))}`);
   }
-  const head = text.slice(0, -6); // 7 digits at most: numbers hold either part
-  return BigInt.asIntN(64, (BigInt(parseInt(head || "0", 32)) << 30n) | BigInt(parseInt(text.slice(-6), 32)));
+  const head = BigInt(parseInt(text.slice(0, 7), 32)); // a number holds 10 digits at most
+  const tail = BigInt(parseInt(text.slice(7), 32));
+  return BigInt.asIntN(64, (head << 30n) | tail); // without 2^64
+}
+
+/** Says what a text that is refused looks like. */
+function lookOf(text: string): string {
+  if (/^-?[0-9]+$/.test(text)) return "a decimal number: convert it by BigInt(row.id)";
+  if (/^[0-9a-f][0-9a-v]{0,12}$/.test(text)) return "as gosuda/randflake prints it: convert it once, by that package";
+  if (text.length === 13 && text !== text.toLowerCase()) return "has capitals: want lower case";
+  return "want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v";
 }
 
 declare const kind: unique symbol;

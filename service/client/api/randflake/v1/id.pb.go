@@ -27,7 +27,7 @@ type Form int32
 
 const (
 	Form_FORM_UNSPECIFIED Form = 0 // as text
-	Form_FORM_TEXT        Form = 1 // base32hex of Randflake, decimal digits of Snowflake, base32 of ULIDs
+	Form_FORM_TEXT        Form = 1 // 13 digits (0-9, a-v) of Randflake, decimal digits of Snowflake, base32 of ULIDs
 	Form_FORM_NUMBER      Form = 2 // as signed 64-bit integers; not for ULIDs
 )
 

@@ -1,0 +1,91 @@
+package decoders
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	_ "modernc.org/sqlite"
+	"xorm.io/xorm"
+	"xorm.io/xorm/schemas"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/mask"
+	"github.com/randflake/randflake/snowflake"
+)
+
+// A numbered is a row whose key is an integer.
+type numbered[T any] struct {
+	ID    T  `xorm:"'id' pk"`
+	Maybe *T `xorm:"'maybe'"`
+}
+
+// A filed is a row whose key is a UUID.
+type filed[T any] struct {
+	ID    T  `xorm:"'id' pk uuid"`
+	Maybe *T `xorm:"'maybe' uuid"`
+}
+
+func (numbered[T]) TableName() string { return "rows" }
+func (filed[T]) TableName() string    { return "rows" }
+
+func TestXORM(t *testing.T) {
+	id := randflake.ID(7)
+	key := mask.Of[order](snowflake.ID(7))
+	testXORM(t, id, "7", numbered[randflake.ID]{id, &id}, numbered[randflake.ID]{ID: 9}, 1)
+	testXORM(t, key, "7", numbered[orderID]{key, &key}, numbered[orderID]{ID: 9}, 1)
+
+	masked := mask.OfUUID[document](inner)
+	other := mask.OfUUID[document](uuid.UUID{6: 0x70, 8: 0x80, 15: 9})
+	testXORM(t, masked, inner.String(), filed[documentID]{masked, &masked}, filed[documentID]{ID: other}, 2)
+}
+
+// testXORM finds, changes and deletes one of two rows by its key, whose column has the inner value.
+// As a condition in a row an integer is of one row, and an array of all.
+func testXORM[T, R any](t *testing.T, key T, column string, row, other R, alike int64) {
+	engine, err := xorm.NewEngine("sqlite", t.TempDir()+"/rows.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if err := engine.Sync(&row); err != nil {
+		t.Fatal(err)
+	}
+	one := func(what string, n int64, err error) {
+		t.Helper()
+		if n != 1 || err != nil {
+			t.Errorf("%s: %d rows of the %T %v, %v", what, n, key, key, err)
+		}
+	}
+	for _, r := range []R{row, other} {
+		n, err := engine.Insert(&r)
+		one("Insert", n, err)
+	}
+	n, err := engine.SQL("SELECT count(*) FROM rows WHERE id = ? AND maybe = ?", column, column).Count()
+	one("the columns", n, err)
+
+	pk := schemas.PK{key}
+	for what, session := range map[string]*xorm.Session{
+		"ID":    engine.ID(pk),
+		"Where": engine.Where("id = ?", key),
+		"In":    engine.In("id", []T{key}),
+	} {
+		n, err := session.Count(new(R))
+		one(what, n, err)
+	}
+	got := *new(R)
+	found, err := engine.ID(pk).Get(&got)
+	if !found || err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", row) {
+		t.Errorf("Get: %+v, %v, want %+v", got, err, row)
+	}
+	n, err = engine.Count(&other)
+	if n != alike || err != nil {
+		t.Errorf("%d rows are like %v, %v, want %d", n, other, err, alike)
+	}
+	n, err = engine.ID(pk).Cols("maybe").Update(new(R))
+	one("Update", n, err)
+	n, err = engine.ID(pk).Delete(new(R))
+	one("Delete", n, err)
+	n, err = engine.Count(new(R))
+	one("what is left", n, err)
+}

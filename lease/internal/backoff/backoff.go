@@ -1,0 +1,13 @@
+// Package backoff says how long to pause when others were faster.
+package backoff
+
+import "time"
+
+// Most returns the most that a random pause lasts after a number of tries, at least one, in which
+// others were faster. It grows with that number, and with how long the last call took: the longer
+// that is, the more processes want the same.
+func Most(tries int, call time.Duration) time.Duration {
+	const shortest, longest = 5 * time.Millisecond, 4 * time.Second
+	grown := max(call, shortest) << min(2*tries, 12)
+	return min(grown, longest)
+}
