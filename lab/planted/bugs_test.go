@@ -23,8 +23,8 @@ var bugs = []bug{
 	{
 		name:  "a floor one too short",
 		file:  "lease/loss.go",
-		right: " + m.Ahead + 1\n",
-		wrong: " + m.Ahead\n",
+		right: "seen.later().Add(m.MaxSkew)) + m.Ahead + 1\n",
+		wrong: "seen.later().Add(m.MaxSkew)) + m.Ahead\n",
 		test:  losses, schedules: 2000,
 	},
 	{
@@ -59,15 +59,15 @@ var bugs = []bug{
 	{
 		name:  "a floor without a mark before it",
 		file:  "lease/loss.go",
-		right: "return seen.meta != nil && seen.meta.Lineage == pending",
+		right: "return seen.meta != nil && seen.meta.isPending()",
 		wrong: "return true",
 		test:  losses, schedules: 4000,
 	},
 	{
 		name:  "a mark that another one can't be told from",
 		file:  "lease/loss.go",
-		right: "	m.ID = cryptorand.Text()\n	m.Lineage = pending",
-		wrong: "	m.Lineage = pending",
+		right: "	m.ID = cryptorand.Text()\n	value, err",
+		wrong: "	value, err",
 		test:  "^TestLateFloor$",
 	},
 
@@ -229,9 +229,9 @@ var bugs = []bug{
 	{
 		name: "a swap that does not expect meta",
 		file: "lease/snapshot.go",
-		right: `	after.Answer, err = s.engine.Swap(ctx, expect, put)
+		right: `	after.Answer, err = s.engine.Swap(ctx, expect, stored)
 `,
-		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], put)
+		wrong: `	after.Answer, err = s.engine.Swap(ctx, expect[1:], stored)
 	if err == nil && !after.Swapped {
 		after.Answer, err = s.engine.Read(ctx, expect[0].Name, expect[1].Name)
 	}
@@ -362,8 +362,8 @@ var bugs = []bug{
 	{
 		name:  "a mark lost by who notes a loss",
 		file:  "lease/loss.go",
-		right: "	if m.Retired == \"\" {\n",
-		wrong: "	m.Retired = \"\"\n	if false {\n",
+		right: "	if m.Name == before.Name && !m.Retired {\n",
+		wrong: "	m.Retired = false\n	if false {\n",
 		test:  "^TestMove",
 	},
 	{
@@ -376,7 +376,7 @@ var bugs = []bug{
 	{
 		name:  "a space made once more by a move that stood still",
 		file:  "lease/move.go",
-		right: "if found.Name != t.Name || seen.Lineage != t.Lineage {",
+		right: "if found.Name != t.Name || !t.isOf(seen.Answer) {",
 		wrong: "if found.Name != t.Name {",
 		test:  "^TestMove",
 	},
