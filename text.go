@@ -3,6 +3,7 @@ package randflake
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -59,13 +60,12 @@ func malformed(text string) error {
 }
 
 func lookOf(text string) string {
-	lower := strings.ToLower(text)
 	switch {
 	case isDecimal(text):
 		return "a decimal number: convert it to randflake.ID"
 	case isGosuda(text):
 		return "as gosuda/randflake prints it: compat.DecodeString reads it"
-	case lower != text && len(text) == textLength:
+	case len(text) == textLength && strings.ContainsFunc(text, unicode.IsUpper):
 		return "has capitals: want lower case"
 	}
 	return fmt.Sprintf("want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v, got %d bytes", len(text))
