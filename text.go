@@ -86,7 +86,8 @@ func isDecimal(text string) bool {
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// isGosuda reports whether gosuda/randflake may have printed text: base32hex without leading zeros.
+// isGosuda reports whether text looks as gosuda/randflake prints IDs. Those from g on may also be the
+// rest of a text that lost its last digits.
 func isGosuda(text string) bool {
 	if text == "" || len(text) > textLength || text[0] >= 'g' {
 		return false
