@@ -30,15 +30,12 @@ func (id ID) Format(f fmt.State, verb rune) { printID(f, verb, id.String(), id) 
 
 // String returns the text form.
 func (id ID) String() string {
-	text := id.text()
-	return string(text[:])
+	var buf [textLength]byte
+	return string(id.appendText(buf[:0]))
 }
 
 // AppendText appends the text form to b. Its error is always nil.
-func (id ID) AppendText(b []byte) ([]byte, error) {
-	text := id.text()
-	return append(b, text[:]...), nil
-}
+func (id ID) AppendText(b []byte) ([]byte, error) { return id.appendText(b), nil }
 
 // MarshalText returns the text form.
 func (id ID) MarshalText() ([]byte, error) {
@@ -68,8 +65,7 @@ func setID[T string | []byte](id *ID, text T) error {
 // MarshalJSON returns the text form as a JSON string: JavaScript's numbers would round the integer.
 func (id ID) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, textLength+2), '"')
-	b, _ = id.AppendText(b)
-	return append(b, '"'), nil
+	return append(id.appendText(b), '"'), nil
 }
 
 // UnmarshalJSON is UnmarshalText of a JSON string. Numbers are refused, as JavaScript rounds them.

@@ -201,6 +201,7 @@ func TestLooks(t *testing.T) {
 		"jvgoe12ccb8g":         other,
 		"JVGOE12CCB8GH":        capitals,
 		"jvgoe12ccb8gH":        capitals,
+		"jvgoe12ccb8g\xff":     other,
 		"":                     other,
 		"-":                    other,
 		"--1":                  other,

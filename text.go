@@ -3,6 +3,7 @@ package randflake
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -12,11 +13,11 @@ const textLength = 13
 
 var digitValues = idtext.Values(idtext.Base32hex)
 
-// text returns the text form.
-func (id ID) text() [textLength]byte {
+// appendText appends the text form to b.
+func (id ID) appendText(b []byte) []byte {
 	const digits = idtext.Base32hex
 	n := uint64(id)
-	return [textLength]byte{
+	return append(b,
 		digits[16|n>>60],
 		digits[n>>55&31],
 		digits[n>>50&31],
@@ -30,23 +31,32 @@ func (id ID) text() [textLength]byte {
 		digits[n>>10&31],
 		digits[n>>5&31],
 		digits[n&31],
-	}
+	)
 }
 
-// parse is Parse of a string or of bytes.
+// parse is Parse of a string or of bytes. A loop would take half as long again.
 func parse[T string | []byte](text T) (ID, error) {
 	if len(text) != textLength {
 		return 0, malformed(string(text))
 	}
-	var n uint64 // without the first bit, which is shifted out
-	var all byte
-	for i := range textLength {
-		digit := digitValues[text[i]]
-		n = n<<5 | uint64(digit)
-		all |= digit
-	}
+	v := &digitValues
+	n := uint64(v[text[0]])<<60 | // without the first bit, which is shifted out
+		uint64(v[text[1]])<<55 |
+		uint64(v[text[2]])<<50 |
+		uint64(v[text[3]])<<45 |
+		uint64(v[text[4]])<<40 |
+		uint64(v[text[5]])<<35 |
+		uint64(v[text[6]])<<30 |
+		uint64(v[text[7]])<<25 |
+		uint64(v[text[8]])<<20 |
+		uint64(v[text[9]])<<15 |
+		uint64(v[text[10]])<<10 |
+		uint64(v[text[11]])<<5 |
+		uint64(v[text[12]])
+	all := v[text[0]] | v[text[1]] | v[text[2]] | v[text[3]] | v[text[4]] | v[text[5]] | v[text[6]] |
+		v[text[7]] | v[text[8]] | v[text[9]] | v[text[10]] | v[text[11]] | v[text[12]]
 	noDigit := all > 31
-	firstBit := digitValues[text[0]] & 16
+	firstBit := v[text[0]] & 16
 	if noDigit || firstBit == 0 {
 		return 0, malformed(string(text))
 	}
@@ -59,13 +69,12 @@ func malformed(text string) error {
 }
 
 func lookOf(text string) string {
-	lower := strings.ToLower(text)
 	switch {
 	case isDecimal(text):
 		return "a decimal number: convert it to randflake.ID"
 	case isGosuda(text):
 		return "as gosuda/randflake prints it: compat.DecodeString reads it"
-	case lower != text && len(text) == textLength:
+	case len(text) == textLength && strings.ContainsFunc(text, unicode.IsUpper):
 		return "has capitals: want lower case"
 	}
 	return fmt.Sprintf("want 13 digits of base32hex in lower case (0-9, a-v), the first from g to v, got %d bytes", len(text))
@@ -77,7 +86,8 @@ func isDecimal(text string) bool {
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// isGosuda reports whether gosuda/randflake may have printed text: base32hex without leading zeros.
+// isGosuda reports whether text looks as gosuda/randflake prints IDs. Those from g on may also be the
+// rest of a text that lost its last digits.
 func isGosuda(text string) bool {
 	if text == "" || len(text) > textLength || text[0] >= 'g' {
 		return false

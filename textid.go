@@ -13,7 +13,7 @@ import (
 //
 // Never compare a text column with an ID or an integer, nor an integer column with a TextID. To
 // MariaDB and MySQL each text is 0: WHERE id = 0 is every row of a text column, also in MariaDB's
-// DELETE, and in an integer column a TextID finds row 0.
+// DELETE, and in an integer column a TextID finds each row that has 0 there.
 type TextID ID
 
 // Format is that of the ID.

@@ -4,9 +4,9 @@
 // gosuda.org/randflake/v2 there is package compat/v2.
 //
 // IDs are the same bit for bit: this package opens the IDs of v1.8, and v1.8 opens the IDs of this
-// package. The generator is that of github.com/randflake/randflake. New code should use that
-// package, which has leases of many nodes, bulk generation, and stores that grant leases. The
-// differences from v1.8 are:
+// package. Texts are the same too, which github.com/randflake/randflake neither writes nor reads.
+// The generator is that package's. New code should use it: it has leases of many nodes, bulk
+// generation, and stores that grant leases. The differences from v1.8 are:
 //
 //   - No ID is made twice, however many are requested in one second. v1.8 repeats IDs when the IDs of a second are used
 //     up.

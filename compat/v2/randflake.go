@@ -1,6 +1,7 @@
 // Package randflake is a drop-in for gosuda.org/randflake/v2 v2.1.0: change the import path to
-// github.com/randflake/randflake/compat/v2 and nothing else. IDs, errors and their order are the
-// same; only the errors' texts differ.
+// github.com/randflake/randflake/compat/v2 and nothing else. IDs, their texts, errors and their order
+// are the same; only what errors say differs. github.com/randflake/randflake neither writes nor
+// reads these texts.
 //
 // The generator is that of github.com/randflake/randflake, with the stricter rules of v2: sequences
 // count up from 0 in each second, and a clock that goes back by a second is an error, where the
