@@ -421,6 +421,8 @@ func TestRefusesInner(t *testing.T) {
 	for name, err := range map[string]error{
 		"text":                         id.UnmarshalText(decimal),
 		"text without a prefix":        bare.UnmarshalText(decimal),
+		"text with a prefix":           id.UnmarshalText(append([]byte("ord_"), decimal...)),
+		"text with a minus sign":       bare.UnmarshalText(append([]byte("-"), decimal...)),
 		"a JSON number":                id.UnmarshalJSON(decimal),
 		"a JSON number, no prefix":     bare.UnmarshalJSON(decimal),
 		"a JSON string":                json.Unmarshal(quoted, &id),
