@@ -55,7 +55,8 @@
 //
 //   - what Inner and Value return: the logged arguments of SQL statements have it, and the
 //     database's own error messages, which are not for clients
-//   - BSON, package encoding/binary, and whatever else encodes by kind
+//   - BSON, package encoding/binary, and whatever else encodes by kind: hclog does so with lists, and
+//     OpenTelemetry's otelslog with UUIDs (tried on 2026-11-28)
 //   - fields that are not exported, where %v and package slog print a struct, as their methods can't
 //     be called; the verbs %p and %w; and what printers make of an ID that call no methods
 //   - the elements of a UUID, as in a template's range
