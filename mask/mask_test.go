@@ -397,7 +397,7 @@ func TestImplausible(t *testing.T) {
 	}
 
 	_, err := Parse[small[sortable]](implausible.String())
-	if loud := new(loudError); errors.As(err, &loud) {
+	if loud := new(loudError); errors.As(err, loud) {
 		t.Errorf("%q has the cause, which tells the inner value", err)
 	}
 	if !strings.Contains(err.Error(), implausible.String()) {
@@ -532,15 +532,15 @@ func (unnamed) IDPrefix() string { return "" }
 
 var errNotSmall = errors.New("not small")
 
-// A loudError is one that tells the inner value.
+// A loudError is one that tells the inner value, to %#v too.
 type loudError struct{ inner uint64 }
 
-func (e *loudError) Error() string { return strconv.FormatUint(e.inner, 10) + " is not small" }
-func (e *loudError) Unwrap() error { return errNotSmall }
+func (e loudError) Error() string { return strconv.FormatUint(e.inner, 10) + " is not small" }
+func (e loudError) Unwrap() error { return errNotSmall }
 
 func checkSmall[T Inner](inner T) error {
 	if inner < 1000 {
 		return nil
 	}
-	return &loudError{uint64(inner)}
+	return loudError{uint64(inner)}
 }
