@@ -107,13 +107,19 @@ func (id ID[K, T]) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 func (id *ID[K, T]) UnmarshalText(text []byte) error {
 	var masked randflake.Typed[K]
 	if err := masked.UnmarshalText(text); err != nil {
-		isNumber := len(text) > 0 && strings.Trim(string(text), "0123456789") == ""
-		if isNumber {
+		if looksInner(string(text)) {
 			return errNumber
 		}
 		return err
 	}
 	return id.open(masked)
+}
+
+// looksInner reports whether a text is a decimal number, with or without a prefix. An inner value from
+// 2^63 on has a minus sign in the database.
+func looksInner(text string) bool {
+	number := text[strings.LastIndexByte(text, '_')+1:]
+	return number != "" && strings.Trim(number, "-0123456789") == ""
 }
 
 // UnmarshalJSON is UnmarshalText of a JSON string: a number could be an inner value. By convention,

@@ -397,7 +397,7 @@ func TestImplausible(t *testing.T) {
 	}
 
 	_, err := Parse[small[sortable]](implausible.String())
-	if loud := new(loudError); errors.As(err, &loud) {
+	if loud := new(loudError); errors.As(err, loud) {
 		t.Errorf("%q has the cause, which tells the inner value", err)
 	}
 	if !strings.Contains(err.Error(), implausible.String()) {
@@ -421,6 +421,8 @@ func TestRefusesInner(t *testing.T) {
 	for name, err := range map[string]error{
 		"text":                         id.UnmarshalText(decimal),
 		"text without a prefix":        bare.UnmarshalText(decimal),
+		"text with a prefix":           id.UnmarshalText(append([]byte("ord_"), decimal...)),
+		"text with a minus sign":       bare.UnmarshalText(append([]byte("-"), decimal...)),
 		"a JSON number":                id.UnmarshalJSON(decimal),
 		"a JSON number, no prefix":     bare.UnmarshalJSON(decimal),
 		"a JSON string":                json.Unmarshal(quoted, &id),
@@ -530,15 +532,15 @@ func (unnamed) IDPrefix() string { return "" }
 
 var errNotSmall = errors.New("not small")
 
-// A loudError is one that tells the inner value.
+// A loudError is one that tells the inner value, to %#v too.
 type loudError struct{ inner uint64 }
 
-func (e *loudError) Error() string { return strconv.FormatUint(e.inner, 10) + " is not small" }
-func (e *loudError) Unwrap() error { return errNotSmall }
+func (e loudError) Error() string { return strconv.FormatUint(e.inner, 10) + " is not small" }
+func (e loudError) Unwrap() error { return errNotSmall }
 
 func checkSmall[T Inner](inner T) error {
 	if inner < 1000 {
 		return nil
 	}
-	return &loudError{uint64(inner)}
+	return loudError{uint64(inner)}
 }

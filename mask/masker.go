@@ -55,7 +55,8 @@
 //
 //   - what Inner and Value return: the logged arguments of SQL statements have it, and the
 //     database's own error messages, which are not for clients
-//   - BSON, package encoding/binary, and whatever else encodes by kind
+//   - BSON, package encoding/binary, and whatever else encodes by kind: hclog does so with lists, and
+//     OpenTelemetry's otelslog with UUIDs (tried on 2026-11-28)
 //   - fields that are not exported, where %v and package slog print a struct, as their methods can't
 //     be called; the verbs %p and %w; and what printers make of an ID that call no methods
 //   - the elements of a UUID, as in a template's range
@@ -121,11 +122,11 @@ func (m *Masker[T]) Open(masked randflake.ID) (T, error) {
 	}
 	inner := T(m.Cipher.Decrypt(masked))
 	if inner < 0 {
-		return 0, &implausible{masked.String(), errNegative}
+		return 0, newImplausible(masked.String(), errNegative)
 	}
 	if m.Check != nil {
 		if err := m.Check(inner); err != nil {
-			return 0, &implausible{masked.String(), err}
+			return 0, newImplausible(masked.String(), err)
 		}
 	}
 	return inner, nil
@@ -148,11 +149,16 @@ var (
 	errNumber = fmt.Errorf("%w: a decimal number: want a masked ID", ErrInvalidID)
 )
 
-// An implausible is the error for a masked ID that opens to a value that can't exist. The cause may
-// contain the inner value, so errors.Is finds it, but it is never printed.
+// An implausible is the error for a masked ID that opens to a value that can't exist.
 type implausible struct {
 	masked string
-	cause  error
+
+	// Is finds the cause, which may contain the inner value: a function shows it to no printer.
+	is func(target error) bool
+}
+
+func newImplausible(masked string, cause error) error {
+	return &implausible{masked, func(target error) bool { return errors.Is(cause, target) }}
 }
 
 func (e *implausible) Error() string {
@@ -162,4 +168,4 @@ func (e *implausible) Error() string {
 
 func (e *implausible) Unwrap() error { return ErrInvalidID }
 
-func (e *implausible) Is(target error) bool { return errors.Is(e.cause, target) }
+func (e *implausible) Is(target error) bool { return e.is(target) }

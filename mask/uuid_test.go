@@ -73,7 +73,7 @@ var (
 
 func checkTime(inner uuid) error {
 	if made := time.UnixMilli(int64(binary.BigEndian.Uint64(inner[:8]) >> 16)); made.Before(firstMade) || made.After(lastMade) {
-		return &loudError{uint64(made.UnixMilli())}
+		return loudError{uint64(made.UnixMilli())}
 	}
 	return nil
 }
@@ -361,7 +361,7 @@ func TestUUIDCheck(t *testing.T) {
 		if !errors.Is(err, ErrInvalidID) || !errors.Is(err, errNotSmall) {
 			t.Fatalf("%s: %v", shown, err)
 		}
-		if loud := new(loudError); errors.As(err, &loud) || !strings.Contains(err.Error(), shown) {
+		if loud := new(loudError); errors.As(err, loud) || !strings.Contains(err.Error(), shown) {
 			t.Fatalf("%s: %v", shown, err)
 		}
 	}

@@ -55,7 +55,7 @@ func (m *UUIDMasker[T]) Open(masked T) (inner T, err error) {
 	inner = convert(masked, 7, m.cipher.DecryptHalves)
 	if m.check != nil {
 		if err := m.check(inner); err != nil {
-			return T{}, &implausible{ulid.FormatUUID(ulid.ID(masked)), err}
+			return T{}, newImplausible(ulid.FormatUUID(ulid.ID(masked)), err)
 		}
 	}
 	return inner, nil

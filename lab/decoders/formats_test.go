@@ -207,12 +207,17 @@ func TestNumbersByKind(t *testing.T) {
 		}
 		var id record[randflake.ID]
 		var masked record[orderID]
+		var filed record[documentID]
 		data, err := f.write(recordOf(5))
 		if err != nil || f.read(data, &id) != nil || !id.is(randflake.ID(5)) {
 			t.Errorf("%s: %v is read as %v, %v", f.name, data, id, err)
 		}
 		if err := f.read(data, &masked); err != nil || !masked.is(mask.Of[order](snowflake.ID(5))) {
 			t.Errorf("%s: %v is read as %v, %v", f.name, data, masked, err)
+		}
+		data, err = f.write(recordOf([16]int{6: 0x70, 8: 0x80, 15: 7}))
+		if err != nil || f.read(data, &filed) != nil || !filed.is(mask.OfUUID[document](inner)) {
+			t.Errorf("%s: %v is read as %v, %v", f.name, data, filed, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-playground/form/v4"
+	"github.com/gofiber/fiber/v3/client"
 	"github.com/google/go-querystring/query"
 	"github.com/gorilla/schema"
 	"github.com/oapi-codegen/runtime"
@@ -44,6 +45,11 @@ func urlEncoders[T any]() []urlEncoder[T] {
 			values, err := encoder.Encode(recordOf(id))
 			return values.Encode(), err
 		}},
+		{"fiber's client", func(id T) (string, error) {
+			request := client.AcquireRequest()
+			request.SetParamsWithStruct(struct{ ID string }{fmt.Sprint(id)})
+			return fmt.Sprint(request.Param("ID")), nil
+		}},
 		{"oapi-codegen, one", func(id T) (string, error) {
 			return runtime.StyleParamWithLocation("simple", false, "id", runtime.ParamLocationPath, id)
 		}},
@@ -67,6 +73,11 @@ func urlsByKind[T any]() []urlEncoder[T] {
 		{"go-playground/form", func(id T) (string, error) {
 			values, err := form.NewEncoder().Encode(struct{ ID T }{id})
 			return values.Encode(), err
+		}},
+		{"fiber's client", func(id T) (string, error) {
+			request := client.AcquireRequest()
+			request.SetParamsWithStruct(struct{ ID T }{id})
+			return fmt.Sprint(request.Param("ID")), nil
 		}},
 		{"oapi-codegen, list", func(id T) (string, error) {
 			return runtime.StyleParamWithLocation("form", false, "many", runtime.ParamLocationQuery, []T{id})
