@@ -52,6 +52,7 @@ func playChain(seed uint64, logs bool) string {
 type chain struct {
 	*rand.Rand
 	losses  bool
+	trusts  bool // trust changes; otherwise stores start again, and all spaces trust them unless there are losses
 	now     int64
 	stores  []*memory
 	backups [][]state
@@ -103,6 +104,7 @@ func newChain(seed uint64) *chain {
 	c := &chain{
 		Rand:    rand.New(rand.NewPCG(seed, 2)),
 		losses:  seed%2 == 0,
+		trusts:  seed%4 == 1,
 		now:     genesis,
 		grants:  map[grant]bool{},
 		numbers: map[ownNumber]bool{},
@@ -131,7 +133,7 @@ func newChain(seed uint64) *chain {
 func (c *chain) config(at spot, config Config) Config {
 	off := c.Int64N(int64(chainLimits.MaxSkew/time.Second) + 1)
 	config.Name = at.name
-	config.Trust = !c.losses || c.IntN(2) == 0
+	config.Trust = !c.losses && !c.trusts || c.IntN(2) == 0
 	config.Clock = func() time.Time { return time.Unix(c.now+off, 0) }
 	return config
 }
@@ -188,6 +190,7 @@ func (c *chain) step() {
 		c.init()
 	case 17:
 		c.arrive()
+		c.trust()
 	case 18:
 		c.lose()
 	case 19:
@@ -351,6 +354,14 @@ func (c *chain) report() {
 	}
 }
 
+// trust changes the trust of a space.
+func (c *chain) trust() {
+	if h := c.anyHandle(); h != nil && c.trusts && c.IntN(2) == 0 {
+		trust := c.IntN(2) == 0
+		c.note("trust %v at %v: %v", trust, h.at, h.SetTrust(context.Background(), trust))
+	}
+}
+
 // init makes a space for a secret of its own, which only stands in the way.
 func (c *chain) init() {
 	if c.IntN(8) > 0 {
@@ -366,6 +377,9 @@ func (c *chain) init() {
 // lose changes the incarnation of a store, or its lineage. Then it puts an older copy back, but none in which a
 // mark is missing: only the pages warn of that.
 func (c *chain) lose() {
+	if c.trusts {
+		return
+	}
 	store := c.IntN(len(c.stores))
 	if !c.losses || c.IntN(3) > 0 {
 		c.stores[store].incarnation = fmt.Sprint("another ", c.Uint64())

@@ -49,8 +49,8 @@ func (s *Space) Retire(ctx context.Context) error {
 }
 
 // Move retires a space, and makes the one that takes its place in engine, with the limits, the
-// check value and the counters of the old one. Of config it takes the name, the clock and the trust:
-// that of the old space was in another store. With a reserve, leases begin as soon as after a loss
+// check value and the counters of the old one. Of config it takes the name, the clock and the trust,
+// as that of the old space was in another store. With a reserve, leases begin as soon as after a loss
 // of data. Move can be called again with the same arguments, wherever it stopped.
 //
 // It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for

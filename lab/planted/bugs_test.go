@@ -57,6 +57,13 @@ var bugs = []bug{
 	},
 
 	{
+		name:  "a floor of a wrong clock that looks right",
+		file:  "lease/loss.go",
+		right: "latest := m.WindowOf(seen.later().Add(2*m.MaxSkew)) + m.Ahead + 1",
+		wrong: "latest := m.Floor",
+		test:  "^TestFloorExcess$",
+	},
+	{
 		name:  "a floor without a mark before it",
 		file:  "lease/loss.go",
 		right: "return seen.meta != nil && seen.meta.isPending()",
