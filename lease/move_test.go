@@ -441,21 +441,27 @@ func TestMoveRenamed(t *testing.T) {
 }
 
 // TestMoveStalled: a move stands still before it retires the old space. Meanwhile another one is done, and the
-// new space is used and lost. The first one doesn't make it once more.
+// new space is used and lost, with or without the tie. The first one doesn't make it once more.
 func TestMoveStalled(t *testing.T) {
-	w := newRemoval(t, Limits{})
-	empty := w.to.snapshot()
-	empty.lineage = "restored"
-	old := open(t, before(w.from, isSwap, func() {
-		s, err := w.move(never(), "s")
-		w.must(err)
-		_, err = s.TakeNumbers(t.Context(), "a", Period{}, 5)
-		w.must(err)
-		w.to.restore(empty)
-	}), w.clock)
-	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
-	if !errors.Is(err, ErrUnknown) || len(w.to.data) > 0 {
-		t.Errorf("%v, %v and %q in the store, want ErrUnknown and nothing", s, err, w.to.data)
+	for _, tied := range []bool{false, true} {
+		w := newRemoval(t, Limits{})
+		var lost state
+		old := open(t, before(w.from, isSwap, func() {
+			lost = w.to.snapshot()
+			if !tied {
+				clear(lost.data)
+			}
+			lost.lineage = "restored"
+			s, err := w.move(never(), "s")
+			w.must(err)
+			_, err = s.TakeNumbers(t.Context(), "a", Period{}, 5)
+			w.must(err)
+			w.to.restore(lost)
+		}), w.clock)
+		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+		if !errors.Is(err, ErrUnknown) || !reflect.DeepEqual(w.to.snapshot(), lost) {
+			t.Errorf("%v, %v and %q in the store, want ErrUnknown and no space", s, err, w.to.data)
+		}
 	}
 }
 

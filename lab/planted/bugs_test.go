@@ -362,7 +362,7 @@ var bugs = []bug{
 	{
 		name:  "a mark lost by who notes a loss",
 		file:  "lease/loss.go",
-		right: "	if m.Name == before.Name && !m.Retired {\n",
+		right: "	if !m.Retired {\n",
 		wrong: "	m.Retired = false\n	if false {\n",
 		test:  "^TestMove",
 	},
