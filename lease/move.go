@@ -22,8 +22,8 @@ import (
 // If the data of the new space are lost, it is not made once more: the tie is gone too, or has
 // another lineage than the data.
 //
-// A move that stopped before the third step may be replaced by one of another old space: its tie
-// goes, by a swap, so its space is never made. The new tie remembers that, so that the old space,
+// A move that stopped before the third step may be replaced by one of another old space, or with
+// another trust: its tie goes, by a swap, so its space is never made. The new tie remembers that, so that the old space,
 // which may be retired, can be moved again.
 type tie struct {
 	Name        string   `json:"name"`                  // of the new space
@@ -100,10 +100,11 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, erro
 	}
 
 	name := before.meta.Successor // "" if the old space is not retired for another one
+	begun := found.Old == before.meta.Name && found.isOf(seen.Answer) && (name == "" || name == found.Name)
 	switch {
-	case found.Old == before.meta.Name && found.isOf(seen.Answer) && (name == "" || name == found.Name):
-		return found, nil // this move has begun
-	case name != "" && !found.replaced(name):
+	case begun && found.Trust == trust:
+		return found, nil
+	case !begun && name != "" && !found.replaced(name):
 		return tie{}, old.retiredFor(before.meta)
 	}
 	if err := s.checkTrust(seen, trust); err != nil {

@@ -465,6 +465,42 @@ func TestMoveStalled(t *testing.T) {
 	}
 }
 
+// TestMoveTrust: a move that was stopped goes on with the trust that is asked for now. Otherwise a doubt that
+// stays would stop it for ever. A retired space can lose its trust, too.
+func TestMoveTrust(t *testing.T) {
+	for _, last := range []int{6, 10} { // after the tie, and after the mark
+		w := newRemoval(t, Limits{})
+		w.from.incarnation = "first"
+		w.to.incarnation = "first"
+		w.must(w.old.SetTrust(t.Context(), true))
+		move := func(f *fuse, trust bool) (*Space, error) {
+			config := Config{Name: "s", Clock: w.clock, Trust: trust}
+			return Move(t.Context(), open(t, fused{conn{memory: w.from}, f}, w.clock), fused{conn{memory: w.to}, f}, config)
+		}
+		_, err := move(&fuse{last: last}, true)
+		if !errors.Is(err, errAway) {
+			t.Fatal(err)
+		}
+		w.wantMark(last == 10)
+		w.to.doubt = "no replica has it"
+		if _, err := move(never(), true); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("in doubt: %v, want ErrUnsafe", err)
+		}
+		w.from.doubt = "no replica has it"
+		w.from.lineage = "restored" // a loss, which can't be noted in doubt
+		if _, err := move(never(), false); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("the old store in doubt: %v, want ErrUnsafe", err)
+		}
+		w.must(w.old.SetTrust(t.Context(), false))
+		s, err := move(never(), false)
+		w.must(err)
+		if info, err := s.Info(t.Context()); err != nil || info.Trust || info.Retired {
+			t.Errorf("%+v, %v, want a space without trust", info, err)
+		}
+		w.wantMark(true)
+	}
+}
+
 // TestMoveVanished: a move is run again, and finds the space that it made, which is lost just then, under the
 // same lineage. It is not made once more.
 func TestMoveVanished(t *testing.T) {
