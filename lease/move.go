@@ -23,8 +23,8 @@ import (
 // another lineage than the data.
 //
 // A move that stopped before the third step may be replaced by one of another old space, or with
-// another trust: its tie goes, by a swap, so its space is never made. The new tie remembers that, so that the old space,
-// which may be retired, can be moved again.
+// another trust: its tie goes, by a swap, so its space is never made. The new tie remembers that, so
+// that the old space, which may be retired, can be moved again.
 type tie struct {
 	Name        string   `json:"name"`                  // of the new space
 	Lineage     string   `json:"lineage"`               // of the new space's data
@@ -121,6 +121,8 @@ func (s *Space) existing(ctx context.Context, old *Space, before, is *meta, foun
 	stopped := found.Name == before.Successor && sameData
 	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
 	switch {
+	case ours && is.Retired:
+		return tie{}, s.retiredFor(is)
 	case ours: // without a lineage: if the space is gone soon, it is not made again
 		return tie{Name: is.Name}, nil
 	case is.Name == before.Name: // perhaps by another address
@@ -151,11 +153,22 @@ func (s *Space) untie(ctx context.Context, before *meta) error {
 	})
 }
 
-// retiredFor is the error for a space that another one has replaced, or will.
+// retiredFor is the error for a retired space, which another one may have replaced, or will.
 func (s *Space) retiredFor(m *meta) error {
+	if m.Successor == "" {
+		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none", ErrRetired, s)
+	}
 	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; if the data there were lost, "+
-		"make a new space, not for new IDs, and set its counters",
+		"make a new space, not for new IDs, with the limits that this one has, and set its counters",
 		ErrRetired, s, m.MovedTo)
+}
+
+// useRetired is the error for who would use a retired space.
+func (s *Space) useRetired(m *meta) error {
+	if m.Successor == "" {
+		return s.retiredFor(m)
+	}
+	return fmt.Errorf("%w: %s: use the space that took its place: %s", ErrRetired, s, m.MovedTo)
 }
 
 // putTie puts the tie of a move, with a new name, in place of one that is there.

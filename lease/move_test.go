@@ -209,6 +209,11 @@ func TestMoveRefused(t *testing.T) {
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
+		{"its successor was moved on", func(w *removal) {
+			again(w)
+			next := open(w.T, conn{memory: w.to}, w.clock)
+			w.must(errorOf(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock})))
+		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
 			w.move(&fuse{last: 10}, "s")
 			middle := w.to.snapshot()
@@ -306,6 +311,9 @@ func TestRetire(t *testing.T) {
 	w.must(w.old.Retire(t.Context()))
 	w.must(w.old.Retire(t.Context()))
 	wantRetired(t, w.old)
+	if _, err := takeWindow(t.Context(), w.old, 0, 1); err == nil || !strings.Contains(err.Error(), "no space took its place") {
+		t.Errorf("%v, want that no space took its place", err)
+	}
 	wantRetired(t, other)
 	w.must(unaware.ReportLoss(t.Context(), "not of the mark"))
 	wantRetired(t, unaware)

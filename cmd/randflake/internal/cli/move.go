@@ -120,12 +120,10 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 }
 
 func moveError(err error) error {
-	switch {
-	case errors.Is(err, lease.ErrRetired):
-		return fmt.Errorf("%w: use that space: if it is gone, make another one with randflake store "+
-			"init and the limits that the old one had, and set its counters", err)
-	case errors.Is(err, lease.ErrExists), errors.Is(err, lease.ErrClock), errors.Is(err, lease.ErrInvalid):
-		return err // the same command would fail again
+	for _, final := range []error{lease.ErrRetired, lease.ErrExists, lease.ErrClock, lease.ErrInvalid} {
+		if errors.Is(err, final) {
+			return err // the same command would fail again
+		}
 	}
 	return fmt.Errorf("%w: then run the same command again", err)
 }

@@ -141,6 +141,8 @@ func TestStores(t *testing.T) {
 		{"store move missing few", 1, "randflake store init missing"},
 		{"store move few redis:/x", 1, "NEW: store redis: want redis://HOST"},
 		{"store move few kubernetes:a/b", 1, "NEW: kubernetes: "},
+		{"store move few else/few", 1, "and set its counters\n"},
+		{"store info few", 1, "if that is not there, run the same randflake store move again\n"},
 		{"store info few", 1, "wrong  it is retired, and grants nothing any more: use space \"default\" in "},
 		{"store info more/few", 1, "moved from space \"default\" in "},
 		{"store move ids sqlite:ids.db?space=c", 0, "3. Keep ids/secret: programs need the secret."},
