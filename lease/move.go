@@ -22,9 +22,9 @@ import (
 // If the data of the new space are lost, it is not made once more: the tie is gone too, or has
 // another lineage than the data.
 //
-// A move that stopped before the third step may be replaced by one of another old space: its tie
-// goes, by a swap, so its space is never made. The new tie remembers that, so that the old space,
-// which may be retired, can be moved again.
+// A move that stopped before the third step may be replaced by one of another old space, or with
+// another trust: its tie goes, by a swap, so its space is never made. The new tie remembers that, so
+// that the old space, which may be retired, can be moved again.
 type tie struct {
 	Name        string   `json:"name"`                  // of the new space
 	Lineage     string   `json:"lineage"`               // of the new space's data
@@ -100,10 +100,11 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, erro
 	}
 
 	name := before.meta.Successor // "" if the old space is not retired for another one
+	begun := found.Old == before.meta.Name && found.isOf(seen.Answer) && (name == "" || name == found.Name)
 	switch {
-	case found.Old == before.meta.Name && found.isOf(seen.Answer) && (name == "" || name == found.Name):
-		return found, nil // this move has begun
-	case name != "" && !found.replaced(name):
+	case begun && found.Trust == trust:
+		return found, nil
+	case !begun && name != "" && !found.replaced(name):
 		return tie{}, old.retiredFor(before.meta)
 	}
 	if err := s.checkTrust(seen, trust); err != nil {
@@ -120,6 +121,8 @@ func (s *Space) existing(ctx context.Context, old *Space, before, is *meta, foun
 	stopped := found.Name == before.Successor && sameData
 	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
 	switch {
+	case ours && is.Retired:
+		return tie{}, s.retiredFor(is)
 	case ours: // without a lineage: if the space is gone soon, it is not made again
 		return tie{Name: is.Name}, nil
 	case is.Name == before.Name: // perhaps by another address
@@ -150,11 +153,22 @@ func (s *Space) untie(ctx context.Context, before *meta) error {
 	})
 }
 
-// retiredFor is the error for a space that another one has replaced, or will.
+// retiredFor is the error for a retired space, which another one may have replaced, or will.
 func (s *Space) retiredFor(m *meta) error {
+	if m.Successor == "" {
+		return fmt.Errorf("%w: %s: no space took its place: move it to a store or a name where there is none", ErrRetired, s)
+	}
 	return fmt.Errorf("%w: %s: for %s: move it there, which goes on or says why it can't; if the data there were lost, "+
-		"make a new space, not for new IDs, and set its counters",
+		"make a new space, not for new IDs, with the limits that this one has, and set its counters",
 		ErrRetired, s, m.MovedTo)
+}
+
+// useRetired is the error for who would use a retired space.
+func (s *Space) useRetired(m *meta) error {
+	if m.Successor == "" {
+		return s.retiredFor(m)
+	}
+	return fmt.Errorf("%w: %s: use the space that took its place: %s", ErrRetired, s, m.MovedTo)
 }
 
 // putTie puts the tie of a move, with a new name, in place of one that is there.

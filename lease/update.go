@@ -25,7 +25,7 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 			}
 			if seen.meta.Retired {
 				s.rememberRetired(seen.meta)
-				return false, 0, fmt.Errorf("%w: %s: use the space that took its place", ErrRetired, s)
+				return false, 0, s.useRetired(seen.meta)
 			}
 			if err := seen.doubtError(seen.meta.Trust); err != nil {
 				return false, 0, fmt.Errorf("%w: %s", err, s)

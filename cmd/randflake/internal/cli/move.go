@@ -42,7 +42,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		return fmt.Errorf("OLD: %w", err)
 	}
 	defer old.Close()
-	oldInfo, err := old.Info(ctx)
+	oldInfo, err := readInfo(ctx, old)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}
@@ -61,7 +61,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return moveError(err)
 	}
-	info, err := space.Info(ctx)
+	info, err := readInfo(ctx, space)
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,17 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 		steps += fmt.Sprintf("The trust of the old space was in another store: %s has none.\n", space)
 	}
 	return t.print("%s took the place of %s\n%s", space, old, steps)
+}
+
+// readInfo reads a space, also one whose clock or store is not fit for leases now. What a command changes
+// there may not need that, or set it right.
+func readInfo(ctx context.Context, space *lease.Space) (lease.Info, error) {
+	info, err := space.Info(ctx)
+	unfit := errors.Is(err, lease.ErrClock) || errors.Is(err, lease.ErrUnsafe)
+	if unfit && info.Nodes > 0 {
+		return info, nil
+	}
+	return info, err
 }
 
 // stepsAfterMove says what to do after a move. info is of the new space, left what leftBehind says,
@@ -109,12 +120,10 @@ func leftBehind(info lease.Info, retiredBefore bool, now time.Time) string {
 }
 
 func moveError(err error) error {
-	switch {
-	case errors.Is(err, lease.ErrRetired):
-		return fmt.Errorf("%w: use that space: if it is gone, make another one with randflake store "+
-			"init and the limits that the old one had, and set its counters", err)
-	case errors.Is(err, lease.ErrExists), errors.Is(err, lease.ErrClock), errors.Is(err, lease.ErrInvalid):
-		return err // the same command would fail again
+	for _, final := range []error{lease.ErrRetired, lease.ErrExists, lease.ErrClock, lease.ErrInvalid} {
+		if errors.Is(err, final) {
+			return err // the same command would fail again
+		}
 	}
 	return fmt.Errorf("%w: then run the same command again", err)
 }

@@ -104,7 +104,8 @@ func (f *findings) addBeginning() {
 		f.add(false, "it is retired, and grants nothing any more: "+
 			"move it with randflake store move %s NEW", f.home)
 	case info.Retired:
-		f.add(false, "it is retired, and grants nothing any more: use %s", info.Successor)
+		f.add(false, "it is retired, and grants nothing any more: use %s: "+
+			"if that is not there, run the same randflake store move again", info.Successor)
 	case !now.Before(info.Floor): // as always, but after a loss
 	case info.Opens.IsZero():
 		f.add(false, "no lease begins before %s: %s: wait until then", clockTime(info.Floor), info.Why)

@@ -72,9 +72,9 @@ func (t *tool) storeTrustCommand() *cobra.Command {
 
 // setTrust changes the trust of a space, and says from when on leases are granted then.
 func (t *tool) setTrust(ctx context.Context, space *lease.Space, trust bool, word string) error {
-	before, err := space.Info(ctx)
-	if err != nil && before.Nodes == 0 {
-		return err // otherwise the new trust may set right what is wrong
+	before, err := readInfo(ctx, space)
+	if err != nil {
+		return err
 	}
 	if err := space.SetTrust(ctx, trust); err != nil {
 		return err
@@ -83,8 +83,11 @@ func (t *tool) setTrust(ctx context.Context, space *lease.Space, trust bool, wor
 	if err != nil {
 		return err
 	}
-	if before.Trust == trust {
+	switch {
+	case before.Trust == trust:
 		return t.print("%s: trust is %s, as before\n", space, word)
+	case info.Retired:
+		return t.print("%s: trust is %s from now on; it stays retired, and grants nothing any more\n", space, word)
 	}
 	return t.print("%s: trust is %s from now on; %s; set each counter beyond all numbers that it gave\n",
 		space, word, beginning(info))
