@@ -14,8 +14,8 @@ import (
 )
 
 // TestChains plays random chains of moves between stores: movers that are killed at any call, two at once,
-// spaces that are retired first, handles that live on, losses, late swaps, counters. Two secrets have a space
-// each, and their moves meet. lab/planted has the bugs that it must find.
+// spaces that are retired first, handles that live on, losses, changes of trust, late swaps, counters. Two secrets
+// have a space each, and their moves meet. lab/planted has the bugs that it must find.
 func TestChains(t *testing.T) {
 	most := cmp.Or(*schedules, 1000)
 	if testing.Short() {
@@ -52,7 +52,7 @@ func playChain(seed uint64, logs bool) string {
 type chain struct {
 	*rand.Rand
 	losses  bool
-	trusts  bool // trust changes; otherwise stores start again, and all spaces trust them unless there are losses
+	trusted bool // restarts, which lose nothing, at all times
 	now     int64
 	stores  []*memory
 	backups [][]state
@@ -104,7 +104,7 @@ func newChain(seed uint64) *chain {
 	c := &chain{
 		Rand:    rand.New(rand.NewPCG(seed, 2)),
 		losses:  seed%2 == 0,
-		trusts:  seed%4 == 1,
+		trusted: seed%4 == 1,
 		now:     genesis,
 		grants:  map[grant]bool{},
 		numbers: map[ownNumber]bool{},
@@ -133,7 +133,7 @@ func newChain(seed uint64) *chain {
 func (c *chain) config(at spot, config Config) Config {
 	off := c.Int64N(int64(chainLimits.MaxSkew/time.Second) + 1)
 	config.Name = at.name
-	config.Trust = !c.losses && !c.trusts || c.IntN(2) == 0
+	config.Trust = c.trusted || c.IntN(2) == 0
 	config.Clock = func() time.Time { return time.Unix(c.now+off, 0) }
 	return config
 }
@@ -187,10 +187,10 @@ func (c *chain) step() {
 	case 16:
 		c.retire()
 		c.report()
+		c.trust()
 		c.init()
 	case 17:
 		c.arrive()
-		c.trust()
 	case 18:
 		c.lose()
 	case 19:
@@ -341,24 +341,40 @@ func (c *chain) moveBy(f *fuse, from, to spot) error {
 	return err
 }
 
+// command runs something else of an operator's in a process of its own, which may be killed.
+func (c *chain) command(what string, run func(context.Context, *Space) error) {
+	if c.IntN(4) > 0 {
+		return
+	}
+	f := never()
+	if c.IntN(2) == 0 {
+		f = &fuse{last: 2 + c.IntN(5), after: c.IntN(2) == 0}
+	}
+	at := c.anySpot()
+	s, err := Open(context.Background(), c.engine(at.store, f), c.config(at, Config{}))
+	if err != nil {
+		return
+	}
+	s.pause = func(context.Context, time.Duration) error { return nil }
+	c.note("%s %v, killed at %d", what, at, f.last)
+	c.note("%s: %v", what, run(context.Background(), s))
+}
+
 func (c *chain) retire() {
-	if h := c.anyHandle(); h != nil && c.IntN(8) == 0 {
-		c.note("retire %v: %v", h.at, h.Retire(context.Background()))
+	if c.IntN(4) == 0 {
+		c.command("retire", func(ctx context.Context, s *Space) error { return s.Retire(ctx) })
 	}
 }
 
 // report says that data were lost, which is not so.
 func (c *chain) report() {
-	if h := c.anyHandle(); h != nil && c.IntN(4) == 0 {
-		c.note("report a loss at %v: %v", h.at, h.ReportLoss(context.Background(), "a mistake"))
-	}
+	c.command("report a loss", func(ctx context.Context, s *Space) error { return s.ReportLoss(ctx, "a mistake") })
 }
 
-// trust changes the trust of a space.
 func (c *chain) trust() {
-	if h := c.anyHandle(); h != nil && c.trusts && c.IntN(2) == 0 {
+	if !c.trusted {
 		trust := c.IntN(2) == 0
-		c.note("trust %v at %v: %v", trust, h.at, h.SetTrust(context.Background(), trust))
+		c.command(fmt.Sprint("trust ", trust), func(ctx context.Context, s *Space) error { return s.SetTrust(ctx, trust) })
 	}
 }
 
@@ -377,11 +393,11 @@ func (c *chain) init() {
 // lose changes the incarnation of a store, or its lineage. Then it puts an older copy back, but none in which a
 // mark is missing: only the pages warn of that.
 func (c *chain) lose() {
-	if c.trusts {
-		return
-	}
 	store := c.IntN(len(c.stores))
-	if !c.losses || c.IntN(3) > 0 {
+	switch {
+	case !c.losses && !c.trusted:
+		return
+	case !c.losses || c.IntN(3) > 0:
 		c.stores[store].incarnation = fmt.Sprint("another ", c.Uint64())
 		c.note("store %d starts again", store)
 		return

@@ -96,7 +96,7 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, erro
 		return tie{}, err
 	}
 	if seen.meta != nil {
-		return s.existing(ctx, old, before.meta, seen.meta, found)
+		return s.existing(ctx, old, before.meta, seen, found)
 	}
 
 	name := before.meta.Successor // "" if the old space is not retired for another one
@@ -114,10 +114,12 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, erro
 }
 
 // existing returns the tie of a space that is there already: the successor of the old one.
-func (s *Space) existing(ctx context.Context, old *Space, before, is *meta, found tie) (tie, error) {
+func (s *Space) existing(ctx context.Context, old *Space, before *meta, seen *snapshot, found tie) (tie, error) {
+	is := seen.meta
 	ours := is.Predecessor == before.Name && (before.Successor == "" || before.Successor == is.Name)
-	// That move stopped before it made its space, as the data are those in which its tie was put.
-	sameData := found.isOf(Answer{Lineage: is.Lineage, Incarnation: is.Incarnation})
+	// That move stopped before it made its space, as the data are those in which its tie was put, or were
+	// when this space was made or last noted a loss.
+	sameData := found.isOf(seen.Answer) || found.isOf(Answer{Lineage: is.Lineage, Incarnation: is.Incarnation})
 	stopped := found.Name == before.Successor && sameData
 	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
 	switch {

@@ -616,6 +616,30 @@ func TestMoveReplaced(t *testing.T) {
 	}
 }
 
+// TestMoveObstructed: another space was made where a move had stopped, and perhaps a loss is not noted there yet.
+// The old space can be moved elsewhere.
+func TestMoveObstructed(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		w := newRemoval(t, Limits{})
+		w.move(&fuse{last: 10}, "s")
+		w.wantMark(true)
+		create(t, conn{memory: w.to}, Limits{}, w.clock)
+		if pending {
+			killed := open(t, fused{conn{memory: w.to}, &fuse{last: 4}}, w.clock)
+			if err := killed.ReportLoss(t.Context(), "a mistake"); !errors.Is(err, errAway) {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.move(never(), "s"); !errors.Is(err, ErrExists) {
+			t.Errorf("pending: %v: %v, want ErrExists", pending, err)
+		}
+		w.to = newMemory()
+		if _, err := w.move(never(), "s"); err != nil {
+			t.Errorf("pending: %v: %v", pending, err)
+		}
+	}
+}
+
 // TestAnotherSpace: a process finds another space where its own was, which was retired. It writes nothing there
 // if it knows that, and otherwise notes a loss.
 func TestAnotherSpace(t *testing.T) {
