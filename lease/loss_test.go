@@ -774,7 +774,7 @@ func TestFloor(t *testing.T) {
 	} {
 		w := newTrial(t, false)
 		w.data.clock = func() time.Time { return w.now.Add(c.server) }
-		w.arrives = once(isRead, func() { w.now = w.now.Add(c.slow) })
+		w.arrives = once(second(isRead), func() { w.now = w.now.Add(c.slow) }) // the one after the mark
 		w.report(w.a)
 		w.now = noon
 		if info, err := w.b.Info(t.Context()); err != nil || !info.Floor.Equal(noon.Add(c.windows*time.Minute)) {

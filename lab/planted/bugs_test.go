@@ -46,7 +46,7 @@ var bugs = []bug{
 		file:  "lease/snapshot.go",
 		right: "	return seen.answered\n",
 		wrong: "	return seen.asked\n",
-		test:  losses, schedules: 4000,
+		test:  "^TestFloor$",
 	},
 	{
 		name:  "a floor that falls",
