@@ -473,7 +473,7 @@ func TestMoveStalled(t *testing.T) {
 	}
 }
 
-// TestMoveTrust: a move that was stopped goes on with the trust that is asked for now. Otherwise a doubt that
+// TestMoveTrust: a move that was stopped goes on with the trust of the later call. Otherwise a doubt that
 // stays would stop it for ever. A retired space can lose its trust, too.
 func TestMoveTrust(t *testing.T) {
 	for _, last := range []int{6, 10} { // after the tie, and after the mark

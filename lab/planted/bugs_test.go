@@ -409,7 +409,7 @@ var bugs = []bug{
 		test:  "^TestAnotherSpace$",
 	},
 	{
-		name:  "a replaced tie that nobody remembers",
+		name:  "a replaced tie that is forgotten",
 		file:  "lease/move.go",
 		right: "put.Replaced = append(put.Replaced, found.Name)",
 		wrong: "",
