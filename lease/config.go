@@ -26,7 +26,7 @@ type Limits struct {
 	Reserve uint32
 }
 
-// maxAhead leaves room in the steps of takenNodes for as many windows before the present one.
+// maxAhead leaves room in the steps of the taken nodes for as many windows before the present one.
 const maxAhead = 32
 
 // defaultReserve is that of a space with more nodes than the slices have together.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/randflake/randflake/lease/internal/taken"
 )
 
 // An oracle knows nothing of the protocol. It writes down every second of a node that a generator uses, and
@@ -183,10 +185,10 @@ func lower(m *meta, name, value, than string) bool {
 		b, _ := decodeCounter("", []byte(than), "")
 		return a.Period < b.Period || a.Period == b.Period && a.Next < b.Next
 	}
-	a, _ := decodeTakenNodes([]byte(value))
-	b, _ := decodeTakenNodes([]byte(than))
+	a, _ := taken.Decode([]byte(value))
+	b, _ := taken.Decode([]byte(than))
 	for _, step := range append(a.Steps, b.Steps...) {
-		if window := max(step.From, m.WindowOf(genesisTime)-20); a.at(window) < b.at(window) {
+		if window := max(step.From, m.WindowOf(genesisTime)-20); a.At(window) < b.At(window) {
 			return true
 		}
 	}

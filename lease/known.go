@@ -3,6 +3,8 @@ package lease
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/randflake/randflake/lease/internal/taken"
 )
 
 // known is what a handle has seen made durable: the space as of the newest swap that the handle
@@ -63,12 +65,12 @@ func (seen *snapshot) floorCovers() bool {
 	if m.Losses <= before.Losses || m.Floor < before.Floor {
 		return false
 	}
-	taken, err := decodeTakenNodes(seen.knownLeases)
+	nodes, err := taken.Decode(seen.knownLeases)
 	if err != nil {
 		return false
 	}
 	end := seen.newFloor(m) // windows from here on don't count: only a fast clock can have taken one
-	return m.Floor > taken.newest(end)
+	return m.Floor > nodes.Newest(end)
 }
 
 // wentBackFrom reports whether a value of the record is older than a known one.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/randflake/randflake/lease/internal/taken"
 )
 
 // How a handle notices a loss of data is in known.go. Here is what it does then: it sets the floor
@@ -125,16 +127,16 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	m.Losses++
 	m.Floor = max(m.Floor, seen.newFloor(m))
 
-	var nodes []byte // nil: the leases stay as they are, since without a reserve only the floor counts
+	var leases []byte // nil: the leases stay as they are, since without a reserve only the floor counts
 	if m.Reserve > 0 {
-		taken, err := decodeTakenNodes(seen.value)
+		nodes, err := seen.takenNodes(s)
 		if err != nil {
 			return false, err
 		}
-		seen.openReserve(m, taken)
-		nodes = taken.encode()
+		seen.openReserve(m, nodes)
+		leases = nodes.Encode()
 	}
-	return s.putMeta(ctx, seen, m, nodes)
+	return s.putMeta(ctx, seen, m, leases)
 }
 
 // mergedMeta returns the meta that is there, with what this handle knows and may be lost. A space that
@@ -160,7 +162,7 @@ func (seen *snapshot) mergedMeta() *meta {
 // openReserve sets the tick of a loss. From then on all windows before the floor are leased from
 // the slice of that tick. A second loss of the tick begins its slice once more: nothing is granted
 // from a slice before its tick is over.
-func (seen *snapshot) openReserve(m *meta, taken *takenNodes) {
+func (seen *snapshot) openReserve(m *meta, nodes *taken.Nodes) {
 	m.Tick = m.tickOf(seen.later())
-	taken.restart(m.Floor, m.sliceStart(m.Tick))
+	nodes.Restart(m.Floor, m.sliceStart(m.Tick))
 }

@@ -288,17 +288,17 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	if err := seen.unfit(m); err != nil {
 		return err
 	}
-	taken, err := decodeTakenNodes(last.value)
+	nodes, err := last.takenNodes(old)
 	if err != nil {
 		return err
 	}
 	if m.Reserve > 0 {
-		seen.openReserve(m, taken)
+		seen.openReserve(m, nodes)
 	}
 	if err := s.copyCounters(ctx, old, t, seen.value); err != nil {
 		return err
 	}
-	done, err := s.putMeta(ctx, seen, m, taken.encode())
+	done, err := s.putMeta(ctx, seen, m, nodes.Encode())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package lease
 
-import "time"
+import (
+	"time"
+
+	"github.com/randflake/randflake/lease/internal/taken"
+)
 
 // The reserve makes IDs go on after a loss of data, while no main node is leased for a window
 // before the floor.
@@ -91,9 +95,9 @@ func (m *meta) nodesOf(window int64) (begin, end uint32) {
 }
 
 // countTaken returns how many nodes of a window are taken.
-func (m *meta) countTaken(taken *takenNodes, window int64) uint32 {
+func (m *meta) countTaken(nodes *taken.Nodes, window int64) uint32 {
 	begin, end := m.nodesOf(window)
-	return min(max(taken.at(window), begin), end) - begin
+	return min(max(nodes.At(window), begin), end) - begin
 }
 
 // afterLoss returns for how long a process must have leases, so that it goes on without a gap after

@@ -8,6 +8,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease/internal/entry"
+	"github.com/randflake/randflake/lease/internal/taken"
 )
 
 // A snapshot is what an answer of the engine shows of the space and one of its records, with the
@@ -41,7 +42,7 @@ type record struct {
 
 const metaEntry = entry.Meta
 
-var leasesRecord = record{entry.Leases, takenNodesWentBack}
+var leasesRecord = record{entry.Leases, taken.WentBack}
 
 // read reads a record, and meta, which comes along with every record.
 func (s *Space) read(ctx context.Context, r record) (*snapshot, error) {
@@ -192,6 +193,15 @@ func (m *meta) clocksDiffer(by time.Duration, how string) error {
 	return fmt.Errorf("%w: the server's is %v %s this machine's: "+
 		"want at most %v between them: set the wrong one right",
 		ErrClock, by.Round(time.Second), how, m.MaxSkew)
+}
+
+// takenNodes decodes the value of the leases.
+func (seen *snapshot) takenNodes(s *Space) (*taken.Nodes, error) {
+	nodes, err := taken.Decode(seen.value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: leases of %s: %w", ErrCorrupt, s, err)
+	}
+	return nodes, nil
 }
 
 // later returns the later one of two times: the process's after the answer, and the server's.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/randflake/randflake/lease/internal/taken"
 )
 
 // A Space is a handle on a space of an engine. It is safe for concurrent use.
@@ -18,7 +20,7 @@ type Space struct {
 
 	// Only the explorer's test changes these: it never pauses and has fewer steps.
 	pause     func(context.Context, time.Duration) error // sleep
-	mostSteps int                                        // that takenNodes may have: maxSteps
+	mostSteps int                                        // that the taken nodes may have: taken.MaxSteps
 
 	mu    sync.Mutex
 	known known // what this handle has seen made durable
@@ -101,11 +103,11 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}
-	taken, err := decodeTakenNodes(seen.value)
+	nodes, err := seen.takenNodes(s)
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.putMeta(ctx, seen, m, taken.encode()) // both, so that no take adds an entry
+	done, err := s.putMeta(ctx, seen, m, nodes.Encode()) // both, so that no take adds an entry
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +123,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		name:        cmp.Or(config.Name, "default"),
 		now:         config.Clock,
 		pause:       sleep,
-		mostSteps:   maxSteps,
+		mostSteps:   taken.MaxSteps,
 		knownValues: map[string][]byte{},
 	}
 	if s.now == nil {
@@ -194,11 +196,11 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 
 		FloorExcess: seen.floorExcess(m),
 	}
-	taken, err := decodeTakenNodes(seen.value)
+	nodes, err := seen.takenNodes(s)
 	if err != nil {
 		return info, err
 	}
-	info.Taken = m.countTaken(taken, m.WindowOf(seen.answered))
+	info.Taken = m.countTaken(nodes, m.WindowOf(seen.answered))
 	return info, seen.unfit(m)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/taken"
 )
 
 // maxWindows is how many windows one Take may name: the present one, and as many as any limit
@@ -22,19 +23,19 @@ func (s *Space) Take(ctx context.Context, first, last int64, n uint32) ([]randfl
 	var granted []randflake.Lease
 	var missing error
 	err := s.update(ctx, leasesRecord, func(seen *snapshot) ([]byte, error) {
-		taken, err := decodeTakenNodes(seen.value)
+		nodes, err := seen.takenNodes(s)
 		if err != nil {
 			return nil, err
 		}
 		if err := s.checkTake(seen, first, last, n); err != nil {
 			return nil, err
 		}
-		t := take{space: s, seen: seen, taken: taken, n: n}
+		t := take{space: s, seen: seen, nodes: nodes, n: n}
 		granted, missing = t.grant(first, last)
 		if len(granted) == 0 {
 			return nil, missing
 		}
-		return taken.encode(), nil
+		return nodes.Encode(), nil
 	})
 	if err != nil {
 		return nil, err
@@ -62,11 +63,11 @@ func (s *Space) checkTake(seen *snapshot, first, last int64, n uint32) error {
 type take struct {
 	space *Space
 	seen  *snapshot
-	taken *takenNodes // of seen at first; grant adds to it
+	nodes *taken.Nodes // of seen at first; grant adds to it
 	n     uint32
 }
 
-// grant takes n nodes of each window that has as many, and puts that into taken. missing says why
+// grant takes n nodes of each window that has as many, and puts that into nodes. missing says why
 // the first of the other windows has no lease.
 func (t *take) grant(first, last int64) (granted []randflake.Lease, missing error) {
 	m := t.seen.meta
@@ -85,7 +86,7 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			Start:     m.start(window),
 			End:       m.start(window + 1),
 		})
-		t.taken.put(window, node+t.n, t.space.mostSteps, m.Floor)
+		t.nodes.Put(window, node+t.n, t.space.mostSteps, m.Floor)
 	}
 	return granted, missing
 }
@@ -103,8 +104,8 @@ func (t *take) firstFree(window int64) (uint32, error) {
 	}
 
 	begin, end := m.nodesOf(window) // the reserve's before the floor, else the main ones
-	next := t.taken.at(window)
-	if next < begin { // corrupt: after a loss, restart sets next to begin for all windows before the floor
+	next := t.nodes.At(window)
+	if next < begin { // corrupt: after a loss, Restart sets next to begin for all windows before the floor
 		return 0, fmt.Errorf("%w: %s: node %d is next in window %d: want at least %d after a loss",
 			ErrCorrupt, t.space, next, window, begin)
 	}

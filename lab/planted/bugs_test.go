@@ -116,16 +116,16 @@ var bugs = []bug{
 	},
 	{
 		name:  "only steps of before compared",
-		file:  "lease/taken_nodes.go",
+		file:  "lease/internal/taken/nodes.go",
 		right: "range slices.Concat(before.Steps, after.Steps) {",
 		wrong: "range before.Steps {",
 		test:  lossesBlind, schedules: 4000,
 	},
 	{
 		name:  "a step compared only where it begins after a later one",
-		file:  "lease/taken_nodes.go",
-		right: "if after.at(step.From) < before.at(step.From) {",
-		wrong: "if step.From > before.Steps[len(before.Steps)-1].From-3 && after.at(step.From) < before.at(step.From) {",
+		file:  "lease/internal/taken/nodes.go",
+		right: "if after.At(step.From) < before.At(step.From) {",
+		wrong: "if step.From > before.Steps[len(before.Steps)-1].From-3 && after.At(step.From) < before.At(step.From) {",
 		test:  lossesBlind, schedules: 4000,
 	},
 	{
@@ -268,7 +268,7 @@ var bugs = []bug{
 	},
 	{
 		name:  "merged windows made anew",
-		file:  "lease/taken_nodes.go",
+		file:  "lease/internal/taken/nodes.go",
 		right: "a.Next = max(a.Next, b.Next)",
 		wrong: "a.Next = min(a.Next, b.Next)",
 		test:  wrongClocks, schedules: 1000,

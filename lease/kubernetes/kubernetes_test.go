@@ -22,7 +22,7 @@ import (
 	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
-	"github.com/randflake/randflake/lease/internal/entry"
+	"github.com/randflake/randflake/lease/internal/taken"
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
@@ -270,7 +270,7 @@ func TestFull(t *testing.T) {
 	}
 
 	aged := "999999999999"
-	for i := range entry.MaxSteps - 1 {
+	for i := range taken.MaxSteps - 1 {
 		aged += fmt.Sprintf(" %d 131072 999999999999", i*400000)
 	}
 	aged += " 25200000 0 999999999999" // all windows from 2017 on are free

@@ -2,19 +2,18 @@
 // and how large entries become.
 package entry
 
+import "github.com/randflake/randflake/lease/internal/taken"
+
 // The entries that each space has.
 const (
 	Meta   = "meta"
 	Leases = "leases"
 )
 
-// MaxSteps is how many steps of windows Leases has at most. A take adds one, until there are as many.
-const MaxSteps = 64
-
 // In bytes.
 const (
 	// MaxLeases has steps of windows of a second until 2286, and a million million takes.
-	MaxLeases = len("999999999999") + MaxSteps*len(" 9999999999 131072 999999999999")
+	MaxLeases = len("999999999999") + taken.MaxSteps*len(" 9999999999 131072 999999999999")
 
 	// MaxMeta is of a space that has lost data, was moved here, and moved on.
 	MaxMeta = 800

@@ -1,0 +1,65 @@
+package lease
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease/internal/entry"
+	"github.com/randflake/randflake/lease/internal/taken"
+)
+
+// TestLargest: the largest entries are no larger than engines on small stores count them.
+func TestLargest(t *testing.T) {
+	nodes := &taken.Nodes{Count: 999999999999}
+	for range taken.MaxSteps {
+		nodes.Steps = append(nodes.Steps, taken.Step{From: 9999999999, Next: randflake.MaxNode + 1, Take: 999999999999})
+	}
+	leases := nodes.Encode()
+	meta, metaErr := largestMeta.encode()
+	young, youngErr := Counter{Step: 1, Periods: "day in UTC"}.encode()
+	old, oldErr := Counter{
+		Next:    math.MaxInt64,
+		Step:    1,
+		Periods: "day in UTC",
+		Period:  "2027-01-15",
+		Begin:   1799971200,
+		ID:      largestMeta.ID,
+	}.encode()
+	if err := errors.Join(metaErr, youngErr, oldErr); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name       string
+		size, most int
+	}{
+		{"leases", len(leases), entry.MaxLeases},
+		{"meta", len(meta), entry.MaxMeta},
+		{"a counter's growth", len(old) - len(young), entry.Growth},
+	} {
+		if tt.size > tt.most {
+			t.Errorf("%s: %d bytes, want at most %d", tt.name, tt.size, tt.most)
+		}
+	}
+}
+
+// largestMeta is that of a space in a ConfigMap that has lost data, was moved there, and moved on.
+var largestMeta = meta{
+	Limits:      Limits{131072, 24 * time.Hour, 32, 24 * time.Hour, 2016},
+	Check:       "0123456789abcdef",
+	Name:        strings.Repeat("A", 26),
+	ID:          strings.Repeat("A", 26),
+	Losses:      1000,
+	Begin:       9999999999,
+	Floor:       9999999999,
+	Tick:        9999999999,
+	Lineage:     strings.Repeat("A", 62),
+	Why:         "the data is another copy, " + strings.Repeat("A", 62) + " in place of " + strings.Repeat("A", 62),
+	Retired:     true,
+	Successor:   strings.Repeat("A", 26),
+	MovedTo:     strings.Repeat("A", 150),
+	Predecessor: strings.Repeat("A", 26),
+}
