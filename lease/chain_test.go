@@ -153,11 +153,8 @@ func (c *chain) note(format string, args ...any) {
 
 func (c *chain) anySpot() spot { return spot{c.IntN(len(c.stores)), spotNames[c.IntN(len(spotNames))]} }
 
-// meta returns what is at a place, or nil.
-func (c *chain) meta(at spot) *meta {
-	m, _ := decodeMeta([]byte(c.stores[at.store].data[at.name+"/meta"]))
-	return m
-}
+// meta returns that of the space that is at a place, or nil.
+func (c *chain) meta(at spot) *meta { return c.stores[at.store].metaOf(at.name) }
 
 func (c *chain) spots() (all []spot) {
 	for i := range c.stores {
@@ -419,7 +416,7 @@ func (c *chain) lose() {
 func (c *chain) keepsMarks(store int, older state) bool {
 	for _, name := range spotNames {
 		is := c.meta(spot{store, name})
-		was, _ := decodeMeta([]byte(older.data[name+"/meta"]))
+		was := older.metaOf(name)
 		if is != nil && (was == nil || was.Name != is.Name || was.Retired != is.Retired || was.Successor != is.Successor) {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	cryptorand "crypto/rand"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/randflake/randflake/lease/internal/taken"
@@ -23,20 +24,28 @@ import (
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
 // the same lineage. From then on nothing is granted before the floor but leases of the reserve.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
+	attempts := s.attempts(leasesRecord)
 	marked := false
 	losses := 0 // when it was marked
-	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return err
+		}
+		noted := false
 		switch {
 		case marked && seen.isPending():
-			done, err = s.setFloor(ctx, seen, why)
+			noted, err = s.setFloor(ctx, seen, why)
 		case marked && seen.meta != nil && seen.meta.Losses > losses:
-			done = true // another process has noted it
+			noted = true // by another process
 		default:
 			losses = seen.mergedMeta().Losses
 			marked, err = s.markPending(ctx, seen, why)
 		}
-		return done, 0, err
-	})
+		if noted || err != nil {
+			return err
+		}
+	}
 }
 
 // newFloor returns the floor for a loss that is noted now: the first window that no process with a
@@ -144,6 +153,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 func (seen *snapshot) mergedMeta() *meta {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before)
+	m.Replaced = slices.Concat(m.Replaced, seen.replacedNames())
 	if !m.Retired {
 		m.Retired = before.Retired
 		m.Successor = before.Successor

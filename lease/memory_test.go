@@ -45,6 +45,15 @@ func (m *memory) restore(s state) {
 	m.data = maps.Clone(s.data)
 }
 
+// metaOf returns the meta of a space, or nil if there is none, or one that is only announced.
+func (s state) metaOf(name string) *meta {
+	m, err := decodeMeta([]byte(s.data[name+"/meta"]))
+	if err != nil || m.Announced {
+		return nil
+	}
+	return m
+}
+
 func (m *memory) size() (bytes int) {
 	for name, value := range m.data {
 		bytes += len(name) + len(value)

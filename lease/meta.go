@@ -31,15 +31,14 @@ type meta struct {
 	Retired     bool   `json:"retired,omitempty"`     // nothing is granted any more
 	Successor   string `json:"successor,omitempty"`   // the name of the space that takes its place
 	MovedTo     string `json:"movedTo,omitempty"`     // where that is, for people
-	Predecessor string `json:"predecessor,omitempty"` // the name of the space whose place this one took
+	Predecessor string `json:"predecessor,omitempty"` // the name of the space whose place this one takes
+
+	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
+	Replaced  []string `json:"replaced,omitempty"`  // the names of spaces that were announced here, and never made
 }
 
-// A program that knows plainFormat alone would drop the fields of the other, or grant what they
-// forbid.
-const (
-	plainFormat   = 1
-	reserveFormat = 2
-)
+// A program that knows another format would drop fields of this one, or grant what they forbid.
+const metaFormat = 1
 
 // newMeta returns the meta of a new space. seen shows that there is none.
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
@@ -50,6 +49,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 		Lineage:     seen.Lineage,
 		Incarnation: seen.Incarnation,
 		Trust:       config.Trust,
+		Replaced:    seen.replacedNames(),
 	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
@@ -65,12 +65,11 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	return m
 }
 
-// encode also sets the format.
+// encode also sets the format, and forgets the oldest of many names.
 func (m *meta) encode() ([]byte, error) {
-	m.Format = plainFormat
-	if m.Reserve > 0 || m.Retired || m.Predecessor != "" || m.Incarnation != "" {
-		m.Format = reserveFormat
-	}
+	const mostReplaced = 1000 // keeps the entry within MaxValue
+	m.Format = metaFormat
+	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
 	return json.Marshal(m)
 }
 
@@ -82,8 +81,8 @@ func decodeMeta(value []byte) (*meta, error) {
 	if err := json.Unmarshal(value, m); err != nil {
 		return nil, err
 	}
-	if m.Format != plainFormat && m.Format != reserveFormat {
-		return nil, fmt.Errorf("its format is %d, and this program knows up to %d", m.Format, reserveFormat)
+	if m.Format != metaFormat {
+		return nil, fmt.Errorf("its format is %d, and this program knows %d alone", m.Format, metaFormat)
 	}
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")

@@ -2,49 +2,32 @@ package lease
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	cryptorand "crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
 //
-//  1. announce looks at both spaces, and puts a tie into the new store: an entry with the name that
-//     the new space is to have.
+//  1. announce looks at both spaces, and puts a meta entry that only announces the new one: to all
+//     but moves there is no space yet.
 //  2. retire retires the old space, for the space of that name. So only one can take its place.
-//  3. makeSuccessor copies the counters, and then puts the meta entry, which makes the new space. It
-//     expects the tie.
+//  3. makeSuccessor copies the counters, and then puts the new space's meta in place of the
+//     announcement.
 //
-// If the data of the new space are lost, it is not made once more: the tie is gone too, or has
-// another lineage than the data.
+// If the data of the new space are lost, it is not made once more: the announcement is gone too, or
+// has another lineage than the data.
 //
-// A move that stopped before the third step may be replaced by one of another old space, or with
-// another trust: its tie goes, by a swap, so its space is never made. The new tie remembers that, so
-// that the old space, which may be retired, can be moved again.
-type tie struct {
-	Name        string   `json:"name"`                  // of the new space
-	Lineage     string   `json:"lineage"`               // of the new space's data
-	Incarnation string   `json:"incarnation,omitempty"` // of the same
-	Trust       bool     `json:"trust,omitempty"`       // of the new space
-	Old         string   `json:"old"`                   // the name of the old space
-	From        string   `json:"from"`                  // where the old space is, for people
-	Replaced    []string `json:"replaced,omitempty"`    // names of spaces that were to be here, and never were
-}
-
-// mostReplaced keeps a tie within MaxValue.
-const mostReplaced = 1000
-
-// moving is the record of a tie. Only a move changes it, so it needs no wentBack.
-var moving = record{name: "move"}
+// Until the third step, another space may be announced or created in place of the announced one,
+// which then is never made. The new meta remembers its name, so that the old space, which may be
+// retired for it, can be moved again.
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
 // that were granted stay in force. Only an older copy of the data would undo it.
 func (s *Space) Retire(ctx context.Context) error {
-	_, err := s.retire(ctx, tie{}, "")
+	_, err := s.retire(ctx, &meta{}, "")
 	return err
 }
 
@@ -61,98 +44,94 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.announce(ctx, old, config.Trust)
+	announced, err := s.announce(ctx, old, config.Trust)
 	if err != nil {
 		return nil, err
 	}
-	last, err := old.retire(ctx, t, s.String())
+	last, err := old.retire(ctx, announced, s.String())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.makeSuccessor(ctx, old, last, t); err != nil {
+	if err := s.makeSuccessor(ctx, old, last, announced); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// announce returns what ties the old space to this one. It fails before anything is written if the
-// move is not possible. It takes ten seconds at most.
-func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, error) {
+// announce returns the meta that announces the successor of the old space. It fails before anything
+// is written if the move is not possible. It takes ten seconds at most.
+func (s *Space) announce(ctx context.Context, old *Space, trust bool) (*meta, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.engine.Prepare(ctx); err != nil {
-		return tie{}, s.storeError("prepare", err)
+		return nil, s.storeError("prepare", err)
 	}
 	before, err := old.readExisting(ctx)
 	if err != nil {
-		return tie{}, err
+		return nil, err
 	}
-	seen, err := s.read(ctx, moving)
+	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
-		return tie{}, err
-	}
-	found, err := s.decodeTie(seen.value)
-	if err != nil {
-		return tie{}, err
+		return nil, err
 	}
 	if seen.meta != nil {
-		return s.existing(ctx, old, before.meta, seen, found)
+		return s.existing(ctx, old, before.meta, seen.meta)
 	}
 
 	name := before.meta.Successor // "" if the old space is not retired for another one
-	begun := found.Old == before.meta.Name && found.isOf(seen.Answer) && (name == "" || name == found.Name)
+	found := cmp.Or(seen.announced, &meta{})
+	ours := found.Predecessor == before.meta.Name && (name == "" || name == found.Name)
+	begun := ours && found.isOf(seen.Answer)
 	switch {
 	case begun && found.Trust == trust:
 		return found, nil
-	case !begun && name != "" && !found.replaced(name):
-		return tie{}, old.retiredFor(before.meta)
+	case !begun && name != "" && !slices.Contains(found.Replaced, name):
+		return nil, old.retiredFor(before.meta)
 	}
-	if err := s.checkTrust(seen, trust); err != nil {
-		return tie{}, err
-	}
-	return s.putTie(ctx, seen, found, old, before.meta, trust)
+	return s.putAnnouncement(ctx, seen, before.meta, trust)
 }
 
-// existing returns the tie of a space that is there already: the successor of the old one.
-func (s *Space) existing(ctx context.Context, old *Space, before *meta, seen *snapshot, found tie) (tie, error) {
-	is := seen.meta
+// existing returns the name of a space that is there already, in a meta that has nothing else, if it
+// is the successor of the old one.
+func (s *Space) existing(ctx context.Context, old *Space, before, is *meta) (*meta, error) {
 	ours := is.Predecessor == before.Name && (before.Successor == "" || before.Successor == is.Name)
-	// That move stopped before it made its space, as the data are those in which its tie was put, or were
-	// when this space was made or last noted a loss.
-	sameData := found.isOf(seen.Answer) || found.isOf(Answer{Lineage: is.Lineage, Incarnation: is.Incarnation})
-	stopped := found.Name == before.Successor && sameData
-	neverMade := found.replaced(before.Successor) || stopped && found.Name != ""
 	switch {
 	case ours && is.Retired:
-		return tie{}, s.retiredFor(is)
+		return nil, s.retiredFor(is)
 	case ours: // without a lineage: if the space is gone soon, it is not made again
-		return tie{Name: is.Name}, nil
+		return &meta{Name: is.Name}, nil
 	case is.Name == before.Name: // perhaps by another address
-		return tie{}, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
+		return nil, fmt.Errorf("%w: %s and %s are the same space, or one is a copy of the other: take another name or store",
 			ErrExists, old, s)
-	case neverMade:
-		if err := old.untie(ctx, before); err != nil {
-			return tie{}, err
+	case slices.Contains(is.Replaced, before.Successor):
+		if err := old.forgetSuccessor(ctx, before); err != nil {
+			return nil, err
 		}
-		return tie{}, fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: take another name or store",
+		return nil, fmt.Errorf("%w: %s: it did not take the place of %s, which can be moved again: take another name or store",
 			ErrExists, s, old)
 	}
-	return tie{}, fmt.Errorf("%w: %s: it did not take the place of %s: take another name or store", ErrExists, s, old)
+	return nil, fmt.Errorf("%w: %s: it did not take the place of %s: take another name or store", ErrExists, s, old)
 }
 
-// untie forgets the successor of a retired space, which was never made.
-func (s *Space) untie(ctx context.Context, before *meta) error {
-	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
+// forgetSuccessor forgets the successor of a retired space, which was never made.
+func (s *Space) forgetSuccessor(ctx context.Context, before *meta) error {
+	attempts := s.attempts(leasesRecord)
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return err
+		}
 		unchanged := seen.meta != nil && seen.meta.Retired && seen.meta.Successor == before.Successor
 		if !unchanged {
-			return true, 0, nil
+			return nil
 		}
 		m := *seen.meta
 		m.Successor = ""
 		m.MovedTo = ""
-		done, err = s.putMeta(ctx, seen, &m, nil)
-		return done, 0, err
-	})
+		if _, err := s.putMeta(ctx, seen, &m, nil); err != nil { // the next attempt sees that
+			return err
+		}
+	}
 }
 
 // retiredFor is the error for a retired space, which another one may have replaced, or will.
@@ -173,118 +152,115 @@ func (s *Space) useRetired(m *meta) error {
 	return fmt.Errorf("%w: %s: use the space that took its place: %s", ErrRetired, s, m.MovedTo)
 }
 
-// putTie puts the tie of a move, with a new name, in place of one that is there.
-func (s *Space) putTie(ctx context.Context, seen *snapshot, found tie, old *Space, before *meta, trust bool) (tie, error) {
-	if err := seen.clockError(before); err != nil {
-		return tie{}, err
+// putAnnouncement announces the successor of the old space, which gets a new name.
+func (s *Space) putAnnouncement(ctx context.Context, seen *snapshot, before *meta, trust bool) (*meta, error) {
+	if err := s.checkTrust(seen, trust); err != nil {
+		return nil, err
 	}
-	put := tie{
+	if err := seen.clockError(before); err != nil {
+		return nil, err
+	}
+	m := &meta{
+		Announced:   true,
+		Limits:      before.Limits,
+		Check:       before.Check,
 		Name:        cryptorand.Text(),
 		Lineage:     seen.Lineage,
 		Incarnation: seen.Incarnation,
 		Trust:       trust,
-		Old:         before.Name,
-		From:        old.String(),
-		Replaced:    found.Replaced,
+		Predecessor: before.Name,
+		Replaced:    seen.replacedNames(),
 	}
-	if found.Name != "" && found.isOf(seen.Answer) {
-		put.Replaced = append(put.Replaced, found.Name)
-		put.Replaced = put.Replaced[max(len(put.Replaced)-mostReplaced, 0):]
-	}
-	value, err := json.Marshal(put)
+	value, err := m.encode()
 	if err != nil {
-		return tie{}, err
+		return nil, err
 	}
-	after, err := s.swap(ctx, seen, Entry{moving.name, value})
+	after, err := s.swap(ctx, seen, Entry{metaEntry, value})
 	if err != nil {
-		return tie{}, err
+		return nil, err
 	}
 	if !after.Swapped {
-		return tie{}, fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
+		return nil, fmt.Errorf("%w: %s: another process was faster: try again", ErrExists, s)
 	}
-	return put, nil
+	return m, nil
 }
 
-// replaced reports whether the tie says that the space of a name never was there, nor will be.
-func (t tie) replaced(name string) bool { return name != "" && slices.Contains(t.Replaced, name) }
-
-// isOf reports whether the answer comes from the data in which the tie was put.
-func (t tie) isOf(a Answer) bool {
-	return t.Lineage == a.Lineage && (t.Trust || t.Incarnation == a.Incarnation)
+// replacedNames returns the names of the spaces that were announced here, and that never are made
+// if another meta is put by this snapshot.
+func (seen *snapshot) replacedNames() []string {
+	was := seen.announced
+	switch {
+	case was == nil:
+		return nil
+	case !was.isOf(seen.Answer): // it may have been made, and its data lost
+		return was.Replaced
+	}
+	return append(was.Replaced, was.Name)
 }
 
-// decodeTie returns the zero tie if value is nil.
-func (s *Space) decodeTie(value []byte) (t tie, err error) {
-	if value == nil {
-		return t, nil
-	}
-	err = json.Unmarshal(value, &t)
-	if err == nil && t.Name == "" { // two moves could go on with it
-		err = errors.New("it has no name")
-	}
-	if err != nil {
-		err = fmt.Errorf("%w: %s: move: %.100q: %w", ErrCorrupt, s, value, err)
-	}
-	return t, err
-}
-
-// retire puts the mark of a retired space, and returns a snapshot in which the mark is there. t has
-// the name of the space that takes its place, which is at movedTo; both are empty if none does.
-func (s *Space) retire(ctx context.Context, t tie, movedTo string) (last *snapshot, err error) {
-	err = s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
-		if seen.meta == nil {
-			return false, 0, fmt.Errorf("%w: %s", ErrNoSpace, s)
+// retire puts the mark of a retired space, and returns a snapshot in which the mark is there. The
+// space that takes its place is at movedTo; its name and movedTo are empty if none does.
+func (s *Space) retire(ctx context.Context, successor *meta, movedTo string) (*snapshot, error) {
+	attempts := s.attempts(leasesRecord)
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return nil, err
 		}
-		loss := seen.loss()
-		if loss != "" {
-			return false, 0, s.noteLoss(ctx, seen, loss)
+		if seen.meta == nil {
+			return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
 		}
 		m := *seen.meta
-		if m.Retired && (t.Name == "" || m.Successor == t.Name) {
+		loss := seen.loss()
+		switch {
+		case loss != "":
+			err = s.noteLoss(ctx, seen, loss)
+		case m.Retired && (successor.Name == "" || successor.Name == m.Successor):
 			s.rememberRetired(seen.meta)
-			last = seen
-			return true, 0, nil
+			return seen, nil
+		case m.Successor != "" && !slices.Contains(successor.Replaced, m.Successor):
+			return nil, s.retiredFor(&m)
+		default:
+			m.Retired = true
+			m.Successor = successor.Name
+			m.MovedTo = movedTo
+			err = s.putRetired(ctx, seen, &m) // the next attempt sees that
 		}
-		if m.Successor != "" && !t.replaced(m.Successor) {
-			return false, 0, s.retiredFor(&m)
+		if err != nil {
+			return nil, err
 		}
-		if err := seen.unfit(&m); err != nil {
-			return false, 0, err
-		}
-		m.Retired = true
-		m.Successor = t.Name
-		m.MovedTo = movedTo
-		_, err = s.putMeta(ctx, seen, &m, nil)
-		return false, 0, err // the next try reads what is there with the mark
-	})
-	return last, err
+	}
 }
 
-// makeSuccessor makes the space that takes the place of a retired one, unless it is there. last is
-// the retired one's. Meta comes last, because nobody can use the space until then. The space is not
-// made if its data were lost after the tie was found: perhaps it was there already, and used.
-func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t tie) error {
-	seen, err := s.read(ctx, moving)
+func (s *Space) putRetired(ctx context.Context, seen *snapshot, m *meta) error {
+	if err := seen.unfit(m); err != nil {
+		return err
+	}
+	_, err := s.putMeta(ctx, seen, m, nil)
+	return err
+}
+
+// makeSuccessor makes the announced space, unless it is there. last is of the retired one. Meta comes
+// last, because nobody can use the space until then. The space is not made if its data were lost after
+// the announcement was found: perhaps it was there already, and used.
+func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, announced *meta) error {
+	seen, err := s.read(ctx, leasesRecord)
 	if err != nil {
 		return err
 	}
 	if seen.meta != nil {
-		if seen.meta.Name != t.Name {
+		if seen.meta.Name != announced.Name {
 			return fmt.Errorf("%w: %s: another process has just made it: try again", ErrExists, s)
 		}
 		s.known.meta = seen.meta // without the lock, as nobody else has s yet
 		return nil
 	}
-	found, err := s.decodeTie(seen.value)
-	if err != nil {
-		return err
-	}
-	if found.Name != t.Name || !t.isOf(seen.Answer) {
+	found := cmp.Or(seen.announced, &meta{})
+	if found.Name != announced.Name || !announced.isOf(seen.Answer) {
 		return fmt.Errorf("%w: %s: data was lost meanwhile, or another move has begun: try again", ErrUnknown, s)
 	}
 
 	m := seen.successorMeta(last.meta, old)
-	m.Trust = t.Trust
 	if err := seen.unfit(m); err != nil {
 		return err
 	}
@@ -295,7 +271,7 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	if m.Reserve > 0 {
 		seen.openReserve(m, nodes)
 	}
-	if err := s.copyCounters(ctx, old, t, seen.value); err != nil {
+	if err := s.copyCounters(ctx, old, seen); err != nil {
 		return err
 	}
 	done, err := s.putMeta(ctx, seen, m, nodes.Encode())
@@ -308,8 +284,8 @@ func (s *Space) makeSuccessor(ctx context.Context, old *Space, last *snapshot, t
 	return nil
 }
 
-// successorMeta returns the meta of the space that takes the place of a retired one. What is not set
-// here stays, such as the limits, the check value and Begin.
+// successorMeta returns the meta of the announced space that takes the place of a retired one. What is
+// not set here stays, such as the limits, the check value and Begin.
 func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 	m := *retired
 	m.Name = retired.Successor
@@ -321,13 +297,15 @@ func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 	m.MovedTo = ""
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
+	m.Trust = seen.announced.Trust
+	m.Replaced = seen.announced.Replaced
 	m.Why = "moved from " + old.String()
 	m.Floor = max(m.Floor, seen.newFloor(&m))
 	return &m
 }
 
-// copyCounters puts the counters of a retired space into this one, as long as the tie is there.
-func (s *Space) copyCounters(ctx context.Context, old *Space, t tie, rawTie []byte) error {
+// copyCounters puts the counters of a retired space into the announced one, as long as it is that.
+func (s *Space) copyCounters(ctx context.Context, old *Space, seen *snapshot) error {
 	after := ""
 	for {
 		const page = 100
@@ -336,38 +314,35 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, t tie, rawTie []by
 			return err
 		}
 		for _, c := range counters {
-			if err := s.copyCounter(ctx, old, c.Name, t, rawTie); err != nil {
-				return err
+			if err := s.copyCounter(ctx, old, c.Name, seen); err != nil {
+				return fmt.Errorf("counter %s: %w", c.Name, err)
 			}
 			after = c.Name
 		}
 	}
 }
 
-// copyCounter puts a counter of a retired space into this one, in place of what an earlier attempt
-// has put: since then the old space may have lost its mark, and given numbers. If another process
-// has just made this space, copyCounter changes nothing, and makeSuccessor finds that out.
-func (s *Space) copyCounter(ctx context.Context, old *Space, name string, t tie, rawTie []byte) error {
-	there := &snapshot{ // at first: neither meta nor this counter
-		record: counterRecord(name),
-		also:   []Entry{{moving.name, rawTie}},
-	}
+// copyCounter puts a counter of a retired space into the announced one, in place of what an earlier
+// attempt has put: since then the old space may have lost its mark, and given numbers. If another
+// process has just made this space, copyCounter changes nothing, and makeSuccessor finds that out.
+func (s *Space) copyCounter(ctx context.Context, old *Space, name string, seen *snapshot) error {
+	there := &snapshot{record: counterRecord(name), rawMeta: seen.rawMeta} // at first without this counter
 	for {
-		value, err := old.retiredCounter(ctx, name, t.Name)
+		value, err := old.retiredCounter(ctx, name, seen.announced.Name)
 		if err != nil {
 			return err
 		}
 		there, err = s.swap(ctx, there, Entry{there.name, value})
 		if err != nil {
-			return fmt.Errorf("counter %s: %w", name, err)
+			return err
 		}
-		if err := there.doubtError(t.Trust); err != nil {
-			return fmt.Errorf("counter %s: %w", name, err)
+		if err := there.doubtError(seen.announced.Trust); err != nil {
+			return err
 		}
 		if there.Swapped || there.meta != nil {
 			return nil
 		}
-		if !bytes.Equal(there.also[0].Value, rawTie) {
+		if !bytes.Equal(there.rawMeta, seen.rawMeta) {
 			return fmt.Errorf("%w: %s: another move has begun: try again", ErrUnknown, s)
 		}
 	}

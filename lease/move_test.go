@@ -201,11 +201,10 @@ func TestMoveRefused(t *testing.T) {
 			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
 		}, "s", ErrClock, true},
 		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
-		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/move"] = "x" }, "s", ErrCorrupt, false},
+		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/meta"] = "x" }, "s", ErrCorrupt, false},
 		{"the move that has begun has no name", func(w *removal) {
 			w.move(&fuse{last: 6}, "s")
-			_, rest, _ := strings.Cut(w.to.data["s/move"], ",") // after {"name":"..."
-			w.to.data["s/move"] = "{" + rest
+			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"name"`, `"noname"`)
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
@@ -407,7 +406,7 @@ func TestMoveBack(t *testing.T) {
 		w := newRemoval(t, Limits{})
 		backup := w.from.snapshot()
 		w.move(&fuse{last: stopped + 1, after: true}, "s")
-		if w.to.data["s/meta"] != "" {
+		if w.to.metaOf("s") != nil {
 			break // then it must never be back
 		}
 		w.from.restore(backup)
@@ -449,14 +448,14 @@ func TestMoveRenamed(t *testing.T) {
 }
 
 // TestMoveStalled: a move stands still before it retires the old space. Meanwhile another one is done, and the
-// new space is used and lost, with or without the tie. The first one doesn't make it once more.
+// new space is used and lost, with or without the announcement. The first one doesn't make it once more.
 func TestMoveStalled(t *testing.T) {
-	for _, tied := range []bool{false, true} {
+	for _, announced := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
 		var lost state
 		old := open(t, before(w.from, isSwap, func() {
 			lost = w.to.snapshot()
-			if !tied {
+			if !announced {
 				clear(lost.data)
 			}
 			lost.lineage = "restored"
@@ -476,7 +475,7 @@ func TestMoveStalled(t *testing.T) {
 // TestMoveTrust: a move that was stopped goes on with the trust of the later call. Otherwise a doubt that
 // stays would stop it for ever. A retired space can lose its trust, too.
 func TestMoveTrust(t *testing.T) {
-	for _, last := range []int{6, 10} { // after the tie, and after the mark
+	for _, last := range []int{6, 10} { // after the announcement, and after the mark
 		w := newRemoval(t, Limits{})
 		w.from.incarnation = "first"
 		w.to.incarnation = "first"
@@ -592,11 +591,11 @@ func TestMoveReplaced(t *testing.T) {
 		w.wantMark(true)
 		f := never()
 		if !made {
-			f.last = 4 // after the tie
+			f.last = 4 // after the announcement
 		}
 		other := another(w)
 		Move(w.Context(), other, fused{conn{memory: w.to}, f}, Config{Name: "s", Clock: w.clock})
-		if is := w.to.data["s/meta"] != ""; is != made {
+		if is := w.to.metaOf("s") != nil; is != made {
 			t.Fatalf("the other space is there: %v, want %v", is, made)
 		}
 
@@ -710,11 +709,6 @@ func TestMoveOpens(t *testing.T) {
 		s, err := w.move(never(), "s")
 		w.must(err)
 		w.to.clock = nil
-		for _, data := range []*memory{w.from, w.to} {
-			if meta := data.data["s/meta"]; !strings.HasPrefix(meta, `{"format":2,`) {
-				t.Errorf("%s: want a format that a program refuses which doesn't know of moves", meta)
-			}
-		}
 		info, err := s.Info(t.Context())
 		w.must(err)
 		m := s.knownMeta()
@@ -806,7 +800,7 @@ func TestMoveGrantsNothingTwice(t *testing.T) {
 				backups[data] = data.snapshot()
 			case 2: // but an old copy without the mark once there is a new space
 				backup := backups[data]
-				ended := strings.Contains(data.data["s/meta"], "retired") && w.to.data["s/meta"] != ""
+				ended := strings.Contains(data.data["s/meta"], "retired") && w.to.metaOf("s") != nil
 				if backup.data != nil && (!ended || strings.Contains(backup.data["s/meta"], "retired")) {
 					data.restore(backup)
 				}

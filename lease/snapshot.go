@@ -20,12 +20,13 @@ type snapshot struct {
 	Answer
 	record
 	meta     *meta     // nil if there is no space
-	rawMeta  []byte    // its entry
+	rawMeta  []byte    // its entry, or that of the announced one
 	value    []byte    // of the record
-	also     []Entry   // what else a swap expects
 	replaced []byte    // what the record was before, if this is the answer to a swap that took effect
 	asked    time.Time // by the process's clock, before the call
 	answered time.Time // by the same clock, after the call
+
+	announced *meta // the space that a move is to make, if there is none
 
 	// What the handle knew before the call.
 	known       known
@@ -63,9 +64,6 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 		{s.entryName(metaEntry), before.rawMeta},
 		{s.entryName(before.name), before.value},
 	}
-	for _, e := range before.also {
-		expect = append(expect, Entry{s.entryName(e.Name), e.Value})
-	}
 	changed := slices.Clone(expect) // what is there if the swap takes effect
 	var stored []Entry
 	for _, e := range put {
@@ -84,9 +82,6 @@ func (s *Space) swap(ctx context.Context, before *snapshot, put ...Entry) (*snap
 	if after.Swapped {
 		after.replaced = before.value
 		after.Entries = changed
-	}
-	for i, e := range before.also {
-		after.also = append(after.also, Entry{e.Name, after.Entries[2+i].Value})
 	}
 	return after, after.complete(s)
 }
@@ -141,6 +136,10 @@ func (seen *snapshot) complete(s *Space) error {
 	m, err := decodeMeta(seen.rawMeta)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrCorrupt, s, err)
+	}
+	if m.Announced {
+		seen.announced = m
+		return nil
 	}
 	seen.meta = m
 	before := seen.known.meta

@@ -431,7 +431,7 @@ func TestOpen(t *testing.T) {
 func TestEntriesOfFirstRelease(t *testing.T) {
 	for _, meta := range []string{
 		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
-		`{"format":2,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":1,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
 	} {
 		data := newMemory()
 		data.data = map[string]string{

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // SetTrust says whether the space trusts other incarnations of its data. One that does not takes
@@ -17,19 +16,26 @@ import (
 //
 // It returns ErrInvalid if the engine has no incarnations.
 func (s *Space) SetTrust(ctx context.Context, trust bool) error {
-	return s.repeat(ctx, leasesRecord, func(seen *snapshot) (done bool, call time.Duration, err error) {
+	attempts := s.attempts(leasesRecord)
+	for {
+		seen, err := attempts.next(ctx)
+		if err != nil {
+			return err
+		}
 		switch {
 		case seen.meta == nil:
-			return false, 0, fmt.Errorf("%w: %s", ErrNoSpace, s)
+			return fmt.Errorf("%w: %s", ErrNoSpace, s)
 		case seen.meta.Trust != trust:
-			return false, 0, s.markTrust(ctx, seen, trust) // the next try sees that
+			err = s.markTrust(ctx, seen, trust) // the next attempt sees that as a loss
+		case seen.loss() != "":
+			err = s.noteLoss(ctx, seen, seen.loss())
+		default:
+			return nil
 		}
-		loss := seen.loss()
-		if loss == "" {
-			return true, 0, nil
+		if err != nil {
+			return err
 		}
-		return false, 0, s.noteLoss(ctx, seen, loss)
-	})
+	}
 }
 
 // markTrust changes the trust, in the swap that marks the space as one where a loss is to be noted.

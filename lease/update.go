@@ -16,69 +16,110 @@ import (
 // Takes and counters change their records in no other way. Only who notes a loss (loss.go) or moves
 // the space (move.go) puts these records too.
 func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]byte, error)) error {
-	lost := 0 // swaps in which others were faster
-	return s.repeat(ctx, r, func(seen *snapshot) (done bool, call time.Duration, err error) {
-		for {
-			loss := seen.loss()
-			if loss != "" {
-				return false, 0, s.noteLoss(ctx, seen, loss)
-			}
-			if seen.meta.Retired {
-				s.rememberRetired(seen.meta)
-				return false, 0, s.useRetired(seen.meta)
-			}
-			if err := seen.doubtError(seen.meta.Trust); err != nil {
-				return false, 0, fmt.Errorf("%w: %s", err, s)
-			}
-
-			value, err := decide(seen)
-			if err != nil {
-				return false, 0, err
-			}
-			after, err := s.swap(ctx, seen, Entry{r.name, value})
-			if err != nil {
-				return false, 0, markBusy(ctx, lost, err)
-			}
-			if after.Swapped {
-				return true, 0, s.swapped(ctx, after)
-			}
-
-			seen = after // which shows what is there now: so the second swap is made at once
-			lost++
-			if lost > 1 {
-				return false, after.answered.Sub(after.asked), nil
-			}
-		}
-	})
-}
-
-// repeat reads a record and has try change the space, until try says that it is done: it is not if
-// others were faster, or if the next try is to see what this one has put. repeat pauses in between,
-// for longer if the call in which others were faster took long.
-func (s *Space) repeat(
-	ctx context.Context,
-	r record,
-	try func(*snapshot) (done bool, call time.Duration, err error),
-) error {
-	for tries := 0; ; tries++ {
-		seen, err := s.read(ctx, r)
+	attempts := s.attempts(r)
+	for {
+		seen, err := attempts.next(ctx)
 		if err != nil {
-			return markBusy(ctx, tries, err)
-		}
-		done, call, err := try(seen)
-		if done || err != nil {
 			return err
 		}
-		if err := s.backOff(ctx, tries+1, call); err != nil {
+		loss := seen.loss()
+		if loss != "" {
+			if err := s.noteLoss(ctx, seen, loss); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.checkGrants(seen); err != nil {
 			return err
 		}
+
+		value, err := decide(seen)
+		if err != nil {
+			return err
+		}
+		after, err := s.swap(ctx, seen, Entry{r.name, value})
+		if err != nil {
+			return attempts.markBusy(ctx, err)
+		}
+		if after.Swapped {
+			return s.swapped(ctx, after)
+		}
+		attempts.lost(after)
 	}
 }
 
-// markBusy marks the error of a call whose time was over after tries in which others were faster:
-// the store works, so it is worth beginning again.
-func markBusy(ctx context.Context, tries int, err error) error {
-	if tries > 0 && ctx.Err() != nil {
+// checkGrants returns why the space grants nothing, or nil.
+func (s *Space) checkGrants(seen *snapshot) error {
+	if seen.meta.Retired {
+		s.rememberRetired(seen.meta)
+		return s.useRetired(seen.meta)
+	}
+	if err := seen.doubtError(seen.meta.Trust); err != nil {
+		return fmt.Errorf("%w: %s", err, s)
+	}
+	return nil
+}
+
+// attempts are the attempts to change a space by what a record shows. An attempt that fails by an
+// error is the last one. Another one follows if others were faster, or if it is to see what this one
+// has put.
+type attempts struct {
+	space  *Space
+	record record
+	begun  int
+	pauses int       // that were made between them
+	losses int       // swaps in which others were faster
+	latest *snapshot // what the last attempt's swap has shown, if others were faster
+}
+
+func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
+
+// next begins an attempt, and returns what it goes by. The second swap is made at once, by what the
+// first one has shown. Before each other attempt next pauses, for longer if the call in which others
+// were faster took long, and reads the record.
+func (a *attempts) next(ctx context.Context) (*snapshot, error) {
+	latest := a.latest
+	a.latest = nil
+	a.begun++
+	if latest != nil && a.losses == 1 {
+		return latest, nil
+	}
+	if a.begun > 1 {
+		if err := a.pause(ctx, latest); err != nil {
+			return nil, err
+		}
+	}
+	seen, err := a.space.read(ctx, a.record)
+	if err != nil {
+		return nil, a.markBusy(ctx, err)
+	}
+	return seen, nil
+}
+
+// lost notes that others were faster than a swap, which has shown what is there now.
+func (a *attempts) lost(after *snapshot) {
+	a.losses++
+	a.latest = after
+}
+
+// pause pauses before another attempt. latest is nil, or what a swap has shown in which others were
+// faster.
+func (a *attempts) pause(ctx context.Context, latest *snapshot) error {
+	var call time.Duration
+	if latest != nil {
+		call = latest.answered.Sub(latest.asked)
+	}
+	a.pauses++
+	if err := a.space.pause(ctx, rand.N(backoff.Most(a.pauses, call))); err != nil {
+		return fmt.Errorf("%w: %s: %w", errBusy, a.space, err)
+	}
+	return nil
+}
+
+// markBusy marks the error of a call whose time was over after other attempts: the store works, so
+// it is worth beginning again.
+func (a *attempts) markBusy(ctx context.Context, err error) error {
+	if a.begun > 1 && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", errBusy, err)
 	}
 	return err
@@ -99,14 +140,6 @@ func (s *Space) swapped(ctx context.Context, after *snapshot) error {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return fmt.Errorf("%w: data was lost meanwhile: %s", ErrUnknown, loss)
-}
-
-// backOff pauses after tries in which others were faster.
-func (s *Space) backOff(ctx context.Context, tries int, call time.Duration) error {
-	if err := s.pause(ctx, rand.N(backoff.Most(tries, call))); err != nil {
-		return fmt.Errorf("%w: %s: %w", errBusy, s, err)
-	}
-	return nil
 }
 
 // sleep returns the error of ctx if that ends before d is over.
