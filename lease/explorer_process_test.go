@@ -261,8 +261,7 @@ func (p *process) learn(q *process) {
 	p.space.known = q.space.known
 	p.space.knownValues = maps.Clone(q.space.knownValues)
 	p.told = q.told.clone()
-	p.loop.plan.asked = maps.Clone(q.loop.plan.asked)
-	p.loop.plan.started = q.loop.plan.started
+	p.loop.plan = q.loop.plan.Clone()
 }
 
 // isCopy reports whether the machine is a copy, and the keeper has not seen it.

@@ -77,8 +77,8 @@ type Generator interface {
 var _ Generator = (*randflake.Generator)(nil)
 
 // A Keeper keeps a generator in leases. It takes leases of the present window and the next one at
-// once. Once it has lived a window, it takes leases further ahead, at random moments: plan.go says
-// when. It never renews a lease, and never gives one back. It is safe for concurrent use.
+// once. Once it has lived a window, it takes leases further ahead, at random moments: package
+// plan says when. It never renews a lease, and never gives one back. It is safe for concurrent use.
 type Keeper[G Generator] struct {
 	generator G
 	loop      *loop

@@ -304,7 +304,7 @@ func TestYear(t *testing.T) {
 		}
 	}
 	for _, m := range c.members {
-		if n := len(m.loop.plan.asked); n > 14 { // the present window, five ahead, and one that has just ended, by a right and by a wrong clock
+		if n := m.loop.plan.Len(); n > 14 { // the present window, five ahead, and one that has just ended, by a right and by a wrong clock
 			t.Errorf("a keeper remembers %d windows", n)
 		}
 	}
@@ -322,11 +322,11 @@ func TestStep(t *testing.T) {
 	m := new(member)
 	c.start(t, data, m)
 	c.now = noon.Add(5 * time.Minute) // it has lived a window
-	present := m.loop.plan.limits.WindowOf(c.now)
-	m.loop.plan.asked[present+1] = outcome{}
+	present := m.loop.limits.WindowOf(c.now)
+	m.loop.plan.Leased(present + 1)
 	m.loop.step(t.Context())
-	for window := present; window <= m.loop.plan.lastWanted(c.now); window++ {
-		if !m.loop.plan.isLeased(window) {
+	for window := present; window <= m.loop.plan.LastWanted(c.now); window++ {
+		if !m.loop.plan.IsLeased(window) {
 			t.Errorf("window %d after the present one is not leased", window-present)
 		}
 	}

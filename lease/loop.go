@@ -12,6 +12,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/vmgen"
+	"github.com/randflake/randflake/lease/internal/plan"
 )
 
 // A loop takes leases for one keeper, and gives them to the generator.
@@ -22,8 +23,8 @@ import (
 //   - run makes the further steps, in a goroutine of its own, until close.
 //   - step takes the windows that are wanted now, and says how long to wait for the next step.
 //
-// The plan says which windows are wanted, and when. It has the outcomes of windows that are not over:
-// leased, refused until a time, or given up. A window without one is still to be asked for.
+// The plan says which windows are wanted, and when. A window without an outcome there is still to be
+// asked for.
 type loop struct {
 	settings // by the options of Keep: l.nodes, l.longestWait, l.logger, l.label and l.clock
 	source   Source
@@ -32,9 +33,10 @@ type loop struct {
 	stop     context.CancelFunc              // ends run
 	running  sync.WaitGroup                  // for run
 
-	// Only one goroutine uses these: at first that of Keep, and then that of run. Others read the
-	// limits of plan, which never change.
-	plan       *plan
+	limits Limits // of the source
+
+	// Only one goroutine uses these: at first that of Keep, and then that of run.
+	plan       *plan.Plan
 	machine    vmgen.Generation // as noticeCopy has last seen it
 	pauseLimit time.Duration    // see backOff; 0 if the last step did not fail
 
@@ -42,13 +44,8 @@ type loop struct {
 	status Status // the one goroutine that uses plan changes it, and reads it without mu
 }
 
-// The pause after a step that failed is random, up to a limit that grows from firstLimit to
-// longestPause. plan.go spreads what is asked for again by these two.
-const (
-	firstLimit    = time.Second
-	longestPause  = 30 * time.Second
-	shortestPause = time.Second / 10
-)
+// shortestPause is that after a step that failed: see package plan for how pauses grow.
+const shortestPause = time.Second / 10
 
 // deafFor is how long a pause lasts before a refused caller can end it. So refusals cause at most
 // one step a second.
@@ -73,11 +70,13 @@ func newLoop(source Source, s settings) *loop {
 	if s.clock == nil {
 		s.clock = time.Now // in this copy of s alone
 	}
+	limits := source.Limits()
 	return &loop{
 		source:   source,
 		settings: s,
 		wake:     make(chan struct{}, 1),
-		plan:     newPlan(source.Limits(), s.outage, s.clock()),
+		limits:   limits,
+		plan:     plan.New(limits.Window, limits.Ahead, max(s.outage, limits.afterLoss()), s.clock()),
 		machine:  vmgen.Now(),
 	}
 }
@@ -88,7 +87,7 @@ func newLoop(source Source, s settings) *loop {
 func (l *loop) takeFirst(ctx context.Context) ([]randflake.Lease, error) {
 	deadline := l.clock().Add(l.longestWait)
 	for {
-		present := l.plan.limits.WindowOf(l.clock())
+		present := l.limits.WindowOf(l.clock())
 		leases, err := l.take(ctx, present, present+1)
 		if l.noticeCopy() {
 			l.reportCopy()
@@ -125,7 +124,7 @@ func (l *loop) awaitRetry(ctx context.Context, err error, deadline time.Time) (a
 	}
 	l.logger.Warn("randflake: waiting for the first lease",
 		"until", refusal.Until, "error", err, "space", l.source.String(), "label", l.label)
-	return sleep(ctx, pause+rand.N(firstLimit)) == nil
+	return sleep(ctx, pause+rand.N(plan.FirstLimit)) == nil
 }
 
 // start gives the generator the leases that takeFirst took, and goes on in the background. leases[0]
@@ -185,31 +184,31 @@ func (l *loop) step(ctx context.Context) (pause time.Duration) {
 
 	// takeWanted asked for the window that was present when it began. If the clock has moved since
 	// then, to a window that was not asked for, the step failed.
-	if err == nil && !l.plan.isAsked(l.plan.limits.WindowOf(now)) {
+	if err == nil && !l.plan.IsAsked(l.limits.WindowOf(now)) {
 		err = errLate
 	}
 
 	// A window that was refused is no failure of the step, but it is reported.
-	l.report(now, cmp.Or(err, l.plan.missing(now)))
+	l.report(now, cmp.Or(err, l.plan.Missing(now)))
 	if err != nil {
 		return l.backOff(now)
 	}
 	l.pauseLimit = 0
-	return l.plan.next(now).Sub(now)
+	return l.plan.Next(now).Sub(now)
 }
 
 // backOff returns the pause after a step that failed. It doubles the limit, and takes a random time
 // of between half of that and all of it. The pause is no longer than until the leases end, or the
 // present window if that has no lease, but at least shortestPause.
 func (l *loop) backOff(now time.Time) time.Duration {
-	longest := longestPause
+	longest := plan.LongestPause
 	if l.isUrgent() {
 		longest = urgentPause
 	}
-	l.pauseLimit = min(max(2*l.pauseLimit, firstLimit), longest)
+	l.pauseLimit = min(max(2*l.pauseLimit, plan.FirstLimit), longest)
 	pause := l.pauseLimit/2 + rand.N(l.pauseLimit/2+1)
 
-	left := l.plan.deadline(now).Sub(now)
+	left := l.plan.Deadline(now).Sub(now)
 	return min(pause, max(left, shortestPause))
 }
 
@@ -221,19 +220,19 @@ func (l *loop) backOff(now time.Time) time.Duration {
 // is too far ahead.
 func (l *loop) takeWanted(ctx context.Context) error {
 	now := l.clock()
-	present := l.plan.limits.WindowOf(now)
+	present := l.limits.WindowOf(now)
 	if l.noticeCopy() {
 		l.drop()
 	}
-	l.plan.forget(now)
-	if l.plan.isLeased(present) && l.lacksLease() {
+	l.plan.Forget(now)
+	if l.plan.IsLeased(present) && l.lacksLease() {
 		// The clock was set back. By then the generator had gone on to a later second, perhaps of a
 		// later lease, and does not return to this one. Take another lease.
-		l.plan.askAgain(present)
+		l.plan.AskAgain(present)
 	}
 
 	for {
-		first, last, found := l.plan.wanted(now)
+		first, last, found := l.plan.Wanted(now)
 		if !found {
 			return nil
 		}
@@ -249,7 +248,7 @@ func (l *loop) takeWanted(ctx context.Context) error {
 			continue // there was a lease of each window, and add noted the outcomes
 		}
 		if errors.Is(err, ErrAhead) {
-			if l.plan.isAsked(present + 1) {
+			if l.plan.IsAsked(present + 1) {
 				return nil // the source grants fewer windows ahead than its limits say: a later step asks again
 			}
 			return err // not even the next window: the source's clock may be behind this one
@@ -258,7 +257,7 @@ func (l *loop) takeWanted(ctx context.Context) error {
 		if !isRefusal {
 			return err
 		}
-		l.plan.refused(first, last, l.clock(), refusal)
+		l.plan.Refused(first, last, l.clock(), refusal.Until, refusal)
 	}
 }
 
@@ -299,7 +298,7 @@ func (l *loop) take(ctx context.Context, first, last int64) ([]randflake.Lease, 
 // isUrgent reports whether the leases end in less than urgentBelow, or have ended. Before the first
 // step has reported until when there are leases, it returns false.
 func (l *loop) isUrgent() bool {
-	return !l.status.End.IsZero() && l.plan.left(l.clock()) < urgentBelow
+	return !l.status.End.IsZero() && l.plan.Left(l.clock()) < urgentBelow
 }
 
 // add gives the generator a lease. If the generator refuses it, such as one of a node that is no
@@ -307,7 +306,7 @@ func (l *loop) isUrgent() bool {
 func (l *loop) add(lease randflake.Lease) {
 	err := l.queue.Add(lease)
 	if err != nil {
-		l.plan.gaveUp(l.plan.limits.WindowOf(lease.Start), err)
+		l.plan.GaveUp(l.limits.WindowOf(lease.Start), err)
 		return
 	}
 	l.leased(lease)
@@ -315,7 +314,7 @@ func (l *loop) add(lease randflake.Lease) {
 
 // leased notes a lease that the generator has, in the plan, the status and the log.
 func (l *loop) leased(lease randflake.Lease) {
-	l.plan.leased(l.plan.limits.WindowOf(lease.Start))
+	l.plan.Leased(l.limits.WindowOf(lease.Start))
 	l.change(func(s *Status) { s.Taken++ })
 	l.logger.Info("randflake: leased",
 		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
@@ -324,7 +323,7 @@ func (l *loop) leased(lease randflake.Lease) {
 // drop gives up what was leased before this machine became a copy of another one: it is the
 // original's.
 func (l *loop) drop() {
-	l.plan.forgetAll()
+	l.plan.ForgetAll()
 	l.queue.Drop()
 	l.reportCopy()
 }

@@ -42,7 +42,7 @@ func (k *Keeper[G]) Status() Status {
 	s.DetectsCopies = vmgen.Now().Detects()
 
 	queue := k.loop.queue
-	lasts := s.End.Sub(k.loop.clock()) > k.loop.plan.limits.Window
+	lasts := s.End.Sub(k.loop.clock()) > k.loop.limits.Window
 	s.Healthy = !s.Closed && queue.Ready() == nil && (s.Err == nil || lasts)
 
 	s.Exhausted = k.exhausted.Load() // before Refusals, as refused adds to it last: so it is never the larger
@@ -57,7 +57,7 @@ var _ metrics.Reporter = (*Keeper[*randflake.Generator])(nil)
 // are among them, unless it is one of a service.
 func (k *Keeper[G]) Metrics() []metrics.Metric {
 	s := k.Status()
-	window := k.loop.plan.limits.Window
+	window := k.loop.limits.Window
 	nodes := int(s.Lease.LastNode-s.Lease.FirstNode) + 1
 	all := []metrics.Metric{
 		metrics.Counter("randflake_leases_taken_total",

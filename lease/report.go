@@ -14,7 +14,7 @@ func (l *loop) reportCopy() {
 // none. It writes a line when IDs stop, when they go on, and when takes begin to fail.
 func (l *loop) report(now time.Time, why error) {
 	status := l.status
-	end := l.plan.end(now)
+	end := l.plan.End(now)
 	leased := end.After(now)
 	stopped := !status.Stopped.IsZero()
 	switch {

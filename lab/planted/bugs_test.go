@@ -138,7 +138,7 @@ var bugs = []bug{
 	{
 		name:  "a floor below windows that were seen",
 		file:  "lease/known.go",
-		right: "return m.Floor > taken.newest(end)",
+		right: "return m.Floor > nodes.Newest(end)",
 		wrong: "return end > 0 && taken != nil",
 		test:  "^TestFloorOfAnother$",
 	},
@@ -248,15 +248,15 @@ var bugs = []bug{
 	{
 		name:  "an unknown outcome taken for a success",
 		file:  "lease/update.go",
-		right: "				return false, 0, markBusy(ctx, lost, err)\n			}\n			if after.Swapped {",
-		wrong: "				return true, 0, nil\n			}\n			if after.Swapped {",
+		right: "			return attempts.markBusy(ctx, err)\n",
+		wrong: "			return nil\n",
 		test:  losses, schedules: 1000,
 	},
 	{
 		name:  "a swap that changed nothing taken for a success",
 		file:  "lease/update.go",
-		right: "			if after.Swapped {\n				return",
-		wrong: "			if after.Swapped || lost > 0 {\n				return",
+		right: "		if after.Swapped {\n			return",
+		wrong: "		if after.Swapped || attempts.losses > 0 {\n			return",
 		test:  losses, schedules: 1000,
 	},
 	{
@@ -383,8 +383,8 @@ var bugs = []bug{
 	{
 		name:  "a space made once more by a move that stood still",
 		file:  "lease/move.go",
-		right: "if found.Name != t.Name || !t.isOf(seen.Answer) {",
-		wrong: "if found.Name != t.Name {",
+		right: "if found.Name != announced.Name || !announced.isOf(seen.Answer) {",
+		wrong: "if found.Name != announced.Name {",
 		test:  "^TestMove",
 	},
 	{
@@ -397,8 +397,8 @@ var bugs = []bug{
 	{
 		name:  "a space retired for two others",
 		file:  "lease/move.go",
-		right: `if m.Successor != "" && !t.replaced(m.Successor) {`,
-		wrong: "if false {",
+		right: `case m.Successor != "" && !slices.Contains(successor.Replaced, m.Successor):`,
+		wrong: `case m.Successor == "?" && !slices.Contains(successor.Replaced, m.Successor):`,
 		test:  chains, schedules: 1000,
 	},
 	{
@@ -409,10 +409,10 @@ var bugs = []bug{
 		test:  "^TestAnotherSpace$",
 	},
 	{
-		name:  "a replaced tie that is forgotten",
+		name:  "a replaced space that is forgotten",
 		file:  "lease/move.go",
-		right: "put.Replaced = append(put.Replaced, found.Name)",
-		wrong: "",
+		right: "	return append(was.Replaced, was.Name)\n",
+		wrong: "	return was.Replaced\n",
 		test:  chains, schedules: 8000,
 	},
 
@@ -474,7 +474,7 @@ var bugs = []bug{
 	{
 		name:  "windows of the original taken for own ones",
 		file:  "lease/loop.go",
-		right: "	l.plan.forgetAll()\n",
+		right: "	l.plan.ForgetAll()\n",
 		wrong: "",
 		test:  copies, schedules: 1000,
 	},
@@ -494,8 +494,8 @@ var bugs = []bug{
 	},
 	{
 		name:  "no window further ahead",
-		file:  "lease/plan.go",
-		right: "min(windows, limits.Ahead)",
+		file:  "lease/internal/plan/plan.go",
+		right: "min(windows, mostAhead)",
 		wrong: "1",
 		test:  "^TestKeeperOutlives$",
 	},
