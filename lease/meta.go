@@ -67,7 +67,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 
 // encode also sets the format, and forgets the oldest of many names.
 func (m *meta) encode() ([]byte, error) {
-	const mostReplaced = 1000 // keeps the entry within MaxValue
+	const mostReplaced = 100 // keeps the entry small
 	m.Format = metaFormat
 	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
 	return json.Marshal(m)

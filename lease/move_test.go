@@ -589,6 +589,10 @@ func TestMoveReplaced(t *testing.T) {
 		w := newRemoval(t, Limits{})
 		w.move(&fuse{last: 10}, "s") // which stops after the mark
 		w.wantMark(true)
+		_, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s"})
+		if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "a move to it has not ended") {
+			t.Errorf("%v, want ErrNoSpace, and the move", err)
+		}
 		f := never()
 		if !made {
 			f.last = 4 // after the announcement

@@ -44,9 +44,6 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	seen, err := s.readExisting(ctx)
-	if errors.Is(err, ErrNoSpace) {
-		return nil, fmt.Errorf("%w: make the space first", err)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +61,15 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 // at all.
 func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	seen, err := s.read(ctx, leasesRecord)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoSpace):
+		return nil, fmt.Errorf("%w: make the space first", err)
+	case err != nil:
 		return nil, err
-	}
-	if seen.meta == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoSpace, s)
+	case seen.announced != nil:
+		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call it again", ErrNoSpace, s)
+	case seen.meta == nil:
+		return nil, fmt.Errorf("%w: %s: make the space first", ErrNoSpace, s)
 	}
 	return seen, nil
 }

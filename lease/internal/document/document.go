@@ -222,7 +222,7 @@ func (e *Engine) checkRoom(before, next state) error {
 }
 
 // grown returns how many spaces the content has, and how many bytes when all have aged. A space
-// counts with all its entries from the first one on, which is that of a move.
+// counts with all its entries from the first one on, with which a move announces it.
 func (s *state) grown() (spaces, size int) {
 	seen := map[string]bool{}
 	for name, value := range s.Entries {
