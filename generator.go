@@ -60,8 +60,7 @@ type state struct {
 
 // New returns a generator that makes IDs under a lease: make one for the whole process and keep it.
 // Generators that are made for each request, or call, begin again and repeat each other's IDs,
-// without an error. If the environment variable RANDFLAKE_DEBUG is set, New refuses the second one
-// if their leases share a node and a second.
+// without an error.
 //
 // The caller must make sure that no other generator with the same secret ever has a lease that
 // shares both a node and a second with this one; package lease does that. The errors wrap
@@ -85,9 +84,6 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 		if err := option.set(g); err != nil {
 			return nil, err
 		}
-	}
-	if err := checkEarlier(secret, lease); err != nil {
-		return nil, err
 	}
 	g.state.Store(g.newState(lease, newCursor(lease.bounds()), vmgen.Now(), runtime.GOMAXPROCS(0)))
 	return g, nil

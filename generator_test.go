@@ -778,37 +778,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// With RANDFLAKE_DEBUG, New refuses a lease that shares a node and a second with an earlier one,
-// under the same secret alone.
-func TestSecondGenerator(t *testing.T) {
-	t.Setenv("RANDFLAKE_DEBUG", "1")
-	secret := NewSecret()
-	first := testLease(5, 6, testStart, 60)
-	for i, test := range []struct {
-		secret Secret
-		lease  Lease
-		want   error
-	}{
-		{secret, first, nil},
-		{secret, first, ErrInvalidLease},
-		{secret, testLease(6, 7, testStart+59, 60), ErrInvalidLease},
-		{secret, testLease(4, 5, testStart-59, 60), ErrInvalidLease},
-		{secret, testLease(7, 7, testStart, 60), nil},
-		{secret, testLease(4, 4, testStart, 60), nil},
-		{secret, testLease(5, 6, testStart+60, 60), nil},
-		{secret, testLease(5, 6, testStart-60, 60), nil},
-		{NewSecret(), first, nil},
-	} {
-		if _, err := New(test.secret, test.lease); !errors.Is(err, test.want) {
-			t.Errorf("lease %d: %v, want %v", i, err, test.want)
-		}
-	}
-	t.Setenv("RANDFLAKE_DEBUG", "")
-	if _, err := New(secret, first); err != nil {
-		t.Errorf("without RANDFLAKE_DEBUG: %v", err)
-	}
-}
-
 // A generator is small, and no processor writes to a cache line that another one's Generate uses.
 func TestMemory(t *testing.T) {
 	var g Generator
