@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -421,6 +422,33 @@ func TestMadeMeanwhile(t *testing.T) {
 		}
 		if reads <= at {
 			t.Errorf("the clock was read %d times, want more than %d", reads, at)
+		}
+	}
+}
+
+// TestShards: IDs made at a low rate are spread over all shards by the bits of their time, in each preset.
+func TestShards(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, l := range Presets() {
+		below := -l.Parts()[0].Bits // as docs/layouts.md has it
+		for _, part := range l.Parts() {
+			below += part.Bits
+		}
+		start := l.Epoch().Unix() + 1 - testStart
+		b := newBenchFor(t, l, testLease(0, start, 100000))
+		shards := map[ID]int{}
+		for range 4000 {
+			b.step(random.Int64N(20000))
+			id, err := b.Generate()
+			if err != nil {
+				t.Fatal(l, err)
+			}
+			shards[id>>below%16]++
+		}
+		for shard := range ID(16) {
+			if n := shards[shard]; n < 150 || n > 350 {
+				t.Errorf("%s: %d of 4,000 IDs are in shard %d", l, n, shard)
+			}
 		}
 	}
 }

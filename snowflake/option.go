@@ -112,8 +112,8 @@ func StepBack() Option {
 }
 
 // RandomStart lets each unit of time begin at a random sequence in the lowest quarter, from which
-// it counts up, so that IDs made at a low rate differ in their lowest bits. Order and uniqueness
-// stay, but a unit has up to a quarter fewer IDs.
+// it counts up, so that the sequences of IDs made at a low rate differ in their lowest bits. Order and
+// uniqueness stay, but a unit has up to a quarter fewer IDs.
 func RandomStart() Option {
 	return Option{func(s *settings) error {
 		s.policy.random = maphash.MakeSeed()
