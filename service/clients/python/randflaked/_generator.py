@@ -57,7 +57,7 @@ class _Stock:
         self.stale = 0.0  # by the clock, when the batch can't be used any more
         self.due = 0.0  # the same by the monotonic clock
         # Of a minter:
-        self.minted: deque[tuple[float, str]] = deque()  # IDs, each with the time when it was asked for
+        self.minted: deque[tuple[float, int]] = deque()  # IDs, each with the time when it was asked for
 
 
 class _Maker(Uncopied):
@@ -126,9 +126,8 @@ class Generator(_Maker):
         super().__init__(service)
         if not isinstance(service, Service) or not isinstance(secret, Secret):
             raise ValueError("randflake: want a Service, and a Secret such as Secret.parse returns")
-        check_range("nodes", nodes, 1, MAX_NODE + 1)
+        self._nodes = check_range("nodes", nodes, 1, MAX_NODE + 1)
         self._secret = secret
-        self._nodes = nodes
 
     def generate(self) -> int:
         """Returns a new ID, a signed integer of 64 bits. Raises ServiceError if there is no lease."""
@@ -137,7 +136,7 @@ class Generator(_Maker):
 
     def fill(self, count: int) -> list[int]:
         """Returns new IDs, faster than one by one: up to 131,072 for each node."""
-        check_range("count", count, 1, self._nodes * PLACES)  # that fit into any lease
+        count = check_range("count", count, 1, self._nodes * PLACES)  # that fit into any lease
         return self._secret.encrypt(self._take(lambda stock: self._claim(stock, count)))
 
     def _ready(self, stock: _Stock) -> int | None:
@@ -239,16 +238,13 @@ class LeasedGenerator(Uncopied):
     """
 
     def __init__(self, node: int, start: int, end: int, secret: Secret) -> None:
-        check_range("node", node, 0, MAX_NODE)
-        check_range("start", start, EPOCH, MAX_SECOND)
-        check_range("end", end, start + 1, MAX_SECOND + 1)
-        self._node = node
-        self._start = start
-        self._end = end
+        self._node = check_range("node", node, 0, MAX_NODE)
+        self._start = check_range("start", start, EPOCH, MAX_SECOND)
+        self._end = check_range("end", end, self._start + 1, MAX_SECOND + 1)
         self._secret = secret
         self._process = ForkCheck()
         self._lock = threading.Lock()
-        self._cursor = start * PLACES
+        self._cursor = self._start * PLACES
 
     def generate(self) -> int:
         """Returns a new ID. Raises ValueError outside the lease."""
@@ -282,18 +278,17 @@ class Minter(_Maker):
 
     def __init__(self, service: Service, batch: int = 512) -> None:
         super().__init__(service)
-        check_range("batch", batch, 1, 65536)
-        self._batch = batch
+        self._batch = check_range("batch", batch, 1, 65536)
 
-    def mint(self, count: int = 1) -> list[str]:
-        """Returns new IDs, as text. It waits for the service only if too few are ready."""
-        check_range("count", count, 1, 1 << 20)
-        ids: list[str] = []
+    def mint(self, count: int = 1) -> list[int]:
+        """Returns new IDs, signed integers of 64 bits. It waits for the service only if too few are ready."""
+        count = check_range("count", count, 1, 1 << 20)
+        ids: list[int] = []
         while len(ids) < count:
             ids += self._take(lambda stock: self._some(stock, count - len(ids)))
         return ids
 
-    def _some(self, stock: _Stock, most: int) -> list[str] | None:
+    def _some(self, stock: _Stock, most: int) -> list[int] | None:
         """Under the lock: returns at most `most` IDs, or None if the stock is empty."""
         while stock.minted and monotonic() >= stock.minted[0][0] + OLDEST:
             stock.minted.popleft()

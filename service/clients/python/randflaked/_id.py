@@ -14,7 +14,8 @@ import hmac
 import re
 import struct
 from functools import lru_cache
-from typing import Callable, NamedTuple, Sequence
+from operator import index
+from typing import Callable, NamedTuple, Sequence, SupportsIndex
 
 from ._process import Uncopied
 
@@ -25,9 +26,11 @@ MAX_NODE = MAX_SEQUENCE = (1 << 17) - 1
 WIDTH = 512  # the most blocks side by side
 
 
-def check_range(name: str, value: int, least: int, most: int) -> None:
-    if not isinstance(value, int) or not least <= value <= most:
+def check_range(name: str, value: SupportsIndex, least: int, most: int) -> int:
+    """Returns the value as an int, which it may be of another type, such as numpy's."""
+    if not hasattr(value, "__index__") or not least <= index(value) <= most:
         raise ValueError(f"randflake: {name}: {value!r:.40}: want an integer from {least} to {most}")
+    return index(value)
 
 
 class Fields(NamedTuple):
@@ -44,12 +47,12 @@ def _before(prefix: str) -> str:
     return prefix and prefix + "_"
 
 
-def to_text(id: int, prefix: str = "") -> str:
+def to_text(id: SupportsIndex, prefix: str = "") -> str:
     """Returns the text of an ID: 13 digits of base32hex in lower case, the first from g to v. They are those of
     2**64 + the unsigned ID, so that no text looks like a number. With a prefix, such as "ord", it is the text of a
     typed ID: ord_jvgoe12ccb8gh. The ID may also be unsigned, as in a BIGINT UNSIGNED."""
-    check_range("ID", id, -1 << 63, (1 << 64) - 1)
-    value = (1 << 64) + id % (1 << 64)
+    unsigned = check_range("ID", id, -1 << 63, (1 << 64) - 1) % (1 << 64)
+    value = (1 << 64) + unsigned
     digits = ["0123456789abcdefghijklmnopqrstuv"[value >> shift & 31] for shift in range(60, -1, -5)]
     return _before(prefix) + "".join(digits)
 
@@ -110,17 +113,18 @@ class Secret(Uncopied):
         """Returns 16 hexadecimal digits that tell secrets apart without revealing them."""
         return hmac.new(self._key, b"randflake key check value", hashlib.sha256).hexdigest()[:16]
 
-    def inspect(self, id: int) -> Fields:
+    def inspect(self, id: SupportsIndex) -> Fields:
         """Opens an ID. Every 64-bit value opens to some fields, whether it is an ID or not."""
-        check_range("ID", id, -1 << 63, (1 << 63) - 1)
-        [raw] = self._crypt(_decrypt, [id % (1 << 64)], "Q")
+        unsigned = check_range("ID", id, -1 << 63, (1 << 63) - 1) % (1 << 64)
+        [raw] = self._crypt(_decrypt, [unsigned], "Q")
         return Fields((raw >> 34) + EPOCH, raw >> 17 & MAX_NODE, raw & MAX_SEQUENCE)
 
     def compose(self, fields: Fields) -> int:
         """Returns the ID with these fields. It knows nothing of leases: a Generator makes unique IDs."""
-        for name, value, least, most in zip(fields._fields, fields, (EPOCH, 0, 0), (MAX_SECOND, MAX_NODE, MAX_NODE)):
-            check_range(name, value, least, most)
-        return self.encrypt([fields.second - EPOCH << 34 | fields.node << 17 | fields.sequence])[0]
+        second = check_range("second", fields.second, EPOCH, MAX_SECOND)
+        node = check_range("node", fields.node, 0, MAX_NODE)
+        sequence = check_range("sequence", fields.sequence, 0, MAX_SEQUENCE)
+        return self.encrypt([second - EPOCH << 34 | node << 17 | sequence])[0]
 
     def encrypt(self, raws: Sequence[int]) -> list[int]:
         """Returns the IDs of raw values."""

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Callable, Dict, NamedTuple, Sequence
 from urllib.parse import SplitResult, urlsplit
 
-from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range
+from ._id import EPOCH, MAX_NODE, MAX_SECOND, check_range, parse
 from ._process import ForkCheck, Uncopied
 
 LONGEST_ANSWER = 1 << 22  # bytes
@@ -70,9 +70,9 @@ class Service(Uncopied):
         self._process = ForkCheck()
         self._idle: dict[str, list[HTTPConnection]] = defaultdict(list)  # by address
 
-    def mint(self, count: int = 1) -> list[str]:
-        """Has the service make 1 to 65,536 IDs, as text. If the answer is lost, so are they."""
-        return self._many("IDService/Mint", "ids", str, count)
+    def mint(self, count: int = 1) -> list[int]:
+        """Has the service make 1 to 65,536 IDs. If the answer is lost, so are they."""
+        return self._many("IDService/Mint", "ids", parse, count)
 
     def next(self, counter: str, count: int = 1) -> list[int]:
         """Takes 1 to 65,536 numbers of a counter of the space, in order. If the answer is lost, so are they."""
@@ -83,7 +83,7 @@ class Service(Uncopied):
             check_range("length", len(answer[name]), count, count)
             return [kind(value) for value in answer[name]]
 
-        check_range("count", count, 1, 65536)
+        count = check_range("count", count, 1, 65536)
         return self._call(method, read, dict(fields, space=self._space, count=count))
 
     def limits(self) -> Limits:

@@ -69,7 +69,7 @@ COMMANDS = {  # with the first word of their answers
     "threads": ("ids", lambda k, n: sum(ThreadPoolExecutor(int(k)).map(generate, [n] * int(k)), [])),
     "fork": ("ids", fork),
     "copy": ("copied", lambda: [pickle.dumps(secret), copy.copy(generator)]),
-    "mint": ("ids", lambda n: map(parse, minter.mint(int(n)))),
+    "mint": ("ids", lambda n: minter.mint(int(n))),
     "next": ("numbers", lambda counter, n: service.next(counter, int(n))),
     "format": ("text", lambda id: [to_text(int(id))[::ORDER]]),
     "parse": ("id", lambda text="": [parse(text[::ORDER])]),

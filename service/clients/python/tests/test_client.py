@@ -91,6 +91,14 @@ class Client(unittest.TestCase):
         for bad in ((1 << 17, second, second + 1), (1, 1_729_999_999, second), (1, second, second)):
             self.assertRaises(ValueError, LeasedGenerator, *bad, self.secret)
 
+    def test_integers_of_other_types(self):
+        class Int64:  # as numpy's: it has no // that fits, and no arithmetic beyond 64 bits
+            def __index__(self):
+                return 4594531474933654033
+
+        self.assertEqual(to_text(Int64()), "jvgoe12ccb8gh")
+        self.assertEqual(self.secret.inspect(Int64()), self.secret.inspect(4594531474933654033))
+
     def test_typed_ids(self):
         for id, digits in ((0, "g000000000000"), (-1, "vvvvvvvvvvvvv"), (4594531474933654033, "jvgoe12ccb8gh")):
             self.assertEqual(to_text(id, "ord"), "ord_" + digits)
@@ -105,7 +113,7 @@ class Client(unittest.TestCase):
         ):
             self.assertEqual(to_text(unsigned), text)
             self.assertEqual(parse(text), unsigned - (1 << 64))
-        for outside in (1 << 64, (-1 << 63) - 1):
+        for outside in (1 << 64, (-1 << 63) - 1, 5.0, "5"):
             self.assertRaises(ValueError, to_text, outside)
         for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
             self.assertRaises(ValueError, to_text, 1, bad)

@@ -4,21 +4,21 @@ import { RandflakeError, whole } from "./errors.js";
 /** Has the service make IDs, for those who don't have the secret, and keeps some of them for up to five minutes. */
 export class Minter {
   readonly #calls: Calls;
-  readonly #stock: { text: string; until: number }[] = [];
+  readonly #stock: { value: bigint; until: number }[] = [];
   #batch: number;
 
   /** Asks for batch IDs at a time, or for as many as the service allows in a call. */
-  constructor(service: { mint(count: number): Promise<string[]> }, { batch = 512 } = {}) {
+  constructor(service: { mint(count: number): Promise<bigint[]> }, { batch = 512 } = {}) {
     whole("batch", batch, 1, 65_536);
     this.#batch = batch;
     this.#calls = new Calls(() => this.#fetch(service));
   }
 
-  async #fetch(service: { mint(count: number): Promise<string[]> }): Promise<void> {
+  async #fetch(service: { mint(count: number): Promise<bigint[]> }): Promise<void> {
     const until = performance.now() + 300_000;
     for (;;) {
       try {
-        for (const text of await service.mint(this.#batch)) this.#stock.push({ text, until });
+        for (const value of await service.mint(this.#batch)) this.#stock.push({ value, until });
         return;
       } catch (error) {
         const allowed = error instanceof RandflakeError ? error.limit ?? 0 : 0;
@@ -28,14 +28,14 @@ export class Minter {
     }
   }
 
-  /** Returns a new ID, as text. */
-  async generate(): Promise<string> {
+  /** Returns a new ID. */
+  async generate(): Promise<bigint> {
     for (;;) {
       const id = this.#stock.shift();
       if (!id) await this.#calls.now();
       else if (performance.now() < id.until) {
         if (this.#stock.length <= this.#batch / 4) this.#calls.soon();
-        return id.text;
+        return id.value;
       }
     }
   }

@@ -2,6 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { hostname } from "node:os";
 import { RandflakeError, refuse, whole } from "./errors.js";
+import { parse } from "./id.js";
 import { EPOCH, MAX_NODE, MAX_SECOND } from "./secret.js";
 
 const finalCodes = ["invalid_argument", "not_found", "already_exists", "permission_denied", "unauthenticated",
@@ -66,10 +67,10 @@ export class Service {
     return (await this.#call("LeaseService/Take", request, read)).firstNode;
   }
 
-  /** Has the service make up to 65,536 IDs, as text. Those of a lost answer are lost. */
-  async mint(count = 1): Promise<string[]> {
+  /** Has the service make up to 65,536 IDs. Those of a lost answer are lost. */
+  async mint(count = 1): Promise<bigint[]> {
     whole("count", count, 1, 65_536);
-    const read = ({ ids = [] }: Json) => ids.length === count && ids.map(String);
+    const read = ({ ids = [] }: Json) => ids.length === count && ids.map(parse);
     return this.#call("IDService/Mint", { space: this.#space, count }, read);
   }
 
@@ -101,8 +102,10 @@ export class Service {
         this.#last = at;
         return answer;
       } catch (error) {
-        // An error of several addresses has a code alone.
-        const { code = "", message, limit } = error as NodeJS.ErrnoException & { limit?: number };
+        // An error of several addresses has a code alone. What read refuses is a broken answer, without a code.
+        const { code = "", message, limit } = (error instanceof RandflakeError
+          ? { message: error.message }
+          : error) as NodeJS.ErrnoException & { limit?: number };
         const final = finalCodes.includes(code);
         if (final || left === 1) {
           const why = signal.aborted ? "no answer in time" : message || code;

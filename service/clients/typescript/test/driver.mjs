@@ -54,7 +54,7 @@ const commands = {
     const made = [open().generator, tools.secret].flatMap((x) => [structuredClone(x), JSON.parse(JSON.stringify(x))]);
     return made.some((x) => x.generate || x.inspect) ? ["ok"] : ["error", "copy", "what comes of it is of no use"];
   },
-  mint: async (n) => ["ids", ...(await ids(n, async () => parse(await open().minter.generate())))],
+  mint: async (n) => ["ids", ...(await ids(n, () => open().minter.generate()))],
   next: async (counter, n) => ["numbers", ...(await open().service.next(counter, Number(n)))],
   format: (id) => ["text", digits(format(BigInt(id)))],
   parse: (text) => ["id", parse(digits(text))],

@@ -23,8 +23,8 @@ test("it can be imported and required, and has types for both that need no other
     const service = new Service(["https://a", "https://b"], { space: "x", token: async () => "t", tls: { ca: "PEM" } });
     export async function use(g: Generator): Promise<bigint> {
       await g.wait(2);
-      const [text]: string[] = await service.mint(), [n]: bigint[] = await service.next("c", 2);
-      return g.fill(new BigInt64Array(2))[0]! + n! + parse(text!) + parse(await new Minter(service).generate());
+      const [id]: bigint[] = await service.mint(), [n]: bigint[] = await service.next("c", 2);
+      return g.fill(new BigInt64Array(2))[0]! + n! + id! + await new Minter(service).generate();
     }
     export const made = Generator.open({ service, secret: Secret.parse("x"), nodes: 2 }).then(use);`;
   for (const file of ["a.mts", "b.cts"]) writeFileSync(join(dir, file), use);
