@@ -68,7 +68,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 // encode also sets the format.
 func (m *meta) encode() ([]byte, error) {
 	m.Format = plainFormat
-	if m.Reserve > 0 || m.Retired || m.Predecessor != "" || m.Incarnation != "" {
+	if m.Reserve > 0 || m.First > 0 || m.Retired || m.Predecessor != "" || m.Incarnation != "" {
 		m.Format = reserveFormat
 	}
 	return json.Marshal(m)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -110,7 +111,41 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (tie, erro
 	if err := s.checkTrust(seen, trust); err != nil {
 		return tie{}, err
 	}
+	if err := s.checkOverlap(ctx, before.meta); err != nil {
+		return tie{}, err
+	}
 	return s.putTie(ctx, seen, found, old, before.meta, trust)
+}
+
+// checkOverlap returns an error if the engine has another space of the same secret that grants nodes
+// of the old one.
+func (s *Space) checkOverlap(ctx context.Context, old *meta) error {
+	after := ""
+	for old.Check != "" { // without, nobody knows whose nodes they are
+		entries, err := s.engine.List(ctx, "", after, 1000)
+		if err != nil {
+			return s.storeError("list", err)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			after = e.Name
+			name, found := strings.CutSuffix(e.Name, "/"+metaEntry)
+			if !found || strings.Contains(name, "/") {
+				continue
+			}
+			m, err := decodeMeta(e.Value)
+			if err != nil {
+				return fmt.Errorf("%w: space %q in %s: %w", ErrCorrupt, name, s.engine, err)
+			}
+			if m.Check == old.Check && m.Name != old.Name && !m.Retired && m.Overlaps(old.Limits) {
+				return fmt.Errorf("%w: space %q in %s has nodes %d to %d of this secret: take another store, or retire it first",
+					ErrExists, name, s.engine, m.First, m.Last())
+			}
+		}
+	}
+	return nil
 }
 
 // existing returns the tie of a space that is there already: the successor of the old one.
