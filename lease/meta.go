@@ -34,11 +34,11 @@ type meta struct {
 	Predecessor string `json:"predecessor,omitempty"` // the name of the space whose place this one took
 }
 
-// A program that knows plainFormat alone would drop the fields of the other, or grant what they
-// forbid.
+// A program that knows only the formats before would drop fields of one, or grant what they forbid.
 const (
 	plainFormat   = 1
 	reserveFormat = 2
+	partFormat    = 3 // First is above 0
 )
 
 // newMeta returns the meta of a new space. seen shows that there is none.
@@ -68,8 +68,11 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 // encode also sets the format.
 func (m *meta) encode() ([]byte, error) {
 	m.Format = plainFormat
-	if m.Reserve > 0 || m.First > 0 || m.Retired || m.Predecessor != "" || m.Incarnation != "" {
+	if m.Reserve > 0 || m.Retired || m.Predecessor != "" || m.Incarnation != "" {
 		m.Format = reserveFormat
+	}
+	if m.First > 0 {
+		m.Format = partFormat
 	}
 	return json.Marshal(m)
 }
@@ -82,8 +85,8 @@ func decodeMeta(value []byte) (*meta, error) {
 	if err := json.Unmarshal(value, m); err != nil {
 		return nil, err
 	}
-	if m.Format != plainFormat && m.Format != reserveFormat {
-		return nil, fmt.Errorf("its format is %d, and this program knows up to %d", m.Format, reserveFormat)
+	if m.Format < plainFormat || m.Format > partFormat {
+		return nil, fmt.Errorf("its format is %d, and this program knows up to %d", m.Format, partFormat)
 	}
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")

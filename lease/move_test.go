@@ -755,16 +755,20 @@ func TestMoveLoss(t *testing.T) {
 
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.
 func TestMoveOpens(t *testing.T) {
-	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}} {
+	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}, {First: 1}} {
 		w := newRemoval(t, limits)
 		late := noon.Add(20 * time.Second)
 		w.to.clock = func() time.Time { return late } // of the two clocks, the later one counts
 		s, err := w.move(never(), "s")
 		w.must(err)
 		w.to.clock = nil
+		format := `{"format":2,`
+		if limits.First > 0 {
+			format = `{"format":3,`
+		}
 		for _, data := range []*memory{w.from, w.to} {
-			if meta := data.data["s/meta"]; !strings.HasPrefix(meta, `{"format":2,`) {
-				t.Errorf("%s: want a format that a program refuses which doesn't know of moves", meta)
+			if meta := data.data["s/meta"]; !strings.HasPrefix(meta, format) {
+				t.Errorf("%s: want a format that a program refuses which doesn't know of moves, or of parts", meta)
 			}
 		}
 		info, err := s.Info(t.Context())
