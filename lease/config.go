@@ -11,7 +11,10 @@ import (
 
 // Limits are fixed when a space is created.
 type Limits struct {
-	Nodes  uint32        // of the layout: 131,072 for Randflake, 1,024 for Snowflake; all numbers are below
+	// First is the first node. It is 0 unless the space has a part of the nodes: see Config.Part.
+	First uint32 `json:",omitempty"`
+
+	Nodes  uint32        // from First on: 131,072 for Randflake, 1,024 for Snowflake, unless the space has a part
 	Window time.Duration // whole seconds, 60 by default
 	Ahead  int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 
@@ -21,8 +24,8 @@ type Limits struct {
 
 	// Reserve is how many nodes each of the 64 slices has that are kept for the minutes after a
 	// loss of data: at most (Nodes-1)/64. By default it is 1,024 where there are more than 65,536
-	// nodes, and otherwise 0. In these minutes all processes together have as many nodes in each
-	// window.
+	// nodes, and otherwise 0. A part of 2,048 nodes or more has Nodes/128. In these minutes all
+	// processes together have as many nodes in each window.
 	Reserve uint32
 }
 
@@ -32,10 +35,14 @@ const maxAhead = 32
 // defaultReserve is that of a space with more nodes than the slices have together.
 const defaultReserve = 1024
 
+// leastHalved is how many nodes a part must have for half of them to be its reserve by default.
+const leastHalved = 2048
+
 // limits returns those of a new space, with defaults for zero values.
 func (c Config) limits() (Limits, error) {
 	l := Limits{
-		Nodes:   cmp.Or(c.Limits.Nodes, randflake.MaxNode+1),
+		First:   c.Limits.First,
+		Nodes:   cmp.Or(c.Limits.Nodes, randflake.MaxNode+1-c.Limits.First),
 		Window:  cmp.Or(c.Limits.Window, time.Minute),
 		Ahead:   cmp.Or(c.Limits.Ahead, 5),
 		MaxSkew: cmp.Or(c.Limits.MaxSkew, time.Minute),
@@ -44,17 +51,31 @@ func (c Config) limits() (Limits, error) {
 	if c.NoReserve && l.Reserve > 0 {
 		return l, fmt.Errorf("%w: a reserve of %d and NoReserve: want one of them", ErrInvalid, l.Reserve)
 	}
-	if l.Reserve == 0 && !c.NoReserve && l.Nodes > sliceCount*defaultReserve {
-		l.Reserve = defaultReserve
+	if l.Reserve == 0 && !c.NoReserve {
+		l.Reserve = c.defaultReserve(l.Nodes)
 	}
 	return l, l.check()
+}
+
+func (c Config) defaultReserve(nodes uint32) uint32 {
+	isPart := c.Part || c.Limits.First > 0
+	switch {
+	case isPart && nodes >= leastHalved:
+		return nodes / 2 / sliceCount
+	case !isPart && nodes > sliceCount*defaultReserve:
+		return defaultReserve
+	}
+	return 0
 }
 
 func (l Limits) check() error {
 	most := (max(l.Nodes, 1) - 1) / sliceCount
 	switch {
-	case l.Nodes < 1 || l.Nodes > randflake.MaxNode+1:
-		return fmt.Errorf("%w: %d nodes: want 1 to %d", ErrInvalid, l.Nodes, randflake.MaxNode+1)
+	case l.First > randflake.MaxNode:
+		return fmt.Errorf("%w: first node %d: want 0 to %d", ErrInvalid, l.First, randflake.MaxNode)
+	case l.Nodes < 1 || l.Nodes > randflake.MaxNode+1-l.First:
+		return fmt.Errorf("%w: %d nodes from node %d on: want 1 to %d",
+			ErrInvalid, l.Nodes, l.First, randflake.MaxNode+1-l.First)
 	case !wholeSeconds(l.Window):
 		return fmt.Errorf("%w: window of %v: want whole seconds, 1s to 24h", ErrInvalid, l.Window)
 	case l.Ahead < 1 || l.Ahead > maxAhead:
@@ -71,6 +92,14 @@ func (l Limits) check() error {
 // wholeSeconds reports whether d is a whole number of seconds, from one to a day.
 func wholeSeconds(d time.Duration) bool {
 	return d >= time.Second && d <= 24*time.Hour && d%time.Second == 0
+}
+
+// Last returns the last node.
+func (l Limits) Last() uint32 { return l.First + l.Nodes - 1 }
+
+// Overlaps reports whether a node is one of both spaces.
+func (l Limits) Overlaps(other Limits) bool {
+	return l.First <= other.Last() && other.First <= l.Last()
 }
 
 // WindowOf returns the window of a time.
@@ -98,6 +127,11 @@ type Config struct {
 
 	// NoReserve makes a space without a reserve, where Limits would have one by default.
 	NoReserve bool
+
+	// Part is for Create: the space has a part of the nodes of its secret or layout, from
+	// Limits.First on, and spaces in other stores have the others. No two may overlap: see
+	// [Limits.Overlaps]. A First above 0 says the same.
+	Part bool
 
 	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise
 	// no lease begins until all leases of an earlier space have ended. Create needs the limits of

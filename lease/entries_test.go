@@ -48,7 +48,7 @@ func TestLargest(t *testing.T) {
 
 // largestMeta is that of a space in a ConfigMap that has lost data, was moved there, and moved on.
 var largestMeta = meta{
-	Limits:      Limits{131072, 24 * time.Hour, 32, 24 * time.Hour, 2016},
+	Limits:      Limits{131071, 131072, 24 * time.Hour, 32, 24 * time.Hour, 2016},
 	Check:       "0123456789abcdef",
 	Name:        strings.Repeat("A", 26),
 	ID:          strings.Repeat("A", 26),

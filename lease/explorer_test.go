@@ -24,6 +24,7 @@ type scenes struct {
 	clocks  bool // that are wrong
 	copies  bool // of machines
 	counter bool
+	parts   bool // three spaces of one secret, each with its own store and processes
 }
 
 var sets = []scenes{
@@ -34,6 +35,7 @@ var sets = []scenes{
 	{name: "copies, wrong clocks", copies: true, clocks: true},
 	{name: "counters, losses", counter: true, losses: true},
 	{name: "counters, losses without positions", counter: true, losses: true, blind: true},
+	{name: "parts, losses", parts: true, losses: true},
 }
 
 // TestExplore plays random schedules of several processes on the real code above an engine in memory: see
@@ -62,9 +64,29 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// play plays the schedule of a seed, and returns what is wrong, or with logs what happened until then.
-func play(seed uint64, set scenes, logs bool) string {
-	w := newWorld(seed, set)
+// play plays the schedule of a seed, and returns what is wrong, or with logs what happened until then. Worlds
+// with parts know nothing of each other. So they are played one after the other, in the same seconds.
+func play(seed uint64, set scenes, logs bool) (result string) {
+	worlds := 1
+	if set.parts {
+		worlds = 3
+	}
+	uses := map[use]*held{}
+	first := uint32(0)
+	for i := range worlds {
+		w := newWorld(seed+uint64(i), set)
+		w.uses = uses
+		w.limits.First = first
+		first += w.limits.Nodes
+		result = w.play(logs)
+		if w.wrong != "" {
+			break
+		}
+	}
+	return result
+}
+
+func (w *world) play(logs bool) string {
 	w.logs = logs
 	for range 4 {
 		w.start()

@@ -195,10 +195,11 @@ func TestCounts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var machine atomic.Uint64
 		defer vmgen.Pretend(&machine)()
-		s := newSource(t, Limits{})
+		s := newSource(t, Limits{First: 1 << 16})
 		k := keepOn(t, s, WithOutage(0))
 		g := k.Generator()
 		want := map[string]float64{
+			"space_first_node": 1 << 16, "space_last_node": 1<<17 - 1,
 			"leases_taken_total": 2, "lease_window_seconds": 60, "lease_nodes": 1, "lease_healthy": 1,
 			"machine_copies_detectable": 1, "lease_end_timestamp_seconds": 1800000120,
 		}
@@ -213,7 +214,7 @@ func TestCounts(t *testing.T) {
 				"ids_waits_total": float64(status.Waits), "lease_end_timestamp_seconds": float64(status.End.Unix()),
 				"lease_window_seconds": want["lease_window_seconds"], "lease_nodes": want["lease_nodes"],
 				"lease_healthy": want["lease_healthy"], "machine_copies_detectable": want["machine_copies_detectable"],
-				"space_losses": want["space_losses"],
+				"space_losses": want["space_losses"], "space_first_node": 1 << 16, "space_last_node": 1<<17 - 1,
 			}
 			for _, m := range k.Metrics() {
 				name := strings.TrimPrefix(m.Name, "randflake_")

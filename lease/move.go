@@ -7,6 +7,7 @@ import (
 	cryptorand "crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
@@ -88,7 +89,41 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (*meta, er
 	case !begun && name != "" && !slices.Contains(found.Replaced, name):
 		return nil, old.retiredFor(before.meta)
 	}
+	if err := s.checkOverlap(ctx, before.meta); err != nil {
+		return nil, err
+	}
 	return s.putAnnouncement(ctx, seen, before.meta, trust)
+}
+
+// checkOverlap returns an error if the engine has another space of the same secret that grants nodes
+// of the old one.
+func (s *Space) checkOverlap(ctx context.Context, old *meta) error {
+	after := ""
+	for old.Check != "" { // without, nobody knows whose nodes they are
+		entries, err := s.engine.List(ctx, "", after, 1000)
+		if err != nil {
+			return s.storeError("list", err)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			after = e.Name
+			name, found := strings.CutSuffix(e.Name, "/"+metaEntry)
+			if !found || strings.Contains(name, "/") {
+				continue
+			}
+			m, err := decodeMeta(e.Value)
+			if err != nil {
+				return fmt.Errorf("%w: space %q in %s: %w", ErrCorrupt, name, s.engine, err)
+			}
+			if m.Check == old.Check && m.Name != old.Name && !m.Retired && !m.Announced && m.Overlaps(old.Limits) {
+				return fmt.Errorf("%w: space %q in %s has nodes %d to %d of this secret: take another store, or retire it first",
+					ErrExists, name, s.engine, m.First, m.Last())
+			}
+		}
+	}
+	return nil
 }
 
 // existing returns the name of a space that is there already, in a meta that has nothing else, if it

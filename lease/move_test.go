@@ -102,7 +102,7 @@ func TestMoveKilled(t *testing.T) {
 	for _, f := range []fuse{{}, {after: true}, {once: true}, {once: true, after: true}} {
 		killed := 0
 		for done := false; !done; killed++ {
-			w := newRemoval(t, Limits{})
+			w := newRemoval(t, Limits{First: 1 << 15, Nodes: 1 << 15})
 			_, err := takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5)
 			w.must(err)
 			f.calls = 0
@@ -240,6 +240,58 @@ func TestMoveRefused(t *testing.T) {
 		t.Errorf("%v, as the old store does not say whether it is the one that moved there", err)
 	}
 	w.wantMark(false)
+}
+
+// TestMoveOverlap: a space does not move to a store that has another living space with one of its nodes.
+func TestMoveOverlap(t *testing.T) {
+	secret := [8]byte{1}
+	for _, tt := range []struct {
+		what   string
+		check  [8]byte
+		other  Config
+		before func(w *removal, other *Space)
+		err    error
+	}{
+		{"a space beside it", secret, Config{Limits: Limits{First: 200, Nodes: 100}, Check: secret}, nil, nil},
+		{"a space with its last node", secret, Config{Limits: Limits{First: 199, Nodes: 100}, Check: secret}, nil, ErrExists},
+		{"a space of another secret", secret, Config{Limits: Limits{First: 199, Nodes: 100}, Check: [8]byte{2}}, nil, nil},
+		{"spaces of any secrets", [8]byte{}, Config{Limits: Limits{First: 199, Nodes: 100}}, nil, nil},
+		{"a retired one", secret, Config{Check: secret}, func(w *removal, other *Space) { w.must(other.Retire(w.Context())) }, nil},
+		{"a counter whose name looks like meta", [8]byte{3}, Config{Check: secret}, func(w *removal, other *Space) {
+			w.must(other.CreateCounter(w.Context(), Counter{Name: "other/meta"}))
+		}, nil},
+		{"one after more entries than a list has", secret, Config{Check: secret}, func(w *removal, _ *Space) {
+			for i := range 1500 {
+				w.to.data[fmt.Sprintf("a/c/%d", i)] = "x"
+			}
+		}, ErrExists},
+		{"one that can't be read", secret, Config{Check: secret}, func(w *removal, _ *Space) { w.to.data["other/meta"] = "x" }, ErrCorrupt},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
+			old, err := Create(t.Context(), conn{memory: w.from}, Config{Name: "s", Limits: Limits{First: 100, Nodes: 100}, Check: tt.check, New: true, Clock: w.clock})
+			w.must(err)
+			tt.other.Name, tt.other.New, tt.other.Clock = "other", true, w.clock
+			other, err := Create(t.Context(), conn{memory: w.to}, tt.other)
+			w.must(err)
+			if tt.before != nil {
+				tt.before(w, other)
+			}
+			if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock}); !errors.Is(err, tt.err) {
+				t.Errorf("%v, want %v", err, tt.err)
+			}
+			w.wantMark(tt.err == nil)
+		})
+	}
+	w := newRemoval(t, Limits{})
+	old, err := Create(t.Context(), conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
+	w.must(err)
+	if _, err := Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}); !errors.Is(err, errAway) {
+		t.Errorf("to a store that does not list its spaces: %v", err)
+	}
+	if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "new", Clock: w.clock}); err != nil {
+		t.Errorf("to another name in its store: %v", err)
+	}
 }
 
 // wantMark checks whether the old space is retired.
@@ -706,7 +758,7 @@ func TestMoveLoss(t *testing.T) {
 
 // TestMoveOpens: with a reserve leases begin as after a loss of data, and without one at the floor.
 func TestMoveOpens(t *testing.T) {
-	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}} {
+	for _, limits := range []Limits{{}, {Nodes: 1024}, {Nodes: 65, Reserve: 1}, {First: 1}} {
 		w := newRemoval(t, limits)
 		late := noon.Add(20 * time.Second)
 		w.to.clock = func() time.Time { return late } // of the two clocks, the later one counts
@@ -762,8 +814,9 @@ func TestMoveGrantsNothingTwice(t *testing.T) {
 	reserved, moves := 0, 0
 	for seed := range uint64(250) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		w := newRemoval(t, manyLimits[r.IntN(len(manyLimits))])
-		limits := w.old.Limits()
+		limits := manyLimits[r.IntN(len(manyLimits))]
+		limits.First = 1000
+		w := newRemoval(t, limits)
 		skewed := func() time.Duration {
 			return time.Duration(r.Int64N(int64(limits.MaxSkew/time.Second)+1)) * time.Second
 		}
@@ -781,7 +834,7 @@ func TestMoveGrantsNothingTwice(t *testing.T) {
 			leases, _ := s.Take(t.Context(), window, window+r.Int64N(3), uint32(1+r.IntN(2)))
 			for _, l := range leases {
 				seen.add(t, seed, l, by)
-				if by == "new" && l.FirstNode >= limits.mainNodes() {
+				if by == "new" && l.FirstNode >= limits.First+limits.mainNodes() {
 					reserved++
 				}
 			}

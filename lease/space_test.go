@@ -64,14 +64,15 @@ func putsMeta(c call) bool { return c.put != nil && c.put[0].Name == "s/meta" }
 func TestTake(t *testing.T) {
 	now, server := noon, noon
 	data := newMemory()
-	s := create(t, conn{memory: data}, Limits{Nodes: 16}, func() time.Time { return now })
+	const begin = 1000 // of the part
+	s := create(t, conn{memory: data}, Limits{First: begin, Nodes: 16}, func() time.Time { return now })
 	present := s.Limits().WindowOf(noon)
 	for _, step := range []struct {
 		name          string
 		server, clock time.Duration // how far ahead; no server's clock if that is 0
 		window        int64
 		n             uint32
-		first         uint32
+		first         uint32 // within the part
 		err           error
 		until         time.Time
 	}{
@@ -106,7 +107,7 @@ func TestTake(t *testing.T) {
 		if step.err == ErrClock && !strings.Contains(fmt.Sprint(err), step.name) {
 			t.Errorf("%v, want that it says %s", err, step.name)
 		}
-		if err == nil && (l.FirstNode != step.first || l.LastNode != step.first+step.n-1 || s.Limits().WindowOf(l.Start) != present+step.window || l.End.Sub(l.Start) != time.Minute) {
+		if err == nil && (l.FirstNode != begin+step.first || l.LastNode != begin+step.first+step.n-1 || s.Limits().WindowOf(l.Start) != present+step.window || l.End.Sub(l.Start) != time.Minute) {
 			t.Errorf("%s: %+v", step.name, l)
 		}
 	}
@@ -177,6 +178,11 @@ func TestLimits(t *testing.T) {
 		{Limits{Nodes: 1}, nil},
 		{Limits{Nodes: 1 << 17}, nil},
 		{Limits{Nodes: 1<<17 + 1}, ErrInvalid},
+		{Limits{First: 1<<17 - 1}, nil},
+		{Limits{First: 1<<17 - 9, Nodes: 9}, nil},
+		{Limits{First: 1<<17 - 9, Nodes: 10}, ErrInvalid},
+		{Limits{First: 1 << 17}, ErrInvalid},
+		{Limits{First: math.MaxUint32, Nodes: 2}, ErrInvalid},
 		{Limits{Window: time.Second}, nil},
 		{Limits{Window: 24 * time.Hour}, nil},
 		{Limits{Window: time.Second - 1}, ErrInvalid},
@@ -202,25 +208,49 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDefaultReserve: there is one in spaces of more than 65,536 nodes, unless it is not wanted.
+// TestDefaultReserve: there is one in spaces of more than 65,536 nodes, and in parts of 2,048 or more, unless
+// it is not wanted.
 func TestDefaultReserve(t *testing.T) {
 	for _, c := range []struct {
-		nodes, reserve uint32
-		no             bool
-		want           uint32
-		err            error
+		limits Limits
+		part   bool
+		no     bool
+		want   uint32
+		err    error
 	}{
-		{1 << 16, 0, false, 0, nil},
-		{1<<16 + 1, 0, false, 1024, nil},
-		{0, 0, false, 1024, nil},
-		{0, 7, false, 7, nil},
-		{0, 0, true, 0, nil},
-		{0, 7, true, 0, ErrInvalid},
+		{Limits{Nodes: 1 << 16}, false, false, 0, nil},
+		{Limits{Nodes: 1<<16 + 1}, false, false, 1024, nil},
+		{Limits{}, false, false, 1024, nil},
+		{Limits{Reserve: 7}, false, false, 7, nil},
+		{Limits{}, false, true, 0, nil},
+		{Limits{Reserve: 7}, false, true, 0, ErrInvalid},
+		{Limits{}, true, false, 1024, nil},
+		{Limits{Nodes: 1 << 16}, true, false, 512, nil},
+		{Limits{Nodes: 2048}, true, false, 16, nil},
+		{Limits{Nodes: 2047}, true, false, 0, nil},
+		{Limits{First: 1 << 16}, false, false, 512, nil},
+		{Limits{First: 1 << 16, Reserve: 7}, false, false, 7, nil},
+		{Limits{First: 1 << 16}, false, true, 0, nil},
 	} {
-		limits := Limits{Nodes: c.nodes, Reserve: c.reserve}
-		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: limits, NoReserve: c.no, Clock: atNoon, New: true})
+		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, New: true})
 		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
 			t.Errorf("%+v: %v, %v", c, s, err)
+		}
+	}
+}
+
+// TestOverlaps has the parts of two spaces, which overlap if they share a node.
+func TestOverlaps(t *testing.T) {
+	for _, c := range []struct {
+		first, last uint32 // of the space beside one of 100 to 199
+		want        bool
+	}{
+		{0, 99, false}, {0, 100, true}, {100, 199, true}, {150, 150, true}, {199, 300, true}, {200, 300, false}, {0, 300, true},
+	} {
+		a := Limits{First: c.first, Nodes: c.last - c.first + 1}
+		b := Limits{First: 100, Nodes: 100}
+		if a.Last() != c.last || a.Overlaps(b) != c.want || b.Overlaps(a) != c.want {
+			t.Errorf("%d to %d and 100 to 199: overlap %v, want %v", a.First, a.Last(), a.Overlaps(b), c.want)
 		}
 	}
 }
@@ -488,12 +518,13 @@ func TestInfo(t *testing.T) {
 	data.clock = func() time.Time { return noon.Add(time.Second) }
 	away := false
 	engine := failing(data, func(call) bool { return away })
-	config := Config{Name: "s", Check: [8]byte{1, 2}, Limits: Limits{Nodes: 1024}, Clock: func() time.Time { return now }, New: true}
+	config := Config{Name: "s", Check: [8]byte{1, 2}, Limits: Limits{First: 512, Nodes: 1024}, Clock: func() time.Time { return now }, New: true}
 	s, err := Create(t.Context(), engine, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Info{Limits: s.Limits(), Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
+	want := Info{Limits: limits, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {

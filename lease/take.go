@@ -80,9 +80,10 @@ func (t *take) grant(first, last int64) (granted []randflake.Lease, missing erro
 			}
 			continue
 		}
+		firstNode := m.First + node // all other numbers of a space are from 0 on
 		granted = append(granted, randflake.Lease{
-			FirstNode: node,
-			LastNode:  node + t.n - 1,
+			FirstNode: firstNode,
+			LastNode:  firstNode + t.n - 1,
 			Start:     m.start(window),
 			End:       m.start(window + 1),
 		})

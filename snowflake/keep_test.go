@@ -30,13 +30,13 @@ func (s *shop) now() time.Time { return time.Now().Add(time.Duration(s.skew.Load
 func (s *shop) step(by time.Duration) { s.skew.Add(int64(by)) }
 
 // inShop runs f in a bubble, where time passes when everybody waits, in 2026.
-func inShop(t *testing.T, nodes uint32, f func(s *shop)) {
+func inShop(t *testing.T, limits lease.Limits, f func(s *shop)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		leaveThePast()
 		s := &shop{T: t}
 		var err error
-		limits := lease.Limits{Nodes: nodes, MaxSkew: time.Hour}
+		limits.MaxSkew = time.Hour
 		s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, Limits: limits, New: true})
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 // While the clock was a window ahead for a moment, the generator left the present one's lease: the
 // keeper takes another.
 func TestKeepAfterAMomentAhead(t *testing.T) {
-	inShop(t, 4, func(s *shop) {
+	inShop(t, lease.Limits{Nodes: 4}, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 2))
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestKeepAfterAMomentAhead(t *testing.T) {
 // A large step of the clock is a reason to go on as another worker of the same window. Once all
 // workers are taken the keeper says so, and the next window has them again.
 func TestKeep(t *testing.T) {
-	inShop(t, 2, func(s *shop) {
+	inShop(t, lease.Limits{Nodes: 2}, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 1))
 		if err != nil {
 			t.Fatal(err)
@@ -149,31 +149,38 @@ func TestKeepChecks(t *testing.T) {
 	for _, tt := range []struct {
 		statics string
 		option  snowflake.Option
+		first   uint32 // of the part
 		nodes   uint32
 		err     error
 		says    string
 	}{
-		{"", snowflake.RunAhead(0), 1, nil, ""},
-		{"", snowflake.RunAhead(0), 2, snowflake.ErrInvalidLayout, "room for 1 workers"},
-		{"datacenter 5, worker 4, ", snowflake.RunAhead(0), 512, nil, ""},
-		{"datacenter 5, worker 4, ", snowflake.RunAhead(0), 513, snowflake.ErrInvalidLayout, "make a space with 512 nodes"},
-		{"datacenter 5, worker 4, ", snowflake.Pin("datacenter", 3), 16, nil, ""},
-		{"datacenter 5, worker 4, ", snowflake.Pin("datacenter", 3), 32, snowflake.ErrInvalidLayout, "room for 16"},
-		{"worker 18, ", snowflake.RunAhead(0), 0, nil, ""},
-		{"worker 4, ", snowflake.Leasing(lease.WithNodes(7)), 8, nil, ""}, // takes one
-		{"worker 4, ", snowflake.Option{}, 16, randflake.ErrInvalidOption, ""},
-		{"worker 4, ", snowflake.Pin("worker", 16), 1, randflake.ErrInvalidOption, ""},
-		{"worker 4, ", snowflake.StepBack(), 16, randflake.ErrInvalidOption, ""},
-		{"worker 4, ", snowflake.Leasing(lease.Option{}), 16, lease.ErrInvalid, ""},
+		{"", snowflake.RunAhead(0), 0, 1, nil, ""},
+		{"", snowflake.RunAhead(0), 0, 2, snowflake.ErrInvalidLayout, "room for 1 workers"},
+		{"datacenter 5, worker 4, ", snowflake.RunAhead(0), 0, 512, nil, ""},
+		{"datacenter 5, worker 4, ", snowflake.RunAhead(0), 0, 513, snowflake.ErrInvalidLayout, "make a space with 512 nodes"},
+		{"datacenter 5, worker 4, ", snowflake.Pin("datacenter", 3), 0, 16, nil, ""},
+		{"datacenter 5, worker 4, ", snowflake.Pin("datacenter", 3), 0, 32, snowflake.ErrInvalidLayout, "room for 16"},
+		{"worker 18, ", snowflake.RunAhead(0), 0, 0, nil, ""},
+		{"worker 4, ", snowflake.Leasing(lease.WithNodes(7)), 0, 8, nil, ""}, // takes one
+		{"worker 4, ", snowflake.RunAhead(0), 8, 8, nil, ""},
+		{"worker 4, ", snowflake.RunAhead(0), 9, 8, snowflake.ErrInvalidLayout, "room for 16 workers, and"},
+		{"worker 4, ", snowflake.RunAhead(0), 16, 1, snowflake.ErrInvalidLayout, "has nodes 16 to 16: make a space with 16 nodes, or a part of them"},
+		{"worker 4, ", snowflake.Option{}, 0, 16, randflake.ErrInvalidOption, ""},
+		{"worker 4, ", snowflake.Pin("worker", 16), 0, 1, randflake.ErrInvalidOption, ""},
+		{"worker 4, ", snowflake.StepBack(), 0, 16, randflake.ErrInvalidOption, ""},
+		{"worker 4, ", snowflake.Leasing(lease.Option{}), 0, 16, lease.ErrInvalid, ""},
 	} {
-		inShop(t, tt.nodes, func(s *shop) {
+		inShop(t, lease.Limits{First: tt.first, Nodes: tt.nodes}, func(s *shop) {
 			layout := layoutOf(t, tt.statics+"sequence 4")
 			k, err := s.keep(layout, tt.option)
 			if !errors.Is(err, tt.err) || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("%v, %d nodes: %v, want %v that says %q", layout, tt.nodes, err, tt.err, tt.says)
 			}
-			if err == nil {
-				s.generate(k)
+			if err != nil {
+				return
+			}
+			if worker := s.generate(k).Static["worker"]; tt.first > 0 && worker != uint64(tt.first) {
+				t.Errorf("worker %d, want %d, the first of the part", worker, tt.first)
 			}
 		})
 	}
@@ -205,7 +212,7 @@ func TestKeepIsUnique(t *testing.T) {
 	policies := []snowflake.Option{snowflake.RunAhead(0), snowflake.StepBack(), snowflake.RunAhead(3 * time.Second)}
 	total, taken := 0, uint64(0)
 	for seed := range uint64(8) {
-		inShop(t, 16, func(s *shop) {
+		inShop(t, lease.Limits{Nodes: 16}, func(s *shop) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			made := make(map[snowflake.ID]bool)
 			var keepers [3]*lease.Keeper[*snowflake.Generator]

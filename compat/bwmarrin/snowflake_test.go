@@ -199,13 +199,19 @@ type market struct {
 // open returns the space as another process has it.
 func (m *market) open(nodes uint32) *lease.Space {
 	m.Helper()
+	return m.openPart(0, nodes)
+}
+
+// openPart does the same with a space that has a part of the numbers.
+func (m *market) openPart(first, nodes uint32) *lease.Space {
+	m.Helper()
 	engine := leasetest.Intercept(m.memory.Connect(), func(ctx context.Context, c leasetest.Call, engine lease.Engine) (lease.Answer, error) {
 		if m.away.Load() {
 			return lease.Answer{}, errors.New("the store is away")
 		}
 		return c.On(ctx, engine)
 	})
-	space, err := lease.Create(m.Context(), engine, lease.Config{Limits: lease.Limits{Nodes: nodes}, New: true})
+	space, err := lease.Create(m.Context(), engine, lease.Config{Limits: lease.Limits{First: first, Nodes: nodes}, New: true})
 	if errors.Is(err, lease.ErrExists) {
 		space, err = lease.Open(m.Context(), engine, lease.Config{})
 	}
@@ -309,7 +315,27 @@ func TestKeepBesideNewNode(t *testing.T) {
 		}},
 		{"a number that Keep can have next", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
 			m.keep(m.open(4))
-			if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of the 4 that Keep leases") {
+			if _, err := snowflake.NewNode(3); err == nil || !strings.Contains(err.Error(), "number 3 is one of 0 to 3, which Keep leases") {
+				m.Error(err)
+			}
+		}},
+		{"a part", func(m *market, l *idtest.Ledger[snowflake.ID]) {
+			before, own := m.own(7), m.own(8)
+			kept := m.keep(m.openPart(8, 4))
+			if number := kept.Generate().Node(); number != 9 {
+				m.Errorf("Keep has the number %d, want 9", number)
+			}
+			for _, number := range []int64{9, 11} {
+				if _, err := snowflake.NewNode(number); err == nil || !strings.Contains(err.Error(), "is one of 8 to 11, which Keep leases") {
+					m.Errorf("number %d: %v", number, err)
+				}
+			}
+			addAll(l, before, own, m.own(12), kept)
+		}},
+		{"all numbers of a part", func(m *market, _ *idtest.Ledger[snowflake.ID]) {
+			m.own(8)
+			m.own(9)
+			if _, err := snowflake.Keep(m.Context(), m.openPart(8, 2)); !errors.Is(err, lease.ErrInvalid) {
 				m.Error(err)
 			}
 		}},

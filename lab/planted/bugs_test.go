@@ -7,6 +7,7 @@ const (
 	wrongClocks   = "^TestExplore$/^wrong_clocks$"
 	copies        = "^TestExplore$/^copies,_losses$"
 	chains        = "^TestChains$"
+	parts         = "^TestExplore$/^parts,_losses$"
 	counters      = "^TestExplore$/^counters,_losses$"
 	countersBlind = "^TestExplore$/^counters,_losses_without_positions$"
 )
@@ -579,5 +580,70 @@ var bugs = []bug{
 		right: "return s.Token + file.Inode + file.Born + cmp.Or(dir.Born, dir.Inode), nil",
 		wrong: "return s.Token + cmp.Or(\"\", dir.Born[:0], file.Inode[:0]), nil",
 		test:  "^TestCopy$",
+	},
+
+	// The first node of a part.
+	{
+		name:  "the first node forgotten in a take",
+		file:  "lease/take.go",
+		right: "firstNode := m.First + node",
+		wrong: "firstNode := node",
+		test:  parts, schedules: 10,
+	},
+	{
+		name:  "the first node added twice in a take",
+		file:  "lease/take.go",
+		right: "firstNode := m.First + node",
+		wrong: "firstNode := m.First + m.First + node",
+		test:  parts, schedules: 10,
+	},
+	{
+		name:  "the first node added in the reserve too",
+		file:  "lease/reserve.go",
+		right: "return l.mainNodes() + uint32(tick%sliceCount)*l.Reserve",
+		wrong: "return l.First + l.mainNodes() + uint32(tick%sliceCount)*l.Reserve",
+		test:  parts, schedules: 200,
+	},
+	{
+		name:  "the first node forgotten in the reserve",
+		file:  "lease/take.go",
+		right: "firstNode := m.First + node",
+		wrong: "firstNode := node\n		if window >= m.Floor {\n			firstNode = m.First + node\n		}\n",
+		test:  parts, schedules: 200,
+	},
+	{
+		name:  "the first node forgotten by a move",
+		file:  "lease/move.go",
+		right: "	m.Name = retired.Successor\n",
+		wrong: "	m.Name = retired.Successor\n	m.First = 0\n",
+		test:  "^TestMoveKilled$",
+	},
+	{
+		name:  "the first node added twice by a move",
+		file:  "lease/move.go",
+		right: "	m.Name = retired.Successor\n",
+		wrong: "	m.Name = retired.Successor\n	m.First += retired.First\n",
+		test:  "^TestMoveKilled$",
+	},
+	{
+		name:  "a move beside a space with the same nodes",
+		file:  "lease/move.go",
+		right: "m.Overlaps(old.Limits)",
+		wrong: "m.First == old.First",
+		test:  "^TestMoveOverlap$",
+	},
+	{
+		name:  "the first node forgotten by Info",
+		file:  "lease/space.go",
+		right: "	info.Taken = m.countTaken",
+		wrong: "	info.First = 0\n	info.Taken = m.countTaken",
+		test:  "^TestInfo$",
+	},
+	{
+		name:  "the first node added to what is taken by Info",
+		file:  "lease/reserve.go",
+		right: "	return min(max(taken.at(window), begin), end) - begin\n",
+		wrong: "	return min(m.First+max(taken.at(window), begin), end) - begin\n",
+		test:  "^TestInfo$",
 	},
 }

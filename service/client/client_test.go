@@ -52,6 +52,7 @@ func (r *replica) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*api.
 	}
 	return &api.GetLimitsResponse{
 		WindowSeconds:  60,
+		First:          16,
 		Nodes:          8,
 		Ahead:          5,
 		MaxSkewSeconds: 7,
@@ -156,7 +157,7 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	leases, err := client.New(t.Context(), "demo", []string{away, sound})
-	want := lease.Limits{Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
+	want := lease.Limits{First: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
 	if err != nil || leases.Limits() != want {
 		t.Fatalf("%+v, %v", leases, err)
 	}

@@ -53,9 +53,11 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 		return &Worker{generator: generator}, nil
 	}
 	for space := range spaces {
-		if space.layout == of.layout && number < space.nodes {
-			return nil, fmt.Errorf("snowflake: number %d is one of the %d that Keep leases in this process: "+
-				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them", number, space.nodes)
+		leased := space.Limits()
+		if space.layout == of.layout && leased.First <= number && number <= leased.Last() {
+			return nil, fmt.Errorf("snowflake: number %d is one of %d to %d, which Keep leases in this process: "+
+				"take IDs from Keep alone, or keep a space of fewer nodes and take a number beyond them",
+				number, leased.First, leased.Last())
 		}
 	}
 	always := snowflake.Forever(number)
@@ -73,7 +75,7 @@ func Own(layout *snowflake.Layout, number uint32) (*Worker, error) {
 
 // Keep returns a Worker with a number that is leased. Its errors are those of snowflake.Keep.
 func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, options []lease.Option) (*Worker, error) {
-	from := &others{Source: space, nodes: space.Limits().Nodes, layout: layout.String()}
+	from := &others{Source: space, layout: layout.String()}
 	mu.Lock()
 	from.findOwn()
 	spaces[from] = true // from now on the process has no more numbers of its own in the space
@@ -91,7 +93,6 @@ func Keep(ctx context.Context, space lease.Source, layout *snowflake.Layout, opt
 // others are the leases of a space without the numbers that this process has of its own.
 type others struct {
 	lease.Source
-	nodes  uint32
 	layout string
 	own    map[uint32]bool // this process's numbers among those of the space
 	run    uint32          // how many of these are consecutive, at most
@@ -101,7 +102,9 @@ type others struct {
 func (o *others) findOwn() {
 	o.own = map[uint32]bool{}
 	run := uint32(0)
-	for number := range o.nodes {
+	limits := o.Limits()
+	for i := range limits.Nodes {
+		number := limits.First + i
 		if generators[series{o.layout, number}] == nil {
 			run = 0
 			continue
@@ -115,9 +118,9 @@ func (o *others) findOwn() {
 func (o *others) keep(
 	ctx context.Context, layout *snowflake.Layout, options []lease.Option,
 ) (*lease.Keeper[*snowflake.Generator], error) {
-	if len(o.own) == int(o.nodes) {
+	if len(o.own) == int(o.Limits().Nodes) {
 		return nil, fmt.Errorf("%w: this process has all %d numbers of %s already: take IDs from Keep alone",
-			lease.ErrInvalid, o.nodes, o.Source)
+			lease.ErrInvalid, len(o.own), o.Source)
 	}
 	return snowflake.Keep(ctx, o, layout, snowflake.Leasing(options...))
 }

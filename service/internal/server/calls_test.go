@@ -213,28 +213,28 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := state.Store.Limits()
-	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x"}`,
-		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue())
+	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x","first":%d}`,
+		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue(), firstOfPart)
 	if a := w.call("LeaseService/GetLimits", `{"space":"none"}`); strings.ReplaceAll(a.text, " ", "") != limits {
 		t.Errorf("limits: %s, want %s", a.text, limits)
 	}
 	for i, want := range []uint32{0, 3, 6} {
-		if a := w.take("none", `,"nodes":3,"label":"host/web"`); a.status != http.StatusOK || a.body.FirstNode != want {
+		if a := w.take("none", `,"nodes":3,"label":"host/web"`); a.status != http.StatusOK || a.body.FirstNode != firstOfPart+want {
 			t.Errorf("take %d: %s", i, a.text)
 		}
 	}
-	line := `"msg":"take","principal":"anyone","space":"none","window":` + fmt.Sprint(time.Now().Unix()/60) + `,"first_node":3,"last_node":5,`
+	line := `"msg":"take","principal":"anyone","space":"none","window":` + fmt.Sprint(time.Now().Unix()/60) + fmt.Sprintf(`,"first_node":%d,"last_node":%d,`, firstOfPart+3, firstOfPart+5)
 	if !strings.Contains(w.written.String(), line) || !strings.Contains(w.written.String(), `"label":"host/web"`) ||
 		!strings.Contains(w.written.String(), `"msg":"take","principal":"randflaked","space":"mint"`) {
 		t.Errorf("no line %s in\n%s", line, w.written)
 	}
 	a := w.take("none", "")
 	log := w.written.String()
-	logged := strings.Contains(log, `"first_node":9,"last_node":9,`) && strings.Contains(log, `"label":"anyone"`)
-	if a.body.FirstNode != 9 || strings.Contains(a.text, `"more"`) || !logged {
+	logged := strings.Contains(log, fmt.Sprintf(`"first_node":%d,"last_node":%[1]d,`, firstOfPart+9)) && strings.Contains(log, `"label":"anyone"`)
+	if a.body.FirstNode != firstOfPart+9 || strings.Contains(a.text, `"more"`) || !logged {
 		t.Errorf("without a number of nodes, one of windows and a label: %s, and the log has\n%s", a.text, log)
 	}
-	a = w.take("none", `,"nodes":65536`)
+	a = w.take("none", `,"nodes":32768`)
 	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
 		if !strings.Contains(a.text, want) {
 			t.Errorf("more than there are: %s, want %s", a.text, want)

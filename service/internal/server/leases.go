@@ -62,6 +62,7 @@ func (s leaseService) GetLimits(ctx context.Context, _ *api.GetLimitsRequest) (*
 	limits := state.Store.Limits()
 	return &api.GetLimitsResponse{
 		WindowSeconds:  uint32(limits.Window / time.Second),
+		First:          limits.First,
 		Nodes:          limits.Nodes,
 		Ahead:          uint32(limits.Ahead),
 		MaxSkewSeconds: uint32(limits.MaxSkew / time.Second),

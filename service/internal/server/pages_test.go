@@ -35,6 +35,8 @@ func TestPages(t *testing.T) {
 		{"/metrics", "all", 200, `randflake_lease_healthy{space="sorted"} 1`, "token"},
 		{"/metrics", "all", 200, `randflake_space_losses{space="sorted"} 0`, "token"},
 		{"/metrics", "all", 200, `randflake_space_losses{space="none"} 0`, "token"},
+		{"/metrics", "all", 200, `randflake_space_first_node{space="none"} 65536`, "token"},
+		{"/metrics", "all", 200, `randflake_space_last_node{space="none"} 131071`, "token"},
 		{"/healthz", "nobody", 200, "ok", "not"},
 		{"/readyz", "nobody", 200, "ok", "not"},
 	} {
@@ -162,11 +164,16 @@ func TestPage(t *testing.T) {
 		}
 		page("windows are leased ahead")
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken")
+		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := state.Store.ReportLoss(t.Context(), "a mistake"); err != nil {
+			t.Fatal(err)
+		}
+		floor := state.Store.Limits().WindowOf(time.Now()) + 7
+		page("Data was lost 1 time; all nodes are leased from " + time.Unix(60*floor, 0).UTC().Format("2006-01-02 15:04:05") + " on.")
 		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
 		page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
 		w.broken.Store(true)

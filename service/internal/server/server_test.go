@@ -68,6 +68,9 @@ spaces:
 - {name: ulid, kind: ulid}
 `
 
+// firstOfPart is the first node of the space none, which has the upper half of the nodes.
+const firstOfPart = 1 << 16
+
 // newTestbed starts a server by what is in YAML, in which SECRET is the name of a file, and waits
 // for its spaces.
 func newTestbed(t testing.TB, yaml string) *testbed {
@@ -84,6 +87,7 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 			settings.Limits.Nodes = 1024
 		} else if s.SecretFile == "" {
 			settings.Check = w.secret.CheckValue()
+			settings.Limits.First = firstOfPart
 		}
 		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), settings)
 		if err != nil {

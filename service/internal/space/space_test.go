@@ -19,6 +19,7 @@ import (
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
+	"github.com/randflake/randflake/snowflake"
 )
 
 // A fake is a space on data in memory, whose store fails when it is told to.
@@ -83,6 +84,12 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 	limits := lease.Limits{}
 	if c.Kind == "twitter" {
 		limits.Nodes = 1024
+	}
+	if c.Store == "upper half" {
+		limits = lease.Limits{First: 512, Nodes: 512}
+	}
+	if c.Store == "beyond" {
+		limits = lease.Limits{First: 513, Nodes: 512}
 	}
 	made, err := lease.Create(t.Context(), f.data.Connect(), lease.Config{
 		Limits: limits,
@@ -291,6 +298,23 @@ func TestOld(t *testing.T) {
 			f.open(t)
 		})
 	}
+}
+
+// TestPart: a space with a part of a layout's workers opens, and the log says which. One with workers
+// that the layout does not have is refused.
+func TestPart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "upper half"})
+		f.open(t)
+		if first := f.leases()[0].FirstNode; first != 512 || f.logged("first_node=512 last_node=1023") != 1 {
+			t.Errorf("worker %d, want 512:\n%s", first, &f.log)
+		}
+		beyond := newFake(t, config.Space{Name: "demo", Kind: "twitter", Store: "beyond"})
+		synctest.Wait()
+		if err := beyond.Ready(); !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "has nodes 513 to 1024") {
+			t.Errorf("nodes 513 to 1024 for 1,024 workers: %v", err)
+		}
+	})
 }
 
 // TestTry: a store that is not there, for another secret, or of another kind is told of, and
