@@ -1,7 +1,9 @@
 package lease
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,10 +26,13 @@ func (q *queue) gap(d time.Duration) (longest time.Duration) {
 func TestReserve(t *testing.T) {
 	const wait = 68 * time.Second // a tick of 8 s, and MaxSkew
 	for _, tt := range []struct {
-		name string
-		age  time.Duration // when data is lost; negative for a process that starts after that
-		most time.Duration // without an ID
-		also time.Duration // when it is lost once more
+		name   string
+		limits Limits
+		age    time.Duration // when data is lost; negative for a process that starts after that
+		away   time.Duration // for how long the store is away before that, from age on
+		trust  bool          // no data is lost, but its trust changes
+		also   time.Duration // when it is lost once more
+		most   time.Duration // without an ID
 	}{
 		{name: "new", age: -time.Second, most: wait},
 		{name: "young", age: 20 * time.Second, most: wait},
@@ -35,13 +40,27 @@ func TestReserve(t *testing.T) {
 		{name: "old", age: 5 * time.Minute},
 		{name: "twice", age: 5 * time.Minute, also: 30 * time.Second},
 		{name: "young and twice", age: 20 * time.Second, also: 30 * time.Second, most: wait + 30*time.Second},
+		{name: "trust", age: 90 * time.Second, trust: true},
+		{name: "after a failover", age: 90 * time.Second, away: 80 * time.Second},
+		{name: "after a failover, old", age: 5 * time.Minute, away: 80 * time.Second},
+		{name: "windows that are too short", limits: Limits{Window: 10 * time.Second}, age: 5 * time.Minute, most: 23 * time.Second},
+		{name: "short windows", limits: Limits{Window: 10 * time.Second, Ahead: 20}, age: 5 * time.Minute},
+		{name: "no reserve", limits: Limits{Nodes: 1024}, age: 5 * time.Minute, most: 4 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for seconds := range 60 {
 				bubble(t, func(t *testing.T) {
 					time.Sleep(time.Duration(seconds) * time.Second)
 					data := newMemory()
-					space := create(t, conn{memory: data}, Limits{}, nil)
+					data.incarnation = "first"
+					var away atomic.Bool
+					engine := conn{data, func(_ context.Context, c call) (Answer, error) {
+						if away.Load() {
+							return Answer{}, errAway
+						}
+						return data.do(c), nil
+					}}
+					space := create(t, engine, tt.limits, nil)
 					lose := func(lineage string) {
 						s := data.snapshot()
 						s.lineage = lineage
@@ -66,13 +85,23 @@ func TestReserve(t *testing.T) {
 					if waited := time.Since(began); waited > wait+time.Second {
 						t.Errorf("waited %v for the first ID", waited)
 					}
+					gap := time.Duration(0)
 					if tt.age > 0 {
 						time.Sleep(tt.age)
+						away.Store(true)
+						gap = q.gap(tt.away)
+						away.Store(false)
+					}
+					switch {
+					case tt.trust:
+						if err := open(t, engine, nil).SetTrust(t.Context(), true); err != nil {
+							t.Fatal(err)
+						}
+					case tt.age > 0:
 						lose("second")
 					}
-					gap := time.Duration(0)
 					if tt.also > 0 {
-						gap = q.gap(tt.also)
+						gap = max(gap, q.gap(tt.also))
 						lose("third")
 					}
 					gap = max(gap, q.gap(10*time.Minute))
