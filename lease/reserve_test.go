@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -227,6 +228,75 @@ func TestTick(t *testing.T) {
 			t.Errorf("a tick of %d seconds, want 63 of at least %d", tick, least)
 		}
 	}
+}
+
+// TestUntilOpen has how long after a loss is noted a slice opens: by a clock that is behind, later by as much.
+func TestUntilOpen(t *testing.T) {
+	for skew, want := range map[time.Duration][2]time.Duration{
+		time.Minute:     {61 * time.Second, 68 * time.Second},
+		5 * time.Second: {6 * time.Second, 12 * time.Second},
+	} {
+		shortest, longest := time.Hour, time.Duration(0)
+		for second := range 16 { // two ticks
+			now := noon.Add(time.Duration(second) * time.Second)
+			lost := now
+			data := newMemory()
+			s := create(t, conn{memory: data}, Limits{MaxSkew: skew}, func() time.Time { return now })
+			slow := open(t, conn{memory: data}, func() time.Time { return now.Add(-3 * time.Second) })
+			if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+				t.Fatal(err)
+			}
+			untilLease := func(s *Space) time.Duration {
+				for ; now.Sub(lost) < 2*time.Minute; now = now.Add(time.Second) {
+					if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err == nil {
+						break
+					}
+				}
+				return now.Sub(lost)
+			}
+			opens := untilLease(s)
+			shortest = min(shortest, opens)
+			longest = max(longest, opens)
+			if later := untilLease(slow) - opens; later != 3*time.Second {
+				t.Errorf("by a clock that is 3 s behind it opens %v later", later)
+			}
+		}
+		if shortest != want[0] || longest != want[1] {
+			t.Errorf("clocks differ by %v: opens after %v to %v, want %v", skew, shortest, longest, want)
+		}
+	}
+}
+
+// TestLossesTooOften: where data is lost each minute, no slice opens, and IDs end with the leases. They begin
+// again once no data was lost for as long as a slice takes to open.
+func TestLossesTooOften(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		data := newMemory()
+		space := create(t, conn{memory: data}, Limits{}, nil)
+		var q queue
+		keeper, err := q.keep(t, space)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keeper.Close()
+		time.Sleep(5 * time.Minute)
+		for loss := range 20 {
+			s := data.snapshot()
+			s.lineage = fmt.Sprint(loss)
+			data.restore(s)
+			if err := space.ReportLoss(t.Context(), "it is lost again"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if has := q.has(time.Now()); has && loss > 6 {
+				t.Errorf("after %d losses there is a lease", loss+1)
+			}
+		}
+		time.Sleep(9 * time.Second)
+		if !q.has(time.Now()) {
+			t.Error("no IDs 69 s after the last loss")
+		}
+	})
 }
 
 // TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is
