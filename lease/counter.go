@@ -81,7 +81,7 @@ type Run struct{ First, N, Step int64 }
 // is all of time, for a counter without periods.
 type Period struct {
 	Of    string    // what the counter's periods are, such as "day in UTC"
-	Key   string    // the name of this one, such as 2026-11-22
+	Key   string    // the name of this one, such as 2026-11-22: at most 40 bytes
 	Begin time.Time // orders the periods; no number is taken more than MaxSkew before its period begins
 }
 

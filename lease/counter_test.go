@@ -178,6 +178,20 @@ func TestCounterBounds(t *testing.T) {
 	}
 }
 
+// TestLongestPeriod is a key of 40 bytes.
+func TestLongestPeriod(t *testing.T) {
+	s := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
+	if err := s.CreateCounter(t.Context(), Counter{Name: "c", Periods: "shift"}); err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]error{40: nil, 41: ErrInvalid} {
+		period := Period{"shift", strings.Repeat("p", size), noon}
+		if run, err := s.TakeNumbers(t.Context(), "c", period, 1); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %+v, %v, want %v", size, run, err, want)
+		}
+	}
+}
+
 // TestPeriodBegins: by a clock that is right, no number of a period is taken earlier than MaxSkew before.
 func TestPeriodBegins(t *testing.T) {
 	for _, c := range []struct {

@@ -61,6 +61,9 @@ func (s *Space) TakeNumbers(ctx context.Context, name string, period Period, n i
 		return run, fmt.Errorf("%w: period %.100q of each %.100q: want both, or neither",
 			ErrInvalid, period.Key, period.Of)
 	}
+	if len(period.Key) > longestKey {
+		return run, fmt.Errorf("%w: period %.100q: want at most %d bytes", ErrInvalid, period.Key, longestKey)
+	}
 	err = s.updateCounter(ctx, name, func(seen *snapshot, c *Counter) error {
 		if !c.exists() {
 			return fmt.Errorf("%w: %s of %s: make it first", ErrNoCounter, name, s)
@@ -220,6 +223,7 @@ const (
 	counterPrefix  = "c/"
 	longestCounter = MaxName - longestSpace - len("/"+counterPrefix)
 	longestShape   = 200 // bytes of Periods, and of Check
+	longestKey     = 40  // bytes of Period: see entry.Growth
 )
 
 var (

@@ -25,7 +25,7 @@ func TestLargest(t *testing.T) {
 		Next:    math.MaxInt64,
 		Step:    1,
 		Periods: "day in UTC",
-		Period:  "2027-01-15",
+		Period:  strings.Repeat("p", longestKey),
 		Begin:   1799971200,
 		ID:      largestMeta.ID,
 	}.encode()
@@ -36,6 +36,7 @@ func TestLargest(t *testing.T) {
 		name       string
 		size, most int
 	}{
+		{"why data was lost", longestWhy, len(largestMeta.Why)},
 		{"leases", len(leases), entry.MaxLeases},
 		{"meta", len(meta), entry.MaxMeta},
 		{"a counter's growth", len(old) - len(young), entry.Growth},

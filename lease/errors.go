@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/randflake/randflake/lease/internal/backoff"
 )
 
 // Errors that carry more detail wrap one of these. The comment says what to do.
@@ -61,8 +63,8 @@ var (
 	// Make another counter, or wait for the next period.
 	ErrEnd = errors.New("lease: the counter has no number left")
 
-	// Try again: they get on.
-	errBusy = errors.New("lease: others changed it each time")
+	// Try again: they get on. Engines return it too.
+	errBusy = backoff.ErrBusy
 )
 
 // A WaitError says that waiting helps: Err is ErrFull, ErrLoss or ErrAhead, and its reason is over

@@ -317,19 +317,21 @@ func TestOutage(t *testing.T) {
 		{Limits{Nodes: 1024}, []Option{WithOutage(math.MaxInt64)}, 4 * time.Minute, 5}, // as the space has five
 		{Limits{Nodes: 1024, Ahead: 1}, nil, 15 * time.Second, 1},                      // to try again
 		{Limits{}, nil, 3 * time.Minute, 5},
+		{Limits{Window: 10 * time.Second, Ahead: 20}, nil, 3 * time.Minute, 20},
 		{Limits{}, []Option{WithOutage(0)}, 128 * time.Second, 5}, // until the reserve opens, and a window
 	} {
 		bubble(t, func(t *testing.T) {
 			s := newSource(t, c.limits)
 			k := keepOn(t, s, c.options...)
 			defer k.Close()
-			for range 60 {
+			window := s.Limits().Window
+			for range window / time.Second {
 				if taken := k.Status().Taken; taken != 2 {
 					t.Fatalf("%+v: %d leases in the first window", c, taken)
 				}
 				time.Sleep(time.Second)
 			}
-			time.Sleep(time.Minute)
+			time.Sleep(window / 2)
 			deepest := int64(0)
 			for range 30 * 60 { // as the keeper takes leases at random moments
 				end, now := k.Status().End, time.Now()
@@ -881,6 +883,63 @@ func TestClockSet(t *testing.T) {
 			id, err := k.Generator().Generate()
 			if f := k.Generator().Cipher().Inspect(id); err != nil || f.Time.Sub(now()).Abs() > time.Second {
 				t.Errorf("%+v: %v, an ID of %v at %v", c, err, f.Time, now())
+			}
+		})
+	}
+}
+
+// TestWrongClock: while the clocks of process and server differ by more than MaxSkew, IDs are made until the
+// leases end by the process's clock, and the status says why no others are taken. IDs go on within two seconds
+// when the clock is right again.
+func TestWrongClock(t *testing.T) {
+	for _, c := range []struct {
+		process, server time.Duration // by how much the clock is wrong
+		least, most     time.Duration // for how long IDs are made
+		err             error         // then
+	}{
+		{50 * time.Second, 0, 20 * time.Minute, 20 * time.Minute, nil},
+		{150 * time.Second, 0, 30 * time.Second, 210 * time.Second, randflake.ErrLeaseEnded},
+		{time.Hour, 0, 0, 0, randflake.ErrLeaseEnded},
+		{-time.Hour, 0, 0, 0, randflake.ErrClockBackward},
+		{0, 2 * time.Minute, 3 * time.Minute, 6 * time.Minute, randflake.ErrLeaseEnded},
+		{0, -2 * time.Minute, 3 * time.Minute, 6 * time.Minute, randflake.ErrLeaseEnded},
+	} {
+		bubble(t, func(t *testing.T) {
+			var process, server atomic.Int64
+			clock := func(off *atomic.Int64) func() time.Time {
+				return func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+			}
+			data := newMemory()
+			data.clock = clock(&server)
+			s := create(t, conn{memory: data}, Limits{}, clock(&process))
+			k := keepOn(t, s, WithClock(clock(&process)))
+			defer k.Close()
+			time.Sleep(10 * time.Minute)
+			if _, err := k.Generator().Generate(); err != nil {
+				t.Fatal(err)
+			}
+
+			process.Store(int64(c.process))
+			server.Store(int64(c.server))
+			wrong := time.Now()
+			_, err := k.Generator().Generate()
+			for err == nil && time.Since(wrong) < 20*time.Minute {
+				time.Sleep(time.Second)
+				_, err = k.Generator().Generate()
+			}
+			lasted := time.Since(wrong)
+			time.Sleep(2 * time.Second)
+			status := k.Status()
+			if lasted < c.least || lasted > c.most || !errors.Is(err, c.err) || errors.Is(status.Err, ErrClock) != (c.err != nil) {
+				t.Errorf("%+v: %v after %v, %+v", c, err, lasted, status)
+			}
+
+			process.Store(0)
+			server.Store(0)
+			k.Generator().Generate() // may be refused, and then has the keeper take a lease
+			time.Sleep(2 * time.Second)
+			if _, err := k.Generator().Generate(); err != nil {
+				t.Errorf("%+v: the clock is right again: %v", c, err)
 			}
 		})
 	}

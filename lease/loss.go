@@ -21,9 +21,16 @@ import (
 // between deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does
 // not fit there, and a late mark only has the loss noted once more.
 
+// longestWhy keeps meta within the room that small stores keep for it.
+const longestWhy = 150
+
 // ReportLoss says that data was lost where the engine can't show it: an older backup is back under
-// the same lineage. From then on nothing is granted before the floor but leases of the reserve.
+// the same lineage. From then on nothing is granted before the floor but leases of the reserve. why has
+// at most 150 bytes.
 func (s *Space) ReportLoss(ctx context.Context, why string) error {
+	if len(why) > longestWhy {
+		return fmt.Errorf("%w: report a loss: why %.100q: want at most %d bytes", ErrInvalid, why, longestWhy)
+	}
 	attempts := s.attempts(leasesRecord)
 	marked := false
 	losses := 0 // when it was marked

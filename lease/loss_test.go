@@ -669,6 +669,16 @@ func TestReportLoss(t *testing.T) {
 	}
 }
 
+// TestReason: why data was lost has at most 150 bytes.
+func TestReason(t *testing.T) {
+	w := newTrial(t, false)
+	if err := w.a.ReportLoss(t.Context(), strings.Repeat("y", 151)); !errors.Is(err, ErrInvalid) {
+		t.Errorf("%v, want ErrInvalid", err)
+	}
+	w.must(w.a.ReportLoss(t.Context(), strings.Repeat("y", 150)))
+	w.wantFloor(1)
+}
+
 // TestFloorFails: who can't set the floor gets the reason, and so does who takes nodes where leases are damaged.
 func TestFloorFails(t *testing.T) {
 	report := func(s *Space) error { return s.ReportLoss(t.Context(), "by hand") }

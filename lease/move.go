@@ -45,6 +45,9 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkRoom(ctx, old); err != nil {
+		return nil, err
+	}
 	announced, err := s.announce(ctx, old, config.Trust)
 	if err != nil {
 		return nil, err

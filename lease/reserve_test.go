@@ -1,7 +1,10 @@
 package lease
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,10 +27,13 @@ func (q *queue) gap(d time.Duration) (longest time.Duration) {
 func TestReserve(t *testing.T) {
 	const wait = 68 * time.Second // a tick of 8 s, and MaxSkew
 	for _, tt := range []struct {
-		name string
-		age  time.Duration // when data is lost; negative for a process that starts after that
-		most time.Duration // without an ID
-		also time.Duration // when it is lost once more
+		name   string
+		limits Limits
+		age    time.Duration // when data is lost; negative for a process that starts after that
+		away   time.Duration // for how long the store is away before that, from age on
+		trust  bool          // no data is lost, but its trust changes
+		also   time.Duration // when it is lost once more
+		most   time.Duration // without an ID
 	}{
 		{name: "new", age: -time.Second, most: wait},
 		{name: "young", age: 20 * time.Second, most: wait},
@@ -35,13 +41,27 @@ func TestReserve(t *testing.T) {
 		{name: "old", age: 5 * time.Minute},
 		{name: "twice", age: 5 * time.Minute, also: 30 * time.Second},
 		{name: "young and twice", age: 20 * time.Second, also: 30 * time.Second, most: wait + 30*time.Second},
+		{name: "trust", age: 90 * time.Second, trust: true},
+		{name: "after a failover", age: 90 * time.Second, away: 80 * time.Second},
+		{name: "after a failover, old", age: 5 * time.Minute, away: 80 * time.Second},
+		{name: "windows that are too short", limits: Limits{Window: 10 * time.Second}, age: 5 * time.Minute, most: 23 * time.Second},
+		{name: "short windows", limits: Limits{Window: 10 * time.Second, Ahead: 20}, age: 5 * time.Minute},
+		{name: "no reserve", limits: Limits{Nodes: 1024}, age: 5 * time.Minute, most: 4 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for seconds := range 60 {
 				bubble(t, func(t *testing.T) {
 					time.Sleep(time.Duration(seconds) * time.Second)
 					data := newMemory()
-					space := create(t, conn{memory: data}, Limits{}, nil)
+					data.incarnation = "first"
+					var away atomic.Bool
+					engine := conn{data, func(_ context.Context, c call) (Answer, error) {
+						if away.Load() {
+							return Answer{}, errAway
+						}
+						return data.do(c), nil
+					}}
+					space := create(t, engine, tt.limits, nil)
 					lose := func(lineage string) {
 						s := data.snapshot()
 						s.lineage = lineage
@@ -66,13 +86,23 @@ func TestReserve(t *testing.T) {
 					if waited := time.Since(began); waited > wait+time.Second {
 						t.Errorf("waited %v for the first ID", waited)
 					}
+					gap := time.Duration(0)
 					if tt.age > 0 {
 						time.Sleep(tt.age)
+						away.Store(true)
+						gap = q.gap(tt.away)
+						away.Store(false)
+					}
+					switch {
+					case tt.trust:
+						if err := open(t, engine, nil).SetTrust(t.Context(), true); err != nil {
+							t.Fatal(err)
+						}
+					case tt.age > 0:
 						lose("second")
 					}
-					gap := time.Duration(0)
 					if tt.also > 0 {
-						gap = q.gap(tt.also)
+						gap = max(gap, q.gap(tt.also))
 						lose("third")
 					}
 					gap = max(gap, q.gap(10*time.Minute))
@@ -198,6 +228,75 @@ func TestTick(t *testing.T) {
 			t.Errorf("a tick of %d seconds, want 63 of at least %d", tick, least)
 		}
 	}
+}
+
+// TestUntilOpen has how long after a loss is noted a slice opens: by a clock that is behind, later by as much.
+func TestUntilOpen(t *testing.T) {
+	for skew, want := range map[time.Duration][2]time.Duration{
+		time.Minute:     {61 * time.Second, 68 * time.Second},
+		5 * time.Second: {6 * time.Second, 12 * time.Second},
+	} {
+		shortest, longest := time.Hour, time.Duration(0)
+		for second := range 16 { // two ticks
+			now := noon.Add(time.Duration(second) * time.Second)
+			lost := now
+			data := newMemory()
+			s := create(t, conn{memory: data}, Limits{MaxSkew: skew}, func() time.Time { return now })
+			slow := open(t, conn{memory: data}, func() time.Time { return now.Add(-3 * time.Second) })
+			if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+				t.Fatal(err)
+			}
+			untilLease := func(s *Space) time.Duration {
+				for ; now.Sub(lost) < 2*time.Minute; now = now.Add(time.Second) {
+					if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err == nil {
+						break
+					}
+				}
+				return now.Sub(lost)
+			}
+			opens := untilLease(s)
+			shortest = min(shortest, opens)
+			longest = max(longest, opens)
+			if later := untilLease(slow) - opens; later != 3*time.Second {
+				t.Errorf("by a clock that is 3 s behind it opens %v later", later)
+			}
+		}
+		if shortest != want[0] || longest != want[1] {
+			t.Errorf("clocks differ by %v: opens after %v to %v, want %v", skew, shortest, longest, want)
+		}
+	}
+}
+
+// TestLossesTooOften: where data is lost each minute, no slice opens, and IDs end with the leases. They begin
+// again once no data was lost for as long as a slice takes to open.
+func TestLossesTooOften(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		data := newMemory()
+		space := create(t, conn{memory: data}, Limits{}, nil)
+		var q queue
+		keeper, err := q.keep(t, space)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keeper.Close()
+		time.Sleep(5 * time.Minute)
+		for loss := range 20 {
+			s := data.snapshot()
+			s.lineage = fmt.Sprint(loss)
+			data.restore(s)
+			if err := space.ReportLoss(t.Context(), "it is lost again"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if has := q.has(time.Now()); has && loss > 6 {
+				t.Errorf("after %d losses there is a lease", loss+1)
+			}
+		}
+		time.Sleep(9 * time.Second)
+		if !q.has(time.Now()) {
+			t.Error("no IDs 69 s after the last loss")
+		}
+	})
 }
 
 // TestSlice: until the floor leases come from the slice of the tick in which the loss was noted, once that is

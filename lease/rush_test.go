@@ -12,9 +12,11 @@ import (
 
 // A rush is keepers that start at the same moment, on a store that takes its time for each call.
 type rush struct {
-	size  int
-	delay time.Duration
-	calls atomic.Int64
+	size   int
+	delay  time.Duration
+	limits Limits
+	lost   bool // data was lost just before
+	calls  atomic.Int64
 
 	mu      sync.Mutex
 	keepers []*Keeper[*queue]
@@ -35,7 +37,12 @@ func (c *rush) call(data *memory) func(context.Context, call) (Answer, error) {
 func (c *rush) start(t *testing.T) float64 {
 	data := newMemory()
 	engine := conn{data, c.call(data)}
-	create(t, engine, Limits{}, nil)
+	space := create(t, engine, c.limits, nil)
+	if c.lost {
+		if err := space.ReportLoss(t.Context(), "by hand"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c.calls.Store(0)
 	began := time.Now()
 	var all sync.WaitGroup
@@ -43,7 +50,7 @@ func (c *rush) start(t *testing.T) float64 {
 		all.Go(func() {
 			q := new(queue)
 			begin := func(l randflake.Lease) (*queue, error) { return q, q.Add(l) }
-			keeper, err := KeepFor(t.Context(), open(t, engine, nil), begin, quiet)
+			keeper, err := KeepFor(t.Context(), open(t, engine, nil), begin, quiet, WithWait(2*time.Minute))
 			if err != nil {
 				t.Error(err)
 				return
@@ -75,24 +82,29 @@ func (c *rush) close() {
 // TestRush: all that start at once have leases soon, nobody gives up, and then they make few calls.
 func TestRush(t *testing.T) {
 	for _, tt := range []struct {
-		size  int
-		delay time.Duration
-		soon  time.Duration
-		start float64 // calls each
-		peace float64 // calls each and minute
+		size   int
+		delay  time.Duration
+		limits Limits
+		lost   bool
+		soon   time.Duration
+		start  float64 // calls each
+		peace  float64 // calls each and minute
 	}{
 		{size: 1, delay: 30 * time.Millisecond, soon: time.Second, start: 3, peace: 1.1},
 		{size: 100, delay: 30 * time.Millisecond, soon: 30 * time.Second, start: 20, peace: 1.1},
 		{size: 1000, delay: 5 * time.Millisecond, soon: 20 * time.Second, start: 30, peace: 1.1},
 		{size: 1000, delay: 30 * time.Millisecond, soon: 75 * time.Second, start: 50, peace: 1.5},
 		{size: 2000, delay: 30 * time.Millisecond, soon: 3 * time.Minute, start: 100, peace: 3},
+		{size: 20, delay: 30 * time.Millisecond, limits: Limits{Window: 10 * time.Second, Ahead: 20}, soon: time.Minute, start: 20, peace: 6.6},
+		{size: 300, delay: 30 * time.Millisecond, lost: true, soon: 110 * time.Second, start: 50, peace: 1.2},
+		{size: 1000, delay: 30 * time.Millisecond, lost: true, soon: 160 * time.Second, start: 100, peace: 1.5},
 	} {
 		bubble(t, func(t *testing.T) {
-			c := rush{size: tt.size, delay: tt.delay}
+			c := rush{size: tt.size, delay: tt.delay, limits: tt.limits, lost: tt.lost}
 			defer c.close()
 			start := c.start(t)
 			peace := c.live()
-			t.Logf("%d keepers, %v a call: leases within %v by %.1f calls each, then %.2f calls each and minute", tt.size, tt.delay, c.last, start, peace)
+			t.Logf("%d keepers, %v a call, lost %v: leases within %v by %.1f calls each, then %.2f calls each and minute", tt.size, tt.delay, tt.lost, c.last, start, peace)
 			if c.last > tt.soon || start > tt.start || peace > tt.peace {
 				t.Errorf("want %v, %v calls and %v", tt.soon, tt.start, tt.peace)
 			}

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -54,30 +55,39 @@ func TestPauses(t *testing.T) {
 	for _, l := range losses {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
-			j := job{engine: l.engine, rate: 100}
-			j.fault = &fault{
+			runAsUsual(ctx, t, l.engine, &fault{
 				name:   "pauses",
 				script: func(w *world) { l.play(t, w) },
 				may:    forgiven,
-				window: time.Minute,
-				plain:  true,
 				setup:  setup{copies: l.copies, trust: l.trust},
-			}
-			o := j.run(ctx)
-			t.Logf("%d IDs, %d duplicates", o.result.IDs, o.result.Duplicates)
-			if o.err != nil {
-				t.Error(o.err)
-			}
+			})
 		})
 	}
+}
+
+// runAsUsual has a fault happen to a space with the limits that it has by default.
+func runAsUsual(ctx context.Context, t *testing.T, engine string, f *fault) {
+	f.window = time.Minute
+	f.plain = true
+	j := job{engine: engine, fault: f, rate: 100}
+	o := j.run(ctx)
+	t.Logf("%d IDs, %d duplicates", o.result.IDs, o.result.Duplicates)
+	if o.err != nil {
+		t.Error(o.err)
+	}
+}
+
+// setUsual has workers launched as programs are that pass no options.
+func (w *world) setUsual() {
+	w.worker.Nodes = 1
+	w.worker.Outage = 3 * time.Minute
+	w.worker.Wait = 2 * time.Minute
 }
 
 // play starts processes, loses data, starts another process, and watches all of them.
 func (l loss) play(t *testing.T, w *world) {
 	w.lost = l.losses > 0
-	w.worker.Nodes = 1
-	w.worker.Outage = 3 * time.Minute
-	w.worker.Wait = 2 * time.Minute
+	w.setUsual()
 	// Data are lost ten seconds into the youngest's second window, when it has no leases beyond that.
 	began := time.Now().Truncate(w.window).Add(w.window + 10*time.Second)
 	until := func(passed time.Duration) { w.sleep(time.Until(began.Add(passed))) }
@@ -134,4 +144,56 @@ func (p *process) longest() time.Duration {
 	}
 	last := time.Since(time.Unix(0, p.Last.Load()))
 	return max(time.Duration(p.Longest.Load()), last).Round(100 * time.Millisecond)
+}
+
+// TestTrust has the trust of a space given and taken back while ten processes run and five of them start
+// again one by one. Those that are older than 130 s may not be without IDs for a moment.
+func TestTrust(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes five minutes: make chaos")
+	}
+	ctx := interruptible(t)
+	for _, engine := range []string{"postgres", "redis"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			runAsUsual(ctx, t, engine, &fault{
+				name:   "trust",
+				script: func(w *world) { trustAsUsual(t, w) },
+				may:    forgiven,
+				shows:  lost,
+				setup:  setup{copies: synchronous},
+			})
+		})
+	}
+}
+
+// trustAsUsual renews the data twice: as no loss, while the space trusts that, and then as one.
+func trustAsUsual(t *testing.T, w *world) {
+	w.lost = true
+	w.setUsual()
+	workers := w.start(10)
+	young, old := workers[:5], workers[5:]
+	w.sleep(130 * time.Second)
+	w.during(old, func() {
+		w.setTrust(true)
+		w.rollAll(young) // the first one waits for the reserve
+		w.wantLosses(1)
+		w.renew()
+		trusting := w.start(1)[0]
+		w.ensure(trusting.waited() < 10*time.Second, "%s had its first ID after %v, and nothing was lost", trusting.name, trusting.waited())
+		w.wantLosses(1)
+
+		w.setTrust(false)
+		w.wantLosses(2)
+		w.renew()
+		w.rollAll(young)
+		w.wantLosses(3)
+	})
+	for _, p := range old {
+		t.Logf("%s: without an ID for %v at most", p.name, p.longest())
+	}
+	w.rollAll(old)
+	for _, p := range w.processes {
+		w.ensure(p.waited() <= untilID, "%s had its first ID after %v: want %v at most", p.name, p.waited(), untilID)
+	}
 }

@@ -642,7 +642,7 @@ var bugs = []bug{
 	{
 		name:  "the first node added to what is taken by Info",
 		file:  "lease/reserve.go",
-		right: "	return min(max(taken.at(window), begin), end) - begin\n",
+		right: "	return min(max(nodes.At(window), begin), end) - begin\n",
 		wrong: "	return min(m.First+max(taken.at(window), begin), end) - begin\n",
 		test:  "^TestInfo$",
 	},

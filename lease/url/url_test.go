@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -179,6 +180,31 @@ func TestSpace(t *testing.T) {
 }
 
 // TestKeep: the variables decide where the leases are from; without them, they are local ones.
+// TestKeepWaits: after a loss of data Keep waits if two minutes are enough.
+func TestKeepWaits(t *testing.T) {
+	for noReserve, want := range map[bool]error{false: nil, true: lease.ErrLoss} {
+		dir := t.TempDir()
+		secret := randflake.NewSecret()
+		t.Setenv("RANDFLAKE_STORE", "file:"+dir)
+		t.Setenv("RANDFLAKE_SECRET", secret.Hex())
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(time.Unix(1800000000, 0)))
+			space, err := Create(t.Context(), "file:"+dir, lease.Config{New: true, NoReserve: noReserve, Check: secret.CheckValue()})
+			must(t, err)
+			must(t, errors.Join(space.ReportLoss(t.Context(), "by hand"), space.Close()))
+			began := time.Now()
+			keeper, err := Keep("shop", lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			waited := time.Since(began)
+			if !errors.Is(err, want) || (waited > time.Minute) != (err == nil) || waited > 70*time.Second {
+				t.Errorf("%v after %v, want %v", err, waited, want)
+			}
+			if err == nil {
+				must(t, keeper.Close())
+			}
+		})
+	}
+}
+
 func TestKeep(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	secret, dir := randflake.NewSecret(), t.TempDir()

@@ -1,7 +1,13 @@
-// Package backoff says how long to pause when others were faster.
+// Package backoff says what to do when others were faster: how long to pause, and what to return at last.
 package backoff
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// ErrBusy says that others were faster until the context ended. They get on, so it is worth beginning again.
+var ErrBusy = errors.New("lease: others changed it each time")
 
 // Most returns the most that a random pause lasts after a number of tries, at least one, in which
 // others were faster. It grows with that number, and with how long the last call took: the longer

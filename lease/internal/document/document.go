@@ -45,7 +45,7 @@ type Backend interface {
 }
 
 // ErrChanged says that others changed the document first.
-var ErrChanged = errors.New("others changed it each time")
+var ErrChanged = backoff.ErrBusy
 
 // Refused reports whether a status of HTTP says that a server changed nothing, as it may not, or
 // doesn't know how to. A timeout may be a proxy's.
@@ -219,6 +219,24 @@ func (e *Engine) checkRoom(before, next state) error {
 	return fmt.Errorf("%w: %s: full: its %d spaces, with their counters, can grow to %d of %d bytes: "+
 		"keep further ones in another store",
 		lease.ErrStore, e, spaces, size, e.most)
+}
+
+// CheckRoom returns the error that a Swap would return which puts these entries, if there is no room for
+// all of them.
+func (e *Engine) CheckRoom(ctx context.Context, put []lease.Entry) error {
+	v, err := e.load(ctx)
+	switch {
+	case errors.Is(err, lease.ErrNoSpace):
+		v = new(version) // the first swap of all
+	case err != nil:
+		return err
+	}
+	next := state{Entries: map[string][]byte{}}
+	maps.Copy(next.Entries, v.Entries)
+	for _, p := range put {
+		next.Entries[p.Name] = p.Value
+	}
+	return e.checkRoom(v.state, next)
 }
 
 // grown returns how many spaces the content has, and how many bytes when all have aged. A space

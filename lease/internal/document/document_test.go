@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -203,6 +205,31 @@ func TestRush(t *testing.T) {
 	})
 }
 
+// TestKeepBusy: a keeper whose first take ends while others change the document takes again.
+func TestKeepBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0))) // not before IDs have seconds
+		m := &memory{delay: 30 * time.Millisecond}
+		space, err := lease.Create(t.Context(), New(m, much), lease.Config{New: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		busy := func(changed bool) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.changed = changed
+		}
+		busy(true)
+		time.AfterFunc(time.Minute, func() { busy(false) })
+		quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
+		k, err := lease.Keep(t.Context(), space, randflake.NewSecret(), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Close()
+	})
+}
+
 // TestBusy: processes that swap all the time don't keep each other out.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -291,6 +318,29 @@ func TestFull(t *testing.T) {
 		if errors.Is(err, lease.ErrStore) != tt.full || err != nil && !strings.Contains(err.Error(), "full") {
 			t.Errorf("%+v: %+v, %v", tt, a, err)
 		}
+	}
+}
+
+// TestMoveIntoFull: a space with counters for which there is no room is not moved, and nothing is changed.
+func TestMoveIntoFull(t *testing.T) {
+	ctx := t.Context()
+	old, err := lease.Create(ctx, New(new(memory), much), lease.Config{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := old.CreateCounter(ctx, lease.Counter{Name: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := new(memory)
+	_, err = lease.Move(ctx, old, New(m, 8000), lease.Config{})
+	info, infoErr := old.Info(ctx)
+	if !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "full") || info.Retired || infoErr != nil || m.puts > 0 {
+		t.Errorf("%v, %+v, %v, %d writes: want no change, as there is no room", err, info, infoErr, m.puts)
+	}
+	if _, err := lease.Move(ctx, old, New(m, 16000), lease.Config{}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -19,5 +19,5 @@ const (
 	MaxMeta = 800
 
 	// Growth is by how much a counter grows that is in a period, far from its start.
-	Growth = 100
+	Growth = 120
 )

@@ -186,6 +186,7 @@ func newPlain2(t *testing.T, p *process, settings ...http2.Setting) *plain2 {
 	t.Helper()
 	c := &plain2{Conn: dial(t, p.listener.Addr().String())}
 	c.Framer = http2.NewFramer(c.Conn, bufio.NewReader(c.Conn))
+	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.encoder = hpack.NewEncoder(&c.block)
 	io.WriteString(c.Conn, http2.ClientPreface)
 	if err := c.WriteSettings(settings...); err != nil {
@@ -207,6 +208,24 @@ func (c *plain2) ask(stream uint32, more ...hpack.HeaderField) error {
 		c.encoder.WriteField(f)
 	}
 	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.block.Bytes(), EndHeaders: true})
+}
+
+// status returns the status of the next answer to any call.
+func (c *plain2) status(t *testing.T) string {
+	t.Helper()
+	for {
+		frame, err := c.ReadFrame()
+		must(t, err)
+		switch frame := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			status := frame.PseudoValue("status")
+			if status != "" {
+				return status
+			}
+		case *http2.GoAwayFrame:
+			t.Fatal("the connection ends")
+		}
+	}
 }
 
 // TestFloods: clients of HTTP/2 that begin calls to cancel them at once, or ask for more than they read,
@@ -274,7 +293,10 @@ func TestHalfCalls(t *testing.T) {
 		c.Rules = []config.Rule{{Principals: []string{"*"}, Spaces: []string{"demo"}, Verbs: []string{"mint"}}}
 		return c, nil
 	}
-	p := start(t, read, client, func(b *limits) { b.read = 5 * time.Minute })
+	p := start(t, read, client, func(b *limits) {
+		b.read = 5 * time.Minute
+		b.write = 5 * time.Minute // which begins with a call's header
+	})
 	mint := func(who string) int {
 		request, err := http.NewRequest(http.MethodPost, p.url+mintPath, strings.NewReader(mintOne))
 		must(t, err)
@@ -286,22 +308,34 @@ func TestHalfCalls(t *testing.T) {
 		return answer.StatusCode
 	}
 	const halves = maxStreams - 1 // so that a connection takes one call more
-	half := func(c *plain2) {
+
+	// half sends half of each call, and returns how many of them are under way then. The others are refused.
+	half := func(c *plain2) (underWay int) {
 		for i := range halves {
-			must(t, c.ask(uint32(2*i+1), hpack.HeaderField{Name: "authorization", Value: "Bearer greedy"}))
+			must(t, c.ask(uint32(2*i+1),
+				hpack.HeaderField{Name: "authorization", Value: "Bearer greedy"},
+				hpack.HeaderField{Name: "expect", Value: "100-continue"}))
 		}
-	}
-	for range 11 { // for a thousand calls, and some more: a mint below may have the place of one
-		c := newPlain2(t, p)
-		go io.Copy(io.Discard, c.Conn)
-		half(c)
-	}
-	end := time.Now().Add(time.Minute)
-	for mint("greedy") != http.StatusTooManyRequests {
-		if time.Now().After(end) {
-			t.Fatal("a principal has more calls under way than a thousand")
+		for range halves {
+			switch status := c.status(t); status {
+			case "100":
+				underWay++
+			case "429":
+			default:
+				t.Fatalf("half a call: status %s", status)
+			}
 		}
-		time.Sleep(time.Millisecond)
+		return underWay
+	}
+	all := 0
+	for range 11 {
+		all += half(newPlain2(t, p))
+	}
+	if all != 1000 {
+		t.Errorf("%d calls of a principal are under way, want a thousand", all)
+	}
+	if status := mint("greedy"); status != http.StatusTooManyRequests {
+		t.Errorf("one call more: status %d", status)
 	}
 	if status := mint("web"); status != http.StatusOK {
 		t.Errorf("a call of another principal: status %d", status)
@@ -309,33 +343,13 @@ func TestHalfCalls(t *testing.T) {
 
 	// As through a proxy, on one connection:
 	shared := newPlain2(t, p)
-	shared.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	half(shared)
-	for refused := 0; refused < halves; {
-		frame, err := shared.ReadFrame()
-		must(t, err)
-		switch frame := frame.(type) {
-		case *http2.MetaHeadersFrame:
-			if status := frame.PseudoValue("status"); status != "429" {
-				t.Fatalf("a call over the thousand: status %s", status)
-			}
-			refused++
-		case *http2.GoAwayFrame:
-			t.Fatal("the connection ends")
-		}
+	if more := half(shared); more > 0 {
+		t.Errorf("%d calls over the thousand are under way", more)
 	}
 	const stream = 2*maxStreams + 1
 	must(t, shared.ask(stream, hpack.HeaderField{Name: "authorization", Value: "Bearer web"}))
 	must(t, shared.WriteData(stream, true, []byte(mintOne)))
-	for {
-		frame, err := shared.ReadFrame()
-		must(t, err)
-		answer, isHeader := frame.(*http2.MetaHeadersFrame)
-		if isHeader && answer.StreamID == stream {
-			if status := answer.PseudoValue("status"); status != "200" {
-				t.Errorf("a call of another principal on the same connection: status %s", status)
-			}
-			return
-		}
+	if status := shared.status(t); status != "200" {
+		t.Errorf("a call of another principal on the same connection: status %s", status)
 	}
 }

@@ -183,3 +183,71 @@ func move(t *testing.T, from, to string, into time.Duration) {
 		t.Errorf("%d IDs, refused: %v", len(f.ids), f.refusals)
 	}
 }
+
+// commandsOf returns the commands of the first block after a text of a page, with values in place of variables.
+func commandsOf(t *testing.T, page, after string, values ...string) (commands [][]string) {
+	t.Helper()
+	content, err := os.ReadFile("../../../../docs/" + page)
+	check(t, err)
+	_, rest, _ := strings.Cut(string(content), after)
+	_, rest, _ = strings.Cut(rest, "```sh\n")
+	block, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatalf("%s has no block after %q", page, after)
+	}
+	plain := strings.NewReplacer(append([]string{`"`, ""}, values...)...)
+	for line := range strings.Lines(block) {
+		command, _, _ := strings.Cut(plain.Replace(line), "#")
+		commands = append(commands, strings.Fields(command)[1:])
+	}
+	return commands
+}
+
+// TestClockAhead runs the procedure of docs/operations.md after a clock that was two hours ahead while it noted
+// a loss. A program with a right clock has IDs from the old space as long as its leases last, and then from
+// the new one, and no ID repeats: neither then nor in the seconds that the wrong clock was in.
+func TestClockAhead(t *testing.T) {
+	commands := commandsOf(t, "operations.md", "a clock that was far ahead", "$RANDFLAKE_STORE", "ids", "$NEW", "again")
+	t.Chdir(t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		f := &fleet{t, randflake.NewSecret(), map[randflake.ID]string{}, map[string]int{}}
+		write(t, "secret", f.secret.Hex()+"\n")
+		succeed(t, "", "store", "init", "--new", "--secret-file", "secret", "ids")
+		succeed(t, "", "counter", "create", "orders", "--store", "ids")
+		old := f.start("ids", "old")
+		defer old.stop()
+		f.count(old, 1)
+		f.run(5*time.Minute, old)
+
+		ahead := func() time.Time { return time.Now().Add(2 * time.Hour) }
+		wrong, err := url.Open(t.Context(), "ids", lease.Config{Clock: ahead})
+		check(t, err)
+		check(t, errors.Join(wrong.ReportLoss(t.Context(), "by a wrong clock"), wrong.Close()))
+		f.run(time.Second, old)
+		r := call(t, "", "store", "info", "ids")
+		if r.code != exitFailed || !strings.Contains(r.out, "wrong  that is 1h59m0s later") {
+			t.Errorf("%+v, want by how much the floor is too late", r)
+		}
+
+		retired := time.Now()
+		for _, args := range commands {
+			succeed(t, "", args...)
+		}
+		f.run(time.Until(retired.Add(2*time.Minute)), old)
+		if len(f.refusals) > 0 {
+			t.Errorf("refused in the two minutes after that: %v", f.refusals)
+		}
+		program := f.start("again", "new")
+		defer program.stop()
+		f.run(time.Until(retired.Add(7*time.Minute)), old, program) // its first lease is of the window of the floor
+		f.count(program, 120000)
+		clear(f.refusals)
+		f.run(5*time.Minute, old, program)
+		time.Sleep(time.Until(retired.Add(2 * time.Hour)))
+		f.run(10*time.Minute, old, program)
+		if f.refusals["new"] > 0 || f.refusals["old"] < 2000 {
+			t.Errorf("refused: %v, want none with the new space, and all with the old one", f.refusals)
+		}
+	})
+}

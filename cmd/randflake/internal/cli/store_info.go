@@ -118,7 +118,7 @@ func (f *findings) addBeginning() {
 	}
 	if info.FloorExcess > 0 && !info.Retired {
 		f.add(false, "that is %v later than right clocks can have set it: this machine's clock is behind, or the one of who noted it was ahead: "+
-			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new",
+			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new, for another secret if they made IDs",
 			info.FloorExcess, f.home)
 	}
 	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)

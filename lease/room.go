@@ -1,0 +1,43 @@
+package lease
+
+import "context"
+
+// A bounded engine may lack the room for further entries.
+type bounded interface {
+	// CheckRoom returns an error that wraps ErrStore if a swap that puts these entries would lack room.
+	CheckRoom(ctx context.Context, put []Entry) error
+}
+
+// checkRoom returns an error if the engine lacks the room for a space with the counters of another one.
+// So a move stops before that is retired, and not among its counters. It takes ten seconds at most.
+func (s *Space) checkRoom(ctx context.Context, old *Space) error {
+	engine, isBounded := s.engine.(bounded)
+	if !isBounded {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	put := []Entry{{s.entryName(metaEntry), nil}} // of whatever size it counts for
+	after := ""
+	for {
+		counters, err := old.Counters(ctx, after, 1000)
+		if err != nil {
+			return err
+		}
+		if len(counters) == 0 {
+			break
+		}
+		for _, c := range counters {
+			value, err := c.encode()
+			if err != nil {
+				return err
+			}
+			put = append(put, Entry{s.entryName(counterPrefix + c.Name), value})
+			after = c.Name
+		}
+	}
+	if err := engine.CheckRoom(ctx, put); err != nil {
+		return s.storeError("move", err)
+	}
+	return nil
+}
