@@ -219,6 +219,24 @@ func (s *Space) Counters(ctx context.Context, after string, limit int) (counters
 	return counters, nil
 }
 
+// eachCounter calls do for each counter, in the order of their names, until do fails.
+func (s *Space) eachCounter(ctx context.Context, do func(Counter) error) error {
+	const page = 100
+	after := ""
+	for {
+		counters, err := s.Counters(ctx, after, page)
+		if err != nil || len(counters) == 0 {
+			return err
+		}
+		for _, c := range counters {
+			if err := do(c); err != nil {
+				return err
+			}
+			after = c.Name
+		}
+	}
+}
+
 const (
 	counterPrefix  = "c/"
 	longestCounter = MaxName - longestSpace - len("/"+counterPrefix)

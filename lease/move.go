@@ -344,20 +344,12 @@ func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 
 // copyCounters puts the counters of a retired space into the announced one, as long as it is that.
 func (s *Space) copyCounters(ctx context.Context, old *Space, seen *snapshot) error {
-	after := ""
-	for {
-		const page = 100
-		counters, err := old.Counters(ctx, after, page)
-		if err != nil || len(counters) == 0 {
-			return err
+	return old.eachCounter(ctx, func(c Counter) error {
+		if err := s.copyCounter(ctx, old, c.Name, seen); err != nil {
+			return fmt.Errorf("counter %s: %w", c.Name, err)
 		}
-		for _, c := range counters {
-			if err := s.copyCounter(ctx, old, c.Name, seen); err != nil {
-				return fmt.Errorf("counter %s: %w", c.Name, err)
-			}
-			after = c.Name
-		}
-	}
+		return nil
+	})
 }
 
 // copyCounter puts a counter of a retired space into the announced one, in place of what an earlier

@@ -18,23 +18,13 @@ func (s *Space) checkRoom(ctx context.Context, old *Space) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	put := []Entry{{s.entryName(metaEntry), nil}} // of whatever size it counts for
-	after := ""
-	for {
-		counters, err := old.Counters(ctx, after, 1000)
-		if err != nil {
-			return err
-		}
-		if len(counters) == 0 {
-			break
-		}
-		for _, c := range counters {
-			value, err := c.encode()
-			if err != nil {
-				return err
-			}
-			put = append(put, Entry{s.entryName(counterPrefix + c.Name), value})
-			after = c.Name
-		}
+	err := old.eachCounter(ctx, func(c Counter) error {
+		value, err := c.encode()
+		put = append(put, Entry{s.entryName(counterPrefix + c.Name), value})
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := engine.CheckRoom(ctx, put); err != nil {
 		return s.storeError("move", err)
