@@ -731,30 +731,40 @@ func TestKeepClock(t *testing.T) {
 	}
 }
 
-// TestKeepLogs: without options the log is the program's, and names the program.
+// TestKeepLogs: without options the log is the program's, and names the program. Its level says whether it has
+// each lease, or the first one alone.
 func TestKeepLogs(t *testing.T) {
-	var log bytes.Buffer
 	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
+	program := "/" + filepath.Base(os.Args[0])
 	bubble(t, func(t *testing.T) {
-		for want, options := range map[string][]Option{"/" + filepath.Base(os.Args[0]): nil, "web-1": {WithLabel("web-1")}} {
-			log.Reset()
-			k, err := Keep(t.Context(), newSource(t, Limits{}), secret, options...)
+		for _, tt := range []struct {
+			label   string
+			options []Option
+			level   slog.Level
+			lines   int
+		}{
+			{program, nil, slog.LevelInfo, 1},
+			{program, nil, slog.LevelDebug, 2},
+			{"web-1", []Option{WithLabel("web-1")}, slog.LevelInfo, 1},
+		} {
+			var log bytes.Buffer
+			slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: tt.level})))
+			k, err := Keep(t.Context(), newSource(t, Limits{}), secret, tt.options...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			k.Close()
 			form := regexp.MustCompile(` msg="randflake: leased" first=0 last=0 start=2027-01-15T08:0\S+ end=2027-01-15T08:0\S+ label=\S*` +
-				regexp.QuoteMeta(want) + "$")
+				regexp.QuoteMeta(tt.label) + "$")
 			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 			for _, line := range lines {
 				if !form.MatchString(line) {
 					t.Errorf("%s", line)
 				}
 			}
-			if len(lines) != 2 {
-				t.Errorf("%d lines, want one for each lease:\n%s", len(lines), &log)
+			if len(lines) != tt.lines {
+				t.Errorf("%v: %d lines, want %d:\n%s", tt.level, len(lines), tt.lines, &log)
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -312,11 +313,16 @@ func (l *loop) add(lease randflake.Lease) {
 	l.leased(lease)
 }
 
-// leased notes a lease that the generator has, in the plan, the status and the log.
+// leased notes a lease that the generator has, in the plan, the status and the log: at the level of
+// Debug, as there are many, but for the first one.
 func (l *loop) leased(lease randflake.Lease) {
+	level := slog.LevelDebug
+	if l.status.Taken == 0 {
+		level = slog.LevelInfo
+	}
 	l.plan.Leased(l.limits.WindowOf(lease.Start))
 	l.change(func(s *Status) { s.Taken++ })
-	l.logger.Info("randflake: leased",
+	l.logger.Log(context.Background(), level, "randflake: leased",
 		"first", lease.FirstNode, "last", lease.LastNode, "start", lease.Start, "end", lease.End, "label", l.label)
 }
 

@@ -58,8 +58,8 @@ func WithWait(d time.Duration) Option {
 }
 
 // WithLogger makes the keeper log to l instead of slog.Default(): a line for each lease, with its
-// nodes, seconds and label, and one when no more IDs can be made, or they go on. For no log use
-// slog.DiscardHandler.
+// nodes, seconds and label, at the level of Debug but for the first one, and lines when no more IDs can
+// be made, and when they go on. For no log use slog.DiscardHandler.
 func WithLogger(l *slog.Logger) Option {
 	return Option{func(s *settings) error {
 		if l == nil {
