@@ -134,11 +134,11 @@ func (i *issuer) validate(claims jwt.Claims) error {
 	return nil
 }
 
-// find returns the keys of a name, one or more. It waits for a fetch only if no key of the name is
-// known.
+// find returns the keys of a name, one or more. If it is time for a fetch, it waits for that, as the
+// known keys may have been withdrawn.
 func (i *issuer) find(ctx context.Context, name string) ([]jose.JSONWebKey, error) {
 	found, fetched := i.lookUp(name)
-	if len(found) == 0 && fetched != nil && i.wait(ctx, fetched) {
+	if fetched != nil && i.wait(ctx, fetched) {
 		found, _ = i.lookUp(name)
 	}
 	if len(found) == 0 {

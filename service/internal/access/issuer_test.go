@@ -417,6 +417,18 @@ func TestMadeUpKey(t *testing.T) {
 	})
 }
 
+// TestWithdrawnKey: on a quiet service the first token of a key that was withdrawn is refused, after ten minutes.
+func TestWithdrawnKey(t *testing.T) {
+	signing(t, func(t *testing.T, s *signer) {
+		s.good()
+		s.serve("two")
+		time.Sleep(9 * time.Minute)
+		s.good()
+		time.Sleep(2 * time.Minute)
+		s.bad("a key that was withdrawn 11 minutes ago", "one")
+	})
+}
+
 // TestCrowd: maxWaiting callers wait for keys at a time, and more are refused at once.
 func TestCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
