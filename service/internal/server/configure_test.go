@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +18,8 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
 )
@@ -92,6 +96,49 @@ func TestConfigure(t *testing.T) {
 			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
 		}
 	}
+}
+
+// TestNeverOpened: a replica that could not open a space yet is not ready, however long that takes. Once it
+// could, it stays ready.
+func TestNeverOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		data := leasetest.NewMemory()
+		var away atomic.Bool
+		away.Store(true)
+		s := New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
+			if away.Load() {
+				return nil, errors.New("connection lost")
+			}
+			return lease.Open(ctx, data.Connect(), c)
+		}, io.Discard, slog.New(slog.DiscardHandler))
+		defer s.Close()
+		_, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spaces := []config.Space{{Name: "a", Kind: "twitter", Store: "memory"}, {Name: "b", Kind: "twitter", Store: "memory"}}
+		if err := s.Configure(&config.Config{Spaces: spaces[:1]}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if s.Ready() == nil {
+			t.Error("ready, and no space was ever open")
+		}
+		away.Store(false)
+		time.Sleep(time.Minute)
+		if err := s.Ready(); err != nil {
+			t.Error(err)
+		}
+		away.Store(true)
+		if err := s.Configure(&config.Config{Spaces: spaces[1:]}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := s.Ready(); err != nil {
+			t.Errorf("%v, of another configuration", err)
+		}
+	})
 }
 
 // TestCallsGoOn: a call that is under way when counters change gets its numbers. Once no call can

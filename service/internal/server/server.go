@@ -41,6 +41,7 @@ type Server struct {
 
 	setup    atomic.Pointer[setup] // what is in force; each call uses the one that it began with
 	draining atomic.Bool
+	opened   atomic.Bool // a space was open when Ready looked
 
 	mu      sync.Mutex     // held by Configure and Close
 	closing sync.WaitGroup // of spaces that are gone
@@ -189,7 +190,8 @@ func (s *Server) Close() {
 }
 
 // Ready returns an error while calls should go to another replica: while this one shuts down, has
-// no configuration yet, or is still opening its spaces. Strangers may read the error.
+// no configuration yet, is still opening its spaces, or could never open any. Strangers may read the
+// error.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -199,9 +201,15 @@ func (s *Server) Ready() error {
 		return errors.New("the configuration is being read")
 	}
 	for _, in := range spaces {
+		if in.IsOpen() {
+			s.opened.Store(true)
+		}
 		if !in.Begun() {
 			return errors.New("spaces are being opened")
 		}
+	}
+	if !s.opened.Load() {
+		return errors.New("no space could be opened yet")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/randflake/randflake"
@@ -42,14 +43,14 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		fill := func(_ context.Context, ids []ulid.ID) (int, error) { return generator.Fill(ids) }
-		state.Minter = minter(ulidText, nil, fill, nil)
+		state.Minter = minter(ulidText, fill, nil)
 	case layout != nil:
 		keeper, err := snowflake.Keep(ctx, taking{state.Store, s}, layout, snowflake.Leasing(logger))
 		if err != nil {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(snowflakeText, keeper, keeper.Generator().FillWait, number[snowflake.ID])
+		state.Minter = minter(snowflakeText, leased(keeper, keeper.Generator().FillWait), number[snowflake.ID])
 	case s.Cipher != nil:
 		nodes := lease.WithNodes(max(1, s.Nodes))
 		keeper, err := lease.Keep(ctx, taking{state.Store, s}, s.secret, logger, nodes)
@@ -57,7 +58,7 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 			return err
 		}
 		state.Own = keeper
-		state.Minter = minter(randflakeText, keeper, keeper.Generator().FillWait, number[randflake.ID])
+		state.Minter = minter(randflakeText, leased(keeper, keeper.Generator().FillWait), number[randflake.ID])
 	}
 	return nil
 }
@@ -65,16 +66,49 @@ func (s *Space) setMinter(ctx context.Context, state *State) error {
 // number returns an ID as an integer.
 func number[ID ~int64 | ~uint64](id ID) int64 { return int64(id) }
 
+// A fill makes IDs until ids is full.
+type fill[ID any] func(ctx context.Context, ids []ID) (n int, err error)
+
+// lookTime is after how long a call that waits for IDs looks at the keeper, again and again.
+const lookTime = 100 * time.Millisecond
+
+// leased returns what fills as wait does, which is the FillWait of a keeper's generator. But it does not
+// go on waiting if there is no lease as a clock is wrong: other replicas may have right ones.
+func leased[ID any](keeper Keeper, wait fill[ID]) fill[ID] {
+	return func(ctx context.Context, ids []ID) (n int, err error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var look func()
+		look = func() {
+			status := keeper.Status()
+			switch {
+			case ctx.Err() != nil:
+			case !status.Stopped.IsZero() && errors.Is(status.Err, lease.ErrClock):
+				cancel(status.Err)
+			default:
+				time.AfterFunc(lookTime, look)
+			}
+		}
+		first := time.AfterFunc(lookTime, look)
+		defer first.Stop()
+		n, err = wait(ctx, ids)
+		return n, explain(err, keeper)
+	}
+}
+
 // explain adds to the error of a keeper's generator why it has no lease, and what a caller can do.
-// Without a keeper there are no such errors.
 func explain(err error, keeper Keeper) error {
 	noLease := errors.Is(err, randflake.ErrLeaseEnded) || errors.Is(err, randflake.ErrLeaseNotStarted)
-	if keeper == nil || !noLease {
+	if !noLease {
 		return err
 	}
+	why := keeper.Status().Err
 	var wait *lease.WaitError
-	if errors.As(keeper.Status().Err, &wait) {
+	if errors.As(why, &wait) {
 		return fmt.Errorf("%w: the service has no lease: %w", err, wait)
+	}
+	if errors.Is(why, lease.ErrClock) {
+		return fmt.Errorf("%w: the service has no lease: %w", err, why)
 	}
 	return fmt.Errorf("%w: the service gets no lease from its store, as its log says: "+
 		"there are IDs again some seconds after the store is back", err)
@@ -96,21 +130,14 @@ func (t taking) Take(ctx context.Context, first, last int64, nodes uint32) ([]ra
 }
 
 // minter returns the Minter of the IDs that fill makes. The text of an ID has at most width bytes.
-// keeper has the leases that fill uses; it is nil if fill uses none. number returns an ID as an
-// integer; it is nil if IDs have more than 64 bits.
-func minter[ID encoding.TextAppender](
-	width int,
-	keeper Keeper,
-	fill func(context.Context, []ID) (int, error),
-	number func(ID) int64,
-) Minter {
+// number returns an ID as an integer; it is nil if IDs have more than 64 bits.
+func minter[ID encoding.TextAppender](width int, fill fill[ID], number func(ID) int64) Minter {
 	return func(ctx context.Context, n int, asText bool) (texts []string, numbers []int64, err error) {
 		if !asText && number == nil {
 			return nil, nil, ErrNoNumber
 		}
 		ids := make([]ID, n)
 		made, err := fill(ctx, ids)
-		err = explain(err, keeper)
 		ids = ids[:made]
 		if asText {
 			return textsOf(ids, width), nil, err

@@ -163,6 +163,54 @@ func (w waiting) Status() lease.Status {
 	return lease.Status{Err: &lease.WaitError{Err: lease.ErrLoss, Until: w.until}}
 }
 
+// A wrong keeper finds a clock wrong, from a time on.
+type wrong struct {
+	Keeper
+	from time.Time
+}
+
+func (w wrong) Status() lease.Status {
+	if time.Now().Before(w.from) {
+		return lease.Status{}
+	}
+	return lease.Status{Stopped: w.from, Err: fmt.Errorf("lease: %w: by an hour", lease.ErrClock)}
+}
+
+// TestClockBack: a call that waits for a clock that went back ends once the keeper has found it wrong.
+func TestClockBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		began := time.Now()
+		wait := func(ctx context.Context, ids []int) (int, error) {
+			<-ctx.Done()
+			return 1, fmt.Errorf("%w: %w", context.Cause(ctx), randflake.ErrClockBackward)
+		}
+		fill := leased(wrong{from: began.Add(time.Second)}, wait)
+		n, err := fill(t.Context(), make([]int, 2))
+		if took := time.Since(began); n != 1 || !errors.Is(err, lease.ErrClock) || took > 1100*time.Millisecond {
+			t.Errorf("%d IDs, %v after %v, want one, and ErrClock", n, err, took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		fill = leased(wrong{from: began.Add(time.Hour)}, wait)
+		if _, err := fill(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want that a right clock is waited for", err)
+		}
+	})
+}
+
+// TestClockAhead: without a lease, as the server's clock is not that of this machine, the error says so.
+func TestClockAhead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFake(t, snowflakes)
+		state := f.open(t)
+		f.fail(lease.ErrClock)
+		time.Sleep(time.Hour)
+		if _, _, err := state.Minter(t.Context(), 3, true); !errors.Is(err, lease.ErrClock) {
+			t.Errorf("%v, want ErrClock", err)
+		}
+	})
+}
+
 // TestExplain: without a lease, the error says until when to wait, if that is known.
 func TestExplain(t *testing.T) {
 	until := time.Now().Add(time.Hour)

@@ -257,13 +257,13 @@ func (s *Space) Ready() error {
 // openTimeout is how long a service reports that it is not ready because a space is not open yet.
 const openTimeout = 30 * time.Second
 
+// IsOpen reports whether the space is open.
+func (s *Space) IsOpen() bool { return s.state.Load().err == nil }
+
 // Begun reports whether the space is open, or openTimeout has passed. A store that is unreachable
 // for longer does not make the service unready: the other replicas have the same store, and for
 // clients an error that says so is better than no answer.
-func (s *Space) Begun() bool {
-	isOpen := s.state.Load().err == nil
-	return isOpen || time.Since(s.made) > openTimeout
-}
+func (s *Space) Begun() bool { return s.IsOpen() || time.Since(s.made) > openTimeout }
 
 // Close ends the service's own leases in the space, and closes the store. It is called after Open.
 func (s *Space) Close() error {
