@@ -383,6 +383,11 @@ func TestKeeperOutlives(t *testing.T) {
 			if works() || status.Healthy || status.Err == nil || !status.End.Equal(end) || !status.Stopped.Equal(end) {
 				t.Errorf("%v after the end: %+v", time.Since(end), status)
 			}
+			asked := time.Now()
+			_, err := k.Generator().Wait(t.Context())
+			if waited := time.Since(asked); !errors.Is(err, randflake.ErrLeaseEnded) || waited > 0 {
+				t.Errorf("Wait: %v after %v, want ErrLeaseEnded at once", err, waited)
+			}
 
 			s.set(false)
 			for back := time.Now(); !works(); time.Sleep(100 * time.Millisecond) {
@@ -409,7 +414,7 @@ func TestKeeperOutlives(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			_, err := k.Generator().Generate()
+			_, err = k.Generator().Generate()
 			if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
 				t.Errorf("closed: %v, %+v", err, status)
 			}

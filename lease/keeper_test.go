@@ -171,6 +171,7 @@ func TestRollingRestart(t *testing.T) {
 		{500, 5 * time.Minute, 1, 3 * time.Minute, 0},
 		{500, 4 * time.Minute, 2, 3 * time.Minute, time.Minute},
 		{480, 4 * time.Minute, 2, 2 * time.Minute, 0},
+		{200, 75 * time.Second, 4, 3 * time.Minute, 0}, // 800 within five minutes
 	} {
 		bubble(t, func(t *testing.T) {
 			data := newMemory()
