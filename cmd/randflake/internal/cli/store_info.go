@@ -17,14 +17,27 @@ import (
 func (t *tool) storeInfoCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
-		Use:   "info [STORE]",
-		Short: "say how a space is, and what is wrong with it",
-		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-			return t.printInfo(ctx, &h, space)
-		}),
+		Use:   "info [STORE...]",
+		Short: "say how a space is, and what is wrong with it, or which spaces overlap",
 	}
 	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
+	checkOne := cmd.Args
+	printOne := h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+		return t.printInfo(ctx, &h, space)
+	})
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 && h.store == "" {
+			return nil
+		}
+		return checkOne(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return t.compareParts(cmd.Context(), args)
+		}
+		return printOne(cmd, args)
+	}
 	return cmd
 }
 
@@ -62,7 +75,12 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 	f.addBeginning()
 	f.addSecret()
 	f.addCounters(ctx)
-	if err := t.print("%s%s", &f.good, &f.bad); err != nil || f.bad.Len() == 0 {
+	return f.print()
+}
+
+// print prints the lines. If something is wrong, that is an error.
+func (f *findings) print() error {
+	if err := f.tool.print("%s%s", &f.good, &f.bad); err != nil || f.bad.Len() == 0 {
 		return err
 	}
 	return errReported
@@ -71,8 +89,8 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 // addLimits says what the space was made with, and how its clock goes.
 func (f *findings) addLimits() {
 	info := f.info
-	f.add(true, "%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
-		f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+	f.add(true, "%s has %d nodes, %d to %d, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
+		f.space, info.Nodes, info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
 		f.add(true, "%d nodes are leased while no data was lost, "+
 			"and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)

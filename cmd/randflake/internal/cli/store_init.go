@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +35,7 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	f.BoolVar(&m.ifMissing, "if-missing", false, "do not fail if the space exists")
 	limits := &m.config.Limits
 	f.Uint32Var(&limits.Nodes, "nodes", 0, "as many as the layout has worker numbers (default 131072)")
+	f.Var(value{"FIRST-LAST", m.setPart}, "part", "of these nodes, those that this space has: for one of several regions")
 	f.DurationVar(&limits.Window, "window", 0, "how long leases last (default 1m0s)")
 	f.Int64Var(&limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
 	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
@@ -48,6 +52,21 @@ type making struct {
 	config    lease.Config
 	trust     string // a word, or ""
 	ifMissing bool
+	last      uint32 // node of the part, if there is one
+}
+
+// setPart reads the first and the last node of a part.
+func (m *making) setPart(text string) error {
+	firstText, lastText, _ := strings.Cut(text, "-")
+	first, firstErr := strconv.ParseUint(firstText, 10, 32)
+	last, lastErr := strconv.ParseUint(lastText, 10, 32)
+	if firstErr != nil || lastErr != nil || last < first {
+		return errors.New("want the first and the last node, such as 65536-131071")
+	}
+	m.config.Part = true
+	m.config.Limits.First = uint32(first)
+	m.last = uint32(last)
+	return nil
 }
 
 func (m *making) run(cmd *cobra.Command) error {
@@ -92,6 +111,13 @@ func (m *making) settle(cmd *cobra.Command) error {
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
 	}
+	if m.config.Part {
+		nodes := cmp.Or(m.config.Limits.Nodes, randflake.MaxNode+1)
+		if m.last >= nodes {
+			return wrong(cmd, "--part: there is no node %d: want 0 to %d", m.last, nodes-1)
+		}
+		m.config.Limits.Nodes = m.last - m.config.Limits.First + 1
+	}
 	if m.trust != "" {
 		trust, err := parseTrust(cmd, m.trust, m.at)
 		if err != nil {
@@ -126,7 +152,16 @@ func (m *making) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.print("%smade %s: %s\n%s", said, space, beginningOfNew(info), costOfLoss(info.Limits))
+	return m.print("%smade %s: %s\n%s%s", said, space, beginningOfNew(info), m.warnOfOthers(), costOfLoss(info.Limits))
+}
+
+// warnOfOthers says what a part needs, as no program sees all spaces.
+func (m *making) warnOfOthers() string {
+	if !m.config.Part {
+		return ""
+	}
+	return fmt.Sprintf("no other space of the same secret or layout, in any store, may have one of its nodes %d to %d: "+
+		"compare all with randflake store info STORE STORE...\n", m.config.Limits.First, m.last)
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
@@ -193,9 +228,9 @@ func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Floor.After(time.Now()) {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
-			"if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, "+
+			"if it had other limits than --window %v --ahead %d --max-skew %v, "+
 			"make this one with those, under another name",
-			clockTime(info.Floor), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			clockTime(info.Floor), info.Window, info.Ahead, info.MaxSkew)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
