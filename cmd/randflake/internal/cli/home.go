@@ -161,17 +161,6 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	return nil, fmt.Errorf("%w: name a store that has one, or make it: randflake store init %s", err, h)
 }
 
-// openNamed opens the space in the store of that name. It looks for no secret, as locate would.
-func openNamed(ctx context.Context, store string) (h home, space *lease.Space, err error) {
-	h.store = store
-	h.at, h.space, err = url.Parse(store)
-	if err != nil {
-		return h, nil, err
-	}
-	space, err = h.openSpace(ctx)
-	return h, space, err
-}
-
 type runner = func(cmd *cobra.Command, args []string) error
 
 // run returns a runner that opens the space and does some work on it, within storeTimeout. What

@@ -32,7 +32,11 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
-	h, old, err := openNamed(ctx, from)
+	h := home{store: from}
+	if err := h.locateNamed(); err != nil { // not locate, which would also look for a secret
+		return fmt.Errorf("OLD: %w", err)
+	}
+	old, err := h.openSpace(ctx)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
 	}

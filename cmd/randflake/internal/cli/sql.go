@@ -70,8 +70,7 @@ func spares(ctx context.Context, space *lease.Space, node int64) error {
 			"in a space that was made with --nodes %d, node %d is free",
 			space, randflake.MaxNode, randflake.MaxNode)
 	case node >= int64(info.First) && node <= int64(info.Last()):
-		return fmt.Errorf("%s leases node %d: want one that is not of %d to %d",
-			space, node, info.First, info.Last())
+		return fmt.Errorf("%s leases node %d: want one that is not of %d to %d", space, node, info.First, info.Last())
 	}
 	return nil
 }

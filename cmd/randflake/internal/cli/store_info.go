@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -22,23 +23,51 @@ func (t *tool) storeInfoCommand() *cobra.Command {
 	}
 	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
-	checkOne := cmd.Args
+	takeOne := cmd.Args
+	cmd.Args = cobra.ArbitraryArgs
 	printOne := h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
 		return t.printInfo(ctx, &h, space)
 	})
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 && h.store == "" {
-			return nil
-		}
-		return checkOne(cmd, args)
-	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return t.compareParts(cmd.Context(), args)
+		if len(args) > 1 && h.store == "" {
+			return t.compareParts(cmd, args)
+		}
+		if err := takeOne(cmd, args); err != nil {
+			return err
 		}
 		return printOne(cmd, args)
 	}
 	return cmd
+}
+
+// compareParts prints which nodes several spaces have. That two have the same ones of one secret is an
+// error. A retired space grants none.
+func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
+	var overlaps []error
+	infos := make([]lease.Info, len(stores))
+	for i, store := range stores {
+		h := home{store: store}
+		read := h.run(func(ctx context.Context, space *lease.Space, _ []string) (err error) {
+			infos[i], err = readInfo(ctx, space)
+			return err
+		})
+		if err := read(cmd, nil); err != nil {
+			return err
+		}
+		info := infos[i]
+		check := cmp.Or(info.Check, "none, so whether another space has these nodes is unknown")
+		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", &h, info.First, info.Last(), check); err != nil {
+			return err
+		}
+		for j, other := range infos[:i] {
+			sameIDs := info.Check != "" && info.Check == other.Check && !info.Retired && !other.Retired
+			if sameIDs && info.Overlaps(other.Limits) {
+				overlaps = append(overlaps, fmt.Errorf("%s and %s both have nodes %d to %d: their IDs can repeat: retire one",
+					stores[j], store, max(info.First, other.First), min(info.Last(), other.Last())))
+			}
+		}
+	}
+	return errors.Join(overlaps...)
 }
 
 // Findings are lines on what is good about a space and what is wrong with it.
@@ -75,12 +104,7 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 	f.addBeginning()
 	f.addSecret()
 	f.addCounters(ctx)
-	return f.print()
-}
-
-// print prints the lines. If something is wrong, that is an error.
-func (f *findings) print() error {
-	if err := f.tool.print("%s%s", &f.good, &f.bad); err != nil || f.bad.Len() == 0 {
+	if err := t.print("%s%s", &f.good, &f.bad); err != nil || f.bad.Len() == 0 {
 		return err
 	}
 	return errReported

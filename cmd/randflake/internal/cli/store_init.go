@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,17 +52,16 @@ type making struct {
 	last      uint32 // node of the part, if there is one
 }
 
-// setPart reads the first and the last node of a part.
+// setPart reads FIRST-LAST.
 func (m *making) setPart(text string) error {
-	firstText, lastText, _ := strings.Cut(text, "-")
-	first, firstErr := strconv.ParseUint(firstText, 10, 32)
-	last, lastErr := strconv.ParseUint(lastText, 10, 32)
-	if firstErr != nil || lastErr != nil || last < first {
+	var first, last uint32
+	fmt.Sscanf(text, "%d-%d", &first, &last)
+	if text != fmt.Sprintf("%d-%d", first, last) || last < first {
 		return errors.New("want the first and the last node, such as 65536-131071")
 	}
 	m.config.Part = true
-	m.config.Limits.First = uint32(first)
-	m.last = uint32(last)
+	m.config.Limits.First = first
+	m.last = last
 	return nil
 }
 
@@ -112,10 +108,6 @@ func (m *making) settle(cmd *cobra.Command) error {
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
 	}
 	if m.config.Part {
-		nodes := cmp.Or(m.config.Limits.Nodes, randflake.MaxNode+1)
-		if m.last >= nodes {
-			return wrong(cmd, "--part: there is no node %d: want 0 to %d", m.last, nodes-1)
-		}
 		m.config.Limits.Nodes = m.last - m.config.Limits.First + 1
 	}
 	if m.trust != "" {
@@ -152,16 +144,7 @@ func (m *making) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.print("%smade %s: %s\n%s%s", said, space, beginningOfNew(info), m.warnOfOthers(), costOfLoss(info.Limits))
-}
-
-// warnOfOthers says what a part needs, as no program sees all spaces.
-func (m *making) warnOfOthers() string {
-	if !m.config.Part {
-		return ""
-	}
-	return fmt.Sprintf("no other space of the same secret or layout, in any store, may have one of its nodes %d to %d: "+
-		"compare all with randflake store info STORE STORE...\n", m.config.Limits.First, m.last)
+	return m.print("%smade %s: %s\n%s", said, space, beginningOfNew(info), costOfLoss(info.Limits))
 }
 
 // costOfLoss says for how long a loss of data stops all programs, if it does.
@@ -235,6 +218,10 @@ func beginningOfNew(info lease.Info) string {
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
 			"make another one with --secret-file to have all other secrets refused"
+	}
+	if info.Nodes <= randflake.MaxNode {
+		begin += fmt.Sprintf("\nit has nodes %d to %d, of which no other space of the same secret or layout may have one, in any store: "+
+			"compare all with randflake store info STORE STORE...", info.First, info.Last())
 	}
 	return begin
 }
