@@ -11,10 +11,8 @@ import (
 
 // Limits are fixed when a space is created.
 type Limits struct {
-	// First is the first node. It is 0 unless the space has a part of the nodes: see Config.Part.
-	First uint32 `json:",omitempty"`
-
-	Nodes  uint32        // from First on: 131,072 for Randflake, 1,024 for Snowflake, unless the space has a part
+	First  uint32        `json:",omitempty"` // the first node, above 0 only in a part: see Config.Part
+	Nodes  uint32        // of the layout, from First on: 131,072 for Randflake, 1,024 for Snowflake
 	Window time.Duration // whole seconds, 60 by default
 	Ahead  int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default
 
@@ -35,9 +33,6 @@ const maxAhead = 32
 // defaultReserve is that of a space with more nodes than the slices have together.
 const defaultReserve = 1024
 
-// leastHalved is how many nodes a part must have for half of them to be its reserve by default.
-const leastHalved = 2048
-
 // limits returns those of a new space, with defaults for zero values.
 func (c Config) limits() (Limits, error) {
 	l := Limits{
@@ -51,31 +46,22 @@ func (c Config) limits() (Limits, error) {
 	if c.NoReserve && l.Reserve > 0 {
 		return l, fmt.Errorf("%w: a reserve of %d and NoReserve: want one of them", ErrInvalid, l.Reserve)
 	}
-	if l.Reserve == 0 && !c.NoReserve {
-		l.Reserve = c.defaultReserve(l.Nodes)
+	isPart := c.Part || l.First > 0
+	switch {
+	case l.Reserve > 0 || c.NoReserve: // somebody has said so
+	case isPart && l.Nodes >= 2048: // fewer can't spare half of them
+		l.Reserve = l.Nodes / 2 / sliceCount
+	case !isPart && l.Nodes > sliceCount*defaultReserve:
+		l.Reserve = defaultReserve
 	}
 	return l, l.check()
-}
-
-func (c Config) defaultReserve(nodes uint32) uint32 {
-	isPart := c.Part || c.Limits.First > 0
-	switch {
-	case isPart && nodes >= leastHalved:
-		return nodes / 2 / sliceCount
-	case !isPart && nodes > sliceCount*defaultReserve:
-		return defaultReserve
-	}
-	return 0
 }
 
 func (l Limits) check() error {
 	most := (max(l.Nodes, 1) - 1) / sliceCount
 	switch {
-	case l.First > randflake.MaxNode:
-		return fmt.Errorf("%w: first node %d: want 0 to %d", ErrInvalid, l.First, randflake.MaxNode)
-	case l.Nodes < 1 || l.Nodes > randflake.MaxNode+1-l.First:
-		return fmt.Errorf("%w: %d nodes from node %d on: want 1 to %d",
-			ErrInvalid, l.Nodes, l.First, randflake.MaxNode+1-l.First)
+	case l.Nodes < 1 || uint64(l.First)+uint64(l.Nodes) > randflake.MaxNode+1:
+		return fmt.Errorf("%w: %d nodes from node %d on: want 1 or more, up to node %d", ErrInvalid, l.Nodes, l.First, randflake.MaxNode)
 	case !wholeSeconds(l.Window):
 		return fmt.Errorf("%w: window of %v: want whole seconds, 1s to 24h", ErrInvalid, l.Window)
 	case l.Ahead < 1 || l.Ahead > maxAhead:
@@ -97,10 +83,8 @@ func wholeSeconds(d time.Duration) bool {
 // Last returns the last node.
 func (l Limits) Last() uint32 { return l.First + l.Nodes - 1 }
 
-// Overlaps reports whether a node is one of both spaces.
-func (l Limits) Overlaps(other Limits) bool {
-	return l.First <= other.Last() && other.First <= l.Last()
-}
+// Overlaps reports whether two spaces have a node in common.
+func (l Limits) Overlaps(m Limits) bool { return l.First <= m.Last() && m.First <= l.Last() }
 
 // WindowOf returns the window of a time.
 func (l Limits) WindowOf(t time.Time) int64 { return t.Unix() / int64(l.Window/time.Second) }
@@ -129,8 +113,7 @@ type Config struct {
 	NoReserve bool
 
 	// Part is for Create: the space has a part of the nodes of its secret or layout, from
-	// Limits.First on, and spaces in other stores have the others. No two may overlap: see
-	// [Limits.Overlaps]. A First above 0 says the same.
+	// Limits.First on, and spaces in other stores have others. A First above 0 says the same.
 	Part bool
 
 	// New says that nothing was ever leased for these IDs, so that leases begin at once. Otherwise

@@ -25,8 +25,7 @@
 //  1. Time is cut into windows of W seconds. For each window the space has the next free node: all
 //     nodes before it are taken, or given up.
 //  2. A lease is the run of nodes by which one compare-and-swap raised the next free node of a
-//     window, for the seconds of that window and no others. A space with a part of the nodes counts
-//     from 0 too, and adds [Limits].First to what it grants.
+//     window, for the seconds of that window and no others.
 //  3. Until a loss of data is noted, the next free node of a window only grows. So two leases of
 //     one window share no node, whatever clocks do. Leases of two windows share no second.
 //  4. Old windows are not removed. Neighbours are merged, and the higher of their next free nodes

@@ -96,11 +96,10 @@ var _ metrics.Reporter = (*Space)(nil)
 // Metrics implements [metrics.Reporter]. It never asks the store: a handle learns of a loss of data
 // when it takes leases or numbers.
 func (s *Space) Metrics() []metrics.Metric {
-	m := s.knownMeta()
 	return []metrics.Metric{
 		metrics.Gauge("randflake_space_losses",
-			"Losses of data that the space has noted, and its moves to another store, as far as this process has seen.", m.Losses),
-		metrics.Gauge("randflake_space_first_node", "The first node that the space has.", int(m.First)),
-		metrics.Gauge("randflake_space_last_node", "The last node that the space has.", int(m.Last())),
+			"Losses of data that the space has noted, and its moves to another store, as far as this process has seen.", s.knownMeta().Losses),
+		metrics.Gauge("randflake_space_first_node", "The first node that the space has.", int(s.Limits().First)),
+		metrics.Gauge("randflake_space_last_node", "The last node that the space has.", int(s.Limits().Last())),
 	}
 }

@@ -7,7 +7,6 @@ import (
 	cryptorand "crypto/rand"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A move has three steps. One that was stopped is called again, and goes on from there:
@@ -98,8 +97,7 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (*meta, er
 	return s.putAnnouncement(ctx, seen, before.meta, trust)
 }
 
-// checkOverlap returns an error if the engine has another space of the same secret that grants nodes
-// of the old one.
+// checkOverlap returns an error if another living space in the engine has one of the old one's nodes.
 func (s *Space) checkOverlap(ctx context.Context, old *meta) error {
 	after := ""
 	for old.Check != "" { // without, nobody knows whose nodes they are
@@ -108,21 +106,15 @@ func (s *Space) checkOverlap(ctx context.Context, old *meta) error {
 			return s.storeError("list", err)
 		}
 		if len(entries) == 0 {
-			return nil
+			break
 		}
 		for _, e := range entries {
 			after = e.Name
-			name, found := strings.CutSuffix(e.Name, "/"+metaEntry)
-			if !found || strings.Contains(name, "/") {
-				continue
-			}
-			m, err := decodeMeta(e.Value)
-			if err != nil {
-				return fmt.Errorf("%w: space %q in %s: %w", ErrCorrupt, name, s.engine, err)
-			}
-			if m.Check == old.Check && m.Name != old.Name && !m.Retired && !m.Announced && m.Overlaps(old.Limits) {
-				return fmt.Errorf("%w: space %q in %s has nodes %d to %d of this secret: take another store, or retire it first",
-					ErrExists, name, s.engine, m.First, m.Last())
+			m, err := decodeMeta(e.Value) // of another entry this is an error
+			isRival := err == nil && m.Check == old.Check && m.Name != old.Name && !m.Retired && !m.Announced
+			if isRival && m.Overlaps(old.Limits) {
+				return fmt.Errorf("%w: the space of %s there has nodes %d to %d of this secret: take another store, or retire that space",
+					ErrExists, e.Name, m.First, m.Last())
 			}
 		}
 	}

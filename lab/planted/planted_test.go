@@ -1,4 +1,4 @@
-// Package planted plants bugs into the lease protocol, its keeper, counters and the file engine,
+// Package planted plants bugs into the lease protocol, its keeper, counters, the file engine and who tells of a part,
 // and has the tests find each.
 package planted
 
@@ -83,6 +83,7 @@ func write(t *testing.T, file string, content []byte) {
 func command(args ...string) *exec.Cmd {
 	c := exec.Command("go", args...)
 	c.Dir = root
+	c.Env = append(c.Environ(), "GOWORK=") // the one of the root, as the service is another module
 	return c
 }
 

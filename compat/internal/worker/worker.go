@@ -102,9 +102,8 @@ type others struct {
 func (o *others) findOwn() {
 	o.own = map[uint32]bool{}
 	run := uint32(0)
-	limits := o.Limits()
-	for i := range limits.Nodes {
-		number := limits.First + i
+	for i := range o.Limits().Nodes {
+		number := o.Limits().First + i
 		if generators[series{o.layout, number}] == nil {
 			run = 0
 			continue

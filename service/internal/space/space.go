@@ -133,7 +133,11 @@ func (s *Space) begin(ctx context.Context) {
 		state, err := s.attempt(ctx)
 		if err == nil {
 			s.state.Store(state)
-			s.opened(state)
+			logger := s.logger()
+			if state.Store != nil {
+				logger = logger.With("first_node", state.Store.Limits().First, "last_node", state.Store.Limits().Last())
+			}
+			logger.Info("space is open")
 			return
 		}
 		if ctx.Err() != nil {
@@ -150,16 +154,6 @@ func (s *Space) begin(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// opened says in the log that the space is open, and which nodes it has.
-func (s *Space) opened(state *State) {
-	logger := s.logger()
-	if state.Store != nil {
-		limits := state.Store.Limits()
-		logger = logger.With("first_node", limits.First, "last_node", limits.Last())
-	}
-	logger.Info("space is open")
 }
 
 // attempt opens the store, and begins to make IDs.

@@ -32,11 +32,10 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("NEW: %w", err)
 	}
-	oldAt, oldSpace, err := url.Parse(from)
-	if err != nil {
+	h := home{store: from}
+	if err := h.locateNamed(); err != nil { // not locate, which would also look for a secret
 		return fmt.Errorf("OLD: %w", err)
 	}
-	h := home{store: from, at: oldAt, space: oldSpace} // without locate, which would also look for a secret
 	old, err := h.openSpace(ctx)
 	if err != nil {
 		return fmt.Errorf("OLD: %w", err)
@@ -56,7 +55,7 @@ func (t *tool) moveSpace(ctx context.Context, from, to string) error {
 	defer engine.Close()
 
 	began := time.Now()
-	sameKind := trustWord(newAt) == trustWord(oldAt)
+	sameKind := trustWord(newAt) == trustWord(h.at)
 	space, err := lease.Move(ctx, old, engine, lease.Config{Name: name, Trust: oldInfo.Trust && sameKind})
 	if err != nil {
 		return moveError(err)

@@ -488,7 +488,7 @@ func TestSnowflakeStores(t *testing.T) {
 	succeed(t, "", "store", "init", "--nodes", "1024", "--store", dir)
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake", "--store", dir), exitFailed, "wait until")
 	t.Setenv(storeVariable, newHome(t))
-	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, "131072")
+	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, "131071")
 	small := filepath.Join(t.TempDir(), "small")
 	succeed(t, "", "store", "init", "--new", "--nodes", "1024", small)
 	t.Setenv(storeVariable, small)

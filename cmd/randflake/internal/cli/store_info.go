@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -17,15 +18,56 @@ import (
 func (t *tool) storeInfoCommand() *cobra.Command {
 	var h home
 	cmd := &cobra.Command{
-		Use:   "info [STORE]",
-		Short: "say how a space is, and what is wrong with it",
-		RunE: h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-			return t.printInfo(ctx, &h, space)
-		}),
+		Use:   "info [STORE...]",
+		Short: "say how a space is, and what is wrong with it, or which spaces overlap",
 	}
 	storeOperand(cmd, &h)
 	secretFlag(cmd, &h.secret)
+	takeOne := cmd.Args
+	cmd.Args = cobra.ArbitraryArgs
+	printOne := h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
+		return t.printInfo(ctx, &h, space)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 && h.store == "" {
+			return t.compareParts(cmd, args)
+		}
+		if err := takeOne(cmd, args); err != nil {
+			return err
+		}
+		return printOne(cmd, args)
+	}
 	return cmd
+}
+
+// compareParts prints which nodes several spaces have. That two have the same ones of one secret is an
+// error. A retired space grants none.
+func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
+	var overlaps []error
+	infos := make([]lease.Info, len(stores))
+	for i, store := range stores {
+		h := home{store: store}
+		read := h.run(func(ctx context.Context, space *lease.Space, _ []string) (err error) {
+			infos[i], err = readInfo(ctx, space)
+			return err
+		})
+		if err := read(cmd, nil); err != nil {
+			return err
+		}
+		info := infos[i]
+		check := cmp.Or(info.Check, "none, so whether another space has these nodes is unknown")
+		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", &h, info.First, info.Last(), check); err != nil {
+			return err
+		}
+		for j, other := range infos[:i] {
+			sameIDs := info.Check != "" && info.Check == other.Check && !info.Retired && !other.Retired
+			if sameIDs && info.Overlaps(other.Limits) {
+				overlaps = append(overlaps, fmt.Errorf("%s and %s both have nodes %d to %d: their IDs can repeat: retire one",
+					stores[j], store, max(info.First, other.First), min(info.Last(), other.Last())))
+			}
+		}
+	}
+	return errors.Join(overlaps...)
 }
 
 // Findings are lines on what is good about a space and what is wrong with it.
@@ -71,8 +113,8 @@ func (t *tool) printInfo(ctx context.Context, h *home, space *lease.Space) error
 // addLimits says what the space was made with, and how its clock goes.
 func (f *findings) addLimits() {
 	info := f.info
-	f.add(true, "%s has %d nodes, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
-		f.space, info.Nodes, info.Window, info.Ahead, info.MaxSkew)
+	f.add(true, "%s has %d nodes, %d to %d, in windows of %v, of which %d may be leased ahead; clocks may differ by %v",
+		f.space, info.Nodes, info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew)
 	if info.Reserve > 0 {
 		f.add(true, "%d nodes are leased while no data was lost, "+
 			"and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)

@@ -32,6 +32,7 @@ func (t *tool) storeInitCommand() *cobra.Command {
 	f.BoolVar(&m.ifMissing, "if-missing", false, "do not fail if the space exists")
 	limits := &m.config.Limits
 	f.Uint32Var(&limits.Nodes, "nodes", 0, "as many as the layout has worker numbers (default 131072)")
+	f.Var(value{"FIRST-LAST", m.setPart}, "part", "of these nodes, those that this space has: for one of several regions")
 	f.DurationVar(&limits.Window, "window", 0, "how long leases last (default 1m0s)")
 	f.Int64Var(&limits.Ahead, "ahead", 0, "how many windows may be leased ahead (default 5)")
 	f.DurationVar(&limits.MaxSkew, "max-skew", 0, "how far two clocks may differ (default 1m0s)")
@@ -48,6 +49,20 @@ type making struct {
 	config    lease.Config
 	trust     string // a word, or ""
 	ifMissing bool
+	last      uint32 // node of the part, if there is one
+}
+
+// setPart reads FIRST-LAST.
+func (m *making) setPart(text string) error {
+	var first, last uint32
+	fmt.Sscanf(text, "%d-%d", &first, &last)
+	if text != fmt.Sprintf("%d-%d", first, last) || last < first {
+		return errors.New("want the first and the last node, such as 65536-131071")
+	}
+	m.config.Part = true
+	m.config.Limits.First = first
+	m.last = last
+	return nil
 }
 
 func (m *making) run(cmd *cobra.Command) error {
@@ -91,6 +106,9 @@ func (m *making) settle(cmd *cobra.Command) error {
 	if m.implied && ofSnowflakes {
 		return wrong(cmd, "STORE is missing: "+
 			"for sortable IDs, randflake new makes the space in the state directory when it is first used")
+	}
+	if m.config.Part {
+		m.config.Limits.Nodes = m.last - m.config.Limits.First + 1
 	}
 	if m.trust != "" {
 		trust, err := parseTrust(cmd, m.trust, m.at)
@@ -193,13 +211,17 @@ func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Floor.After(time.Now()) {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
-			"if it had other limits than --nodes %d --window %v --ahead %d --max-skew %v --reserve %d, "+
+			"if it had other limits than --window %v --ahead %d --max-skew %v, "+
 			"make this one with those, under another name",
-			clockTime(info.Floor), info.Nodes, info.Window, info.Ahead, info.MaxSkew, info.Reserve)
+			clockTime(info.Floor), info.Window, info.Ahead, info.MaxSkew)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +
 			"make another one with --secret-file to have all other secrets refused"
+	}
+	if info.Nodes <= randflake.MaxNode {
+		begin += fmt.Sprintf("\nit has nodes %d to %d, of which no other space of the same secret or layout may have one, in any store: "+
+			"compare all with randflake store info STORE STORE...", info.First, info.Last())
 	}
 	return begin
 }

@@ -73,7 +73,7 @@ func TestUsageErrors(t *testing.T) {
 		{"store grab", []string{`unknown command "grab"`, "see randflake store --help"}},
 		{"store move a", []string{"NEW is missing"}},
 		{"store move a b c", []string{`unexpected argument "c"`}},
-		{"store info a b", []string{`unexpected argument "b"`}},
+		{"store retire a b", []string{`unexpected argument "b"`}},
 		{"store info a --store b", []string{"beside --store"}},
 		{"help store inof", []string{`no help about "inof" (is it init or info?): see randflake store --help`}},
 		{"help secret x", []string{`no help about "x": see randflake secret --help`}},

@@ -1,0 +1,214 @@
+package chaos
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/lease"
+)
+
+// A region has a store of its own, with a space that has a part of one secret's nodes. No region calls another.
+type region struct {
+	engine string
+	setup  setup
+	may    []refusal // as of a fault
+
+	happens    func(*crowd) // in the middle of the run
+	afterwards func(*crowd)
+}
+
+// What happens in regions. To the last one nothing does, so none of its workers is ever refused.
+var regions = []region{
+	{engine: "postgres", happens: losesData, may: forgiven, setup: setup{copies: standbys}},
+	{engine: "redis", happens: moves, may: forgiven},
+	{engine: "etcd", happens: isCutOff, afterwards: isBack, may: cutOff},
+	{engine: "file"},
+}
+
+// nodesOfRegion is how many nodes each of the four has.
+const nodesOfRegion = 1 << 15
+
+// A crowd are the ten workers of a region, of which the second half is killed again and again.
+type crowd struct {
+	*world
+	workers []*process
+	mature  time.Duration       // the age from which on workers don't pause
+	refused map[*process]uint64 // of those that are mature: how often they were refused before
+
+	mayPause bool // the store is away for longer than leases last
+}
+
+// losesData has a standby promoted that lacks all leases but the first ones.
+func losesData(c *crowd) {
+	c.lost = true
+	c.must(c.Restore())
+	c.wantLosses(1)
+}
+
+// moves has the space moved, and other workers take the place of these.
+func moves(c *crowd) {
+	c.lost = true
+	c.move("sqlite")
+	others := c.start(len(c.workers))
+	c.wantLeased(c.workers[:len(c.workers)/2])
+	c.wantNoPause()
+	c.close(c.workers...)
+	c.workers = others
+}
+
+func isCutOff(c *crowd) {
+	c.mayPause = true
+	c.Link.Refuse()
+}
+
+func isBack(c *crowd) {
+	c.refuse(c.workers, Ended, Unreachable)
+	c.Link.Heal()
+	c.recover(c.workers...)
+}
+
+// play has ten workers run in a region, before and after what happens there.
+func (r region) play(w *world) {
+	w.worker.Nodes = few
+	limits := w.config.Limits
+	c := &crowd{
+		world:   w,
+		workers: w.start(10),
+		mature:  limits.MaxSkew + limits.Window + max(limits.MaxSkew/6, 4*time.Second),
+		refused: map[*process]uint64{},
+	}
+	if r.setup.copies == standbys {
+		w.must(w.Copy())
+	}
+	c.churn(c.mature + limits.Window)
+	if r.happens != nil {
+		r.happens(c)
+	}
+	c.churn(limits.MaxSkew + time.Duration(limits.Ahead+3)*limits.Window) // beyond the floor
+	c.wantNoPause()
+	if r.afterwards != nil {
+		r.afterwards(c)
+	}
+}
+
+// churn kills workers, and starts others in their place, for a while.
+func (c *crowd) churn(d time.Duration) {
+	began := time.Now()
+	next := began
+	for ; time.Since(began) < d; c.sleep(100 * time.Millisecond) {
+		c.noteMature()
+		if time.Now().After(next) {
+			next = time.Now().Add(c.window / 2)
+			half := len(c.workers) / 2
+			i := half + c.rand.IntN(half)
+			c.workers[i] = c.workers[i].restart()
+		}
+	}
+}
+
+// noteMature notes how often workers were refused that have become mature.
+func (c *crowd) noteMature() {
+	for _, p := range c.workers {
+		_, noted := c.refused[p]
+		if !noted && time.Since(p.started) > c.mature {
+			c.refused[p] = p.allRefused()
+		}
+	}
+}
+
+// wantNoPause sees to it that no mature worker was refused.
+func (c *crowd) wantNoPause() {
+	c.ensure(len(c.refused) >= len(c.workers)/2, "%d workers were older than %v: that shows nothing", len(c.refused), c.mature)
+	for p, before := range c.refused {
+		c.ensure(c.mayPause || p.allRefused() == before, "%s was refused %d times when it was older than %v: %s",
+			p.name, p.allRefused()-before, c.mature, p.lastWords())
+	}
+}
+
+// TestRegions has four spaces with parts of one secret in four stores, and ten workers on each, of which some are
+// killed all the time. One store loses data, one space is moved, one store is cut off, and one is left alone. All
+// together make 20 million IDs or more, none twice. What happens in a region is nothing to the others.
+//
+// With the usual limits it takes 13 minutes. In the short form all times are a tenth of that or less.
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	limits := lease.Limits{Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
+	rate := 1500
+	if testing.Short() {
+		limits = lease.Limits{Window: longer, Ahead: ahead, MaxSkew: time.Second}
+		rate = 20_000
+	}
+	r := playRegions(t, regions, limits, rate, nodesOfRegion)
+	if !r.ok() || r.IDs < 20_000_000 {
+		t.Errorf("%d IDs, want 20 million: %q", r.IDs, r.Wrong)
+	}
+	t.Logf("%d IDs", r.IDs)
+}
+
+// TestRegionsOverlap is the negative control: two regions whose parts overlap are found out.
+func TestRegionsOverlap(t *testing.T) {
+	t.Parallel()
+	limits := lease.Limits{Window: usual, Ahead: ahead, MaxSkew: time.Second}
+	r := playRegions(t, []region{{engine: "file"}, {engine: "file"}}, limits, 20_000, 2*few)
+	if r.Duplicates == 0 || r.Shared == 0 {
+		t.Errorf("%+v: want IDs that were made twice", r)
+	}
+}
+
+// playRegions plays all regions at the same time, the first nodes of whose parts are distance apart.
+func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, distance uint32) result {
+	ctx, cancel := context.WithTimeout(interruptible(t), 5*time.Minute+20*limits.Window)
+	defer cancel()
+	secret := randflake.NewSecret()
+	worlds := make([]*world, len(regions))
+	var playing sync.WaitGroup
+	for i, r := range regions {
+		j := job{engine: r.engine, rate: rate, round: i, fault: &fault{name: "regions", may: r.may, window: limits.Window, setup: r.setup}}
+		dir := filepath.Join(t.TempDir(), r.engine)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w := j.world(dir)
+		w.ctx = ctx
+		w.config.Check = secret.CheckValue()
+		w.config.Limits = limits
+		w.config.Limits.First = uint32(i) * distance
+		w.config.Limits.Nodes = nodesOfRegion
+		w.config.Part = true
+		w.worker.Secret = secret.Hex()
+		w.worker.Outage = 3 * limits.Window
+		worlds[i] = w
+		t.Cleanup(w.end)
+		playing.Go(func() {
+			err := w.begin()
+			if err == nil {
+				err = w.play(r.play)
+			}
+			if err == nil {
+				err = w.judge(j.fault)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", r.engine, err)
+			}
+		})
+	}
+	playing.Wait()
+
+	var journals []string
+	for _, w := range worlds {
+		w.end()
+		for _, p := range w.processes {
+			journals = append(journals, p.config.Journal)
+		}
+	}
+	result, err := check(secret, journals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
