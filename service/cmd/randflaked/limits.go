@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/randflake/randflake/service/internal/server"
 )
@@ -46,6 +48,8 @@ const (
 	maxReceived = 64 << 10         // bytes of bodies that a connection may send ahead
 	maxProbes   = 64               // connections to the listener for probes
 	pingTime    = 15 * time.Second // without a byte from an HTTP/2 client, until it gets a ping
+	resetRate   = 20               // calls a second that a client of HTTP/2 may give up on a connection
+	resetBurst  = 200              // as many at once
 )
 
 // calls returns the server for HTTP/1.1 and for HTTP/2, which gRPC uses without TLS too.
@@ -55,7 +59,7 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:           retiring(s.Handler()),
+		Handler:           tended(s.Handler()),
 		Protocols:         protocols,
 		ReadHeaderTimeout: l.header,
 		ReadTimeout:       l.read,
@@ -69,9 +73,13 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 			SendPingTimeout:               pingTime, // finds clients that are gone
 			WriteByteTimeout:              l.write,  // finds clients that don't read
 		},
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			spread := rand.N(l.age/10 + 1) // so that connections made together don't end together
-			return context.WithValue(ctx, oldKey{}, time.Now().Add(l.age+spread))
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			spread := mathrand.N(l.age/10 + 1) // so that connections made together don't end together
+			return context.WithValue(ctx, connectionKey{}, &connection{
+				Conn:   conn,
+				old:    time.Now().Add(l.age + spread),
+				resets: rate.NewLimiter(resetRate, resetBurst),
+			})
 		},
 		ConnState: newConnections(l.connections, s.Connected).changed,
 		// Debug, as strangers can make TLS handshakes fail at will.
@@ -79,18 +87,37 @@ func (l limits) calls(s *server.Server, logger *slog.Logger) *http.Server {
 	}
 }
 
-// oldKey is the context's key of the time when a connection becomes old.
-type oldKey struct{}
+// A connection of a client.
+type connection struct {
+	net.Conn
+	old    time.Time     // when it becomes old
+	resets *rate.Limiter // of calls that the client gave up
+}
 
-// retiring ends an old connection with its next call, after those that are under way. Its client then
+// connectionKey is the context's key of a call's connection.
+type connectionKey struct{}
+
+// tended ends an old connection with its next call, after those that are under way. Its client then
 // connects again: to any of the replicas, and with a new certificate if it has one.
-func retiring(next http.Handler) http.Handler {
+//
+// In HTTP/2 a call that is given up at once costs its client nearly nothing, and no limit of calls under
+// way counts it. So a connection with many of them is cut, and also one that should end, which its
+// client does not learn if it gives up that call.
+func tended(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		old, ok := r.Context().Value(oldKey{}).(time.Time)
-		if ok && time.Now().After(old) {
+		c, ok := r.Context().Value(connectionKey{}).(*connection)
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if time.Now().After(c.old) {
 			w.Header().Set("Connection", "close") // in HTTP/2, GOAWAY
 		}
 		next.ServeHTTP(w, r)
+		gaveUp := r.ProtoMajor == 2 && r.Context().Err() != nil
+		if gaveUp && (w.Header().Get("Connection") == "close" || !c.resets.Allow()) {
+			go c.Close() // takes a while with TLS
+		}
 	})
 }
 

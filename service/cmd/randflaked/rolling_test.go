@@ -130,11 +130,12 @@ func TestRolling(t *testing.T) {
 
 // TestRetiring: an old connection ends with its next call.
 func TestRetiring(t *testing.T) {
-	handler := retiring(http.NotFoundHandler())
+	handler := tended(http.NotFoundHandler())
 	for age, closed := range map[time.Duration]bool{-time.Minute: false, time.Second: true} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), oldKey{}, time.Now().Add(-age))))
+		c := &connection{old: time.Now().Add(-age)}
+		handler.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), connectionKey{}, c)))
 		if got := answer.Header().Get("Connection") == "close"; got != closed {
 			t.Errorf("old since %v: closed %v", age, got)
 		}
