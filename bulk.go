@@ -70,8 +70,23 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 			first += uint64(width)
 		}
 	}
+	encryptRest(keys, dst, first)
+}
+
+// encryptRest encrypts fewer values than the narrowest kernel does: by that one, or in plain Go.
+func encryptRest(keys *roundKeys, dst []uint64, first uint64) {
+	widths := active.widths()
+	if len(widths) > 0 && len(dst) >= leastPadded {
+		narrowest := widths[len(widths)-1]
+		if fitsWord(first, narrowest) {
+			var buf [widestPadded]uint64
+			callRunKernel(keys, buf[:narrowest], first)
+			copy(dst, buf[:])
+			return
+		}
+	}
 	countFrom(dst, first)
-	encryptBlocks(keys, dst, dst) // the rest: a padded kernel, or plain Go
+	encryptBlocks(keys, dst, dst)
 }
 
 // fitsWord reports whether the n values from first on differ only in their lowest 16 bits. A kernel

@@ -216,9 +216,68 @@ func (g *Generator) Fill(dst []ID) (n int, err error) {
 	return n, g.report(err)
 }
 
-// fill is Fill, but does not report a refusal.
+// fill is Fill, but does not report a refusal. Few IDs come from a shard's batch, as a kernel takes as
+// long for them as for a batch.
 func (g *Generator) fill(dst []ID) (n int, err error) {
-	machine := g.load().machine // as it was before the first ID
+	st := g.load()
+	few := 0 < len(dst) && len(dst) < batchSize
+	switch {
+	case few && st.fillFromBatch(dst):
+		return len(dst), nil
+	case few && !g.strict:
+		n, err = g.fillFew(dst)
+	default:
+		n, err = g.fillMany(dst)
+	}
+	if st.machine.Stale() { // which was the generator's before the first ID
+		return 0, errCopied
+	}
+	return n, err
+}
+
+// fillFromBatch fills dst from this processor's batch if that has as many IDs, by the short way of
+// Generate.
+func (st *state) fillFromBatch(dst []ID) bool {
+	s := st.quick.pin()
+	if s != nil && s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() && uint64(len(dst)) <= s.idsLeft {
+		s.take(dst)
+		st.quick.unpin(s)
+		return true
+	}
+	st.quick.unpin(s)
+	return false
+}
+
+// fillFew fills dst from the shards of the processors that it runs on, mostly one.
+func (g *Generator) fillFew(dst []ID) (n int, err error) {
+	a := g.firstAttempt()
+	for {
+		made, refusal := g.fillFromShard(a, dst[n:])
+		n += made
+		if refusal == nil {
+			return n, nil
+		}
+		a, err = g.nextAttempt(a, refusal)
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// fillFromShard makes an attempt to fill dst from this processor's shard.
+func (g *Generator) fillFromShard(a attempt, dst []ID) (n int, err error) {
+	s := a.st.shards.pin()
+	if s == nil {
+		a.st.shards.unpin(s)
+		return 0, errNoShard
+	}
+	n, err = s.fill(g, a, dst)
+	a.st.shards.unpin(s)
+	return n, err
+}
+
+// fillMany fills dst with runs of its own.
+func (g *Generator) fillMany(dst []ID) (n int, err error) {
 	for n < len(dst) {
 		var first, taken uint64
 		first, taken, err = g.claimRun(uint64(len(dst) - n))
@@ -228,9 +287,6 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 		encryptRun(g.cipher.keys(), asUint64(dst[n:n+int(taken)]), first)
 		n += int(taken)
 		g.handedOut.Add(taken)
-	}
-	if machine.Stale() {
-		return 0, errCopied
 	}
 	return n, err
 }

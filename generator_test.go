@@ -571,7 +571,7 @@ func TestStrict(t *testing.T) {
 }
 
 // The first ID of a run counts at once, and the others when the next run is claimed. Those of Fill
-// count at once.
+// count at once, if they are a batch or more.
 func TestHandedOut(t *testing.T) {
 	onOneProcessor(t)
 	clock := newFakeClock(testStart)
@@ -597,12 +597,17 @@ func TestHandedOut(t *testing.T) {
 		for range i * batchSize / 2 { // to less than a run
 			generate()
 		}
-		n, err := g.Fill(make([]ID, i))
-		if uint64(n) != i || err != nil {
+		few := make([]ID, i) // of that run
+		if n, err := g.Fill(few); n != len(few) || err != nil {
 			t.Fatal(n, err)
 		}
-		made += i
-		counted(before + i)
+		counted(before)
+		many := make([]ID, batchSize+i)
+		if n, err := g.Fill(many); n != len(many) || err != nil {
+			t.Fatal(n, err)
+		}
+		counted(before + uint64(len(many)))
+		made += uint64(len(few) + len(many))
 		clock.second.Add(1)
 	}
 }

@@ -33,22 +33,48 @@ var (
 
 // next returns an ID for the second of an attempt, or why there is none.
 func (s *shard) next(g *Generator, a attempt) (ID, error) {
+	if err := s.prepare(g, a); err != nil {
+		return 0, err
+	}
+	s.idsLeft--
+	return ID(s.ids[s.idsLeft]), nil
+}
+
+// fill fills dst with IDs for the second of an attempt, or says why it could not.
+func (s *shard) fill(g *Generator, a attempt, dst []ID) (n int, err error) {
+	for n < len(dst) {
+		if err := s.prepare(g, a); err != nil {
+			return n, err
+		}
+		n += s.take(dst[n:])
+	}
+	return n, nil
+}
+
+// take moves IDs of the batch to dst, as many as there are.
+func (s *shard) take(dst []ID) (n int) {
+	n = min(len(dst), int(s.idsLeft))
+	s.idsLeft -= uint64(n)
+	return copy(asUint64(dst[:n]), s.ids[s.idsLeft:])
+}
+
+// prepare leaves an ID in the batch for the second of an attempt, or returns why there is none.
+func (s *shard) prepare(g *Generator, a attempt) error {
 	usedUp := s.idsLeft == 0 && s.runLeft == 0
 	if usedUp || s.claimedAt != a.now {
 		// A published second may be late. A run claimed for it would be lost once the right one is
 		// published. (claimRun, for Fill, goes by it: it claims no more than it uses.)
 		if !a.fresh {
-			return 0, errReadClock
+			return errReadClock
 		}
 		if err := s.newRun(g, a.st, a.now); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if s.idsLeft == 0 {
 		s.encryptBatch(g.cipher)
 	}
-	s.idsLeft--
-	return ID(s.ids[s.idsLeft]), nil
+	return nil
 }
 
 // newRun claims a run from the cursor. What is left of the old run is lost.
