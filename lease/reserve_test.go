@@ -55,8 +55,12 @@ func TestReserve(t *testing.T) {
 					data := newMemory()
 					data.incarnation = "first"
 					var away atomic.Bool
-					engine := conn{data, func(_ context.Context, c call) (Answer, error) {
+					hangs := seconds%2 == 1 // while it is away
+					engine := conn{data, func(ctx context.Context, c call) (Answer, error) {
 						if away.Load() {
+							if hangs {
+								<-ctx.Done()
+							}
 							return Answer{}, errAway
 						}
 						return data.do(c), nil
