@@ -60,20 +60,36 @@ var ErrForged = fmt.Errorf("%w: a link with the wrong MAC: forged, or of another
 
 // A Signer makes and verifies the texts of links for one purpose. It is safe for concurrent use.
 type Signer struct {
-	macs hidden.Pointer[sync.Pool] // of hash.Hash, with the key
+	macs hidden.Pointer[sync.Pool] // of *mac
+}
+
+// A mac makes MACs under a key. What it needs for one is in it, so that nothing is allocated.
+type mac struct {
+	hash hash.Hash
+	id   [8]byte
+	sum  [sha256.Size]byte
+}
+
+// of returns the MAC of an ID, which is good until the next call.
+func (m *mac) of(id randflake.ID) []byte {
+	binary.LittleEndian.PutUint64(m.id[:], uint64(id))
+	m.hash.Reset()
+	m.hash.Write(m.id[:])
+	return m.hash.Sum(m.sum[:0])[:8]
 }
 
 // New returns a Signer with the given secret. The purpose is any text; a link for one is invalid
 // for another. New panics on the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
 	key := derived.Key(secret, "link\x00"+purpose)
-	return &Signer{hidden.To(&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})}
+	return &Signer{hidden.To(&sync.Pool{New: func() any { return &mac{hash: hmac.New(sha256.New, key)} }})}
 }
 
 // Text returns the text of the link to id. It is always the same for the same ID.
 func (s *Signer) Text(id randflake.ID) string {
-	text, _ := id.AppendText(nil)
-	text = alphabet.Append(text, binary.BigEndian.Uint64(s.sign(id)), digits)
+	var buf [Length]byte
+	text, _ := id.AppendText(buf[:0])
+	text = alphabet.Append(text, s.sign(id), digits)
 	return string(text)
 }
 
@@ -86,11 +102,14 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes", randflake.ErrInvalidID, Length, len(text))
 	}
 	id, err := randflake.Parse(text[:digits])
-	mac, rest := alphabet.Parse(text[digits:], math.MaxUint64)
+	found, rest := alphabet.Parse(text[digits:], math.MaxUint64)
 	if err != nil || rest != "" {
 		return 0, fmt.Errorf("%w: want a link: the 13 digits of an ID and 13 of its MAC, in lower case", randflake.ErrInvalidID)
 	}
-	if !hmac.Equal(binary.BigEndian.AppendUint64(nil, mac), s.sign(id)) {
+	var is, want [8]byte
+	binary.BigEndian.PutUint64(is[:], found)
+	binary.BigEndian.PutUint64(want[:], s.sign(id))
+	if !hmac.Equal(is[:], want[:]) {
 		return 0, ErrForged
 	}
 	return id, nil
@@ -109,15 +128,13 @@ func (s *Signer) Parse(text string) (id randflake.ID, verified bool, err error) 
 	return id, err == nil, err
 }
 
-// sign returns the MAC of an ID.
-func (s *Signer) sign(id randflake.ID) []byte {
+// sign returns the MAC of an ID as a number.
+func (s *Signer) sign(id randflake.ID) uint64 {
 	if s == nil || s.macs.Get() == nil {
 		panic("link: no Signer, or the zero one: make one with New")
 	}
 	pool := s.macs.Get()
-	mac := pool.Get().(hash.Hash)
-	defer pool.Put(mac)
-	mac.Reset()
-	mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
-	return mac.Sum(nil)[:8]
+	m := pool.Get().(*mac)
+	defer pool.Put(m)
+	return binary.BigEndian.Uint64(m.of(id))
 }

@@ -119,22 +119,40 @@ func Parse(text string) (ID, error) {
 	if len(text) != textSize {
 		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d bytes", ErrInvalidID, text, textSize, len(text))
 	}
-	var high, low uint64
-	for i := range len(text) {
-		digit := values[text[i]]
-		if digit == idtext.None {
-			return ID{}, fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
-				ErrInvalidID, text, i+1)
-		}
-		high, low = high<<5|low>>59, low<<5|uint64(digit)
+	middle := values[text[13]]
+	high, bad := numberOf(text[:13])
+	low, alsoBad := numberOf(text[14:])
+	if bad|alsoBad|middle == idtext.None {
+		return ID{}, errDigit(text)
 	}
 	if text[0] > '7' {
 		return ID{}, fmt.Errorf("%w: %q is more than 128 bits: the first digit is at most 7", ErrInvalidID, text)
 	}
+	// 63 bits are before the middle digit, and 60 after it.
 	var id ID
-	binary.BigEndian.PutUint64(id[:8], high)
-	binary.BigEndian.PutUint64(id[8:], low)
+	binary.BigEndian.PutUint64(id[:8], high<<1|uint64(middle>>4))
+	binary.BigEndian.PutUint64(id[8:], uint64(middle)<<60|low)
 	return id, nil
+}
+
+// numberOf returns the number that at most 13 digits stand for. bad is None if one of them is none.
+func numberOf(digits string) (n uint64, bad byte) {
+	for i := range len(digits) {
+		value := values[digits[i]]
+		bad |= value
+		n = n<<5 | uint64(value&31)
+	}
+	return n, bad
+}
+
+// errDigit returns the error for a text with a character that is no digit.
+func errDigit(text string) error {
+	i := 0
+	for values[text[i]] != idtext.None {
+		i++
+	}
+	return fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
+		ErrInvalidID, text, i+1)
 }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
@@ -215,12 +233,30 @@ const uuidSize = 36
 // For columns and libraries that take the 16 bytes of a UUID, convert an ID by [16]byte(id), and
 // back by ID(u). From Go 1.27 on, uuid.UUID(id) converts it to the standard library's type.
 func FormatUUID(id ID) string {
-	text := hex.AppendEncode(make([]byte, 0, uuidSize), id[:4])
-	for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
-		text = hex.AppendEncode(append(text, '-'), part)
-	}
-	return string(text)
+	var text [uuidSize]byte
+	hex.Encode(text[:8], id[:4])
+	text[8] = '-'
+	hex.Encode(text[9:13], id[4:6])
+	text[13] = '-'
+	hex.Encode(text[14:18], id[6:8])
+	text[18] = '-'
+	hex.Encode(text[19:23], id[8:10])
+	text[23] = '-'
+	hex.Encode(text[24:], id[10:])
+	return string(text[:])
 }
+
+// uuidPairs are where the two digits of each byte begin in a UUID's text.
+var uuidPairs = [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34}
+
+// hexValues are those of hexadecimal digits in either case.
+var hexValues = func() [256]byte {
+	values := idtext.Values("0123456789abcdef")
+	for c := 'a'; c <= 'f'; c++ {
+		values[c+'A'-'a'] = values[c]
+	}
+	return values
+}()
 
 // ParseUUID reads what FormatUUID wrote, also in upper case: 36 characters, with hyphens, and
 // nothing around them. It takes the 128 bits of a UUID of any version, but only those of version 7
@@ -237,9 +273,12 @@ func ParseUUID(text string) (ID, error) {
 		return invalid("want a UUID's hyphens between 8, 4, 4, 4 and 12 digits")
 	}
 	var id ID
-	digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
-	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
-		return invalid("want a UUID's hexadecimal digits")
+	for i, at := range uuidPairs {
+		high, low := hexValues[text[at]], hexValues[text[at+1]]
+		if high == idtext.None || low == idtext.None {
+			return invalid("want a UUID's hexadecimal digits")
+		}
+		id[i] = high<<4 | low
 	}
 	return id, nil
 }

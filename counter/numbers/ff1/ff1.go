@@ -19,8 +19,8 @@
 // are and which comes next. It does not sign them, and is not fit for storing passwords.
 //
 // Neither the branches taken nor the memory addresses read depend on the numbers or the key. AES is
-// crypto/aes, which runs in constant time if the CPU has instructions for it. Each round computes a
-// remainder, which takes longer for larger dividends on some CPUs. The time may reveal something
+// crypto/aes, which runs in constant time if the CPU has instructions for it. Unless the radix is a power
+// of two, each round computes a remainder, which takes longer for larger dividends on some CPUs. The time may reveal something
 // about one round's dividend, but nothing about the AES key.
 package ff1
 
@@ -50,6 +50,7 @@ type Cipher struct {
 	left, right uint64                // radix^u and radix^v: how many numbers each half has room for
 	numberBytes int                   // b: how many bytes the right half has
 	wide        bool                  // d is 12 instead of 8
+	binary      bool                  // left and right are powers of two, as radix is
 
 	// mac is the CBC-MAC of P || Q up to the last block of Q, xored with that block. Of the block
 	// only the round and the number are missing, which are its last bytes.
@@ -92,6 +93,7 @@ func New(block cipher.Block, radix, length int, tweak []byte) (*Cipher, error) {
 		right:       right,
 		numberBytes: numberBytes,
 		wide:        numberBytes > 4,
+		binary:      bits.OnesCount(uint(radix)) == 1,
 	}
 
 	p := []byte{1, 2, 1, byte(radix >> 16), byte(radix >> 8), byte(radix), rounds, byte(u)}
@@ -163,8 +165,8 @@ func (c *Cipher) EncryptHalves(high, low uint64) (uint64, uint64) {
 	r := blocks.Get().(*[16]byte)
 	a, b := high, low
 	for i := byte(0); i < rounds; i += 2 {
-		a = (a + c.round(r, i, b, c.left)) % c.left // this a is the standard's new B, and b its new A
-		b = (b + c.round(r, i+1, a, c.right)) % c.right
+		a = add(a, c.round(r, i, b, c.left), c.left) // this a is the standard's new B, and b its new A
+		b = add(b, c.round(r, i+1, a, c.right), c.right)
 	}
 	blocks.Put(r)
 	return a, b
@@ -177,8 +179,8 @@ func (c *Cipher) DecryptHalves(high, low uint64) (uint64, uint64) {
 	r := blocks.Get().(*[16]byte)
 	a, b := high, low
 	for i := byte(rounds); i > 0; i -= 2 {
-		b = (b + c.right - c.round(r, i-1, a, c.right)) % c.right
-		a = (a + c.left - c.round(r, i-2, b, c.left)) % c.left
+		b = add(b, c.right-c.round(r, i-1, a, c.right), c.right)
+		a = add(a, c.left-c.round(r, i-2, b, c.left), c.left)
 	}
 	blocks.Put(r)
 	return a, b
@@ -198,10 +200,20 @@ func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	r[15-c.numberBytes] ^= i
 	binary.BigEndian.PutUint64(r[8:], binary.BigEndian.Uint64(r[8:])^number)
 	c.encryptAES(r[:], r[:])
+	high, low := uint64(0), binary.BigEndian.Uint64(r[:])
 	if c.wide {
-		return bits.Rem64(uint64(binary.BigEndian.Uint32(r[:])), binary.BigEndian.Uint64(r[4:]), modulus)
+		high, low = uint64(binary.BigEndian.Uint32(r[:])), binary.BigEndian.Uint64(r[4:])
 	}
-	return binary.BigEndian.Uint64(r[:]) % modulus
+	if c.binary {
+		return low & (modulus - 1) // a division would take as long as AES
+	}
+	return bits.Rem64(high, low, modulus)
+}
+
+// add returns a+b modulo m, which is at most 2^63. The sum is less than 2m. No branch depends on it.
+func add(a, b, m uint64) uint64 {
+	sum, borrow := bits.Sub64(a+b, m, 0)
+	return sum + m&-borrow
 }
 
 // blocks holds buffers for a round's block. A local buffer would be allocated on the heap at each
