@@ -38,7 +38,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"math"
 	"sync"
 
 	"github.com/randflake/randflake"
@@ -52,7 +51,7 @@ const Length = 2 * digits
 
 const digits = 13 // of an ID and of its MAC
 
-var alphabet = idtext.NewAlphabet(idtext.Base32hex)
+var values = idtext.Values(idtext.Base32hex)
 
 // ErrForged says that a text has the form of a link's, but the wrong MAC: somebody made it up or
 // changed it, or it is of another purpose or secret. It wraps randflake.ErrInvalidID.
@@ -89,7 +88,10 @@ func New(secret randflake.Secret, purpose string) *Signer {
 func (s *Signer) Text(id randflake.ID) string {
 	var buf [Length]byte
 	text, _ := id.AppendText(buf[:0])
-	text = alphabet.Append(text, s.sign(id), digits)
+	mac := s.sign(id)
+	for shift := 60; shift >= 0; shift -= 5 {
+		text = append(text, idtext.Base32hex[mac>>shift&31])
+	}
 	return string(text)
 }
 
@@ -102,8 +104,8 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 		return 0, fmt.Errorf("%w: want the %d characters of a link, got %d bytes", randflake.ErrInvalidID, Length, len(text))
 	}
 	id, err := randflake.Parse(text[:digits])
-	found, rest := alphabet.Parse(text[digits:], math.MaxUint64)
-	if err != nil || rest != "" {
+	found, ok := parseMAC(text[digits:])
+	if err != nil || !ok {
 		return 0, fmt.Errorf("%w: want a link: the 13 digits of an ID and 13 of its MAC, in lower case", randflake.ErrInvalidID)
 	}
 	var is, want [8]byte
@@ -113,6 +115,17 @@ func (s *Signer) Verify(text string) (randflake.ID, error) {
 		return 0, ErrForged
 	}
 	return id, nil
+}
+
+// parseMAC reads the 13 digits of a MAC, of which the first has four bits.
+func parseMAC(text string) (mac uint64, ok bool) {
+	var all byte
+	for i := range len(text) {
+		value := values[text[i]]
+		all |= value
+		mac = mac<<5 | uint64(value)
+	}
+	return mac, all != idtext.None && values[text[0]] < 16
 }
 
 // Parse reads the text of a link, and also that of an ID alone, for a page that takes either.

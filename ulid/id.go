@@ -117,42 +117,39 @@ var values = func() [256]byte {
 // error wraps ErrInvalidID.
 func Parse(text string) (ID, error) {
 	if len(text) != textSize {
-		return ID{}, fmt.Errorf("%w: %.64q: want %d digits, got %d bytes", ErrInvalidID, text, textSize, len(text))
+		return ID{}, refusal(text)
 	}
-	middle := values[text[13]]
-	high, bad := numberOf(text[:13])
-	low, alsoBad := numberOf(text[14:])
-	if bad|alsoBad|middle == idtext.None {
-		return ID{}, errDigit(text)
+	const half = textSize / 2 // digits, of 65 bits: the first of them is always 0 in the first half
+	var high, low uint64
+	var all byte
+	for i := range half {
+		first, second := values[text[i]], values[text[half+i]]
+		all |= first | second
+		high = high<<5 | uint64(first)
+		low = low<<5 | uint64(second)
 	}
-	if text[0] > '7' {
-		return ID{}, fmt.Errorf("%w: %q is more than 128 bits: the first digit is at most 7", ErrInvalidID, text)
+	if all == idtext.None || text[0] > '7' {
+		return ID{}, refusal(text)
 	}
-	// 63 bits are before the middle digit, and 60 after it.
+	high = high<<1 | uint64(values[text[half]]>>4) // the bit that low had no room for
 	var id ID
-	binary.BigEndian.PutUint64(id[:8], high<<1|uint64(middle>>4))
-	binary.BigEndian.PutUint64(id[8:], uint64(middle)<<60|low)
+	binary.BigEndian.PutUint64(id[:8], high)
+	binary.BigEndian.PutUint64(id[8:], low)
 	return id, nil
 }
 
-// numberOf returns the number that at most 13 digits stand for. bad is None if one of them is none.
-func numberOf(digits string) (n uint64, bad byte) {
-	for i := range len(digits) {
-		value := values[digits[i]]
-		bad |= value
-		n = n<<5 | uint64(value&31)
+// refusal returns what is wrong with a text that Parse refuses.
+func refusal(text string) error {
+	if len(text) != textSize {
+		return fmt.Errorf("%w: %.64q: want %d digits, got %d bytes", ErrInvalidID, text, textSize, len(text))
 	}
-	return n, bad
-}
-
-// errDigit returns the error for a text with a character that is no digit.
-func errDigit(text string) error {
-	i := 0
-	for values[text[i]] != idtext.None {
-		i++
+	for i := range len(text) {
+		if values[text[i]] == idtext.None {
+			return fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
+				ErrInvalidID, text, i+1)
+		}
 	}
-	return fmt.Errorf("%w: %q: character %d is not a digit of Crockford's base32 (0-9, A-Z without I, L, O, U)",
-		ErrInvalidID, text, i+1)
+	return fmt.Errorf("%w: %q is more than 128 bits: the first digit is at most 7", ErrInvalidID, text)
 }
 
 // MustParse is Parse for constants and tests: it panics with Parse's error.
