@@ -3,6 +3,8 @@ package randflake
 import (
 	"database/sql/driver"
 	"fmt"
+
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // A Kind is a type that stands for one kind of thing that has IDs, such as orders or customers. It
@@ -55,30 +57,12 @@ func prefixOf[K Kind]() string {
 		return ""
 	}
 	prefix := kind.IDPrefix()
-	if prefix != "" && !isPrefix(prefix) {
+	if prefix != "" && !idtext.IsPrefix(prefix) {
 		panic(fmt.Errorf("randflake: prefix %.80q of %T: "+
 			"want up to 63 of a-z, 0-9 and _, a letter first and no underscore last",
 			prefix, kind))
 	}
 	return prefix
-}
-
-// isPrefix reports whether text, which is not empty, can be a prefix.
-func isPrefix(text string) bool {
-	startsWell := 'a' <= text[0] && text[0] <= 'z'
-	endsWell := text[len(text)-1] != '_'
-	if !startsWell || !endsWell || len(text) > 63 {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		letter := 'a' <= c && c <= 'z'
-		digit := '0' <= c && c <= '9'
-		if !letter && !digit && c != '_' {
-			return false
-		}
-	}
-	return true
 }
 
 // Format prints the text for %v, %s and %q, and the number for %#v and all others, as Format of ID

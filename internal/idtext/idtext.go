@@ -35,6 +35,27 @@ func Format(f fmt.State, verb rune, text string, value any) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
 }
 
+// IsPrefix reports whether text can be the prefix of typed IDs.
+func IsPrefix(text string) bool {
+	if text == "" || len(text) > 63 {
+		return false
+	}
+	startsWell := 'a' <= text[0] && text[0] <= 'z'
+	endsWell := text[len(text)-1] != '_'
+	if !startsWell || !endsWell {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		letter := 'a' <= c && c <= 'z'
+		digit := '0' <= c && c <= '9'
+		if !letter && !digit && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
 // Must returns what was read, or panics with the error.
 func Must[ID any](id ID, err error) ID {
 	if err != nil {

@@ -3,6 +3,8 @@ package cli
 import (
 	"regexp"
 	"strings"
+
+	"github.com/randflake/randflake/internal/idtext"
 )
 
 // What people and programs write around an ID and between its digits, and how to take it away.
@@ -50,15 +52,11 @@ func plainNumber(text string) string {
 }
 
 // prefixOf returns the prefix of a typed ID with its underscore, as the ord_ of ord_jvgoe12ccb8gh.
-// A prefix begins with a lower-case letter, and goes on with these, digits and underscores. If the
-// text has none, prefixOf returns "".
+// If the text has none, prefixOf returns "".
 func prefixOf(text string) string {
-	prefix := text[:strings.LastIndexByte(text, '_')+1]
-	if len(prefix) < 2 || prefix[0] < 'a' || prefix[0] > 'z' {
+	end := strings.LastIndexByte(text, '_')
+	if end < 0 || !idtext.IsPrefix(text[:end]) {
 		return ""
 	}
-	if strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		return "" // another character is in it
-	}
-	return prefix
+	return text[:end+1]
 }

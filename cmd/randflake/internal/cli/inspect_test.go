@@ -101,6 +101,8 @@ func TestInspectRefuses(t *testing.T) {
 		{"jvgoe12ccb8g", "text", "got 12 bytes\n"},
 		{"gvgoe12ccb8g", "auto", "got 12 bytes; if gosuda/randflake printed it, say --from gosuda"},
 		{"ord_3vgoe12ccb8gh", "auto", "say --from gosuda"},
+		{"ord__jvgoe12ccb8gh", "auto", "want 13 digits of base32hex"},
+		{strings.Repeat("a", 64) + "_jvgoe12ccb8gh", "auto", "want 13 digits of base32hex"},
 		{"jvgoe12ccb8gh", "gosuda", "at most 64 bits"},
 		{"3VGOE12CCB8GH", "gosuda", "in lower case"},
 		{"03vgoe12ccb8", "gosuda", "without leading zeros"},
