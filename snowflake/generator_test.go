@@ -14,6 +14,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
@@ -61,9 +62,7 @@ func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Opti
 	b := &bench{TB: t, made: map[ID]bool{}}
 	b.clock.ms.Store(lease.Start.UnixMilli() + 1000)
 	g, err := New(l, lease, append([]Option{WithClock(b.clock.now)}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Generator = g
 	return b
 }
@@ -407,9 +406,7 @@ func TestMadeMeanwhile(t *testing.T) {
 			}
 			return now
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		reads = at
 		ids := make([]ID, 8)
 		if _, err := g.Fill(ids); err != nil {
@@ -795,9 +792,7 @@ func TestStepBack(t *testing.T) {
 
 func TestGenerateDoesNotAllocate(t *testing.T) {
 	g, err := New(mustLayout(t, "time 41, worker 10, sequence 12"), Forever(1), RunAhead(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids := make([]ID, 3)
 	for call, f := range map[string]func(){
 		"Generate": func() { g.Generate() },

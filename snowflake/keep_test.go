@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
@@ -38,9 +39,7 @@ func inShop(t *testing.T, nodes uint32, f func(s *shop)) {
 		var err error
 		limits := lease.Limits{Nodes: nodes, MaxSkew: time.Hour}
 		s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, Limits: limits, New: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f(s)
 	})
 }
@@ -53,9 +52,7 @@ func leaveThePast() {
 func layoutOf(t testing.TB, parts string) *snowflake.Layout {
 	t.Helper()
 	l, err := snowflake.ParseLayout("kept: time 41, " + parts + "; 1ms since 2025-01-01T00:00:00Z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -92,9 +89,7 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 func TestKeepAfterAMomentAhead(t *testing.T) {
 	inShop(t, 4, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
 		s.generate(k)
 		s.step(time.Minute)
@@ -113,9 +108,7 @@ func TestKeepAfterAMomentAhead(t *testing.T) {
 func TestKeep(t *testing.T) {
 	inShop(t, 2, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(40 * time.Second)
 		if f := s.generate(k); f.Static["worker"] != 0 {
 			t.Errorf("%+v, want worker 0", f)
@@ -129,9 +122,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v, want worker 1 at the clock's present time", f)
 		}
 		other, err := s.keep(keptLayout(t, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := other.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
 			t.Errorf("all workers of this window are taken: %v", err)
 		}
@@ -185,15 +176,11 @@ func TestKeepHasOneClock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Keep may go on trying until it ends
 	defer cancel()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ahead := func() time.Time { return time.Now().Add(time.Hour) }
 	leasing := snowflake.Leasing(lease.WithClock(ahead), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	k, err := snowflake.Keep(ctx, space, layoutOf(t, "worker 17, sequence 4"), leasing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer k.Close()
 	if _, err := k.Generator().Generate(); err != nil {
 		t.Error(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -59,18 +60,14 @@ func (b *testbed) counters(t testing.TB) *counter.Counters {
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return counter.On(s)
 }
 
 func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
 	t.Helper()
 	s, err := Open(t.Context(), b.counters(t), "orders", pattern, append([]Option{WithClock(b.now), oneByOne}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -79,9 +76,7 @@ func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Serie
 func (b *testbed) next(t testing.TB, s *Series) Number {
 	t.Helper()
 	n, err := s.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if read, err := s.Parse(n.String()); read != n || err != nil {
 		t.Fatalf("%#v is read as %#v, %v", n, read, err)
 	}
@@ -293,9 +288,7 @@ func TestWaitsForService(t *testing.T) {
 		time.Sleep(time.Until(midnight.Add(-time.Hour)))
 		w := newTestbed(midnight.Add(-time.Hour))
 		s, err := Open(t.Context(), counter.From(late{w.counters(t)}), "orders", dated, oneByOne)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		time.Sleep(time.Hour)
 		w.set(midnight)
@@ -358,9 +351,7 @@ func TestAfterLoss(t *testing.T) {
 		return Open(t.Context(), w.counters(t), "orders", dated, WithClock(w.now), hundreds)
 	}
 	s, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	backup := w.Snapshot()
 	w.next(t, s)
@@ -370,13 +361,9 @@ func TestAfterLoss(t *testing.T) {
 	if s, err := again(); !errors.Is(err, lease.ErrCounter) {
 		t.Fatalf("today: %v, %v", s, err)
 	}
-	if err := w.counters(t).SetCounter(t.Context(), "orders", 136); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.counters(t).SetCounter(t.Context(), "orders", 136))
 	set, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer set.Close()
 	if n := w.next(t, set); n.String() != "2026-11-22#000136" {
 		t.Errorf("today, once it is set: %s", n)
@@ -388,9 +375,7 @@ func TestAfterLoss(t *testing.T) {
 	}
 	w.set(midnight.Add(time.Hour))
 	tomorrow, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tomorrow.Close()
 	if n := w.next(t, tomorrow); n.String() != "2026-11-23#000001" {
 		t.Errorf("tomorrow's first number is %s", n)
@@ -473,9 +458,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestMustNotChange(t *testing.T) {
 	const pattern = "A{date:2006-01-02}-{n:6}"
 	other, err := randflake.ParseSecret("dffd6021000000000000000000000001")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	with := func(options ...Option) []Option { return options }
 	for what, c := range map[string]struct {
 		pattern string
@@ -537,9 +520,7 @@ func TestPlainCounter(t *testing.T) {
 	w := newTestbed(midnight)
 	counters := w.counters(t)
 	plain, err := counters.OpenStrict(t.Context(), "plain", counter.OrCreate(counter.Config{Start: 1000}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pattern := range []string{dated, "{n}", "{date:2006}-{n}"} {
 		from1000 := WithCounter(counter.Config{Start: 1000}, quiet)
 		s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), from1000)
@@ -568,9 +549,7 @@ func TestEncryptedTexts(t *testing.T) {
 		{"tickets", "{n:8:crockford}", "5N3A6RAN"},
 	} {
 		f, err := NewFormat(c.name, c.pattern, Encrypted(secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, err := f.Number(midnight, 1); n.String() != c.text || err != nil {
 			t.Errorf("%s %s: %s, %v; want %s", c.name, c.pattern, n, err, c.text)
 		}
@@ -579,13 +558,9 @@ func TestEncryptedTexts(t *testing.T) {
 	for n := range int64(1000) {
 		text := func(name string, at time.Time) string {
 			f, err := NewFormat(name, "{date:2006}{n:6}", Encrypted(secret))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			number, err := f.Number(at, n+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return number.String()[4:]
 		}
 		for name, other := range map[string]string{"name": text("order", midnight), "year": text("orders", midnight.AddDate(1, 0, 0))} {

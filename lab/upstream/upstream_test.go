@@ -20,24 +20,21 @@ import (
 
 	"github.com/randflake/randflake/compat"
 	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // source returns the directory of a module in the module cache.
 func source(t *testing.T, module string) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
@@ -66,35 +63,25 @@ func outside(test, name, path string) string {
 func run(t *testing.T, pkg string, files map[string]string, args ...string) (output string, err error) {
 	t.Helper()
 	found, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := strings.TrimSpace(string(found))
 	temporary := t.TempDir()
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = map[string]string{}
 	itsOwn, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, path := range itsOwn {
 		overlay.Replace[path] = ""
 	}
 	for name, content := range files {
 		path := filepath.Join(temporary, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		overlay.Replace[filepath.Join(dir, name)] = path
 	}
 	list, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(temporary, "overlay.json")
-	if err := os.WriteFile(path, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, list, 0o600))
 	args = append([]string{args[0], "-overlay", path}, append(args[1:], pkg)...)
 	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err
@@ -154,17 +141,13 @@ func TestItsVectors(t *testing.T) {
 		ID         int64    `json:"encrypted_id,string"`
 		Text       string   `json:"encoded_id"`
 	}
-	if err := json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors))
 	if len(vectors) < 16 {
 		t.Errorf("only %d vectors", len(vectors))
 	}
 	for _, v := range vectors {
 		g, err := randflake.NewGenerator(v.Node, v.LeaseStart, v.LeaseEnd, v.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		g.TimeSource = func() int64 { return v.Timestamp }
 		for range v.Sequence {
 			if _, err := g.Generate(); err != nil {
@@ -194,13 +177,9 @@ func TestBothWays(t *testing.T) {
 		second := int64(randflake.RANDFLAKE_EPOCH_OFFSET + random.Uint64()%(1<<29)) // all that v1.8 opens
 		node := int64(random.Uint64() % (randflake.RANDFLAKE_MAX_NODE + 1))
 		ours, err := randflake.NewGenerator(node, second, second, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		theirs, err := upstream.NewGenerator(node, second, second, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ours.TimeSource = func() int64 { return second }
 		theirs.TimeSource = ours.TimeSource
 		if _, err := ours.Generate(); err != nil { // sequence 0: v1.8 begins with 1
@@ -208,13 +187,9 @@ func TestBothWays(t *testing.T) {
 		}
 		for want := range int64(each) {
 			a, err := ours.GenerateString()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			b, err := theirs.GenerateString()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if a != b {
 				t.Fatalf("ID %d: %s here, %s there", want+1, a, b)
 			}
@@ -240,14 +215,10 @@ func TestFaults(t *testing.T) {
 	var second int64
 	clock := func() int64 { return second }
 	ours, err := randflake.NewGenerator(1, start, start+7200, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ours.TimeSource = clock
 	theirs, err := upstream.NewGenerator(1, start, start+7200, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	theirs.TimeSource = clock
 	for name, tt := range map[string]struct {
 		g                    generator

@@ -23,6 +23,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
@@ -100,9 +101,7 @@ func serve(t *testing.T, r *replica) string {
 // resetting returns the address of a replica that resets connections.
 func resetting(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
@@ -144,9 +143,7 @@ func TestReplicas(t *testing.T) {
 		"none either": {[]string{away, serve(t, &replica{err: sent(lease.ErrClock)})}, lease.ErrClock, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", tt.replicas)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 2)
 		if (err == nil) != tt.ok || tt.err != nil && !errors.Is(err, tt.err) {
 			t.Errorf("%s: %+v, %v", what, got, err)
@@ -168,9 +165,7 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("another secret: error %v, want one that says of which service", err)
 	}
 	last, err := client.New(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := last.Take(t.Context(), 30_000_000, 30_000_000, 2); err == nil || errors.Is(err, lease.ErrClock) {
 		t.Errorf("the last one resets connections: error %v, want its own", err)
 	}
@@ -185,9 +180,7 @@ func TestReplicas(t *testing.T) {
 func TestCurrent(t *testing.T) {
 	first, second := &replica{}, &replica{}
 	leases, err := client.New(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, first.err = range []error{nil, coded(connect.CodeUnavailable), nil, nil} {
 		if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 1); err != nil {
 			t.Fatal(err)
@@ -233,9 +226,7 @@ func TestMissing(t *testing.T) {
 	} {
 		r := &replica{leases: tt.granted}
 		leases, err := client.New(t.Context(), "demo", []string{serve(t, r)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all, err := leases.Take(t.Context(), first, first+2, 1)
 		var got []int64
 		for _, l := range all {
@@ -295,9 +286,7 @@ func TestWaiting(t *testing.T) {
 		through := &http.Client{Transport: handled{"one": hangs, "two": hangs, "three": hangs}}
 		replicas := []string{"http://one", "http://two", "http://three"}
 		counters, err := client.NewCounters("demo", replicas, client.WithHTTPClient(through))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for timeout, want := range map[time.Duration][]time.Duration{
 			9 * time.Second: {0, 3 * time.Second, 6 * time.Second},
 			time.Hour:       {0, 10 * time.Second, 20 * time.Second},
@@ -387,13 +376,9 @@ func TestCounters(t *testing.T) {
 	listening := httptest.NewServer(handler)
 	defer listening.Close()
 	counters, err := client.NewCounters("demo", []string{listening.URL + "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	strict, err := counters.OpenStrict(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := func() (any, error) { return nil, counters.SetCounter(t.Context(), "a", 8) }
 	next := func() (any, error) { return strict.Next(t.Context()) }
 	open := func() (any, error) {

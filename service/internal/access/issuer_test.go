@@ -30,6 +30,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -75,9 +76,7 @@ func signing(t *testing.T, run func(t *testing.T, s *signer)) {
 
 func newSigner(t *testing.T, jwks string) *signer {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	account := &config.ServiceAccount{Issuer: issuerURL, Subject: "web"}
 	s := &signer{
 		T:      t,
@@ -309,9 +308,7 @@ func TestKeysForSome(t *testing.T) {
 		s := newSigner(t, keysURL)
 		file := filepath.Join(t.TempDir(), "file")
 		write := func(text []byte) {
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, text, 0o600))
 		}
 		write([]byte("pod-token\n"))
 		s.wants = "Bearer pod-token"
@@ -328,9 +325,7 @@ func TestKeysForSome(t *testing.T) {
 		ours := servers.NewAuthority()
 		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		transport := i.client.Transport.(*http.Transport)
 		if !transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) || transport.Proxy == nil {
 			t.Error("want the authority of the file, and the proxy of the environment")
@@ -367,9 +362,7 @@ func TestAuthorities(t *testing.T) {
 		{"half a block", first + second[:len(second)/2], nil},
 	} {
 		file := filepath.Join(t.TempDir(), "ca")
-		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o600))
 		pool, err := authorities(file)
 		if (err == nil) != (tt.want != nil) || err == nil && !pool.Equal(tt.want) {
 			t.Errorf("%s: %v, error %v", tt.what, pool, err)
@@ -618,9 +611,7 @@ func TestKeysInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")
 		write := func(text string) {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		}
 		write(`{"keys":[]}`)
 		s := newSigner(t, file)
@@ -639,9 +630,7 @@ func TestKeysInFile(t *testing.T) {
 			}
 			s.good()
 		}
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(file))
 		s.config.TLS = &config.TLS{Certificate: "no/such/certificate"}
 		_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
 		said := fmt.Sprint(err)

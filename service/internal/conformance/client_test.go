@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/counter/numbers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
@@ -77,18 +78,12 @@ const invoices = "INV-{date:20060102}-{n:6}"
 func checkOf(t *testing.T, pattern string) string {
 	t.Helper()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	series, err := numbers.Open(t.Context(), counter.On(space), "invoices", pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer series.Close()
 	c, err := space.Counter(t.Context(), "invoices")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.Check
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -30,9 +31,7 @@ func TestPatterns(t *testing.T) {
 	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
 		for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
 			h, err := all.Handle(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n, err := h.Wait(t.Context()); n != want || err != nil {
 				t.Errorf("%s: the first number is %d, error %v, want %d", name, n, err, want)
 			}
@@ -224,9 +223,7 @@ func TestPeriods(t *testing.T) {
 		next := func(first int64, period string) *Handle {
 			t.Helper()
 			h, err := all.Handle(t.Context(), "tokyo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n, err := h.Wait(t.Context()); n != first || h.As.Period != period || err != nil {
 				t.Errorf("%d of %q, %v, want %d of %q", n, h.As.Period, err, first, period)
 			}
@@ -302,9 +299,7 @@ func TestStatuses(t *testing.T) {
 			return err
 		}
 		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
-			if err := wait(name, n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, wait(name, n))
 		}
 		if err := wait("few", 1); !errors.Is(err, lease.ErrEnd) {
 			t.Errorf("after its end: error %v", err)
@@ -314,9 +309,7 @@ func TestStatuses(t *testing.T) {
 		var held uint64
 		for _, name := range []string{"orders/1", "orders/2"} {
 			h, err := all.Handle(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			held += h.Status().Held
 		}
 		if want := (counter.Status{Taken: held + 7, Issued: 7, Held: held}); got["orders/*"] != want || held == 0 {
@@ -326,9 +319,7 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
 		}
 		for range 2 {
-			if err := wait("daily", 5); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, wait("daily", 5))
 			time.Sleep(24 * time.Hour)
 		}
 		if daily := all.Statuses()["daily"]; daily.Issued != 10 || daily.Taken < 10 {
@@ -395,17 +386,11 @@ func TestManyCounters(t *testing.T) {
 	counting(t, []config.Counter{{Name: "*"}}, func(t *testing.T, _ *fake, all *Counters) {
 		use := func(name string) (next, taken int64) {
 			h, err := all.Handle(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			next, err = h.Wait(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			run, _, err := all.Take(t.Context(), name, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return next, run.First
 		}
 		next, taken := use("first")
@@ -429,9 +414,7 @@ func TestLateCounter(t *testing.T) {
 	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, _ *fake, all *Counters) {
 		all.Close()
 		h, err := all.Handle(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
 			t.Errorf("error %v", err)
 		}

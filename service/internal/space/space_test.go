@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -89,18 +90,14 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		New:    c.Store != "old",
 		Check:  map[string][8]byte{"checked": {1}}[c.Store],
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	made.Close()
 	f.Space, err = New(c, Options{
 		Open:   f.openStore,
 		Taken:  func(_ string, l randflake.Lease) { f.taken = append(f.taken, l) },
 		Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.counters = NewCounters(f.Space, c)
 	return f
 }
@@ -136,9 +133,7 @@ func (f *fake) call(ctx context.Context, c leasetest.Call, e lease.Engine) (leas
 func secretFile(t *testing.T, secret randflake.Secret) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte(secret.Hex()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(secret.Hex()), 0o600))
 	return file
 }
 
@@ -334,21 +329,15 @@ func TestTry(t *testing.T) {
 func TestSame(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	newSpace := func(c config.Space, text string) *Space {
-		if err := os.WriteFile(place, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(place, []byte(text), 0o600))
 		c.StoreFile = place
 		s, err := New(c, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 	secret := secretFile(t, randflake.NewSecret())
 	guarded := newSpace(config.Space{SecretFile: secret}, "redis://:one@db/ids")
-	if err := os.WriteFile(secret, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(secret, []byte(randflake.NewSecret().Hex()), 0o600))
 	if newSpace(config.Space{SecretFile: secret}, "redis://:one@db/ids").Same(guarded) {
 		t.Error("a space with another secret in its file is the same")
 	}
@@ -378,9 +367,7 @@ func TestClose(t *testing.T) {
 		f := newFake(t, snowflakes, config.Counter{Name: "orders"})
 		state := f.open(t)
 		h, err := state.Counters.Handle(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f.counters.Close()
 		if err := f.Close(); !errors.Is(err, errClosing) {
 			t.Errorf("close: %v", err)

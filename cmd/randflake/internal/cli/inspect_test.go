@@ -659,9 +659,7 @@ func TestLikeliest(t *testing.T) {
 // TestLayouts: each preset has a place in the help and on the page of layouts.
 func TestLayouts(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/layouts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	named := regexp.MustCompile(`[a-z0-9]+`).FindAllString(succeed(t, "", "help", "kinds"), -1)
 	for _, layout := range snowflake.Presets() {
 		if !slices.Contains(named, layout.Name()) {
