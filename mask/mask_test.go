@@ -18,6 +18,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // formsOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other
@@ -241,9 +242,7 @@ func testCBOR[T comparable](t *testing.T, id T, read func(to *T, data []byte) er
 	t.Helper()
 	binary, binaryErr := any(id).(encoding.BinaryMarshaler).MarshalBinary()
 	text, textErr := any(id).(encoding.TextMarshaler).MarshalText()
-	if err := errors.Join(binaryErr, textErr); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(binaryErr, textErr))
 	const (
 		byteString = 0x40
 		textString = 0x60

@@ -78,9 +78,7 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 		s.Fatalf("Generate: %v; %+v", err, k.Status())
 	}
 	f, err := k.Generator().Layout().Inspect(id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -178,9 +179,7 @@ func TestWaitDoesNotSpin(t *testing.T) {
 				looks++
 				return time.Unix(testStart+1, int64(at))
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			n, err := g.FillWait(ctx, make([]ID, 9))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var secret = func() randflake.Secret {
@@ -27,9 +28,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func newTestFormat(t testing.TB, pattern string, options ...Option) *Format {
 	t.Helper()
 	f, err := NewFormat("orders", pattern, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -364,9 +363,7 @@ func TestParsingOfPeople(t *testing.T) {
 	}
 	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
 	n, err := week.Number(noon, 0xbeef)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
 		t.Errorf("%v is read as %v, %v", n, read, err)
 	}

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // the same zones wherever tests run
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func zoneOf(t testing.TB, name string) *time.Location {
 	t.Helper()
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return zone
 }
 
@@ -47,9 +47,7 @@ func TestFirstSeconds(t *testing.T) {
 	} {
 		zone := zoneOf(t, c.zone)
 		first, err := time.ParseInLocation("2006-01-02T15:04:05", c.first, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f := newTestFormat(t, "{period}-{n:3}", WithPeriod(c.period), WithLocation(zone))
 		for at, want := range map[time.Time]string{first.Add(-time.Second): c.before, first: c.after} {
 			n, err := f.Number(at.UTC(), 7)

@@ -32,6 +32,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/link"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
@@ -262,9 +263,7 @@ func TestDecoders(t *testing.T) {
 	for _, n := range []snowflake.ID{0, 10, 12345, 9007199254740993, 1541815603606036480} {
 		snowflakes[fmt.Sprint(uint64(n))] = n
 		shown, err := orderMasker.Mask(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		masked["ord_"+shown.String()] = mask.Of[order](n)
 	}
 	snowflakes["18446744073709551615"] = 1<<64 - 1

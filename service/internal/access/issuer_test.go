@@ -102,9 +102,7 @@ func newSigner(t *testing.T, jwks string) *signer {
 func (s *signer) reload() {
 	s.Helper()
 	p, err := New(s.config, s.Policy, slog.New(slog.NewTextHandler(&s.log, nil)))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	s.Policy = p
 	p.issuers[issuerURL].client.Transport = s
 }
@@ -156,9 +154,7 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 // text returns a set of keys, after one of a kind that is not known.
 func (s *signer) text(keys []jose.JSONWebKey) string {
 	text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return strings.Replace(string(text), `{"keys":[`, `{"keys":[{"kty":"of the future"},`, 1)
 }
 
@@ -175,9 +171,7 @@ func later(d time.Duration) *jwt.NumericDate { return jwt.NewNumericDate(time.No
 func (s *signer) signer(algorithm jose.SignatureAlgorithm, key any, name string) jose.Signer {
 	named := jose.JSONWebKey{Key: key, KeyID: name}
 	made, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: named}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return made
 }
 
@@ -191,22 +185,16 @@ func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, c
 	}
 	change(&claims)
 	token, err := jwt.Signed(s.signer(algorithm, key, name)).Claims(claims).Serialize()
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return token
 }
 
 // claiming returns a signed token with a text for its claims.
 func (s *signer) claiming(text string) string {
 	signed, err := s.signer(jose.ES256, s.key, "one").Sign([]byte(text))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	token, err := signed.CompactSerialize()
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return token
 }
 

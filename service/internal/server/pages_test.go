@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
@@ -164,9 +165,7 @@ func TestPage(t *testing.T) {
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
 		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken")
 		state, err := w.setup.Load().spaces["mint"].State()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
 		page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
 		w.broken.Store(true)
