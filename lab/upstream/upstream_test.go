@@ -202,64 +202,6 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// generator is what both packages have.
-type generator interface {
-	Generate() (int64, error)
-	Inspect(id int64) (timestamp, node, sequence int64, err error)
-}
-
-// TestFaults holds docs/moving.md to what it says of v1.8, and compat to what it does in its place.
-func TestFaults(t *testing.T) {
-	const start = randflake.RANDFLAKE_EPOCH_OFFSET + 1<<29 - 3600 // the timestamp's top bit is first set in an hour
-	secret := []byte("sixteen byte key")
-	var second int64
-	clock := func() int64 { return second }
-	ours, err := randflake.NewGenerator(1, start, start+7200, secret)
-	require.NoError(t, err)
-	ours.TimeSource = clock
-	theirs, err := upstream.NewGenerator(1, start, start+7200, secret)
-	require.NoError(t, err)
-	theirs.TimeSource = clock
-	for name, tt := range map[string]struct {
-		g                    generator
-		repeats, repeatsBack int
-		opens                bool
-	}{
-		"v1.8":   {theirs, 131_071, 1000, false},
-		"compat": {ours, 0, 0, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seen := make(map[int64]bool)
-			repeats := func(n int) (repeated int) {
-				for range n {
-					id, err := tt.g.Generate()
-					if err != nil {
-						continue
-					}
-					if seen[id] {
-						repeated++
-					}
-					seen[id] = true
-				}
-				return repeated
-			}
-			second = start + 3599
-			if n := repeats(2*randflake.RANDFLAKE_MAX_SEQUENCE + 1); n != tt.repeats {
-				t.Errorf("%d repeats in a second, want %d", n, tt.repeats)
-			}
-			second++
-			id, _ := tt.g.Generate()
-			if _, _, _, err := tt.g.Inspect(id); (err == nil) != tt.opens {
-				t.Errorf("an ID of second %d opens: %v", second, err)
-			}
-			second--
-			if n := repeats(1000); n != tt.repeatsBack {
-				t.Errorf("%d repeats after a step back, want %d", n, tt.repeatsBack)
-			}
-		})
-	}
-}
-
 type hexBytes []byte
 
 func (b *hexBytes) UnmarshalText(text []byte) (err error) {
