@@ -142,9 +142,7 @@ func TestUUIDForms(t *testing.T) {
 	forms := uuidForms(t)
 	forms.Test(t)
 	for _, text := range forms.BadTexts {
-		if err := new(sessionID).UnmarshalBinary([]byte(text)); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("%q from gob: error %v", text, err)
-		}
+		require.ErrorIs(t, new(sessionID).UnmarshalBinary([]byte(text)), ErrInvalidID, "%q from gob", text)
 	}
 	_, urn := ParseUUID[sessions]("urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8")
 	if null := new(sessionID).Scan(nil); !strings.Contains(fmt.Sprint(null), "scan into a pointer") || !strings.Contains(fmt.Sprint(urn), "36 characters") {

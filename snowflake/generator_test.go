@@ -136,12 +136,8 @@ func (b *bench) want(n int, ms int64) Fields {
 // refuses checks that Ready and Generate return an error.
 func (b *bench) refuses(want error) {
 	b.Helper()
-	if err := b.ready(); !errors.Is(err, want) {
-		b.Errorf("Ready: %v, want %v", err, want)
-	}
-	if id, err := b.Generate(); !errors.Is(err, want) {
-		b.Errorf("Generate: %v, %v, want %v", id, err, want)
-	}
+	require.ErrorIs(b, b.ready(), want, "Ready")
+	require.Refuses(b, want, "Generate")(b.Generate())
 }
 
 // Fill makes as many IDs as are left in the unit, in the order of their sequence.
@@ -159,9 +155,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("ID %d: %+v, %v", i, p, err)
 		}
 	}
-	if n, err := b.Fill(nil); n != 0 || err != nil {
-		t.Errorf("Fill(nil) = %d, %v", n, err)
-	}
+	require.Gives(t, 0, "Fill(nil)")(b.Fill(nil))
 }
 
 // Two leases of three seconds, for each way in which epoch and seconds can lie: each has the units
@@ -517,9 +511,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%v: want %v that says %q", err, tt.kind, tt.says)
 		}
 	}
-	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, errInvalidOption) {
-		t.Errorf("pinned twice: %v", err)
-	}
+	require.Refuses(t, errInvalidOption, "pinned twice")(New(small, whole, Pin("worker", 1), Pin("worker", 1)))
 }
 
 // A generator that New did not make says so.
@@ -688,9 +680,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	if err := (*keeperView)(b.Generator).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
-		t.Errorf("worker 32 of a pinned datacenter: %v", err)
-	}
+	require.ErrorIs(t, (*keeperView)(b.Generator).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
 	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
 		t.Errorf("%+v, want worker 31 of datacenter 2", p)

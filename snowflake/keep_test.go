@@ -93,9 +93,7 @@ func TestKeepAfterAMomentAhead(t *testing.T) {
 		s.step(time.Minute)
 		k.Status() // which asks whether an ID could be made, and makes none
 		s.step(-time.Minute)
-		if _, err := k.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
-			t.Errorf("back again: %v", err)
-		}
+		require.Refuses(t, randflake.ErrLeaseNotStarted, "back again")(k.Generator().Generate())
 		time.Sleep(time.Millisecond) // to the next unit
 		s.generate(k)
 	})
@@ -112,21 +110,15 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v, want worker 0", f)
 		}
 		s.step(-20 * time.Second)
-		if _, err := k.Generator().Generate(); !errors.Is(err, randflake.ErrClockBackward) {
-			t.Errorf("the clock is back: %v", err)
-		}
+		require.Refuses(t, randflake.ErrClockBackward, "the clock is back")(k.Generator().Generate())
 		synctest.Wait()
 		if f := s.generate(k); f.Static["worker"] != 1 || f.Time.After(s.now()) {
 			t.Errorf("%+v, want worker 1 at the clock's present time", f)
 		}
 		other, err := s.keep(keptLayout(t, 1))
 		require.NoError(t, err)
-		if _, err := other.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
-			t.Errorf("all workers of this window are taken: %v", err)
-		}
-		if _, err := s.keep(keptLayout(t, 1)); !errors.Is(err, lease.ErrFull) {
-			t.Errorf("all workers of two windows are taken: %v", err)
-		}
+		require.Refuses(t, randflake.ErrLeaseNotStarted, "all workers of this window are taken")(other.Generator().Generate())
+		require.Refuses(t, lease.ErrFull, "all workers of two windows are taken")(s.keep(keptLayout(t, 1)))
 		if time.Sleep(40 * time.Second); s.generate(k).Static["worker"] == s.generate(other).Static["worker"] {
 			t.Error("in the next window they have the same worker")
 		}

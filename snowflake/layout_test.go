@@ -108,9 +108,7 @@ func TestLastMillisecond(t *testing.T) {
 func TestPresets(t *testing.T) {
 	bits := map[string]int{"discord": 64, "tsid": 64, "javascript53": 53, "yitter": 53}
 	for _, l := range Presets() {
-		if got, err := ParseLayout(l.Name()); got != l || err != nil {
-			t.Errorf("ParseLayout(%q) = %v, %v", l.Name(), got, err)
-		}
+		require.Gives(t, l, "ParseLayout(%q)", l.Name())(ParseLayout(l.Name()))
 		if want := cmp.Or(bits[l.Name()], 63); l.bits() != want {
 			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
 		}
@@ -155,9 +153,7 @@ func TestFieldsRefused(t *testing.T) {
 		if _, err := l.Inspect(highest); err != nil {
 			t.Errorf("%v: %v", l, err)
 		}
-		if _, err := l.Inspect(highest + 1); !errors.Is(err, errInvalidID) {
-			t.Errorf("%v: one bit too many: %v", l, err)
-		}
+		require.Refuses(t, errInvalidID, "%v: one bit too many", l)(l.Inspect(highest + 1))
 	}
 }
 
@@ -216,9 +212,7 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, test.fields) {
 			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
 		}
-		if id, err := test.layout.Compose(test.fields); id != test.id || err != nil {
-			t.Errorf("%s (%s): composed as %d, %v", test.layout.Name(), test.source, id, err)
-		}
+		require.Gives(t, test.id, "%s (%s): composed as", test.layout.Name(), test.source)(test.layout.Compose(test.fields))
 	}
 }
 
@@ -328,8 +322,6 @@ func TestRangesExhaustively(t *testing.T) {
 				}
 			}
 		}
-		if _, err := l.first(l.Expires()); !errors.Is(err, errEndOfLife) {
-			t.Errorf("%v: first at the end: %v", l, err)
-		}
+		require.Refuses(t, errEndOfLife, "%v: first at the end", l)(l.first(l.Expires()))
 	}
 }

@@ -58,9 +58,7 @@ func TestWaitForTheNextUnit(t *testing.T) {
 			w.waited(after * time.Millisecond)
 		}
 		ids := make([]ID, 8*5+1)
-		if n, err := w.FillWait(t.Context(), ids); n != len(ids) || err != nil {
-			t.Errorf("FillWait = %d, %v", n, err)
-		}
+		require.Gives(t, len(ids), "FillWait")(w.FillWait(t.Context(), ids))
 		w.waited((8 + 7) * time.Millisecond)
 		w.want(7, 10)
 	})

@@ -364,9 +364,7 @@ func TestKeepRefuses(t *testing.T) {
 			t.Errorf("a number that no Keep leases: %v", err)
 		}
 		setFormat(m.T, time.UnixMilli(0), 11, 0)
-		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) {
-			t.Errorf("no bits of steps: %v", err)
-		}
+		require.Refuses(t, origin.ErrInvalidLayout, "no bits of steps")(snowflake.Keep(t.Context(), space))
 	})
 }
 
@@ -417,9 +415,7 @@ func TestTexts(t *testing.T) {
 				return back, back.UnmarshalJSON(data)
 			}},
 		} {
-			if back, err := f.parse(f.text); back != id || err != nil {
-				t.Errorf("%s of %d is %q, which is read as %d, %v", name, id, f.text, back, err)
-			}
+			require.Gives(t, id, "%s of %d is %q, which is read as", name, id, f.text)(f.parse(f.text))
 		}
 	}
 }

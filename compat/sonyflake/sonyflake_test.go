@@ -169,9 +169,7 @@ func TestKeep(t *testing.T) {
 			}
 			defer func() {
 				sf.Close()
-				if _, err := sf.NextID(); !errors.Is(err, randflake.ErrClosed) {
-					t.Errorf("closed: %v", err)
-				}
+				require.Refuses(t, randflake.ErrClosed, "closed")(sf.NextID())
 			}()
 		}
 		_, err := Keep(t.Context(), spaceOf(65537), time.Time{})

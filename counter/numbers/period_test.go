@@ -1,7 +1,6 @@
 package numbers
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -57,9 +56,7 @@ func TestFirstSeconds(t *testing.T) {
 			if p := c.period.At(at.UTC(), zone); p.Key != want {
 				t.Errorf("%v, %v: %+v, want %s", c.period, at, p, want)
 			}
-			if read, err := f.Parse(n.String()); read != n || err != nil {
-				t.Errorf("%s is read as %v, %v", n, read, err)
-			}
+			require.Gives(t, n, "%s is read as", n)(f.Parse(n.String()))
 		}
 		if begin := c.period.begin(first, zone); begin.After(first) || first.Sub(begin) > 25*time.Hour {
 			t.Errorf("%v begins at %v, want %v", c.period, begin.In(zone), first)
@@ -71,9 +68,7 @@ func TestFirstSeconds(t *testing.T) {
 		FiscalYear(time.April): {"FY-001-007", "Fy2026-007", "FY0000-007"},
 	} {
 		for _, text := range texts {
-			if n, err := newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text); !errors.Is(err, ErrInvalidNumber) {
-				t.Errorf("%s is read as %#v, %v", text, n, err)
-			}
+			require.Refuses(t, ErrInvalidNumber, "%s", text)(newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text))
 		}
 	}
 }
@@ -113,14 +108,10 @@ func TestBegin(t *testing.T) {
 // TestParsePeriod: what String returns is read, but for no period at all.
 func TestParsePeriod(t *testing.T) {
 	for _, p := range []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.December)} {
-		if read, err := ParsePeriod(p.String()); read != p || err != nil {
-			t.Errorf("%v is read as %v, %v", p, read, err)
-		}
+		require.Gives(t, p, "%v is read as", p)(ParsePeriod(p.String()))
 	}
 	for _, text := range []string{"", "forever", "Period(6)", "Day", "fiscal year", "fiscal year from %!Month(13) on"} {
-		if read, err := ParsePeriod(text); !errors.Is(err, ErrInvalidOption) {
-			t.Errorf("%q is read as %v, %v", text, read, err)
-		}
+		require.Refuses(t, ErrInvalidOption, "%q", text)(ParsePeriod(text))
 	}
 }
 

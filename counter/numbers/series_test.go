@@ -131,9 +131,7 @@ func TestSeries(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	if n, err := a.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("closed: %v, %v", n, err)
-	}
+	require.Refuses(t, counter.ErrClosed, "closed")(a.Next(t.Context()))
 }
 
 // TestPeriodOfMoreDates: where the date shows more than the period, the numbers go on over many dates.
@@ -188,17 +186,11 @@ func TestCloseMeanwhile(t *testing.T) {
 		func() {},
 		func() { s.Close() },
 	}
-	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("%v, %v", n, err)
-	}
-	if n, err := s.present.Load().counter.Next(); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("the counter of the new day gives %d, %v", n, err)
-	}
+	require.Refuses(t, counter.ErrClosed, "closed meanwhile")(s.Next(t.Context()))
+	require.Refuses(t, counter.ErrClosed, "the counter of the new day")(s.present.Load().counter.Next())
 	w.away.Store(true)
 	w.set(midnight.AddDate(0, 0, 1))
-	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("on the next day: %v, %v", n, err)
-	}
+	require.Refuses(t, counter.ErrClosed, "on the next day")(s.Next(t.Context()))
 }
 
 // TestCallerLeaves: whose context ends while it begins a day fails alone.
@@ -212,9 +204,7 @@ func TestCallerLeaves(t *testing.T) {
 		func() {},
 		cancel,
 	}
-	if n, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %v", n, err)
-	}
+	require.Refuses(t, context.Canceled, "whose caller has left")(s.Next(ctx))
 	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
 		t.Error(n)
 	}
@@ -407,9 +397,7 @@ func TestStoreAway(t *testing.T) {
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if n, err := s.Next(ctx); !errors.Is(err, cause) {
-		t.Errorf("%v, %v", n, err)
-	}
+	require.Refuses(t, cause, "while somebody else begins the day")(s.Next(ctx))
 	<-s.turning
 	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
 		t.Error(n)
@@ -419,13 +407,9 @@ func TestStoreAway(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	w := newTestbed(midnight)
 	counters := w.counters(t)
-	if _, err := Open(t.Context(), nil, "orders", dated); !errors.Is(err, ErrInvalidOption) {
-		t.Errorf("no counters: %v", err)
-	}
+	require.Refuses(t, ErrInvalidOption, "no counters")(Open(t.Context(), nil, "orders", dated))
 	far := WithClock(func() time.Time { return time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) })
-	if _, err := Open(t.Context(), counters, "orders", dated, far); !errors.Is(err, ErrInvalidNumber) {
-		t.Errorf("in the year 10000: %v", err)
-	}
+	require.Refuses(t, ErrInvalidNumber, "in the year 10000")(Open(t.Context(), counters, "orders", dated, far))
 	for _, c := range []struct {
 		pattern string
 		config  counter.Config
@@ -528,9 +512,7 @@ func TestPlainCounter(t *testing.T) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
-	if n, err := plain.Next(t.Context()); n != 1000 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
+	require.Gives(t, int64(1000), "the plain counter")(plain.Next(t.Context()))
 	s := w.series(t, dated)
 	if c, err := counters.Open(t.Context(), "orders"); !errors.Is(err, counter.ErrMismatch) || c != nil {
 		t.Errorf("a series as a plain counter: %v", err)

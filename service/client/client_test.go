@@ -193,12 +193,8 @@ func TestCurrent(t *testing.T) {
 	if want := "/" + filepath.Base(os.Args[0]); !strings.HasSuffix(second.label, want) || second.label == want {
 		t.Errorf("label %q, want this machine and program", second.label)
 	}
-	if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 0); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a lease of no nodes: error %v", err)
-	}
-	if _, err := leases.Take(t.Context(), 30_000_000, 29_999_999, 1); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a lease of no windows: error %v", err)
-	}
+	require.Refuses(t, lease.ErrInvalid, "a lease of no nodes")(leases.Take(t.Context(), 30_000_000, 30_000_000, 0))
+	require.Refuses(t, lease.ErrInvalid, "a lease of no windows")(leases.Take(t.Context(), 30_000_000, 29_999_999, 1))
 	if second.calls != 3 {
 		t.Errorf("%d calls, want none for leases of nothing", second.calls)
 	}
@@ -412,13 +408,9 @@ func TestCounters(t *testing.T) {
 				tt.what, got, err, service.asked, tt.want, tt.asked)
 		}
 		service.err = sent(lease.ErrInvalid)
-		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
-		}
+		require.Refuses(t, lease.ErrInvalid, "%s", tt.what)(tt.call())
 	}
-	if err := counters.Create(t.Context(), "a", counter.Config{}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("create: error %v, want that the service does it", err)
-	}
+	require.ErrorIs(t, counters.Create(t.Context(), "a", counter.Config{}), errors.ErrUnsupported, "create")
 	service.err = nil
 	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
 	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
@@ -428,9 +420,7 @@ func TestCounters(t *testing.T) {
 		}
 	}
 	service.run = &api.CounterServiceTakeResponse{First: 0, Count: 1, Step: 1}
-	if n, err := strict.Next(t.Context()); n != 0 || err != nil {
-		t.Errorf("of a counter from 0 on: %d, error %v", n, err)
-	}
+	require.Gives(t, int64(0), "of a counter from 0 on")(strict.Next(t.Context()))
 	for _, run := range []*api.CounterServiceTakeResponse{
 		{},
 		{First: 7, Step: 1},

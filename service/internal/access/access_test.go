@@ -85,9 +85,7 @@ func TestTrusted(t *testing.T) {
 			t.Errorf("a certificate that is among the authorities itself: %q, error %v", who, err)
 		}
 		time.Sleep(time.Hour + time.Second)
-		if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) {
-			t.Errorf("once it has expired: error %v", err)
-		}
+		require.Refuses(t, ErrCertificate, "once it has expired")(p.Identify(r))
 	})
 }
 

@@ -232,9 +232,7 @@ func (s *signer) good() {
 
 func (s *signer) bad(what, name string) {
 	s.Helper()
-	if err := s.call(s.Context(), name); !errors.Is(err, ErrUnknown) {
-		s.Errorf("%s: error %v", what, err)
-	}
+	require.ErrorIs(s, s.call(s.Context(), name), ErrUnknown, "%s", what)
 }
 
 // hangUp calls with a key that is not there, and hangs up a moment later.
@@ -356,9 +354,7 @@ func TestAuthorities(t *testing.T) {
 			t.Errorf("%s: %v, error %v", tt.what, pool, err)
 		}
 	}
-	if _, err := authorities("no/such/file"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no file: error %v", err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "no file")(authorities("no/such/file"))
 }
 
 const keysURL = "https://keys.example/set"
@@ -586,9 +582,7 @@ func TestDiscovery(t *testing.T) {
 		s.found[0] = issuerURL + "/"
 		i := s.issuers[issuerURL]
 		i.config.Issuer = issuerURL + "/"
-		if found, err := i.discover(t.Context()); found != keysURL || err != nil {
-			t.Errorf("an issuer whose URL ends in a slash: keys at %q, error %v", found, err)
-		}
+		require.Gives(t, keysURL, "an issuer whose URL ends in a slash: keys at")(i.discover(t.Context()))
 	})
 }
 

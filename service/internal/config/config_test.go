@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -56,9 +55,7 @@ const (
 
 func TestRead(t *testing.T) {
 	file := t.TempDir() + "/c.yaml"
-	if _, err := Read(file); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: error %v", err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "a file that is not there")(Read(file))
 	require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
 	c, err := Read(file)
 	require.NoError(t, err)

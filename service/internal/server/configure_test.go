@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -122,9 +121,7 @@ func TestCallsGoOn(t *testing.T) {
 		}
 		time.Sleep(lastCalls)
 		synctest.Wait()
-		if _, err := before.Next(); !errors.Is(err, counter.ErrClosed) {
-			t.Errorf("after the last call: error %v, want that the handle is closed", err)
-		}
+		require.Refuses(t, counter.ErrClosed, "after the last call")(before.Next())
 		if _, err := kept.Next(); err != nil {
 			t.Errorf("after the last call, a counter that stayed as it is: %v", err)
 		}
@@ -200,9 +197,7 @@ func TestClose(t *testing.T) {
 	handle, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
 	require.NoError(t, err)
 	w.Close()
-	if _, err := handle.Next(); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("a counter: error %v, want that its handle is closed", err)
-	}
+	require.Refuses(t, counter.ErrClosed, "a counter")(handle.Next())
 	if !keeper.closed.Load() {
 		t.Error("the service's lease is kept")
 	}

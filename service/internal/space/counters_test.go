@@ -32,9 +32,7 @@ func TestPatterns(t *testing.T) {
 		for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
 			h, err := all.Handle(t.Context(), name)
 			require.NoError(t, err)
-			if n, err := h.Wait(t.Context()); n != want || err != nil {
-				t.Errorf("%s: the first number is %d, error %v, want %d", name, n, err, want)
-			}
+			require.Gives(t, want, "%s: the first number is", name)(h.Wait(t.Context()))
 		}
 		for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
 			_, err := all.Handle(t.Context(), name)
@@ -42,9 +40,7 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("%q: error %v", name, err)
 			}
 		}
-		if _, err := all.Handle(t.Context(), "other/1"); !errors.Is(err, lease.ErrNoCounter) {
-			t.Errorf("a counter that is in no configuration: error %v", err)
-		}
+		require.Refuses(t, lease.ErrNoCounter, "a counter that is in no configuration")(all.Handle(t.Context(), "other/1"))
 		if _, _, err := all.Take(t.Context(), "other/1", 1); !errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("numbers of a counter that is in no configuration: error %v", err)
 		}
@@ -89,17 +85,13 @@ func TestCounters(t *testing.T) {
 			return nil
 		}
 		f.meanwhile.Store(&other)
-		if n, err := take("orders/1"); n != 2 || err != nil {
-			t.Errorf("another one was first: %d, error %v, want the second number", n, err)
-		}
+		require.Gives(t, int64(2), "another one was first")(take("orders/1"))
 		fails := func() error { return errAway }
 		f.meanwhile.Store(&fails)
 		if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("the store fails as a counter is made: error %v", err)
 		}
-		if n, err := take("orders/2"); n != 1 || err != nil {
-			t.Errorf("the store is back: %d, error %v", n, err)
-		}
+		require.Gives(t, int64(1), "the store is back")(take("orders/2"))
 	})
 }
 
@@ -274,9 +266,7 @@ func TestMismatch(t *testing.T) {
 			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
 				t.Errorf("take of %+v: %v", other, err)
 			}
-			if _, err := c.Handle(t.Context(), "orders"); !errors.Is(err, lease.ErrMismatch) {
-				t.Errorf("handle on %+v: %v", other, err)
-			}
+			require.Refuses(t, lease.ErrMismatch, "handle on %+v", other)(c.Handle(t.Context(), "orders"))
 			c.Close()
 		}
 		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 4 || err != nil {
@@ -301,9 +291,7 @@ func TestStatuses(t *testing.T) {
 		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
 			require.NoError(t, wait(name, n))
 		}
-		if err := wait("few", 1); !errors.Is(err, lease.ErrEnd) {
-			t.Errorf("after its end: error %v", err)
-		}
+		require.ErrorIs(t, wait("few", 1), lease.ErrEnd, "after its end")
 		synctest.Wait()
 		got := all.Statuses()
 		var held uint64
@@ -415,8 +403,6 @@ func TestLateCounter(t *testing.T) {
 		all.Close()
 		h, err := all.Handle(t.Context(), "orders")
 		require.NoError(t, err)
-		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
-			t.Errorf("error %v", err)
-		}
+		require.Refuses(t, counter.ErrClosed, "after close")(h.Wait(t.Context()))
 	})
 }

@@ -369,18 +369,14 @@ func TestClose(t *testing.T) {
 		h, err := state.Counters.Handle(t.Context(), "orders")
 		require.NoError(t, err)
 		f.counters.Close()
-		if err := f.Close(); !errors.Is(err, errClosing) {
-			t.Errorf("close: %v", err)
-		}
+		require.ErrorIs(t, f.Close(), errClosing, "close")
 		if err := f.Close(); err != nil {
 			t.Errorf("close again: %v", err)
 		}
 		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it was closed") {
 			t.Errorf("after close: error %v, ready %v", err, f.Ready())
 		}
-		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
-			t.Errorf("a counter after close: error %v", err)
-		}
+		require.Refuses(t, counter.ErrClosed, "a counter after close")(h.Wait(t.Context()))
 		if !state.Own.Status().Closed {
 			t.Error("the service keeps its lease")
 		}
