@@ -15,6 +15,7 @@ import (
 	v1 "github.com/randflake/randflake/compat"
 	v2 "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -138,9 +139,7 @@ func newVersion(t testing.TB, v int, first, last int64, clock func() int64) vers
 	t.Helper()
 	key := slices.Clone(secret)
 	g, err := versions[v](node, first, last, key, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	clear(key) // it was copied
 	return g
 }
@@ -498,9 +497,7 @@ func TestVectors(t *testing.T) {
 	for i, vector := range idtest.Vectors(t, "../testdata/randflake.json") {
 		for v, make := range versions {
 			g, err := make(int64(vector.Node), vector.Timestamp, vector.Timestamp, vector.Secret, func() int64 { return vector.Timestamp })
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := fmt.Sprint(vector.Timestamp, vector.Node, vector.Sequence)
 			if id, err := g.decode(vector.GosudaText); id != vector.ID || err != nil || g.encode(id) != vector.GosudaText {
 				t.Errorf("v%d: %s is %d, %v, want %d", v+1, vector.GosudaText, id, err, vector.ID)

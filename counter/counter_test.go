@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"
@@ -171,16 +172,12 @@ func TestOpen(t *testing.T) {
 		if c.want == nil {
 			continue
 		}
-		if _, err := counters.Open(t.Context(), c.name, c.options...); !errors.Is(err, c.want) {
-			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
-		}
+		require.Refuses(t, c.want, "%s, %d options", c.name, len(c.options))(counters.Open(t.Context(), c.name, c.options...))
 	}
 	if _, err := counters.Open(t.Context(), "orders", quiet, Option{}); !strings.Contains(fmt.Sprint(err), "option 2 is the zero Option") {
 		t.Errorf("the second option is zero: %v", err)
 	}
-	if err := counters.Create(t.Context(), "orders", Config{}); !errors.Is(err, lease.ErrExists) {
-		t.Error(err)
-	}
+	require.ErrorIs(t, counters.Create(t.Context(), "orders", Config{}), lease.ErrExists, "a counter that is there")
 
 	c, err := counters.Open(t.Context(), "seats", OrCreate(Config{}))
 	must(t, err)
@@ -207,12 +204,8 @@ func TestOfPeriod(t *testing.T) {
 	defer today.Close()
 	strict, err := counters.OpenStrict(t.Context(), "orders", of("monday", -time.Hour))
 	must(t, err)
-	if n, err := today.Next(); n != 3 || err != nil {
-		t.Errorf("today: %d, %v", n, err)
-	}
-	if n, err := strict.Next(t.Context()); n != 13 || err != nil {
-		t.Errorf("after a run of two: %d, %v", n, err)
-	}
+	require.Gives(t, int64(3), "today")(today.Next())
+	require.Gives(t, int64(13), "after a run of two")(strict.Next(t.Context()))
 	other := OfPeriod(lease.Period{Of: "week", Key: "zz", Begin: time.Now()})
 	for what, options := range map[string][]Option{"none": {quiet}, "others": {other}, "to create": {config, other}, "none to create": {config}} {
 		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) || c != nil {
@@ -225,12 +218,8 @@ func TestOfPeriod(t *testing.T) {
 	tomorrow, err := counters.Open(t.Context(), "orders", config, of("tuesday", 0), quiet)
 	must(t, err)
 	defer tomorrow.Close()
-	if n, err := tomorrow.Next(); n != 3 || err != nil {
-		t.Errorf("tomorrow: %d, %v", n, err)
-	}
-	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrClock) {
-		t.Errorf("on a day that is over: %d, %v", n, err)
-	}
+	require.Gives(t, int64(3), "tomorrow")(tomorrow.Next())
+	require.Refuses(t, lease.ErrClock, "on a day that is over")(strict.Next(t.Context()))
 	if c, err := counters.Open(t.Context(), "orders", of("monday", -time.Hour)); !errors.Is(err, lease.ErrClock) || c != nil {
 		t.Errorf("on a day that is over: %v", err)
 	}

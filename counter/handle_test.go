@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -109,12 +110,8 @@ func TestClose(t *testing.T) {
 		s.set(nil)
 		s.calls()
 		time.Sleep(time.Hour)
-		if _, err := c.Next(); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
-		if _, err := c.Wait(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Error(err)
-		}
+		require.Refuses(t, ErrClosed, "once it is closed")(c.Next())
+		require.Refuses(t, ErrClosed, "once it is closed")(c.Wait(t.Context()))
 		synctest.Wait()
 		if calls := s.calls(); calls != nil {
 			t.Errorf("a closed handle took %d", calls)
@@ -145,9 +142,7 @@ func TestCloseWhileOthersTake(t *testing.T) {
 	if n, low := found.take(make([]int64, 3)); n != 0 || low {
 		t.Errorf("%d numbers of a closed run", n)
 	}
-	if n, err := c.nextFromLow(found, found.given.Add(1)-1); !errors.Is(err, ErrClosed) {
-		t.Errorf("%d, %v", n, err)
-	}
+	require.Refuses(t, ErrClosed, "by the run that it had found")(c.nextFromLow(found, found.given.Add(1)-1))
 	if got := c.Status(); got.Issued != 4 {
 		t.Errorf("%+v", got)
 	}
@@ -242,9 +237,7 @@ func TestInTurn(t *testing.T) {
 		defer cancel()
 		go c.line.Wait(ctx, func() (time.Duration, error) { return time.Hour, ErrPending })
 		synctest.Wait()
-		if n, err := c.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%d, %v", n, err)
-		}
+		require.Refuses(t, context.DeadlineExceeded, "behind the others")(c.Wait(ctx))
 	})
 }
 
@@ -286,9 +279,7 @@ func TestFinal(t *testing.T) {
 			}
 
 			s.set(nil)
-			if _, err := c.Next(); !errors.Is(err, want) {
-				t.Error(err)
-			}
+			require.Refuses(t, want, "the call that asks")(c.Next())
 			synctest.Wait()
 			if n, err := c.Next(); n != 5 || err != nil {
 				t.Errorf("%d, %v, after the call that asked", n, err)

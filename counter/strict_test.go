@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -41,14 +42,10 @@ func TestStrictGone(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 		defer cancel()
 		dst := make([]int64, 2)
-		if n, err := strict.Fill(ctx, dst); n != 0 || !errors.Is(err, cause) {
-			t.Errorf("%d, %v", n, err)
-		}
+		require.Refuses(t, cause, "while its call is under way")(strict.Fill(ctx, dst))
 		later, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 		defer cancel()
-		if n, err := strict.Fill(later, make([]int64, 50)); n != 0 || !errors.Is(err, cause) {
-			t.Errorf("while another's call is under way: %d, %v", n, err)
-		}
+		require.Refuses(t, cause, "while another's call is under way")(strict.Fill(later, make([]int64, 50)))
 		close(held)
 		synctest.Wait()
 		n, err := strict.Fill(ctx, dst)
@@ -59,9 +56,7 @@ func TestStrictGone(t *testing.T) {
 		if dst[0] != 0 || dst[1] != 0 {
 			t.Errorf("%d were written after the call", dst)
 		}
-		if n, err := strict.Next(t.Context()); n != 3 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		require.Gives(t, int64(3), "after two that were lost")(strict.Next(t.Context()))
 		if got := strict.Status(); got != (Status{Taken: 3, Issued: 1}) {
 			t.Errorf("%+v", got)
 		}
@@ -95,15 +90,11 @@ func TestStrictServed(t *testing.T) {
 		s := &store{}
 		strict := s.openStrict(t)
 		for want := range int64(50) { // as select draws
-			if n, err := strict.Next(newServed(t)); n != want+1 || err != nil {
-				t.Errorf("%d, %v, want %d", n, err, want+1)
-			}
+			require.Gives(t, want+1, "just after it was served")(strict.Next(newServed(t)))
 		}
 		s.set(func(context.Context, int64) (int64, error) { return 0, lease.ErrEnd })
 		for range 50 {
-			if n, err := strict.Next(newServed(t)); !errors.Is(err, lease.ErrEnd) {
-				t.Errorf("%d, %v, want ErrEnd", n, err)
-			}
+			require.Refuses(t, lease.ErrEnd, "just after it was refused")(strict.Next(newServed(t)))
 		}
 	})
 }
@@ -167,20 +158,14 @@ func TestStrictClose(t *testing.T) {
 		held := s.hold()
 		var all sync.WaitGroup
 		all.Go(func() {
-			if n, err := strict.Next(t.Context()); n != 1 || err != nil {
-				t.Errorf("%d, %v", n, err)
-			}
+			require.Gives(t, int64(1), "who waits already")(strict.Next(t.Context()))
 		})
 		synctest.Wait()
 		must(t, strict.Close())
-		if n, err := strict.Fill(t.Context(), make([]int64, 1)); n != 0 || !errors.Is(err, ErrClosed) {
-			t.Errorf("%d, %v", n, err)
-		}
+		require.Refuses(t, ErrClosed, "once it is closed")(strict.Fill(t.Context(), make([]int64, 1)))
 		close(held)
 		all.Wait()
-		if n, err := strict.Fill(t.Context(), nil); n != 0 || err != nil {
-			t.Errorf("nothing asked for: %d, %v", n, err)
-		}
+		require.Gives(t, 0, "nothing asked for")(strict.Fill(t.Context(), nil))
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // formsOf has IDs of inner values. The masked form is the cipher's, as a randflake.Typed: other
@@ -112,9 +113,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, 7, 9} {
-		if err := new(orderID).UnmarshalBinary(make([]byte, n)); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("from %d bytes: %v", n, err)
-		}
+		require.ErrorIs(t, new(orderID).UnmarshalBinary(make([]byte, n)), ErrInvalidID, "from %d bytes", n)
 	}
 }
 
@@ -203,9 +202,7 @@ func TestNewMasker(t *testing.T) {
 	}
 
 	checked := NewMasker(secret, "order", checkSmall[sortable])
-	if _, err := checked.Open(cipher.Encrypt(1000)); !errors.Is(err, errNotSmall) {
-		t.Errorf("what the check refuses is opened: %v", err)
-	}
+	require.Refuses(t, errNotSmall, "what the check refuses")(checked.Open(cipher.Encrypt(1000)))
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, randflake.ErrInvalidSecret) {
 			t.Errorf("the zero secret panics with %v", err)
@@ -241,9 +238,7 @@ func testCBOR[T comparable](t *testing.T, id T, read func(to *T, data []byte) er
 	t.Helper()
 	binary, binaryErr := any(id).(encoding.BinaryMarshaler).MarshalBinary()
 	text, textErr := any(id).(encoding.TextMarshaler).MarshalText()
-	if err := errors.Join(binaryErr, textErr); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(binaryErr, textErr))
 	const (
 		byteString = 0x40
 		textString = 0x60
@@ -392,9 +387,7 @@ func TestImplausible(t *testing.T) {
 	const inner = 1234567890123456789
 	plausible := Of[small[sortable]](999)
 	implausible := Of[small[sortable]](inner)
-	if parsed, err := Parse[small[sortable]](plausible.String()); parsed != plausible || err != nil {
-		t.Errorf("%v is parsed as %v, %v", plausible, parsed, err)
-	}
+	require.Gives(t, plausible, "%v is parsed as", plausible)(Parse[small[sortable]](plausible.String()))
 
 	_, err := Parse[small[sortable]](implausible.String())
 	if loud := new(loudError); errors.As(err, loud) {

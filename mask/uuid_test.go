@@ -17,6 +17,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -27,9 +28,7 @@ type uuid [16]byte
 func uuidOf(t testing.TB, text string) uuid {
 	t.Helper()
 	u, err := ulid.ParseUUID(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return uuid(u)
 }
 
@@ -82,9 +81,7 @@ func checkTime(inner uuid) error {
 func vectors(t testing.TB) (pairs [][2]string) {
 	t.Helper()
 	content, err := os.ReadFile("testdata/uuid.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var file struct{ Vectors [][2]string }
 	if err := json.Unmarshal(content, &file); err != nil || len(file.Vectors) != 1000 {
 		t.Fatalf("%d vectors, %v, want 1000", len(file.Vectors), err)
@@ -145,9 +142,7 @@ func TestUUIDForms(t *testing.T) {
 	forms := uuidForms(t)
 	forms.Test(t)
 	for _, text := range forms.BadTexts {
-		if err := new(sessionID).UnmarshalBinary([]byte(text)); !errors.Is(err, ErrInvalidID) {
-			t.Errorf("%q from gob: error %v", text, err)
-		}
+		require.ErrorIs(t, new(sessionID).UnmarshalBinary([]byte(text)), ErrInvalidID, "%q from gob", text)
 	}
 	_, urn := ParseUUID[sessions]("urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8")
 	if null := new(sessionID).Scan(nil); !strings.Contains(fmt.Sprint(null), "scan into a pointer") || !strings.Contains(fmt.Sprint(urn), "36 characters") {
@@ -171,9 +166,7 @@ func TestUUIDRoundTrips(t *testing.T) {
 	for i := range n {
 		inner := version7(random, firstMade.Add(time.Duration(i)*time.Millisecond))
 		masked, err := sessionMasker.Mask(inner)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if back, err := sessionMasker.Open(masked); back != inner || err != nil {
 			t.Fatalf("%x is masked as %x, which opens to %x, %v", inner, masked, back, err)
 		}

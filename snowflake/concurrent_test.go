@@ -10,6 +10,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var idsEach = flag.Int("ids", 100_000, "about how many IDs each goroutine of the concurrent tests makes")
@@ -45,9 +46,7 @@ func TestConcurrent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := New(l, Forever(1), options...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			makeAtOnce(t, g, *idsEach/3, func() bool { return true })
 		})
 	}
@@ -64,15 +63,11 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		lease := randflake.Lease{FirstNode: 1000, LastNode: 1000, Start: begin.Truncate(time.Second)}
 		lease.End = lease.Start.Add(time.Second)
 		g, err := New(l, lease, option)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for worker := uint32(999); worker > 0; worker-- {
 			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
 			following.End = following.Start.Add(time.Second)
-			if err := (*keeperView)(g).Add(following); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, (*keeperView)(g).Add(following))
 		}
 		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < 1200*time.Millisecond })
 		if g.Lease() == lease {

@@ -15,6 +15,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 	"github.com/randflake/randflake/lease"
 )
@@ -62,9 +63,7 @@ func newBenchFor(t testing.TB, l *Layout, lease randflake.Lease, options ...Opti
 	b := &bench{TB: t, made: map[ID]bool{}}
 	b.clock.ms.Store(lease.Start.UnixMilli() + 1000)
 	g, err := New(l, lease, append([]Option{WithClock(b.clock.now)}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Generator = g
 	return b
 }
@@ -138,12 +137,8 @@ func (b *bench) want(n int, ms int64) Fields {
 // refuses checks that Ready and Generate return an error.
 func (b *bench) refuses(want error) {
 	b.Helper()
-	if err := b.ready(); !errors.Is(err, want) {
-		b.Errorf("Ready: %v, want %v", err, want)
-	}
-	if id, err := b.Generate(); !errors.Is(err, want) {
-		b.Errorf("Generate: %v, %v, want %v", id, err, want)
-	}
+	require.ErrorIs(b, b.ready(), want, "Ready")
+	require.Refuses(b, want, "Generate")(b.Generate())
 }
 
 // Fill makes as many IDs as are left in the unit, in the order of their sequence.
@@ -161,9 +156,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("ID %d: %+v, %v", i, p, err)
 		}
 	}
-	if n, err := b.Fill(nil); n != 0 || err != nil {
-		t.Errorf("Fill(nil) = %d, %v", n, err)
-	}
+	require.Gives(t, 0, "Fill(nil)")(b.Fill(nil))
 }
 
 // Two leases of three seconds, for each way in which epoch and seconds can lie: each has the units
@@ -408,9 +401,7 @@ func TestMadeMeanwhile(t *testing.T) {
 			}
 			return now
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		reads = at
 		ids := make([]ID, 8)
 		if _, err := g.Fill(ids); err != nil {
@@ -548,9 +539,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%v: want %v that says %q", err, tt.kind, tt.says)
 		}
 	}
-	if _, err := New(small, whole, Pin("worker", 1), Pin("worker", 1)); !errors.Is(err, errInvalidOption) {
-		t.Errorf("pinned twice: %v", err)
-	}
+	require.Refuses(t, errInvalidOption, "pinned twice")(New(small, whole, Pin("worker", 1), Pin("worker", 1)))
 }
 
 // A generator that New did not make says so.
@@ -719,9 +708,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	if err := (*keeperView)(b.Generator).Add(testLease(32, 0, 60)); !errors.Is(err, errInvalidLease) {
-		t.Errorf("worker 32 of a pinned datacenter: %v", err)
-	}
+	require.ErrorIs(t, (*keeperView)(b.Generator).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
 	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
 		t.Errorf("%+v, want worker 31 of datacenter 2", p)
@@ -823,9 +810,7 @@ func TestStepBack(t *testing.T) {
 
 func TestGenerateDoesNotAllocate(t *testing.T) {
 	g, err := New(mustLayout(t, "time 41, worker 10, sequence 12"), Forever(1), RunAhead(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids := make([]ID, 3)
 	for call, f := range map[string]func(){
 		"Generate": func() { g.Generate() },

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
@@ -38,9 +39,7 @@ func inShop(t *testing.T, limits lease.Limits, f func(s *shop)) {
 		var err error
 		limits.MaxSkew = time.Hour
 		s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, Limits: limits, New: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f(s)
 	})
 }
@@ -53,9 +52,7 @@ func leaveThePast() {
 func layoutOf(t testing.TB, parts string) *snowflake.Layout {
 	t.Helper()
 	l, err := snowflake.ParseLayout("kept: time 41, " + parts + "; 1ms since 2025-01-01T00:00:00Z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -81,9 +78,7 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 		s.Fatalf("Generate: %v; %+v", err, k.Status())
 	}
 	f, err := k.Generator().Layout().Inspect(id)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return f
 }
 
@@ -92,17 +87,13 @@ func (s *shop) generate(k *lease.Keeper[*snowflake.Generator]) snowflake.Fields 
 func TestKeepAfterAMomentAhead(t *testing.T) {
 	inShop(t, lease.Limits{Nodes: 4}, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
 		s.generate(k)
 		s.step(time.Minute)
 		k.Status() // which asks whether an ID could be made, and makes none
 		s.step(-time.Minute)
-		if _, err := k.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
-			t.Errorf("back again: %v", err)
-		}
+		require.Refuses(t, randflake.ErrLeaseNotStarted, "back again")(k.Generator().Generate())
 		time.Sleep(time.Millisecond) // to the next unit
 		s.generate(k)
 	})
@@ -113,31 +104,21 @@ func TestKeepAfterAMomentAhead(t *testing.T) {
 func TestKeep(t *testing.T) {
 	inShop(t, lease.Limits{Nodes: 2}, func(s *shop) {
 		k, err := s.keep(keptLayout(t, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(40 * time.Second)
 		if f := s.generate(k); f.Static["worker"] != 0 {
 			t.Errorf("%+v, want worker 0", f)
 		}
 		s.step(-20 * time.Second)
-		if _, err := k.Generator().Generate(); !errors.Is(err, randflake.ErrClockBackward) {
-			t.Errorf("the clock is back: %v", err)
-		}
+		require.Refuses(t, randflake.ErrClockBackward, "the clock is back")(k.Generator().Generate())
 		synctest.Wait()
 		if f := s.generate(k); f.Static["worker"] != 1 || f.Time.After(s.now()) {
 			t.Errorf("%+v, want worker 1 at the clock's present time", f)
 		}
 		other, err := s.keep(keptLayout(t, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := other.Generator().Generate(); !errors.Is(err, randflake.ErrLeaseNotStarted) {
-			t.Errorf("all workers of this window are taken: %v", err)
-		}
-		if _, err := s.keep(keptLayout(t, 1)); !errors.Is(err, lease.ErrFull) {
-			t.Errorf("all workers of two windows are taken: %v", err)
-		}
+		require.NoError(t, err)
+		require.Refuses(t, randflake.ErrLeaseNotStarted, "all workers of this window are taken")(other.Generator().Generate())
+		require.Refuses(t, lease.ErrFull, "all workers of two windows are taken")(s.keep(keptLayout(t, 1)))
 		if time.Sleep(40 * time.Second); s.generate(k).Static["worker"] == s.generate(other).Static["worker"] {
 			t.Error("in the next window they have the same worker")
 		}
@@ -192,15 +173,11 @@ func TestKeepHasOneClock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // Keep may go on trying until it ends
 	defer cancel()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ahead := func() time.Time { return time.Now().Add(time.Hour) }
 	leasing := snowflake.Leasing(lease.WithClock(ahead), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	k, err := snowflake.Keep(ctx, space, layoutOf(t, "worker 17, sequence 4"), leasing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer k.Close()
 	if _, err := k.Generator().Generate(); err != nil {
 		t.Error(err)

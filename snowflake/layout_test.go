@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -20,9 +22,7 @@ var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 func mustParse(t testing.TB, text string, unit time.Duration, epoch time.Time) *Layout {
 	t.Helper()
 	l, err := ParseLayout(fmt.Sprintf("%s; %s since %s", text, unit, epoch.UTC().Format(time.RFC3339Nano)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -97,9 +97,7 @@ func TestLastMillisecond(t *testing.T) {
 			return fmt.Sprintf("last: time %d, sequence 1; %s since %s", bits, unit, epoch.Format(time.RFC3339Nano))
 		}
 		l, err := ParseLayout(text(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !l.Expires().Equal(end) {
 			t.Errorf("%v expires at %v, want %v", l, l.Expires(), end)
 		}
@@ -110,9 +108,7 @@ func TestLastMillisecond(t *testing.T) {
 func TestPresets(t *testing.T) {
 	bits := map[string]int{"discord": 64, "tsid": 64, "javascript53": 53, "yitter": 53}
 	for _, l := range Presets() {
-		if got, err := ParseLayout(l.Name()); got != l || err != nil {
-			t.Errorf("ParseLayout(%q) = %v, %v", l.Name(), got, err)
-		}
+		require.Gives(t, l, "ParseLayout(%q)", l.Name())(ParseLayout(l.Name()))
 		if want := cmp.Or(bits[l.Name()], 63); l.bits() != want {
 			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
 		}
@@ -157,9 +153,7 @@ func TestFieldsRefused(t *testing.T) {
 		if _, err := l.Inspect(highest); err != nil {
 			t.Errorf("%v: %v", l, err)
 		}
-		if _, err := l.Inspect(highest + 1); !errors.Is(err, errInvalidID) {
-			t.Errorf("%v: one bit too many: %v", l, err)
-		}
+		require.Refuses(t, errInvalidID, "%v: one bit too many", l)(l.Inspect(highest + 1))
 	}
 }
 
@@ -184,9 +178,7 @@ func TestParseLayoutIsStrict(t *testing.T) {
 func TestPresetsOpenKnownIDs(t *testing.T) {
 	utc := func(s string) time.Time {
 		moment, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return moment.UTC()
 	}
 	for _, test := range []struct {
@@ -220,9 +212,7 @@ func TestPresetsOpenKnownIDs(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, test.fields) {
 			t.Errorf("%s (%s): %v, %v, want %v", test.layout.Name(), test.source, got, err, test.fields)
 		}
-		if id, err := test.layout.Compose(test.fields); id != test.id || err != nil {
-			t.Errorf("%s (%s): composed as %d, %v", test.layout.Name(), test.source, id, err)
-		}
+		require.Gives(t, test.id, "%s (%s): composed as", test.layout.Name(), test.source)(test.layout.Compose(test.fields))
 	}
 }
 
@@ -280,9 +270,7 @@ func TestFieldsRoundTrip(t *testing.T) {
 func TestParseLayout(t *testing.T) {
 	const text = "mine: time 22, region 3, sequence 10, rollback 2, wo-90_baz 4; 1h30m1.5s since 2020-02-29T00:02:03.004Z"
 	l, err := ParseLayout(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	epoch := time.Date(2020, 2, 29, 0, 2, 3, 4e6, time.UTC)
 	if l.Name() != "mine" || l.Epoch() != epoch || l.Unit() != 90*time.Minute+1500*time.Millisecond {
 		t.Errorf("name %s, epoch %v, unit %v", l.Name(), l.Epoch(), l.Unit())
@@ -317,9 +305,7 @@ func TestRangesExhaustively(t *testing.T) {
 				var within []ID
 				for id := range ID(1) << l.bits() {
 					p, err := l.Inspect(id)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if !p.Time.Before(from) && p.Time.Before(to) {
 						within = append(within, id)
 					}
@@ -336,8 +322,6 @@ func TestRangesExhaustively(t *testing.T) {
 				}
 			}
 		}
-		if _, err := l.first(l.Expires()); !errors.Is(err, errEndOfLife) {
-			t.Errorf("%v: first at the end: %v", l, err)
-		}
+		require.Refuses(t, errEndOfLife, "%v: first at the end", l)(l.first(l.Expires()))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -57,9 +58,7 @@ func TestWaitForTheNextUnit(t *testing.T) {
 			w.waited(after * time.Millisecond)
 		}
 		ids := make([]ID, 8*5+1)
-		if n, err := w.FillWait(t.Context(), ids); n != len(ids) || err != nil {
-			t.Errorf("FillWait = %d, %v", n, err)
-		}
+		require.Gives(t, len(ids), "FillWait")(w.FillWait(t.Context(), ids))
 		w.waited((8 + 7) * time.Millisecond)
 		w.want(7, 10)
 	})
@@ -178,9 +177,7 @@ func TestWaitDoesNotSpin(t *testing.T) {
 				looks++
 				return time.Unix(testStart+1, int64(at))
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			n, err := g.FillWait(ctx, make([]ID, 9))

@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/compat/bwmarrin"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	origin "github.com/randflake/randflake/snowflake"
@@ -53,9 +54,7 @@ func fill(generate func() snowflake.ID) func([]snowflake.ID) (int, error) {
 func TestNodesOfANumberShareAGenerator(t *testing.T) {
 	l := &idtest.Ledger[snowflake.ID]{TB: t}
 	mine, err := snowflake.NewNode(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	one := func() snowflake.ID {
 		node, err := snowflake.NewNode(1)
 		if err != nil {
@@ -99,9 +98,7 @@ func TestFormats(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			begin := time.Now().Add(-25 * time.Millisecond) // what was waited for may be a bit late
 			first := node.Generate()
 			second := node.Generate()
@@ -132,9 +129,7 @@ func TestGenerateWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		setFormat(t, newEpoch(time.UnixMilli(0)), 10, 1)
 		node, err := snowflake.NewNode(7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		begin := time.Now()
 		before := snowflake.ID(0)
 		for range 200 {
@@ -169,9 +164,7 @@ func TestGenerateAtTheEnd(t *testing.T) {
 		begin := time.Now()
 		setFormat(t, begin, 10, 37)
 		node, err := snowflake.NewNode(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		node.Close() // which does nothing
 		time.Sleep(1<<16*time.Millisecond - 1)
 		if id := node.Generate(); id.Time() != begin.UnixMilli()+1<<16-1 {
@@ -215,9 +208,7 @@ func (m *market) openPart(first, nodes uint32) *lease.Space {
 	if errors.Is(err, lease.ErrExists) {
 		space, err = lease.Open(m.Context(), engine, lease.Config{})
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
+	require.NoError(m, err)
 	return space
 }
 
@@ -225,9 +216,7 @@ func (m *market) keep(space *lease.Space, options ...lease.Option) *snowflake.No
 	m.Helper()
 	options = append(options, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	node, err := snowflake.Keep(m.Context(), space, options...)
-	if err != nil {
-		m.Fatal(err)
-	}
+	require.NoError(m, err)
 	m.Cleanup(node.Close)
 	return node
 }
@@ -269,9 +258,7 @@ func TestKeep(t *testing.T) {
 func (m *market) own(number int64) *snowflake.Node {
 	m.Helper()
 	node, err := snowflake.NewNode(number)
-	if err != nil {
-		m.Fatal(err)
-	}
+	require.NoError(m, err)
 	return node
 }
 
@@ -370,9 +357,7 @@ func TestKeepBesideNewNode(t *testing.T) {
 			space := &counted{Space: m.open(1024)}
 			for want := range int64(2) {
 				node, err := snowflake.Keep(m.Context(), space, lease.WithLogger(slog.New(slog.DiscardHandler)))
-				if err != nil {
-					m.Fatal(err)
-				}
+				require.NoError(m, err)
 				defer node.Close()
 				number, takes := node.Generate().Node(), space.takes.Load()
 				if number != 100+want || takes != want+1 {
@@ -405,9 +390,7 @@ func TestKeepRefuses(t *testing.T) {
 			t.Errorf("a number that no Keep leases: %v", err)
 		}
 		setFormat(m.T, time.UnixMilli(0), 11, 0)
-		if _, err := snowflake.Keep(t.Context(), space); !errors.Is(err, origin.ErrInvalidLayout) {
-			t.Errorf("no bits of steps: %v", err)
-		}
+		require.Refuses(t, origin.ErrInvalidLayout, "no bits of steps")(snowflake.Keep(t.Context(), space))
 	})
 }
 
@@ -425,9 +408,7 @@ func TestKeepWaitsForTheStore(t *testing.T) {
 		if id := node.Generate(); id <= before || time.Now().Before(back) || id.Time() < back.UnixMilli() {
 			t.Errorf("%d after %d at %v, want a later one from %v on", id, before, time.Now(), back)
 		}
-		if err := space.Retire(m.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, space.Retire(m.Context()))
 		time.Sleep(10 * time.Minute)
 		wantPanic(t, "lease of the worker has ended", node.Generate)
 		node.Close()
@@ -460,9 +441,7 @@ func TestTexts(t *testing.T) {
 				return back, back.UnmarshalJSON(data)
 			}},
 		} {
-			if back, err := f.parse(f.text); back != id || err != nil {
-				t.Errorf("%s of %d is %q, which is read as %d, %v", name, id, f.text, back, err)
-			}
+			require.Gives(t, id, "%s of %d is %q, which is read as", name, id, f.text)(f.parse(f.text))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/snowflake"
@@ -120,9 +121,7 @@ func TestDefaultStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2014, 9, 1, 1, 0, 0, 0, time.UTC)))
 		sf, err := New(Settings{MachineID: machine(newMachine())})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if id, err := sf.NextID(); err != nil || ElapsedTime(id) != time.Hour {
 			t.Errorf("%v, %v, want an hour", Decompose(id), err)
 		}
@@ -132,9 +131,7 @@ func TestDefaultStart(t *testing.T) {
 func TestNextIDAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sf, err := New(Settings{StartTime: time.Unix(0, 0), MachineID: machine(newMachine())})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		end := time.Unix(0, 0).Add(1 << BitLenTime * unit)
 		time.Sleep(time.Until(end) - time.Nanosecond)
 		if id, err := sf.NextID(); err != nil || Decompose(id)["time"] != 1<<BitLenTime-1 {
@@ -153,9 +150,7 @@ func TestKeep(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
 		spaceOf := func(nodes uint32) *lease.Space {
 			space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Limits: lease.Limits{Nodes: nodes}, New: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return space
 		}
 		space := spaceOf(65536)
@@ -163,14 +158,10 @@ func TestKeep(t *testing.T) {
 		l := &idtest.Ledger[uint64]{TB: t}
 		for range 2 {
 			sf, err := Keep(t.Context(), space, start, lease.WithLogger(slog.New(slog.DiscardHandler)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for range 1000 {
 				id, err := sf.NextID()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				l.Add(id)
 			}
 			if _, err := New(Settings{StartTime: start, MachineID: machine(9)}); err == nil {
@@ -178,9 +169,7 @@ func TestKeep(t *testing.T) {
 			}
 			defer func() {
 				sf.Close()
-				if _, err := sf.NextID(); !errors.Is(err, randflake.ErrClosed) {
-					t.Errorf("closed: %v", err)
-				}
+				require.Refuses(t, randflake.ErrClosed, "closed")(sf.NextID())
 			}()
 		}
 		_, err := Keep(t.Context(), spaceOf(65537), time.Time{})

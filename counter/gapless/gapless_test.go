@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/counter/gapless"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // An invoice and its number, or neither.
@@ -36,18 +37,10 @@ func Example() {
 func TestInvalid(t *testing.T) {
 	var tx gapless.Tx
 	for _, name := range []string{"", "A", "-a", "a/", "a'b", `a\`, "a b", "ä", "a\n", strings.Repeat("a", 51)} {
-		if n, err := tx.Next(t.Context(), name); n != 0 || !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("Next(%q): %d, %v, want ErrInvalidName", name, n, err)
-		}
-		if err := tx.Create(t.Context(), name, 1, 2); !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("Create(%q): %v, want ErrInvalidName", name, err)
-		}
-		if n, err := tx.NextOrCreate(t.Context(), name, 1, 2); n != 0 || !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("NextOrCreate(%q): %d, %v, want ErrInvalidName", name, n, err)
-		}
-		if _, err := tx.Peek(t.Context(), name); !errors.Is(err, gapless.ErrInvalidName) {
-			t.Errorf("Peek(%q): %v, want ErrInvalidName", name, err)
-		}
+		require.Refuses(t, gapless.ErrInvalidName, "Next(%q)", name)(tx.Next(t.Context(), name))
+		require.ErrorIs(t, tx.Create(t.Context(), name, 1, 2), gapless.ErrInvalidName, "Create(%q)", name)
+		require.Refuses(t, gapless.ErrInvalidName, "NextOrCreate(%q)", name)(tx.NextOrCreate(t.Context(), name, 1, 2))
+		require.Refuses(t, gapless.ErrInvalidName, "Peek(%q)", name)(tx.Peek(t.Context(), name))
 	}
 	var listed []error
 	for _, err := range tx.List(t.Context(), "a'") {
@@ -57,13 +50,9 @@ func TestInvalid(t *testing.T) {
 		t.Errorf("List: %v, want ErrInvalidName", listed)
 	}
 	for _, limits := range [][2]int64{{-1, 5}, {5, 4}, {math.MinInt64, math.MaxInt64}} {
-		if err := tx.Create(t.Context(), "a", limits[0], limits[1]); !errors.Is(err, gapless.ErrInvalidRange) {
-			t.Errorf("Create(%d): %v, want ErrInvalidRange", limits, err)
-		}
+		require.ErrorIs(t, tx.Create(t.Context(), "a", limits[0], limits[1]), gapless.ErrInvalidRange, "Create(%d)", limits)
 	}
 	for _, n := range []int{0, -1, math.MinInt} {
-		if first, err := tx.NextN(t.Context(), "a", n); first != 0 || !errors.Is(err, gapless.ErrInvalidRange) {
-			t.Errorf("NextN(%d): %d, %v, want ErrInvalidRange", n, first, err)
-		}
+		require.Refuses(t, gapless.ErrInvalidRange, "NextN(%d)", n)(tx.NextN(t.Context(), "a", n))
 	}
 }

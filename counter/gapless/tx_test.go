@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // An answering transaction gives the same answers to all calls, as a server would.
@@ -129,9 +131,7 @@ func TestAnswers(t *testing.T) {
 	if err := (Tx{a}).Create(t.Context(), "books", 1, 9); err != nil || a.asked != "create books after 0 to 9" {
 		t.Errorf("%v, by %q", err, a.asked)
 	}
-	if err := (Tx{&answering{made: false}}).Create(t.Context(), "books", 1, 9); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a counter that is there: %v", err)
-	}
+	require.ErrorIs(t, (Tx{&answering{made: false}}).Create(t.Context(), "books", 1, 9), fs.ErrExist, "a counter that is there")
 }
 
 // TestPeek: a counter is found by its whole name, and at its end it has no next number.
@@ -149,9 +149,7 @@ func TestPeek(t *testing.T) {
 		"c": {"c", 0, 5, 0},
 		"d": {"d", 0, math.MaxInt64, 1 << 63},
 	} {
-		if info, err := tx.Peek(t.Context(), name); info != want || err != nil {
-			t.Errorf("%+v, %v, want %+v", info, err, want)
-		}
+		require.Gives(t, want, "Peek(%q)", name)(tx.Peek(t.Context(), name))
 	}
 	for _, name := range []string{"e", "f"} {
 		if info, err := tx.Peek(t.Context(), name); info != (Info{}) || !errors.Is(err, ErrNoCounter) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter/numbers/ff1"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var secret = func() randflake.Secret {
@@ -27,9 +28,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func newTestFormat(t testing.TB, pattern string, options ...Option) *Format {
 	t.Helper()
 	f, err := NewFormat("orders", pattern, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -78,16 +77,12 @@ func TestFormats(t *testing.T) {
 		if text, err := got.MarshalText(); string(text) != c.text || err != nil {
 			t.Errorf("%s: MarshalText %q, %v", c.pattern, text, err)
 		}
-		if back, err := f.Parse(c.text); back != got || err != nil {
-			t.Errorf("%s: %q is read as %#v, %v", c.pattern, c.text, back, err)
-		}
+		require.Gives(t, got, "%s: %q is read as", c.pattern, c.text)(f.Parse(c.text))
 		if f.Last() != c.last {
 			t.Errorf("%s: last is %d", c.pattern, f.Last())
 		}
 		for _, n := range []int64{0, -1, math.MinInt64, c.last + 1} { // the last one overflows where there is no width
-			if got, err := f.Number(noon, n); !errors.Is(err, ErrInvalidNumber) {
-				t.Errorf("%s: %d is printed as %q, %v", c.pattern, n, got, err)
-			}
+			require.Refuses(t, ErrInvalidNumber, "%s: %d is printed as", c.pattern, n)(f.Number(noon, n))
 		}
 	}
 }
@@ -170,9 +165,7 @@ func TestInvalidOptions(t *testing.T) {
 		"encrypted, few":       {"orders", "{n:5}", Encrypted(secret), ff1.ErrInvalidDomain},
 		"encrypted, few of 30": {"orders", "{n:4:consonants}", Encrypted(secret), ff1.ErrInvalidDomain},
 	} {
-		if f, err := NewFormat(c.name, c.pattern, c.option); !errors.Is(err, c.err) {
-			t.Errorf("%s: %v, %v; want %v", name, f, err, c.err)
-		}
+		require.Refuses(t, c.err, "%s", name)(NewFormat(c.name, c.pattern, c.option))
 	}
 }
 
@@ -188,9 +181,7 @@ func TestLongInput(t *testing.T) {
 		}
 	}
 	newTestFormat(t, long[:997]+"{n}")
-	if _, err := NewFormat("orders", long[:998]+"{n}"); !errors.Is(err, ErrInvalidPattern) {
-		t.Errorf("a pattern of 1,001 bytes: %v", err)
-	}
+	require.Refuses(t, ErrInvalidPattern, "a pattern of 1,001 bytes")(NewFormat("orders", long[:998]+"{n}"))
 }
 
 // TestRandomPatterns: every text that is printed is read, whatever the pattern, the period, the
@@ -278,9 +269,7 @@ func TestStrictParsing(t *testing.T) {
 	}
 	short := newTestFormat(t, "{date:06-01}#{n:3}")
 	for _, year := range []string{"+5", "-5", " 5", "5 "} {
-		if n, err := short.Parse(year + "-11#001"); !errors.Is(err, ErrInvalidNumber) {
-			t.Errorf("%q for a year: %#v, %v", year, n, err)
-		}
+		require.Refuses(t, ErrInvalidNumber, "%q for a year", year)(short.Parse(year + "-11#001"))
 	}
 }
 
@@ -320,9 +309,7 @@ func TestParsingOfPeople(t *testing.T) {
 		" ORD-20261122-OOOO421",
 		"o-r-d-2-0-2-6-1-1-2-2-0-0-0-0-4-2-l",
 	} {
-		if n, err := f.Parse(text); n != good || err != nil {
-			t.Errorf("%q: %v, %v", text, n, err)
-		}
+		require.Gives(t, good, "%q", text)(f.Parse(text))
 	}
 	for _, text := range []string{
 		"ORD-20261122-000043-1",
@@ -330,9 +317,7 @@ func TestParsingOfPeople(t *testing.T) {
 		"0RD-20261122-000042-1",
 		"ORD-20261122-000042-1-1",
 	} {
-		if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
-			t.Errorf("%q: %v", text, n)
-		}
+		require.Refuses(t, ErrInvalidNumber, "%q", text)(f.Parse(text))
 	}
 	for _, c := range []struct {
 		pattern string
@@ -364,12 +349,8 @@ func TestParsingOfPeople(t *testing.T) {
 	}
 	week := newTestFormat(t, "INV-{period}-{n:6:crockford}{check:mod37-2}", WithPeriod(Week))
 	n, err := week.Number(noon, 0xbeef)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if read, err := week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])); read != n || err != nil {
-		t.Errorf("%v is read as %v, %v", n, read, err)
-	}
+	require.NoError(t, err)
+	require.Gives(t, n, "%v is read as", n)(week.Parse("inv2026w47 001fqf" + strings.ToLower(n.String()[19:])))
 }
 
 // A year has four digits, and two of them can't tell 2069 from 1969, so that there is no number for it.
@@ -405,9 +386,7 @@ func TestEncryptedZero(t *testing.T) {
 	f := newTestFormat(t, "{date:2006}-{n:6}", Encrypted(secret))
 	permutation := f.permutation("2026")
 	text := f.pattern.print(date{shown: "2026"}, permutation.Encrypt(0))
-	if n, err := f.Parse(text); !errors.Is(err, ErrInvalidNumber) {
-		t.Errorf("%s is read as %#v, %v", text, n, err)
-	}
+	require.Refuses(t, ErrInvalidNumber, "%s", text)(f.Parse(text))
 	if n, err := f.Parse(f.pattern.print(date{shown: "2025"}, permutation.Encrypt(0))); err != nil || n.N < 1 {
 		t.Errorf("in another year: %#v, %v", n, err)
 	}

@@ -1,21 +1,20 @@
 package numbers
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // the same zones wherever tests run
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func zoneOf(t testing.TB, name string) *time.Location {
 	t.Helper()
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return zone
 }
 
@@ -47,9 +46,7 @@ func TestFirstSeconds(t *testing.T) {
 	} {
 		zone := zoneOf(t, c.zone)
 		first, err := time.ParseInLocation("2006-01-02T15:04:05", c.first, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f := newTestFormat(t, "{period}-{n:3}", WithPeriod(c.period), WithLocation(zone))
 		for at, want := range map[time.Time]string{first.Add(-time.Second): c.before, first: c.after} {
 			n, err := f.Number(at.UTC(), 7)
@@ -59,9 +56,7 @@ func TestFirstSeconds(t *testing.T) {
 			if p := c.period.At(at.UTC(), zone); p.Key != want {
 				t.Errorf("%v, %v: %+v, want %s", c.period, at, p, want)
 			}
-			if read, err := f.Parse(n.String()); read != n || err != nil {
-				t.Errorf("%s is read as %v, %v", n, read, err)
-			}
+			require.Gives(t, n, "%s is read as", n)(f.Parse(n.String()))
 		}
 		if begin := c.period.begin(first, zone); begin.After(first) || first.Sub(begin) > 25*time.Hour {
 			t.Errorf("%v begins at %v, want %v", c.period, begin.In(zone), first)
@@ -73,9 +68,7 @@ func TestFirstSeconds(t *testing.T) {
 		FiscalYear(time.April): {"FY-001-007", "Fy2026-007", "FY0000-007"},
 	} {
 		for _, text := range texts {
-			if n, err := newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text); !errors.Is(err, ErrInvalidNumber) {
-				t.Errorf("%s is read as %#v, %v", text, n, err)
-			}
+			require.Refuses(t, ErrInvalidNumber, "%s", text)(newTestFormat(t, "{period}-{n:3}", WithPeriod(period)).parse(text))
 		}
 	}
 }
@@ -115,14 +108,10 @@ func TestBegin(t *testing.T) {
 // TestParsePeriod: what String returns is read, but for no period at all.
 func TestParsePeriod(t *testing.T) {
 	for _, p := range []Period{Year, Month, Day, Quarter, Week, FiscalYear(time.January), FiscalYear(time.December)} {
-		if read, err := ParsePeriod(p.String()); read != p || err != nil {
-			t.Errorf("%v is read as %v, %v", p, read, err)
-		}
+		require.Gives(t, p, "%v is read as", p)(ParsePeriod(p.String()))
 	}
 	for _, text := range []string{"", "forever", "Period(6)", "Day", "fiscal year", "fiscal year from %!Month(13) on"} {
-		if read, err := ParsePeriod(text); !errors.Is(err, ErrInvalidOption) {
-			t.Errorf("%q is read as %v, %v", text, read, err)
-		}
+		require.Refuses(t, ErrInvalidOption, "%q", text)(ParsePeriod(text))
 	}
 }
 

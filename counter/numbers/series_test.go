@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -59,18 +60,14 @@ func (b *testbed) counters(t testing.TB) *counter.Counters {
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return counter.On(s)
 }
 
 func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Series {
 	t.Helper()
 	s, err := Open(t.Context(), b.counters(t), "orders", pattern, append([]Option{WithClock(b.now), oneByOne}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -79,9 +76,7 @@ func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Serie
 func (b *testbed) next(t testing.TB, s *Series) Number {
 	t.Helper()
 	n, err := s.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if read, err := s.Parse(n.String()); read != n || err != nil {
 		t.Fatalf("%#v is read as %#v, %v", n, read, err)
 	}
@@ -136,9 +131,7 @@ func TestSeries(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	if n, err := a.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("closed: %v, %v", n, err)
-	}
+	require.Refuses(t, counter.ErrClosed, "closed")(a.Next(t.Context()))
 }
 
 // TestPeriodOfMoreDates: where the date shows more than the period, the numbers go on over many dates.
@@ -193,17 +186,11 @@ func TestCloseMeanwhile(t *testing.T) {
 		func() {},
 		func() { s.Close() },
 	}
-	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("%v, %v", n, err)
-	}
-	if n, err := s.present.Load().counter.Next(); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("the counter of the new day gives %d, %v", n, err)
-	}
+	require.Refuses(t, counter.ErrClosed, "closed meanwhile")(s.Next(t.Context()))
+	require.Refuses(t, counter.ErrClosed, "the counter of the new day")(s.present.Load().counter.Next())
 	w.away.Store(true)
 	w.set(midnight.AddDate(0, 0, 1))
-	if n, err := s.Next(t.Context()); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("on the next day: %v, %v", n, err)
-	}
+	require.Refuses(t, counter.ErrClosed, "on the next day")(s.Next(t.Context()))
 }
 
 // TestCallerLeaves: whose context ends while it begins a day fails alone.
@@ -217,9 +204,7 @@ func TestCallerLeaves(t *testing.T) {
 		func() {},
 		cancel,
 	}
-	if n, err := s.Next(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, %v", n, err)
-	}
+	require.Refuses(t, context.Canceled, "whose caller has left")(s.Next(ctx))
 	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
 		t.Error(n)
 	}
@@ -293,9 +278,7 @@ func TestWaitsForService(t *testing.T) {
 		time.Sleep(time.Until(midnight.Add(-time.Hour)))
 		w := newTestbed(midnight.Add(-time.Hour))
 		s, err := Open(t.Context(), counter.From(late{w.counters(t)}), "orders", dated, oneByOne)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		time.Sleep(time.Hour)
 		w.set(midnight)
@@ -358,9 +341,7 @@ func TestAfterLoss(t *testing.T) {
 		return Open(t.Context(), w.counters(t), "orders", dated, WithClock(w.now), hundreds)
 	}
 	s, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	backup := w.Snapshot()
 	w.next(t, s)
@@ -370,13 +351,9 @@ func TestAfterLoss(t *testing.T) {
 	if s, err := again(); !errors.Is(err, lease.ErrCounter) {
 		t.Fatalf("today: %v, %v", s, err)
 	}
-	if err := w.counters(t).SetCounter(t.Context(), "orders", 136); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.counters(t).SetCounter(t.Context(), "orders", 136))
 	set, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer set.Close()
 	if n := w.next(t, set); n.String() != "2026-11-22#000136" {
 		t.Errorf("today, once it is set: %s", n)
@@ -388,9 +365,7 @@ func TestAfterLoss(t *testing.T) {
 	}
 	w.set(midnight.Add(time.Hour))
 	tomorrow, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tomorrow.Close()
 	if n := w.next(t, tomorrow); n.String() != "2026-11-23#000001" {
 		t.Errorf("tomorrow's first number is %s", n)
@@ -422,9 +397,7 @@ func TestStoreAway(t *testing.T) {
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if n, err := s.Next(ctx); !errors.Is(err, cause) {
-		t.Errorf("%v, %v", n, err)
-	}
+	require.Refuses(t, cause, "while somebody else begins the day")(s.Next(ctx))
 	<-s.turning
 	if n := w.next(t, s); n.String() != "2026-11-23#000001" {
 		t.Error(n)
@@ -434,13 +407,9 @@ func TestStoreAway(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	w := newTestbed(midnight)
 	counters := w.counters(t)
-	if _, err := Open(t.Context(), nil, "orders", dated); !errors.Is(err, ErrInvalidOption) {
-		t.Errorf("no counters: %v", err)
-	}
+	require.Refuses(t, ErrInvalidOption, "no counters")(Open(t.Context(), nil, "orders", dated))
 	far := WithClock(func() time.Time { return time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) })
-	if _, err := Open(t.Context(), counters, "orders", dated, far); !errors.Is(err, ErrInvalidNumber) {
-		t.Errorf("in the year 10000: %v", err)
-	}
+	require.Refuses(t, ErrInvalidNumber, "in the year 10000")(Open(t.Context(), counters, "orders", dated, far))
 	for _, c := range []struct {
 		pattern string
 		config  counter.Config
@@ -473,9 +442,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestMustNotChange(t *testing.T) {
 	const pattern = "A{date:2006-01-02}-{n:6}"
 	other, err := randflake.ParseSecret("dffd6021000000000000000000000001")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	with := func(options ...Option) []Option { return options }
 	for what, c := range map[string]struct {
 		pattern string
@@ -537,9 +504,7 @@ func TestPlainCounter(t *testing.T) {
 	w := newTestbed(midnight)
 	counters := w.counters(t)
 	plain, err := counters.OpenStrict(t.Context(), "plain", counter.OrCreate(counter.Config{Start: 1000}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pattern := range []string{dated, "{n}", "{date:2006}-{n}"} {
 		from1000 := WithCounter(counter.Config{Start: 1000}, quiet)
 		s, err := Open(t.Context(), counters, "plain", pattern, WithClock(w.now), from1000)
@@ -547,9 +512,7 @@ func TestPlainCounter(t *testing.T) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
-	if n, err := plain.Next(t.Context()); n != 1000 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
+	require.Gives(t, int64(1000), "the plain counter")(plain.Next(t.Context()))
 	s := w.series(t, dated)
 	if c, err := counters.Open(t.Context(), "orders"); !errors.Is(err, counter.ErrMismatch) || c != nil {
 		t.Errorf("a series as a plain counter: %v", err)
@@ -568,9 +531,7 @@ func TestEncryptedTexts(t *testing.T) {
 		{"tickets", "{n:8:crockford}", "5N3A6RAN"},
 	} {
 		f, err := NewFormat(c.name, c.pattern, Encrypted(secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, err := f.Number(midnight, 1); n.String() != c.text || err != nil {
 			t.Errorf("%s %s: %s, %v; want %s", c.name, c.pattern, n, err, c.text)
 		}
@@ -579,13 +540,9 @@ func TestEncryptedTexts(t *testing.T) {
 	for n := range int64(1000) {
 		text := func(name string, at time.Time) string {
 			f, err := NewFormat(name, "{date:2006}{n:6}", Encrypted(secret))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			number, err := f.Number(at, n+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return number.String()[4:]
 		}
 		for name, other := range map[string]string{"name": text("order", midnight), "year": text("orders", midnight.AddDate(1, 0, 0))} {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // page returns a file with a page as a device has it, changed by change.
@@ -24,9 +26,7 @@ func page(t *testing.T, change func(page []byte)) (path string) {
 	word.PutUint64(p[atCounter:], 7)
 	change(p)
 	path = filepath.Join(t.TempDir(), "vmclock0")
-	if err := os.WriteFile(path, p, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, p, 0o600))
 	return path
 }
 
@@ -42,9 +42,7 @@ func TestMapped(t *testing.T) {
 		t.Error("stale before any change, or not detected")
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt([]byte{8}, atCounter); err != nil {
 		t.Fatal(err)
@@ -145,9 +143,7 @@ func TestListener(t *testing.T) {
 	l := listener{copies: &copies, dial: func() *os.File {
 		dialed++
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kernel = os.NewFile(uintptr(fds[0]), "kernel")
 		return os.NewFile(uintptr(fds[1]), "uevents")
 	}}
@@ -190,9 +186,7 @@ func TestDial(t *testing.T) {
 	}
 	defer socket.Close()
 	raw, err := socket.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	raw.Control(func(fd uintptr) {
 		protocol, _ := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PROTOCOL)
 		address, err := unix.Getsockname(int(fd))

@@ -11,25 +11,20 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // serve runs randflaked with space and counter "demo", and returns its URL.
 func serve(t *testing.T) string {
 	t.Helper()
 	program, err := servers.Tool(".", "github.com/randflake/randflake/service/cmd/randflaked")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := servers.New("randflaked", t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Kill() })
 	url := "http://" + s.Addr()
 	cmd := exec.Command(program, "--dev", "--dir", filepath.Join(s.Dir(), "state"), "--listen", s.Addr())
-	if err := s.Launch(cmd, servers.Ready(url+"/readyz")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Launch(cmd, servers.Ready(url+"/readyz")))
 	return url
 }
 
@@ -38,9 +33,7 @@ func serve(t *testing.T) string {
 func TestPage(t *testing.T) {
 	url := serve(t)
 	a, err := http.Post(url+"/randflake.v1.CounterService/Next", "application/json", strings.NewReader(`{"space":"demo","counter":"orders","count":3}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a.Body.Close()
 	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir())))
 	defer cancel()
@@ -49,9 +42,7 @@ func TestPage(t *testing.T) {
 			t.Fatalf("%v: make browser installs what is missing", err)
 		}
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20", "of 131072 nodes of this window are taken", "orders\t11\t"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q on the page:\n%s", want, text)

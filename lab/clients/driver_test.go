@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A driver reads commands as lines, and answers each with one line. Its environment has ADDRESSES
@@ -100,9 +101,7 @@ var prepared = sync.OnceValues(func() (found []language, err error) {
 
 func here(t *testing.T) []language {
 	found, err := prepared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return found
 }
 
@@ -177,9 +176,7 @@ func (x *trial) start(replicas int, changes ...func(*answerer)) *driver {
 	d.log = logged(x.t, d.cmd)
 	out, err1 := d.cmd.StdoutPipe()
 	in, err2 := d.cmd.StdinPipe()
-	if err := errors.Join(err1, err2, d.cmd.Start()); err != nil {
-		x.t.Fatal(err)
-	}
+	require.NoError(x.t, errors.Join(err1, err2, d.cmd.Start()))
 	d.in = in
 	x.drivers = append(x.drivers, d)
 	go func() {
@@ -201,9 +198,7 @@ func (x *trial) start(replicas int, changes ...func(*answerer)) *driver {
 // returned when asked for.
 func logged(t *testing.T, cmd *exec.Cmd) func() string {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { file.Close() })
 	cmd.Stderr, cmd.SysProcAttr = file, &syscall.SysProcAttr{Setpgid: true}
 	return func() string {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -57,9 +58,7 @@ func newService(t *testing.T, window time.Duration) *service {
 	var err error
 	s.space, err = lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{Clock: s.now, New: true,
 		Check: secret.CheckValue(), Limits: lease.Limits{Window: window}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.first = s.space.Limits().WindowOf(s.now())
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -24,9 +25,7 @@ import (
 // keepers in Go live in the same space.
 func TestUniqueTogether(t *testing.T) {
 	life, err := time.ParseDuration(cmp.Or(os.Getenv("LIFE"), "3s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := &world{service: newService(t, short), end: time.Now().Add(life)}
 	w.begin = 0
 	w.ahead.Store(0)

@@ -22,7 +22,6 @@ import (
 	"github.com/gin-gonic/gin/binding"
 	"github.com/go-chi/chi/v5"
 	"github.com/go-playground/form/v4"
-	"github.com/go-viper/mapstructure/v2"
 	"github.com/gofiber/fiber/v3"
 	"github.com/google/uuid"
 	"github.com/gorilla/schema"
@@ -32,6 +31,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/link"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
@@ -159,30 +159,6 @@ func decoders[T any, P id[T]]() []decoder[T] {
 	}
 }
 
-// byKind are those that go by Go's kinds, and so refuse a text, and take a stranger's decimal number
-// for an integer of the type T.
-func byKind[T any]() []decoder[T] {
-	return []decoder[T]{
-		{name: "go-playground/form", read: func(text string, to *request[T]) error {
-			return form.NewDecoder().Decode(to, values(text))
-		}},
-		{name: "mapstructure", read: func(text string, to *request[T]) error { return mapstructure.WeakDecode(settings(text), to) }},
-		{name: "viper", read: func(text string, to *request[T]) error { return configured(text).Unmarshal(to) }},
-		{name: "oapi-codegen, deepObject", read: func(text string, to *request[T]) error {
-			var object struct {
-				ID T `json:"id"`
-			}
-			err := runtime.BindRawQueryParameter("deepObject", true, true, "f", "f[id]="+text, &object)
-			to.ID = object.ID
-			return err
-		}},
-		{name: "fmt", read: func(text string, to *request[T]) error {
-			_, err := fmt.Sscan(text, &to.ID)
-			return err
-		}},
-	}
-}
-
 // integer reports whether an ID is one, and no array or struct.
 func integer[T any]() bool { return reflect.TypeFor[T]().ConvertibleTo(reflect.TypeFor[int64]()) }
 
@@ -262,9 +238,7 @@ func TestDecoders(t *testing.T) {
 	for _, n := range []snowflake.ID{0, 10, 12345, 9007199254740993, 1541815603606036480} {
 		snowflakes[fmt.Sprint(uint64(n))] = n
 		shown, err := orderMasker.Mask(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		masked["ord_"+shown.String()] = mask.Of[order](n)
 	}
 	snowflakes["18446744073709551615"] = 1<<64 - 1
@@ -291,24 +265,6 @@ func TestDecoders(t *testing.T) {
 		uuids[id.String()] = id
 	}
 	test(t, uuids, "", "5", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
-}
-
-// TestByKind: those which the table has a setting for, or a warning, misread a number without it.
-func TestByKind(t *testing.T) {
-	testByKind(t, "jvgoe12ccb8gh", randflake.ID(5))
-	testByKind(t, mask.Of[order](snowflake.ID(5)).String(), mask.Of[order](snowflake.ID(5)))
-}
-
-func testByKind[T comparable](t *testing.T, text string, five T) {
-	for _, d := range byKind[T]() {
-		var got, number request[T]
-		if err := d.read(text, &got); err == nil {
-			t.Errorf("%s needs no setting: %s is read as the %T %v", d.name, text, got.ID, got.ID)
-		}
-		if err := d.read("5", &number); err != nil || number.ID != five {
-			t.Errorf("%s: 5 is read as the %T %v, %v", d.name, number.ID, number.ID, err)
-		}
-	}
 }
 
 // A needed is a request that has to have an ID.

@@ -199,29 +199,6 @@ func TestStrangers(t *testing.T) {
 	testHidden(t, mask.OfUUID[document](inner), [16]byte(inner))
 }
 
-// TestNumbersByKind: what docs/ids.md says of the format that reads numbers as inner values.
-func TestNumbersByKind(t *testing.T) {
-	for _, f := range formats {
-		if !f.byKind {
-			continue
-		}
-		var id record[randflake.ID]
-		var masked record[orderID]
-		var filed record[documentID]
-		data, err := f.write(recordOf(5))
-		if err != nil || f.read(data, &id) != nil || !id.is(randflake.ID(5)) {
-			t.Errorf("%s: %v is read as %v, %v", f.name, data, id, err)
-		}
-		if err := f.read(data, &masked); err != nil || !masked.is(mask.Of[order](snowflake.ID(5))) {
-			t.Errorf("%s: %v is read as %v, %v", f.name, data, masked, err)
-		}
-		data, err = f.write(recordOf([16]int{6: 0x70, 8: 0x80, 15: 7}))
-		if err != nil || f.read(data, &filed) != nil || !filed.is(mask.OfUUID[document](inner)) {
-			t.Errorf("%s: %v is read as %v, %v", f.name, data, filed, err)
-		}
-	}
-}
-
 // TestOmitted: YAML leaves a zero UUID out, which has no text.
 func TestOmitted(t *testing.T) {
 	for _, f := range formats {

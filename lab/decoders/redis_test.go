@@ -7,6 +7,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -15,14 +16,10 @@ import (
 // TestRedis: go-redis refuses IDs of 64 bits, and keeps their texts and int64s, as docs/databases.md says.
 func TestRedis(t *testing.T) {
 	server, err := servers.StartRedis(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer server.Kill()
 	options, err := redis.ParseURL(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client := redis.NewClient(options)
 	defer client.Close()
 	ctx := t.Context()

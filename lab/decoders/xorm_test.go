@@ -10,6 +10,7 @@ import (
 	"xorm.io/xorm/schemas"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -44,13 +45,9 @@ func TestXORM(t *testing.T) {
 // As a condition in a row an integer is of one row, and an array of all.
 func testXORM[T, R any](t *testing.T, key T, column string, row, other R, alike int64) {
 	engine, err := xorm.NewEngine("sqlite", t.TempDir()+"/rows.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer engine.Close()
-	if err := engine.Sync(&row); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, engine.Sync(&row))
 	one := func(what string, n int64, err error) {
 		t.Helper()
 		if n != 1 || err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A database is one of the test's own, on a server that the test may stop.
@@ -134,13 +135,9 @@ func (d database) within(ctx context.Context, db *sql.DB, do func(tx gapless.Tx)
 // transaction can continue after an error.
 func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
-		if _, err := tx.Next(t.Context(), "book"); !errors.Is(err, gapless.ErrNoCounter) {
-			t.Errorf("no counter: %v", err)
-		}
+		require.Refuses(t, gapless.ErrNoCounter, "no counter")(tx.Next(t.Context(), "book"))
 		must(t, tx.Create(t.Context(), "book", 0, 5))
-		if err := tx.Create(t.Context(), "book", 5, 9); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("once more: %v, want ErrExist", err)
-		}
+		require.ErrorIs(t, tx.Create(t.Context(), "book", 5, 9), fs.ErrExist, "once more")
 		must(t, tx.Create(t.Context(), "far", math.MaxInt64-1, math.MaxInt64))
 		for i := range 1001 { // more than a page
 			must(t, tx.Create(t.Context(), fmt.Sprintf("list/%04d", i), int64(i), math.MaxInt64))
@@ -173,9 +170,7 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 				t.Errorf("NextN(%q, %d) made %d round trips", step.name, step.n, trips)
 			}
 		}
-		if info, err := tx.Peek(t.Context(), "book"); info != (gapless.Info{Name: "book", Last: 5}) || err != nil {
-			t.Errorf("at the end: %+v, %v", info, err)
-		}
+		require.Gives(t, (gapless.Info{Name: "book", Last: 5}), "at the end")(tx.Peek(t.Context(), "book"))
 		return nil
 	}))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // openDB returns what database/sql makes of the driver with its defaults.
@@ -56,12 +57,8 @@ func implicitCommit(t *testing.T, db *sql.DB) {
 	must(t, gapless.MySQL(tx).Create(t.Context(), "implicit", 1, math.MaxInt64))
 	_, err = tx.ExecContext(t.Context(), "CREATE TABLE implicit (n INT)")
 	must(t, err)
-	if n, err := gapless.MySQL(tx).Next(t.Context(), "implicit"); !errors.Is(err, gapless.ErrNoTransaction) {
-		t.Errorf("Next = %d, %v; want ErrNoTransaction", n, err)
-	}
-	if err := tx.Commit(); !errors.Is(err, sql.ErrTxDone) {
-		t.Errorf("Commit after it: %v, want ErrTxDone", err)
-	}
+	require.Refuses(t, gapless.ErrNoTransaction, "after an implicit commit")(gapless.MySQL(tx).Next(t.Context(), "implicit"))
+	require.ErrorIs(t, tx.Commit(), sql.ErrTxDone, "Commit after it")
 	var taken int64
 	must(t, db.QueryRowContext(t.Context(), "SELECT taken FROM randflake_gapless WHERE name = 'implicit'").Scan(&taken))
 	if taken != 0 {

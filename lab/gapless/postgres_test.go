@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake/counter/gapless"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func TestPostgres(t *testing.T) {
@@ -67,7 +68,5 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 			t.Errorf("%s: %v", level, err)
 		}
 	}
-	if err := pgx.BeginFunc(t.Context(), pool, take); !errors.Is(err, gapless.ErrEnd) {
-		t.Errorf("after five that committed: %v, want ErrEnd", err)
-	}
+	require.ErrorIs(t, pgx.BeginFunc(t.Context(), pool, take), gapless.ErrEnd, "after five that committed")
 }

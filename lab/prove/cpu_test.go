@@ -67,9 +67,7 @@ func TestModels(t *testing.T) {
 				op := operations[i]
 				op.mnemonic = other
 				op, err := c.decode(op)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				operations[i] = op
 				planted[i] = true
 			}
@@ -96,9 +94,7 @@ func (p processor) trials(t *testing.T, c *code) (operations []operation, stubs 
 			}
 			seen[line] = true
 			op, err := c.decode(op)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			operations = append(operations, op)
 			stubs += "\tstub " + line + "\n"
 		}
@@ -114,9 +110,7 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "program.s"), []byte(string(program)+stubs), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run := func(command string) []byte {
 		words := strings.Fields(command)
 		cmd := exec.Command(words[0], words[1:]...)
@@ -152,9 +146,7 @@ func (p processor) run(t *testing.T, c *code, operations []operation, stubs stri
 	if symbolic < len(operations) {
 		t.Errorf("only %d of %d trials have variables", symbolic, tries*len(operations))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "states"), input, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "states"), input, 0o600))
 	out := run(strings.Join(append(p.tools[2:], "./program states"), " "))
 	if len(out) != len(want) {
 		t.Fatalf("%d bytes of states came back of %d", len(out), len(want))

@@ -1,7 +1,6 @@
 package s3test
 
 import (
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/s3"
@@ -61,9 +61,7 @@ func TestEngineWithFaults(t *testing.T) {
 
 // TestConditionsIgnored: without metadata the server has no ETags to compare, and is refused.
 func TestConditionsIgnored(t *testing.T) {
-	if err := connect(t, serve(t, "--nometa").URL("ids")).Prepare(t.Context()); !errors.Is(err, lease.ErrUnsafe) {
-		t.Errorf("%v, want %v", err, lease.ErrUnsafe)
-	}
+	require.ErrorIs(t, connect(t, serve(t, "--nometa").URL("ids")).Prepare(t.Context()), lease.ErrUnsafe, "without metadata")
 }
 
 func TestThousand(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 const (
@@ -89,18 +91,12 @@ func checkout(t *testing.T, dir string) string {
 // overlay returns a file for the go command's flag, by which lease knows the newer format.
 func overlay(t *testing.T, dir string) string {
 	file, err := filepath.Abs(filepath.Join(root, "lease/meta.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	patched := filepath.Join(dir, "meta.go")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write(t, patched, newerFormat.Replace(string(source)))
 	write(t, patched+".json", string(replace))
 	return patched + ".json"
@@ -134,9 +130,7 @@ func (p program) must(t *testing.T, args ...string) string {
 }
 
 func write(t *testing.T, file, text string) {
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // content returns what the files of a store hold.
@@ -149,8 +143,6 @@ func content(t *testing.T, dir string) (all string) {
 		all += path + ": " + string(data) + "\n"
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	theirs "github.com/bwmarrin/snowflake"
 
 	ours "github.com/randflake/randflake/compat/bwmarrin"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 const bwmarrin = "github.com/bwmarrin/snowflake"
@@ -35,9 +36,7 @@ func TestBwmarrinProgram(t *testing.T) {
 func runProgram(t *testing.T, program string, args ...string) (output string, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(path, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(program), 0o600))
 	return run(t, path, nil, args...)
 }
 

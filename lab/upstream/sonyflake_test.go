@@ -17,6 +17,7 @@ import (
 	_ "github.com/sony/sonyflake/mock" // for the tests that are run
 
 	ours "github.com/randflake/randflake/compat/sonyflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 const sonyflake = "github.com/sony/sonyflake"
@@ -66,9 +67,7 @@ func without(t *testing.T, content string, functions map[string]string) string {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", content, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	missing := maps.Clone(functions)
 	file.Decls = slices.DeleteFunc(file.Decls, func(d ast.Decl) bool {
 		f, ok := d.(*ast.FuncDecl)
@@ -95,9 +94,7 @@ func without(t *testing.T, content string, functions map[string]string) string {
 		return !used[path.Base(strings.Trim(s.(*ast.ImportSpec).Path.Value, `"`))]
 	})
 	var text strings.Builder
-	if err := format.Node(&text, files, file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, format.Node(&text, files, file))
 	return text.String()
 }
 

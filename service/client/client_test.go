@@ -23,6 +23,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
@@ -101,9 +102,7 @@ func serve(t *testing.T, r *replica) string {
 // resetting returns the address of a replica that resets connections.
 func resetting(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
@@ -145,9 +144,7 @@ func TestReplicas(t *testing.T) {
 		"none either": {[]string{away, serve(t, &replica{err: sent(lease.ErrClock)})}, lease.ErrClock, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", tt.replicas)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 2)
 		if (err == nil) != tt.ok || tt.err != nil && !errors.Is(err, tt.err) {
 			t.Errorf("%s: %+v, %v", what, got, err)
@@ -169,9 +166,7 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("another secret: error %v, want one that says of which service", err)
 	}
 	last, err := client.New(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := last.Take(t.Context(), 30_000_000, 30_000_000, 2); err == nil || errors.Is(err, lease.ErrClock) {
 		t.Errorf("the last one resets connections: error %v, want its own", err)
 	}
@@ -186,9 +181,7 @@ func TestReplicas(t *testing.T) {
 func TestCurrent(t *testing.T) {
 	first, second := &replica{}, &replica{}
 	leases, err := client.New(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, first.err = range []error{nil, coded(connect.CodeUnavailable), nil, nil} {
 		if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 1); err != nil {
 			t.Fatal(err)
@@ -201,12 +194,8 @@ func TestCurrent(t *testing.T) {
 	if want := "/" + filepath.Base(os.Args[0]); !strings.HasSuffix(second.label, want) || second.label == want {
 		t.Errorf("label %q, want this machine and program", second.label)
 	}
-	if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 0); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a lease of no nodes: error %v", err)
-	}
-	if _, err := leases.Take(t.Context(), 30_000_000, 29_999_999, 1); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a lease of no windows: error %v", err)
-	}
+	require.Refuses(t, lease.ErrInvalid, "a lease of no nodes")(leases.Take(t.Context(), 30_000_000, 30_000_000, 0))
+	require.Refuses(t, lease.ErrInvalid, "a lease of no windows")(leases.Take(t.Context(), 30_000_000, 29_999_999, 1))
 	if second.calls != 3 {
 		t.Errorf("%d calls, want none for leases of nothing", second.calls)
 	}
@@ -234,9 +223,7 @@ func TestMissing(t *testing.T) {
 	} {
 		r := &replica{leases: tt.granted}
 		leases, err := client.New(t.Context(), "demo", []string{serve(t, r)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all, err := leases.Take(t.Context(), first, first+2, 1)
 		var got []int64
 		for _, l := range all {
@@ -296,9 +283,7 @@ func TestWaiting(t *testing.T) {
 		through := &http.Client{Transport: handled{"one": hangs, "two": hangs, "three": hangs}}
 		replicas := []string{"http://one", "http://two", "http://three"}
 		counters, err := client.NewCounters("demo", replicas, client.WithHTTPClient(through))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for timeout, want := range map[time.Duration][]time.Duration{
 			9 * time.Second: {0, 3 * time.Second, 6 * time.Second},
 			time.Hour:       {0, 10 * time.Second, 20 * time.Second},
@@ -388,13 +373,9 @@ func TestCounters(t *testing.T) {
 	listening := httptest.NewServer(handler)
 	defer listening.Close()
 	counters, err := client.NewCounters("demo", []string{listening.URL + "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	strict, err := counters.OpenStrict(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := func() (any, error) { return nil, counters.SetCounter(t.Context(), "a", 8) }
 	next := func() (any, error) { return strict.Next(t.Context()) }
 	open := func() (any, error) {
@@ -428,13 +409,9 @@ func TestCounters(t *testing.T) {
 				tt.what, got, err, service.asked, tt.want, tt.asked)
 		}
 		service.err = sent(lease.ErrInvalid)
-		if got, err := tt.call(); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("%s: %v, error %v, want that of the service", tt.what, got, err)
-		}
+		require.Refuses(t, lease.ErrInvalid, "%s", tt.what)(tt.call())
 	}
-	if err := counters.Create(t.Context(), "a", counter.Config{}); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("create: error %v, want that the service does it", err)
-	}
+	require.ErrorIs(t, counters.Create(t.Context(), "a", counter.Config{}), errors.ErrUnsupported, "create")
 	service.err = nil
 	service.run = &api.CounterServiceTakeResponse{First: 7, Count: 1, Step: 1, Period: "2027-01-15"}
 	for key, want := range map[string]error{"2027-01-15": nil, "2027-01-16": lease.ErrClock} {
@@ -444,9 +421,7 @@ func TestCounters(t *testing.T) {
 		}
 	}
 	service.run = &api.CounterServiceTakeResponse{First: 0, Count: 1, Step: 1}
-	if n, err := strict.Next(t.Context()); n != 0 || err != nil {
-		t.Errorf("of a counter from 0 on: %d, error %v", n, err)
-	}
+	require.Gives(t, int64(0), "of a counter from 0 on")(strict.Next(t.Context()))
 	for _, run := range []*api.CounterServiceTakeResponse{
 		{},
 		{First: 7, Step: 1},

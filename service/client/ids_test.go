@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
@@ -89,9 +90,7 @@ func minting[I client.ID](t *testing.T, m *mint, options ...client.Option) *clie
 	_, handler := randflakev1connect.NewIDServiceHandler(m)
 	through := client.WithHTTPClient(&http.Client{Transport: handled{"one": handler}})
 	ids, err := client.NewIDs[I]("demo", []string{"http://one"}, append(options, through)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ids
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	_ "github.com/randflake/randflake/service/client/api/randflake/v1"
 )
 
@@ -17,9 +18,7 @@ import (
 // unchanged.
 func TestProtocol(t *testing.T) {
 	released, err := os.ReadFile("testdata/protocol.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	protocol := protocolLines()
 	for line := range strings.Lines(string(released)) {
 		if !slices.Contains(protocol, strings.TrimSuffix(line, "\n")) {

@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/ulid"
 )
 
 func mustKeys(t testing.TB, format Format) *Keys {
 	t.Helper()
 	keys, err := New(format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return keys
 }
 
@@ -316,9 +315,7 @@ func TestListingsAreExact(t *testing.T) {
 				to = time.UnixMilli(end)
 			}
 			listings, err := ways(keys, from, to, chars)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if chars > 0 {
 				wantOneForEachPrefix(t, keys, listings, from, to, chars)
 			}

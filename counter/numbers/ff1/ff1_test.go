@@ -20,23 +20,20 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func aesOf(t testing.TB, key []byte) cipher.Block {
 	t.Helper()
 	block, err := aes.NewCipher(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return block
 }
 
 func newTest(t testing.TB, radix, length int, tweak string) *Cipher {
 	t.Helper()
 	c, err := New(aesOf(t, []byte("0123456789abcdef")), radix, length, []byte(tweak))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -129,9 +126,7 @@ func TestReference(t *testing.T) {
 			}
 			block := aesOf(t, key)
 			c, err := New(block, s.radix, s.length, tweak)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			wide := left > math.MaxUint64/right
 			if (c.Domain() == 0) != wide {
 				t.Fatalf("%+v: %d numbers", s, c.Domain())
@@ -281,16 +276,12 @@ func TestNIST(t *testing.T) {
 		key, errKey := hex.DecodeString(s.Key)
 		tweak, errTweak := hex.DecodeString(s.Tweak)
 		c, err := New(aesOf(t, key), s.Radix, len(s.Plaintext), tweak)
-		if err := errors.Join(errKey, errTweak, err); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(errKey, errTweak, err))
 		halves := func(numerals string) (a, b uint64) {
 			u := len(numerals) / 2
 			a, errA := strconv.ParseUint(numerals[:u], s.Radix, 64)
 			b, errB := strconv.ParseUint(numerals[u:], s.Radix, 64)
-			if err := errors.Join(errA, errB); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(errA, errB))
 			return a, b
 		}
 		plainA, plainB := halves(s.Plaintext)

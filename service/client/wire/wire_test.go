@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/ulid"
@@ -138,9 +139,7 @@ func TestOther(t *testing.T) {
 	} {
 		other := connect.NewError(connect.CodeUnavailable, errors.New("of a proxy"))
 		made, err := connect.NewErrorDetail(message)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		other.AddDetail(made)
 		if got := Received(arrived(t, other)); errors.Is(got, lease.ErrFull) || got.Error() != other.Error() {
 			t.Errorf("an error of somebody else, with %v: received as %v", message, got)
@@ -204,13 +203,9 @@ func arrived(t *testing.T, sent *connect.Error) *connect.Error {
 	made := connect.NewWireError(sent.Code(), errors.New(sent.Message()))
 	for _, d := range sent.Details() {
 		value, err := d.Value()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again, err := connect.NewErrorDetail(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		made.AddDetail(again)
 	}
 	return made

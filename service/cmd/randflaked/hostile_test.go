@@ -91,9 +91,7 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn
@@ -189,9 +187,7 @@ func newPlain2(t *testing.T, p *process, settings ...http2.Setting) *plain2 {
 	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	c.encoder = hpack.NewEncoder(&c.block)
 	io.WriteString(c.Conn, http2.ClientPreface)
-	if err := c.WriteSettings(settings...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.WriteSettings(settings...))
 	return c
 }
 

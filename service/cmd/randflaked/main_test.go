@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/local"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
@@ -201,9 +201,7 @@ func TestTokenIsLost(t *testing.T) {
 	closed, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	must(t, err)
 	defer closed.Close()
-	if err := run([]string{"token"}, closed, io.Discard); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("token: %v, want that standard output was closed", err)
-	}
+	require.ErrorIs(t, run([]string{"token"}, closed, io.Discard), os.ErrClosed, "token")
 	must(t, run([]string{"version"}, closed, io.Discard)) // its status alone may be of use
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -41,9 +42,7 @@ var two = &config.Config{Principals: []config.Principal{
 func newPolicy(t *testing.T, c *config.Config, authorities *x509.CertPool) *Policy {
 	t.Helper()
 	p, err := New(c, &Policy{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.TLS.ClientCAs = authorities
 	return p
 }
@@ -55,9 +54,7 @@ func TestTrusted(t *testing.T) {
 		ours, other := servers.NewAuthority(), servers.NewAuthority()
 		system := filepath.Join(t.TempDir(), "ca.pem") // the system's authorities, from now on
 		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Leaf.Raw})
-		if err := os.WriteFile(system, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(system, text, 0o600))
 		t.Setenv("SSL_CERT_FILE", system)
 		policy := func(authorities *x509.CertPool) *Policy { return newPolicy(t, two, authorities) }
 		p := policy(servers.Pool(ours))
@@ -88,9 +85,7 @@ func TestTrusted(t *testing.T) {
 			t.Errorf("a certificate that is among the authorities itself: %q, error %v", who, err)
 		}
 		time.Sleep(time.Hour + time.Second)
-		if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) {
-			t.Errorf("once it has expired: error %v", err)
-		}
+		require.Refuses(t, ErrCertificate, "once it has expired")(p.Identify(r))
 	})
 }
 

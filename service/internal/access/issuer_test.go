@@ -30,6 +30,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -75,9 +76,7 @@ func signing(t *testing.T, run func(t *testing.T, s *signer)) {
 
 func newSigner(t *testing.T, jwks string) *signer {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	account := &config.ServiceAccount{Issuer: issuerURL, Subject: "web"}
 	s := &signer{
 		T:      t,
@@ -103,9 +102,7 @@ func newSigner(t *testing.T, jwks string) *signer {
 func (s *signer) reload() {
 	s.Helper()
 	p, err := New(s.config, s.Policy, slog.New(slog.NewTextHandler(&s.log, nil)))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	s.Policy = p
 	p.issuers[issuerURL].client.Transport = s
 }
@@ -157,9 +154,7 @@ func (s *signer) RoundTrip(r *http.Request) (*http.Response, error) {
 // text returns a set of keys, after one of a kind that is not known.
 func (s *signer) text(keys []jose.JSONWebKey) string {
 	text, err := json.Marshal(jose.JSONWebKeySet{Keys: keys})
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return strings.Replace(string(text), `{"keys":[`, `{"keys":[{"kty":"of the future"},`, 1)
 }
 
@@ -176,9 +171,7 @@ func later(d time.Duration) *jwt.NumericDate { return jwt.NewNumericDate(time.No
 func (s *signer) signer(algorithm jose.SignatureAlgorithm, key any, name string) jose.Signer {
 	named := jose.JSONWebKey{Key: key, KeyID: name}
 	made, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: named}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return made
 }
 
@@ -192,22 +185,16 @@ func (s *signer) sign(algorithm jose.SignatureAlgorithm, key any, name string, c
 	}
 	change(&claims)
 	token, err := jwt.Signed(s.signer(algorithm, key, name)).Claims(claims).Serialize()
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return token
 }
 
 // claiming returns a signed token with a text for its claims.
 func (s *signer) claiming(text string) string {
 	signed, err := s.signer(jose.ES256, s.key, "one").Sign([]byte(text))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	token, err := signed.CompactSerialize()
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return token
 }
 
@@ -245,9 +232,7 @@ func (s *signer) good() {
 
 func (s *signer) bad(what, name string) {
 	s.Helper()
-	if err := s.call(s.Context(), name); !errors.Is(err, ErrUnknown) {
-		s.Errorf("%s: error %v", what, err)
-	}
+	require.ErrorIs(s, s.call(s.Context(), name), ErrUnknown, "%s", what)
 }
 
 // hangUp calls with a key that is not there, and hangs up a moment later.
@@ -309,9 +294,7 @@ func TestKeysForSome(t *testing.T) {
 		s := newSigner(t, keysURL)
 		file := filepath.Join(t.TempDir(), "file")
 		write := func(text []byte) {
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, text, 0o600))
 		}
 		write([]byte("pod-token\n"))
 		s.wants = "Bearer pod-token"
@@ -328,9 +311,7 @@ func TestKeysForSome(t *testing.T) {
 		ours := servers.NewAuthority()
 		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		transport := i.client.Transport.(*http.Transport)
 		if !transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) || transport.Proxy == nil {
 			t.Error("want the authority of the file, and the proxy of the environment")
@@ -367,17 +348,13 @@ func TestAuthorities(t *testing.T) {
 		{"half a block", first + second[:len(second)/2], nil},
 	} {
 		file := filepath.Join(t.TempDir(), "ca")
-		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o600))
 		pool, err := authorities(file)
 		if (err == nil) != (tt.want != nil) || err == nil && !pool.Equal(tt.want) {
 			t.Errorf("%s: %v, error %v", tt.what, pool, err)
 		}
 	}
-	if _, err := authorities("no/such/file"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no file: error %v", err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "no file")(authorities("no/such/file"))
 }
 
 const keysURL = "https://keys.example/set"
@@ -617,9 +594,7 @@ func TestDiscovery(t *testing.T) {
 		s.found[0] = issuerURL + "/"
 		i := s.issuers[issuerURL]
 		i.config.Issuer = issuerURL + "/"
-		if found, err := i.discover(t.Context()); found != keysURL || err != nil {
-			t.Errorf("an issuer whose URL ends in a slash: keys at %q, error %v", found, err)
-		}
+		require.Gives(t, keysURL, "an issuer whose URL ends in a slash: keys at")(i.discover(t.Context()))
 	})
 }
 
@@ -630,9 +605,7 @@ func TestKeysInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "keys")
 		write := func(text string) {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		}
 		write(`{"keys":[]}`)
 		s := newSigner(t, file)
@@ -651,9 +624,7 @@ func TestKeysInFile(t *testing.T) {
 			}
 			s.good()
 		}
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(file))
 		s.config.TLS = &config.TLS{Certificate: "no/such/certificate"}
 		_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
 		said := fmt.Sprint(err)

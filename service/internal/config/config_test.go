@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // whole has everything that a configuration can have.
@@ -54,16 +55,10 @@ const (
 
 func TestRead(t *testing.T) {
 	file := t.TempDir() + "/c.yaml"
-	if _, err := Read(file); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is not there: error %v", err)
-	}
-	if err := os.WriteFile(file, []byte(whole), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "a file that is not there")(Read(file))
+	require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
 	c, err := Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := Space{
 		Name:       "orders",
 		Kind:       "randflake",
@@ -136,9 +131,7 @@ func TestLocation(t *testing.T) {
 		{"empty file", "\n", Space{StoreFile: file}, "", "storeFile: it is empty: want a directory"},
 		{"no file", "", Space{StoreFile: file + "/x"}, "", "storeFile: not a directory"},
 	} {
-		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o600))
 		got, err := tt.space.Location()
 		text := fmt.Sprint(err)
 		if got != tt.want || (err != nil) != (tt.err != "") || !strings.Contains(text, tt.err) {
@@ -197,9 +190,7 @@ func TestRight(t *testing.T) {
 // anything that may be secret.
 func TestWrong(t *testing.T) {
 	place := t.TempDir() + "/place"
-	if err := os.WriteFile(place, []byte("nosuchstore://me:pass-word@host"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(place, []byte("nosuchstore://me:pass-word@host"), 0o600))
 	for _, tt := range []struct{ old, new, want string }{
 		{"listen: :8443", "listen: 8443", `w.yaml: listen: "8443": want an address and a port`},
 		{withTLS, "tls: {certificate: cert.pem, clientCA: ca.pem}", "w.yaml: tls: want certificate and key"},

@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/counter/numbers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/client"
@@ -77,18 +78,12 @@ const invoices = "INV-{date:20060102}-{n:6}"
 func checkOf(t *testing.T, pattern string) string {
 	t.Helper()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	series, err := numbers.Open(t.Context(), counter.On(space), "invoices", pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer series.Close()
 	c, err := space.Counter(t.Context(), "invoices")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.Check
 }
 
@@ -168,9 +163,7 @@ func TestLoss(t *testing.T) {
 	leases, counters := b.leases(0), b.counters(1)
 	strict, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{Start: 5, Step: 2}))
 	b.must(err)
-	if n, err := strict.Next(t.Context()); n != 5 || err != nil {
-		t.Errorf("%d, %v, want 5", n, err)
-	}
+	require.Gives(t, int64(5), "the first number")(strict.Next(t.Context()))
 	if _, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})); !errors.Is(err, counter.ErrMismatch) {
 		t.Errorf("another counter of that name: %v", err)
 	}
@@ -180,13 +173,9 @@ func TestLoss(t *testing.T) {
 	if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) || wait.Err != lease.ErrLoss || time.Until(wait.Until) < time.Minute {
 		t.Errorf("%v", err)
 	}
-	if _, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrCounter) {
-		t.Errorf("%v, want ErrCounter", err)
-	}
+	require.Refuses(t, lease.ErrCounter, "after a loss")(strict.Next(t.Context()))
 	b.must(counters.SetCounter(t.Context(), "orders", 1001))
-	if n, err := strict.Next(t.Context()); n != 1001 || err != nil {
-		t.Errorf("%d, %v, want 1001", n, err)
-	}
+	require.Gives(t, int64(1001), "once it is set")(strict.Next(t.Context()))
 	if all, err := counters.Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -226,7 +215,5 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s, a clock %v ahead: %v, %v, want %v", c.pattern, c.clock, series, err, c.want)
 		}
 	}
-	if _, err := b.counters(0).OpenStrict(t.Context(), "invoices"); !errors.Is(err, lease.ErrMismatch) {
-		t.Errorf("without a period: %v", err)
-	}
+	require.Refuses(t, lease.ErrMismatch, "without a period")(b.counters(0).OpenStrict(t.Context(), "invoices"))
 }

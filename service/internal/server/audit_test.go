@@ -17,6 +17,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/access"
 )
 
@@ -92,18 +93,12 @@ func TestReplacedFile(t *testing.T) {
 // the few lines whose writing had begun, and new ones follow. Without a reader lines are lost.
 func TestHungReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(name, 0o600))
 	reader, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close()
 	pipe, err := openAudit(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pipe.Close()
 	var said bytes.Buffer
 	log := newAuditLog(pipe.Write, slog.New(slog.NewTextHandler(&said, nil)))

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -102,9 +103,7 @@ func TestNoRoom(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		w := newTestbed(t, spaces)
 		for range 4 {
-			if err := w.usage.reserve(t.Context(), config.Anyone, 1<<16); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.usage.reserve(t.Context(), config.Anyone, 1<<16))
 		}
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
 		many := `{"space":"ulid","count":1000}`

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -209,9 +210,7 @@ func (w *testbed) take(space, more string, change ...func(*http.Request)) answer
 func TestLeases(t *testing.T) {
 	w := newTestbed(t, spaces)
 	state, err := w.setup.Load().spaces["none"].State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := state.Store.Limits()
 	limits := fmt.Sprintf(`{"windowSeconds":%d,"nodes":%d,"ahead":%d,"maxSkewSeconds":%d,"reserve":%d,"check":"%x","first":%d}`,
 		int(l.Window.Seconds()), l.Nodes, l.Ahead, int(l.MaxSkew.Seconds()), l.Reserve, w.secret.CheckValue(), firstOfPart)
@@ -243,9 +242,7 @@ func TestLeases(t *testing.T) {
 	if a := w.take("none", `,"nodes":200000`); !strings.Contains(a.text, "which its space has") {
 		t.Errorf("%s: want its space in place of where the data is", a.text)
 	}
-	if err := state.Store.ReportLoss(t.Context(), "of this test"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, state.Store.ReportLoss(t.Context(), "of this test"))
 	if a := w.take("none", ""); a.body.Code != "unavailable" || !strings.Contains(a.text, `"reason":"LOSS"`) {
 		t.Errorf("after a loss: %s", a.text)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -41,9 +42,7 @@ func TestConfigure(t *testing.T) {
 		t.Fatal(a.text)
 	}
 	same, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.broken.Store(true)
 	if err := w.reconfigure(func(c *config.Config) {
 		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
@@ -149,13 +148,9 @@ func TestCallsGoOn(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		w := newTestbed(t, spaces)
 		before, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kept, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.broken.Store(true)
 		underWay := make(chan answer)
 		go func() {
@@ -174,9 +169,7 @@ func TestCallsGoOn(t *testing.T) {
 		}
 		time.Sleep(lastCalls)
 		synctest.Wait()
-		if _, err := before.Next(); !errors.Is(err, counter.ErrClosed) {
-			t.Errorf("after the last call: error %v, want that the handle is closed", err)
-		}
+		require.Refuses(t, counter.ErrClosed, "after the last call")(before.Next())
 		if _, err := kept.Next(); err != nil {
 			t.Errorf("after the last call, a counter that stayed as it is: %v", err)
 		}
@@ -190,13 +183,9 @@ func TestFiles(t *testing.T) {
 	readers := map[string]*os.File{}
 	configure := func(name string, change func(*config.Config)) error {
 		file := filepath.Join(t.TempDir(), name)
-		if err := syscall.Mkfifo(file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, syscall.Mkfifo(file, 0o600))
 		reader, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { reader.Close() })
 		reader.SetReadDeadline(time.Now().Add(time.Minute))
 		readers[name] = reader
@@ -250,19 +239,13 @@ func (s *slow) Close() error {
 func TestClose(t *testing.T) {
 	w := newTestbed(t, spaces)
 	state, err := w.setup.Load().spaces["mint"].State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keeper := &slow{Keeper: state.Own}
 	state.Own = keeper
 	handle, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.Close()
-	if _, err := handle.Next(); !errors.Is(err, counter.ErrClosed) {
-		t.Errorf("a counter: error %v, want that its handle is closed", err)
-	}
+	require.Refuses(t, counter.ErrClosed, "a counter")(handle.Next())
 	if !keeper.closed.Load() {
 		t.Error("the service's lease is kept")
 	}
@@ -278,9 +261,7 @@ func TestClose(t *testing.T) {
 func TestChangedFiles(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	write := func(file, text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write(place, "sorted")
 	w := newTestbed(t, spaces+"- {name: filed, kind: twitter, storeFile: "+place+"}\n")

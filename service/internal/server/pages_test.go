@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
@@ -166,12 +167,8 @@ func TestPage(t *testing.T) {
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
 		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := state.Store.ReportLoss(t.Context(), "a mistake"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, state.Store.ReportLoss(t.Context(), "a mistake"))
 		floor := state.Store.Limits().WindowOf(time.Now()) + 7
 		page("Data was lost 1 time; all nodes are leased from " + time.Unix(60*floor, 0).UTC().Format("2006-01-02 15:04:05") + " on.")
 		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -90,9 +91,7 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 			settings.Limits.First = firstOfPart
 		}
 		space, err := lease.Create(t.Context(), w.data[s.Store].Connect(), settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		space.Close()
 	}
 	w.begin(c)
@@ -124,9 +123,7 @@ func (w *testbed) begin(c *config.Config) {
 		w.Error("ready without a configuration")
 	}
 	c.TLS = nil // its files are not there
-	if err := w.Configure(c); err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, w.Configure(c))
 	w.TLS().ClientCAs = servers.Pool(ours())
 	for w.Ready() != nil {
 		time.Sleep(time.Millisecond)
@@ -137,13 +134,9 @@ func (w *testbed) begin(c *config.Config) {
 func (w *testbed) config(yaml string) *config.Config {
 	w.Helper()
 	file := filepath.Join(w.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte(w.secret.Hex()+"\n"), 0o600); err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, os.WriteFile(file, []byte(w.secret.Hex()+"\n"), 0o600))
 	c, err := config.Parse("test", []byte(strings.ReplaceAll(yaml, "SECRET", file)))
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return c
 }
 

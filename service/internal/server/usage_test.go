@@ -2,11 +2,12 @@ package server
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // TestReserve: answers that are not read use up the room of their principal, and leave some for
@@ -25,27 +26,19 @@ func TestReserve(t *testing.T) {
 					t.Errorf("%s: %v", who, err)
 				}
 			}
-			if err := take(who, maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s takes more than its part: error %v", who, err)
-			}
-			if err := take(who, negligible+1); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s takes a little more than its part: error %v", who, err)
-			}
+			require.ErrorIs(t, take(who, maxAnswer/4), context.DeadlineExceeded, "%s takes more than its part", who)
+			require.ErrorIs(t, take(who, negligible+1), context.DeadlineExceeded, "%s takes a little more than its part", who)
 			if err := take(who, negligible); err != nil {
 				t.Errorf("%s can't take a few IDs: %v", who, err)
 			}
 		}
 		for range 5 { // which use up nothing of its part
-			if err := take("f", maxAnswer/4); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("more than there is: error %v", err)
-			}
+			require.ErrorIs(t, take("f", maxAnswer/4), context.DeadlineExceeded, "more than there is")
 		}
 		for range 2 {
 			u.free("a", negligible) // which had taken no room
 		}
-		if err := take("a", negligible+1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a few IDs give back what they did not take: error %v", err)
-		}
+		require.ErrorIs(t, take("a", negligible+1), context.DeadlineExceeded, "a few IDs give back what they did not take")
 		go func() {
 			time.Sleep(time.Second / 2)
 			u.free("a", maxAnswer/4)

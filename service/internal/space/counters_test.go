@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -30,12 +31,8 @@ func TestPatterns(t *testing.T) {
 	counting(t, counters, func(t *testing.T, f *fake, all *Counters) {
 		for name, want := range map[string]int64{"orders/fr": 100, "orders/de": 1, "orders/de/1": 100} {
 			h, err := all.Handle(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n, err := h.Wait(t.Context()); n != want || err != nil {
-				t.Errorf("%s: the first number is %d, error %v, want %d", name, n, err, want)
-			}
+			require.NoError(t, err)
+			require.Gives(t, want, "%s: the first number is", name)(h.Wait(t.Context()))
 		}
 		for _, name := range []string{"orders/*", "orders/", "orders/É", "orders/ "} {
 			_, err := all.Handle(t.Context(), name)
@@ -43,9 +40,7 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("%q: error %v", name, err)
 			}
 		}
-		if _, err := all.Handle(t.Context(), "other/1"); !errors.Is(err, lease.ErrNoCounter) {
-			t.Errorf("a counter that is in no configuration: error %v", err)
-		}
+		require.Refuses(t, lease.ErrNoCounter, "a counter that is in no configuration")(all.Handle(t.Context(), "other/1"))
 		if _, _, err := all.Take(t.Context(), "other/1", 1); !errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("numbers of a counter that is in no configuration: error %v", err)
 		}
@@ -90,17 +85,13 @@ func TestCounters(t *testing.T) {
 			return nil
 		}
 		f.meanwhile.Store(&other)
-		if n, err := take("orders/1"); n != 2 || err != nil {
-			t.Errorf("another one was first: %d, error %v, want the second number", n, err)
-		}
+		require.Gives(t, int64(2), "another one was first")(take("orders/1"))
 		fails := func() error { return errAway }
 		f.meanwhile.Store(&fails)
 		if _, err := take("orders/2"); err == nil || errors.Is(err, lease.ErrNoCounter) {
 			t.Errorf("the store fails as a counter is made: error %v", err)
 		}
-		if n, err := take("orders/2"); n != 1 || err != nil {
-			t.Errorf("the store is back: %d, error %v", n, err)
-		}
+		require.Gives(t, int64(1), "the store is back")(take("orders/2"))
 	})
 }
 
@@ -224,9 +215,7 @@ func TestPeriods(t *testing.T) {
 		next := func(first int64, period string) *Handle {
 			t.Helper()
 			h, err := all.Handle(t.Context(), "tokyo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n, err := h.Wait(t.Context()); n != first || h.As.Period != period || err != nil {
 				t.Errorf("%d of %q, %v, want %d of %q", n, h.As.Period, err, first, period)
 			}
@@ -277,9 +266,7 @@ func TestMismatch(t *testing.T) {
 			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
 				t.Errorf("take of %+v: %v", other, err)
 			}
-			if _, err := c.Handle(t.Context(), "orders"); !errors.Is(err, lease.ErrMismatch) {
-				t.Errorf("handle on %+v: %v", other, err)
-			}
+			require.Refuses(t, lease.ErrMismatch, "handle on %+v", other)(c.Handle(t.Context(), "orders"))
 			c.Close()
 		}
 		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 4 || err != nil {
@@ -302,21 +289,15 @@ func TestStatuses(t *testing.T) {
 			return err
 		}
 		for name, n := range map[string]int{"orders/1": 3, "orders/2": 4, "few": 3} {
-			if err := wait(name, n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, wait(name, n))
 		}
-		if err := wait("few", 1); !errors.Is(err, lease.ErrEnd) {
-			t.Errorf("after its end: error %v", err)
-		}
+		require.ErrorIs(t, wait("few", 1), lease.ErrEnd, "after its end")
 		synctest.Wait()
 		got := all.Statuses()
 		var held uint64
 		for _, name := range []string{"orders/1", "orders/2"} {
 			h, err := all.Handle(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			held += h.Status().Held
 		}
 		if want := (counter.Status{Taken: held + 7, Issued: 7, Held: held}); got["orders/*"] != want || held == 0 {
@@ -326,9 +307,7 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
 		}
 		for range 2 {
-			if err := wait("daily", 5); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, wait("daily", 5))
 			time.Sleep(24 * time.Hour)
 		}
 		if daily := all.Statuses()["daily"]; daily.Issued != 10 || daily.Taken < 10 {
@@ -395,17 +374,11 @@ func TestManyCounters(t *testing.T) {
 	counting(t, []config.Counter{{Name: "*"}}, func(t *testing.T, _ *fake, all *Counters) {
 		use := func(name string) (next, taken int64) {
 			h, err := all.Handle(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			next, err = h.Wait(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			run, _, err := all.Take(t.Context(), name, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return next, run.First
 		}
 		next, taken := use("first")
@@ -429,11 +402,7 @@ func TestLateCounter(t *testing.T) {
 	counting(t, []config.Counter{{Name: "orders"}}, func(t *testing.T, _ *fake, all *Counters) {
 		all.Close()
 		h, err := all.Handle(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
-			t.Errorf("error %v", err)
-		}
+		require.NoError(t, err)
+		require.Refuses(t, counter.ErrClosed, "after close")(h.Wait(t.Context()))
 	})
 }

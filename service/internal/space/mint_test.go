@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/snowflake"
@@ -46,18 +47,12 @@ func TestMinters(t *testing.T) {
 				return
 			}
 			texts, _, err := state.Minter(t.Context(), 100, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, numbers, err := state.Minter(t.Context(), 100, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, text := range texts {
 				number, err := tt.parse(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				numbers = append(numbers, number)
 			}
 			slices.Sort(numbers)
@@ -83,9 +78,7 @@ func TestULIDs(t *testing.T) {
 			f := newFake(t, config.Space{Name: "demo", Kind: "ulid", Store: place}, config.Counter{Name: "orders"})
 			state := f.open(t)
 			texts, _, err := state.Minter(t.Context(), 100, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, text := range texts {
 				id, err := ulid.Parse(text)
 				if made := ulid.Inspect(id).Time; err != nil || time.Since(made).Abs() > time.Second {

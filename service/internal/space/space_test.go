@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/service/internal/config"
@@ -96,18 +97,14 @@ func makeFake(t *testing.T, c config.Space, counters ...config.Counter) *fake {
 		New:    c.Store != "old",
 		Check:  map[string][8]byte{"checked": {1}}[c.Store],
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	made.Close()
 	f.Space, err = New(c, Options{
 		Open:   f.openStore,
 		Taken:  func(_ string, l randflake.Lease) { f.taken = append(f.taken, l) },
 		Logger: slog.New(slog.NewTextHandler(&f.log, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.counters = NewCounters(f.Space, c)
 	return f
 }
@@ -143,9 +140,7 @@ func (f *fake) call(ctx context.Context, c leasetest.Call, e lease.Engine) (leas
 func secretFile(t *testing.T, secret randflake.Secret) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte(secret.Hex()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(secret.Hex()), 0o600))
 	return file
 }
 
@@ -358,21 +353,15 @@ func TestTry(t *testing.T) {
 func TestSame(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	newSpace := func(c config.Space, text string) *Space {
-		if err := os.WriteFile(place, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(place, []byte(text), 0o600))
 		c.StoreFile = place
 		s, err := New(c, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 	secret := secretFile(t, randflake.NewSecret())
 	guarded := newSpace(config.Space{SecretFile: secret}, "redis://:one@db/ids")
-	if err := os.WriteFile(secret, []byte(randflake.NewSecret().Hex()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(secret, []byte(randflake.NewSecret().Hex()), 0o600))
 	if newSpace(config.Space{SecretFile: secret}, "redis://:one@db/ids").Same(guarded) {
 		t.Error("a space with another secret in its file is the same")
 	}
@@ -402,22 +391,16 @@ func TestClose(t *testing.T) {
 		f := newFake(t, snowflakes, config.Counter{Name: "orders"})
 		state := f.open(t)
 		h, err := state.Counters.Handle(t.Context(), "orders")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f.counters.Close()
-		if err := f.Close(); !errors.Is(err, errClosing) {
-			t.Errorf("close: %v", err)
-		}
+		require.ErrorIs(t, f.Close(), errClosing, "close")
 		if err := f.Close(); err != nil {
 			t.Errorf("close again: %v", err)
 		}
 		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it was closed") {
 			t.Errorf("after close: error %v, ready %v", err, f.Ready())
 		}
-		if _, err := h.Wait(t.Context()); !errors.Is(err, counter.ErrClosed) {
-			t.Errorf("a counter after close: error %v", err)
-		}
+		require.Refuses(t, counter.ErrClosed, "a counter after close")(h.Wait(t.Context()))
 		if !state.Own.Status().Closed {
 			t.Error("the service keeps its lease")
 		}

@@ -256,9 +256,7 @@ func TestAuditMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	if err := a.readLines(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, a.readLines())
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)

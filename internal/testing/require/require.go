@@ -1,0 +1,51 @@
+// Package require has what tests say most often of errors.
+package require
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+// NoError ends the test on an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Gives checks what a call returns: no error, and this value. A format says which call it is:
+//
+//	require.Gives(t, int64(7), "after a pause of %v", pause)(counter.Next())
+func Gives[T comparable](t testing.TB, want T, format string, args ...any) func(T, error) {
+	return func(got T, err error) {
+		t.Helper()
+		if got != want || err != nil {
+			t.Errorf("%s: %v, error %v, want %v", fmt.Sprintf(format, args...), got, err, want)
+		}
+	}
+}
+
+// Refuses checks what a call returns: this error, and a value that is zero. A format says which call it is:
+//
+//	require.Refuses(t, counter.ErrClosed, "once it is closed")(counter.Next())
+func Refuses(t testing.TB, want error, format string, args ...any) func(any, error) {
+	return func(got any, err error) {
+		t.Helper()
+		value := reflect.ValueOf(got)
+		isZero := !value.IsValid() || value.IsZero()
+		if !isZero || !errors.Is(err, want) {
+			t.Errorf("%s: %v, error %v, want %v", fmt.Sprintf(format, args...), got, err, want)
+		}
+	}
+}
+
+// ErrorIs checks the error of a call that returns nothing else. A format says which call it is.
+func ErrorIs(t testing.TB, err, want error, format string, args ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want %v", fmt.Sprintf(format, args...), err, want)
+	}
+}
