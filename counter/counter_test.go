@@ -342,3 +342,24 @@ func BenchmarkNext(b *testing.B) {
 		c.Next()
 	}
 }
+
+// TestRegions: the counters of two spaces, of which one has odd numbers and the other even ones, give no number twice.
+func TestRegions(t *testing.T) {
+	var l ledger
+	for start := range int64(2) {
+		space := newSpace(t, leasetest.NewMemory(), nil)
+		c, err := On(space).Open(t.Context(), "orders", OrCreate(Config{Start: 1 + start, Step: 2}), quiet)
+		must(t, err)
+		for range 100 {
+			n, err := c.Wait(t.Context())
+			must(t, err)
+			l.add(t, n)
+		}
+		must(t, c.Close())
+	}
+	for n := range int64(200) {
+		if !l.given[1+n] {
+			t.Errorf("%d was not given", 1+n)
+		}
+	}
+}

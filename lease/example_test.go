@@ -56,6 +56,28 @@ func ExampleKeep() {
 	// <nil> true true
 }
 
+// Two regions share the nodes of a secret, and need no call between them.
+func ExampleConfig_part() {
+	ctx := context.Background()
+	secret := randflake.NewSecret()
+	parts := []lease.Limits{{First: 0, Nodes: 65536}, {First: 65536, Nodes: 65536}}
+	for _, part := range parts {
+		store, remove := directory() // one in each region
+		defer remove()
+		space, err := lease.Create(ctx, store, lease.Config{Limits: part, Part: true, Check: secret.CheckValue(), New: true})
+		if err != nil {
+			log.Fatal(err)
+		}
+		limits := space.Limits()
+		fmt.Printf("nodes %d to %d, a reserve of %d\n", limits.First, limits.Last(), limits.Reserve)
+	}
+	fmt.Println(parts[0].Overlaps(parts[1]))
+	// Output:
+	// nodes 0 to 65535, a reserve of 512
+	// nodes 65536 to 131071, a reserve of 512
+	// false
+}
+
 // Worker numbers of Snowflakes are leased too. [snowflake.Keep] does this in one call.
 func ExampleKeepFor() {
 	ctx := context.Background()

@@ -89,7 +89,7 @@ type Keeper[G Generator] struct {
 }
 
 // Keep takes leases from source and returns a keeper, whose generator makes IDs with secret. All
-// generators with one secret must have their leases from one space.
+// generators with one secret must have their leases from one space, or of parts: see [Config].
 //
 // ctx limits the first takes only. Where waiting helps, Keep returns a WaitError, unless WithWait
 // lets it wait that long. The WaitError is of ErrFull if this window and the next one have fewer

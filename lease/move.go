@@ -36,9 +36,9 @@ func (s *Space) Retire(ctx context.Context) error {
 // as that of the old space was in another store. With a reserve, leases begin as soon as after a loss
 // of data. Move can be called again with the same arguments, wherever it stopped.
 //
-// It returns ErrExists if another space has the name, and ErrRetired if the old one was retired for
-// another space. Processes go on under the leases that they have: start them with the new space
-// before those end.
+// It returns ErrExists if another space has the name, or a node for the same secret, and ErrRetired
+// if the old one was retired for another space. Processes go on under the leases that they have:
+// start them with the new space before those end.
 func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space, error) {
 	s, err := newSpace(engine, config)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake"
 )
 
 // gap returns the longest time without an ID in the next while.
@@ -418,4 +420,77 @@ func TestLossPause(t *testing.T) {
 			t.Errorf("%+v: %v, %v, want %v", limits, got, err, tt.want)
 		}
 	}
+}
+
+// TestRegions has the table of docs/leases.md: what each of some regions with equal parts carries. So many processes
+// have a lease in each window, and in a window after a loss of data.
+func TestRegions(t *testing.T) {
+	for _, tt := range []struct {
+		regions, nodes uint32
+		perSecond      uint64 // IDs
+		spared, most   uint32 // processes that a loss spares: by default, and by a larger reserve
+	}{
+		{2, 65536, 4_294_967_296, 512, 1008},
+		{8, 16384, 1_073_741_824, 128, 252},
+		{64, 2048, 134_217_728, 16, 31},
+	} {
+		if tt.regions*tt.nodes != randflake.MaxNode+1 {
+			t.Errorf("%d parts of %d nodes", tt.regions, tt.nodes)
+		}
+		for _, region := range []uint32{0, tt.regions - 1} {
+			part := Limits{First: region * tt.nodes, Nodes: tt.nodes}
+			usual := mainNodesOf(t, part, tt.spared)
+			if perSecond := uint64(usual) * (randflake.MaxSequence + 1); perSecond != tt.perSecond {
+				t.Errorf("%d regions: %d IDs a second, want %d", tt.regions, perSecond, tt.perSecond)
+			}
+			part.Reserve = tt.most
+			if n := mainNodesOf(t, part, tt.most); n < tt.most {
+				t.Errorf("%d regions: %d main nodes beside a reserve of %d", tt.regions, n, tt.most)
+			}
+			larger := int64(tt.most + 1)
+			if int64(tt.nodes)-sliceCount*larger >= larger {
+				t.Errorf("%d regions: a reserve of %d leaves as many main nodes", tt.regions, larger)
+			}
+		}
+	}
+}
+
+// mainNodesOf makes a space with a part, and returns how many nodes of a window can be leased. After a loss of data as many
+// as the reserve has can be leased, no more, and all of them are of the part.
+func mainNodesOf(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
+	t.Helper()
+	now := noon
+	data := newMemory()
+	s, err := Create(t.Context(), conn{memory: data}, Config{Name: "s", Limits: part, Part: true, New: true, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	window := s.Limits().WindowOf(noon)
+	nodes = takeAll(t, s, window)
+	if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(68 * time.Second)
+	if n := takeAll(t, s, window+1); n != reserve {
+		t.Errorf("%+v: %d nodes are leased after a loss, want %d", part, n, reserve)
+	}
+	return nodes
+}
+
+// takeAll takes nodes of a window until it is full, and returns how many.
+func takeAll(t *testing.T, s *Space, window int64) (nodes uint32) {
+	t.Helper()
+	limits := s.Limits()
+	for n := limits.Nodes; n > 0; {
+		l, err := takeWindow(t.Context(), s, window, n)
+		if err != nil {
+			n /= 2
+			continue
+		}
+		nodes += n
+		if l.FirstNode < limits.First || l.LastNode > limits.Last() {
+			t.Errorf("%+v: a lease of nodes %d to %d", limits, l.FirstNode, l.LastNode)
+		}
+	}
+	return nodes
 }

@@ -418,7 +418,10 @@ func TestOpen(t *testing.T) {
 	}{
 		{"s/meta", `"Window":60`, `"Window":10`, nil, ErrNoSpace}, // made anew, with other limits
 		{"s/meta", `"check":"01`, `"check":"02`, nil, ErrNoSpace}, // and for another secret
+		{"s/meta", `"Nodes":1024`, `"First":1024,"Nodes":1024`, nil, ErrNoSpace},
+		{"s/meta", `"Nodes":1024`, `"First":131071,"Nodes":1024`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"format":1`, `"format":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"format":1`, `"format":4`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"Nodes":1024`, `"Nodes":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"Nodes":1024`, `"Nodes":1000000`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},

@@ -18,8 +18,8 @@ type region struct {
 	setup  setup
 	may    []refusal // as of a fault
 
-	happens    func(*crowd) // in the middle of the run
-	afterwards func(*crowd)
+	happens    func(*team) // in the middle of the run
+	afterwards func(*team)
 }
 
 // What happens in regions. To the last one nothing does, so none of its workers is ever refused.
@@ -33,8 +33,8 @@ var regions = []region{
 // nodesOfRegion is how many nodes each of the four has.
 const nodesOfRegion = 1 << 15
 
-// A crowd are the ten workers of a region, of which the second half is killed again and again.
-type crowd struct {
+// A team is the ten workers of a region, of which the second half is killed again and again.
+type team struct {
 	*world
 	workers []*process
 	mature  time.Duration       // the age from which on workers don't pause
@@ -44,14 +44,14 @@ type crowd struct {
 }
 
 // losesData has a standby promoted that lacks all leases but the first ones.
-func losesData(c *crowd) {
+func losesData(c *team) {
 	c.lost = true
 	c.must(c.Restore())
 	c.wantLosses(1)
 }
 
 // moves has the space moved, and other workers take the place of these.
-func moves(c *crowd) {
+func moves(c *team) {
 	c.lost = true
 	c.move("sqlite")
 	others := c.start(len(c.workers))
@@ -61,12 +61,12 @@ func moves(c *crowd) {
 	c.workers = others
 }
 
-func isCutOff(c *crowd) {
+func isCutOff(c *team) {
 	c.mayPause = true
 	c.Link.Refuse()
 }
 
-func isBack(c *crowd) {
+func isBack(c *team) {
 	c.refuse(c.workers, Ended, Unreachable)
 	c.Link.Heal()
 	c.recover(c.workers...)
@@ -76,7 +76,7 @@ func isBack(c *crowd) {
 func (r region) play(w *world) {
 	w.worker.Nodes = few
 	limits := w.config.Limits
-	c := &crowd{
+	c := &team{
 		world:   w,
 		workers: w.start(10),
 		mature:  limits.MaxSkew + limits.Window + max(limits.MaxSkew/6, 4*time.Second),
@@ -97,7 +97,7 @@ func (r region) play(w *world) {
 }
 
 // churn kills workers, and starts others in their place, for a while.
-func (c *crowd) churn(d time.Duration) {
+func (c *team) churn(d time.Duration) {
 	began := time.Now()
 	next := began
 	for ; time.Since(began) < d; c.sleep(100 * time.Millisecond) {
@@ -112,7 +112,7 @@ func (c *crowd) churn(d time.Duration) {
 }
 
 // noteMature notes how often workers were refused that have become mature.
-func (c *crowd) noteMature() {
+func (c *team) noteMature() {
 	for _, p := range c.workers {
 		_, noted := c.refused[p]
 		if !noted && time.Since(p.started) > c.mature {
@@ -122,7 +122,7 @@ func (c *crowd) noteMature() {
 }
 
 // wantNoPause sees to it that no mature worker was refused.
-func (c *crowd) wantNoPause() {
+func (c *team) wantNoPause() {
 	c.ensure(len(c.refused) >= len(c.workers)/2, "%d workers were older than %v: that shows nothing", len(c.refused), c.mature)
 	for p, before := range c.refused {
 		c.ensure(c.mayPause || p.allRefused() == before, "%s was refused %d times when it was older than %v: %s",
