@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +56,46 @@ func blocksOf(page string) (blocks []block) {
 		blocks = append(blocks, b)
 	}
 	return blocks
+}
+
+// TestMetrics: the metrics of operations.md are those of the code, dashboards and alerts have no others, and
+// each has its row.
+func TestMetrics(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\| `randflake.*")
+	name := regexp.MustCompile("randflaked?_[a-z_]+")
+	page, err := os.ReadFile("../../docs/operations.md")
+	check(t, err)
+	documented := map[string]bool{}
+	for _, line := range row.FindAllString(string(page), -1) {
+		for _, n := range name.FindAllString(line, -1) {
+			documented[n] = true
+		}
+	}
+
+	literal := regexp.MustCompile(`"(randflaked?_[a-z_]+[a-z])"`)
+	made := map[string]bool{}
+	for _, file := range []string{"lease/metrics.go", "lease/metrics/metrics.go", "counter/status.go", "service/internal/server/metrics.go"} {
+		source, err := os.ReadFile("../../" + file)
+		check(t, err)
+		for _, found := range literal.FindAllStringSubmatch(string(source), -1) {
+			made[found[1]] = true
+		}
+	}
+	if !maps.Equal(documented, made) {
+		t.Errorf("docs/operations.md has %v, and the code %v", slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(made)))
+	}
+
+	// A histogram's name has an ending in queries.
+	ending := regexp.MustCompile("_(bucket|sum|count)$")
+	for _, file := range []string{"alerts.yaml", "dashboards/library.json", "dashboards/service.json"} {
+		queries, err := os.ReadFile("../../service/deploy/chart/" + file)
+		check(t, err)
+		for _, n := range name.FindAllString(string(queries), -1) {
+			if !made[ending.ReplaceAllString(n, "")] {
+				t.Errorf("%s asks for %s", file, n)
+			}
+		}
+	}
 }
 
 // TestDocs compiles each block of Go in README.md, docs and doc.go, which is a program, declarations or statements. A comment in the
