@@ -262,7 +262,61 @@ func TestAuditMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	if len(a.entries) != len(rows)/2 || taken > 50*length {
-		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", len(a.entries), taken)
+	if a.entries.len() != len(rows)/2 || taken > 50*length {
+		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
 	}
+}
+
+// TestAuditTable: an ID takes the memory that the page says, whatever its form, from the first line to the report.
+func TestAuditTable(t *testing.T) {
+	isolate(t)
+	const n = 1_000_000
+	begin := snowflake.ID(auditBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds()) << 22
+	tweet := func(i int) snowflake.ID { return begin + snowflake.ID(i)<<22 }
+	random := func(i int) randflake.ID { return randflake.ID(i * 0x1e3779b97f4a7c15) }
+	wide := func(i int) (id ulid.ID) {
+		binary.BigEndian.PutUint64(id[:], uint64(auditBegin.UnixMilli()+int64(i))<<16)
+		return id
+	}
+	for name, tt := range map[string]struct {
+		text  func(i int) string
+		bytes int // of an ID, at most
+	}{
+		"numbers":              {func(i int) string { return tweet(i).String() }, 32},
+		"unsigned numbers":     {func(i int) string { return fmt.Sprint(uint64(random(i))) }, 32},
+		"texts":                {func(i int) string { return random(i).String() }, 32},
+		"typed":                {func(i int) string { return "ord_" + random(i).String() }, 32},
+		"gosuda's":             {func(i int) string { return gosuda.EncodeString(int64(random(i) >> 4 & (1<<60 - 1))) }, 32},
+		"hexadecimal":          {func(i int) string { return fmt.Sprintf("0x%016x", uint64(tweet(i))) }, 32},
+		"TSIDs":                {func(i int) string { return wide(i).String()[:13] }, 32},
+		"ULIDs":                {func(i int) string { return wide(i).String() }, 40},
+		"UUIDs":                {func(i int) string { return ulid.FormatUUID(wide(i)) }, 40},
+		"TypeIDs":              {func(i int) string { return "user_" + strings.ToLower(wide(i).String()) }, 40},
+		"another way to write": {func(i int) string { return fmt.Sprintf("0X%x", uint64(tweet(i))) }, 160},
+	} {
+		t.Run(name, func(t *testing.T) {
+			empty := auditedHeap(t, tt.text(0)+"\n")
+			var table strings.Builder
+			for i := range n {
+				table.WriteString(tt.text(i) + "\n")
+			}
+			taken := float64(auditedHeap(t, table.String())-empty) / n
+			t.Logf("%.1f bytes an ID", taken)
+			if taken > float64(tt.bytes) {
+				t.Errorf("%.1f bytes an ID, want %d at most", taken, tt.bytes)
+			}
+		})
+	}
+}
+
+// auditedHeap returns how large the heap of the command was, when it was largest, as it read a table.
+func auditedHeap(t *testing.T, table string) (size int64) {
+	cmd := process(t, "measured", "audit")
+	cmd.Stdin = strings.NewReader(table)
+	out, err := cmd.Output()
+	_, last, _ := strings.Cut(string(out), "\nheap ")
+	if _, scanErr := fmt.Sscan(last, &size); err != nil || scanErr != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return size
 }
