@@ -29,7 +29,7 @@ func (t *tool) auditCommand() *cobra.Command {
 				return err
 			}
 			// Nearly all memory is of entries, which stay, so that a collection costs little.
-			defer debug.SetGCPercent(debug.SetGCPercent(20))
+			defer debug.SetGCPercent(debug.SetGCPercent(10))
 			if err := a.readLines(); err != nil {
 				return err
 			}

@@ -267,46 +267,71 @@ func TestAuditMemory(t *testing.T) {
 	}
 }
 
-// TestAuditTable: an ID takes the memory that the page says, whatever its form, from the first line to the report.
+// TestAuditKeepsIDs: of the usual forms no text is kept, and each comes out as it went in.
+func TestAuditKeepsIDs(t *testing.T) {
+	for _, tt := range []struct {
+		from  string
+		texts []string
+	}{
+		{formAuto, []string{"5", "-5", "18446744073709551615"}},
+		{formAuto, []string{"jvgoe12ccb8gh", "ord_jvgoe12ccb8gh", "ord_vvvvvvvvvvvvv"}},
+		{formGosuda, []string{"3vgoe12ccb8gh", "inv_3vgoe12ccb8gh"}},
+		{formAuto, []string{"0x000000000000000a", "0AXS751X00W7C"}},
+		{formBase32, []string{"3vgoe12ccb8gh"}},
+		{formBase58, []string{"11111111112"}},
+		{formBase62, []string{"0000000000z"}},
+		{formAuto, []string{"01K0XJ5C1Q8F4S3V7M2N6P9R0T", "01982f22-b037-4488-81a2-0a5a8d1cb3a0", "user_01h455vb4pex5vsknk084sn02q"}},
+	} {
+		a := audit{inspector: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
+		a.from = tt.from
+		check(t, a.readLines())
+		if a.entries.others.n > 0 || a.entries.len() != len(tt.texts) {
+			t.Errorf("of %d IDs of %q the texts of %d are kept", a.entries.len(), tt.texts, len(a.entries.starts))
+		}
+		for e := range a.entries.all() {
+			if got, want := a.entries.text(e), tt.texts[e.at.line()-1]; got != want {
+				t.Errorf("%s: came out as %s", want, got)
+			}
+		}
+	}
+}
+
+// TestAuditTable: an ID takes the memory that the page says, from the first line to the report.
 func TestAuditTable(t *testing.T) {
 	isolate(t)
 	const n = 1_000_000
-	begin := snowflake.ID(auditBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds()) << 22
-	tweet := func(i int) snowflake.ID { return begin + snowflake.ID(i)<<22 }
-	random := func(i int) randflake.ID { return randflake.ID(i * 0x1e3779b97f4a7c15) }
-	wide := func(i int) (id ulid.ID) {
-		binary.BigEndian.PutUint64(id[:], uint64(auditBegin.UnixMilli()+int64(i))<<16)
-		return id
-	}
+	tweets := twitterIDs(n)
 	for name, tt := range map[string]struct {
-		text  func(i int) string
+		texts []string
 		bytes int // of an ID, at most
 	}{
-		"numbers":              {func(i int) string { return tweet(i).String() }, 32},
-		"unsigned numbers":     {func(i int) string { return fmt.Sprint(uint64(random(i))) }, 32},
-		"texts":                {func(i int) string { return random(i).String() }, 32},
-		"typed":                {func(i int) string { return "ord_" + random(i).String() }, 32},
-		"gosuda's":             {func(i int) string { return gosuda.EncodeString(int64(random(i) >> 4 & (1<<60 - 1))) }, 32},
-		"hexadecimal":          {func(i int) string { return fmt.Sprintf("0x%016x", uint64(tweet(i))) }, 32},
-		"TSIDs":                {func(i int) string { return wide(i).String()[:13] }, 32},
-		"ULIDs":                {func(i int) string { return wide(i).String() }, 40},
-		"UUIDs":                {func(i int) string { return ulid.FormatUUID(wide(i)) }, 40},
-		"TypeIDs":              {func(i int) string { return "user_" + strings.ToLower(wide(i).String()) }, 40},
-		"another way to write": {func(i int) string { return fmt.Sprintf("0X%x", uint64(tweet(i))) }, 160},
+		"64 bits":            {tweets, 32},
+		"128 bits":           {ulidTexts(n), 40},
+		"texts of their own": {underscored(tweets[:n/4]), 120 + len("1_541_815_603_606_036_480")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			empty := auditedHeap(t, tt.text(0)+"\n")
-			var table strings.Builder
-			for i := range n {
-				table.WriteString(tt.text(i) + "\n")
-			}
-			taken := float64(auditedHeap(t, table.String())-empty) / n
+			n := len(tt.texts)
+			size := func(lines int) int64 { return auditedHeap(t, strings.Join(tt.texts[:lines], "\n")+"\n") }
+			taken := float64(size(n)-size(1)) / float64(n)
 			t.Logf("%.1f bytes an ID", taken)
 			if taken > float64(tt.bytes) {
 				t.Errorf("%.1f bytes an ID, want %d at most", taken, tt.bytes)
 			}
 		})
 	}
+}
+
+// underscored returns numbers as 1_541_815_603.
+func underscored(numbers []string) (texts []string) {
+	for _, number := range numbers {
+		var groups []string
+		for len(number) > 3 {
+			groups = append([]string{number[len(number)-3:]}, groups...)
+			number = number[:len(number)-3]
+		}
+		texts = append(texts, strings.Join(append([]string{number}, groups...), "_"))
+	}
+	return texts
 }
 
 // auditedHeap returns how large the heap of the command was, when it was largest, as it read a table.

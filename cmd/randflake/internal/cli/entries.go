@@ -70,9 +70,10 @@ func (n narrow) wide() (e entry) {
 type entries struct {
 	narrow  list[narrow]
 	wide    list[entry]
-	prefix  string         // of the first ID that has one: a column has seldom more than one
-	texts   map[int]string // of each line that has none of writings
-	writing int            // of the last entry: most have that of the one before
+	prefix  string      // of the first ID that has one: a column seldom has more than one
+	others  list[byte]  // the texts that have none of writings, each with a newline
+	starts  map[int]int // of these, by line
+	writing int         // of the last entry: most have that of the one before
 	scratch []byte
 }
 
@@ -92,16 +93,33 @@ func (s *entries) add(p parsed, line int, text string) {
 	}
 	e.at = place(line<<8 | s.writing)
 	if s.writing == other {
-		if s.texts == nil {
-			s.texts = map[int]string{}
-		}
-		s.texts[line] = text
+		s.keep(text, line)
 	}
 	if p.isWide() {
 		s.wide.add(e)
 	} else {
 		s.narrow.add(narrow{e.bits64(), e.at})
 	}
+}
+
+// keep keeps a text without a pointer, so that the collector need not look at it.
+func (s *entries) keep(text string, line int) {
+	if s.starts == nil {
+		s.starts = map[int]int{}
+	}
+	s.starts[line] = s.others.n
+	for i := range len(text) {
+		s.others.add(text[i])
+	}
+	s.others.add('\n')
+}
+
+func (s *entries) kept(line int) string {
+	var text []byte
+	for i := s.starts[line]; *s.others.at(i) != '\n'; i++ {
+		text = append(text, *s.others.at(i))
+	}
+	return string(text)
 }
 
 func (s *entries) writingOf(form string, e entry, text string) int {
@@ -137,7 +155,7 @@ func (s *entries) write(b []byte, writing int, e entry) []byte {
 // text returns the text of an entry, as it is in its line.
 func (s *entries) text(e entry) string {
 	if e.at.writing() == other {
-		return s.texts[e.at.line()]
+		return s.kept(e.at.line())
 	}
 	return string(s.write(nil, e.at.writing(), e))
 }
