@@ -20,9 +20,9 @@ NPM_CI    = npm ci --ignore-scripts --no-audit --no-fund
 EVERYTHING := $(shell $(GO) list -m -f '{{.Dir}}/...')
 LAB         = cd lab && GOWORK=off
 STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# Logs have the name of their target, so that skipped.sh sees which ones ran. The time is for slow machines. Results of earlier runs
+# Logs have the name of their target, so that summary.sh sees which ones ran, and says at the end what failed. The time is for slow machines. Results of earlier runs
 # don't count: the go command does not see that a test of one module reads pages, or runs programs, of another.
-TEST = $(CURDIR)/bin/gotestsum --format pkgname --jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
+TEST = $(CURDIR)/bin/gotestsum --format pkgname --hide-summary=$(or $(HIDDEN),skipped) --jsonfile $$(mktemp $(LOGS)/$@-XXXXXX.json) -- -vet=off -count=1 -timeout 30m
 
 # What depends on word size, byte order or architecture; where goroutines meet; platforms that no test runs on, and arm64's assembly.
 PORTABLE   = . ./compat ./compat/sparx64 ./compat/v2 ./lease ./lease/file ./counter ./counter/numbers/ff1 ./link ./mask ./ulid ./ulid/objectkey
@@ -46,8 +46,11 @@ test: servers languages
 check: servers tools
 test check: gotestsum
 	@rm -rf $(LOGS) && mkdir -p $(LOGS)
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync $(IN_$@) && failed=0 || failed=1; \
-		internal/skipped.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 HIDDEN=all $(IN_$@:%=shown-%) && failed=0 || failed=1; \
+		internal/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
+# What a target prints, each line at once and after its name, as two run at a time.
+shown-%:
+	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; test ! -e $(LOGS)/$*.failed
 
 gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0

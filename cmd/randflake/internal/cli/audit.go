@@ -3,17 +3,15 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"fmt"
-	"slices"
+	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/snowflake"
-	"github.com/randflake/randflake/ulid"
 )
 
 func (t *tool) auditCommand() *cobra.Command {
@@ -30,6 +28,8 @@ func (t *tool) auditCommand() *cobra.Command {
 			if err := a.findSecret(); err != nil {
 				return err
 			}
+			// Nearly all memory is of entries, which stay, so that a collection costs little.
+			defer debug.SetGCPercent(debug.SetGCPercent(10))
 			if err := a.readLines(); err != nil {
 				return err
 			}
@@ -46,31 +46,31 @@ func (t *tool) auditCommand() *cobra.Command {
 // are, and report says what they tell.
 type audit struct {
 	*inspector
-	entries  []entry  // sorted by ID, then by line
+	entries  entries
 	odd      int      // how many lines are no IDs
-	wide     bool     // the IDs have 128 bits
 	chosen   decoding // the way to read the IDs
 	runnerUp decoding // the next best, which gives other times
 }
 
-// An entry is an ID and the line that it is from.
-type entry struct {
-	id   ulid.ID // one of 64 bits is in the last 8 bytes
-	text string
-	line int
-}
-
-func (e entry) bits64() uint64 { return binary.BigEndian.Uint64(e.id[8:]) }
+// isWide reports whether there are IDs of 128 bits, as which all are read then.
+func (a *audit) isWide() bool { return a.entries.wide.n > 0 }
 
 // longestRow bounds a row of CSV, in bytes. Columns after the first can be long.
 const longestRow = 1 << 30
 
-// readLines reads the ID at the beginning of each line.
+// readLines reads the ID at the beginning of each line, and shows on a terminal how many it has read.
 func (a *audit) readLines() error {
+	line := a.newProgress(a.stdin)
+	defer line.clear()
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
 	quoted := 0 // the line with the opening quote of a column that is still open, or 0
 	for n := 1; lines.Scan(); n++ {
+		if n%1024 == 0 {
+			line.update(func(took time.Duration) string {
+				return fmt.Sprintf("%d lines, %.0f a second", n, float64(n)/took.Seconds())
+			})
+		}
 		before := quoted
 		switch {
 		case !endsInQuotes(lines.Bytes(), before > 0):
@@ -86,22 +86,20 @@ func (a *audit) readLines() error {
 		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
-		isFirst := len(a.entries)+a.odd == 0
+		isFirst := a.entries.len()+a.odd == 0
 		if isEmpty || isFirst && isTitle(text) {
 			continue
 		}
-		a.add(entry{text: text, line: n})
+		a.add(text, n)
 	}
-	slices.SortFunc(a.entries, func(x, y entry) int {
-		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), x.line-y.line)
-	})
+	a.entries.sort()
 	switch {
 	case lines.Err() != nil:
 		return lines.Err()
 	case quoted > 0:
 		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
 			"mend that line, or give the column of IDs alone", quoted)
-	case len(a.entries) == 0:
+	case a.entries.len() == 0:
 		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column of CSV, "+
 			"before a comma", randflake.ErrInvalidID)
 	}
@@ -134,21 +132,15 @@ func isTitle(text string) bool {
 	return !strings.ContainsAny(text, "0123456789") && !isID
 }
 
-// add adds an ID, or counts a text that is none.
-func (a *audit) add(e entry) {
-	p := a.parse(e.text)
+// add adds the ID of a line, or counts a text that is none.
+func (a *audit) add(text string, line int) {
+	p := a.parse(text)
 	if p.err != nil {
 		a.odd++
 		return
 	}
-	if p.isWide() {
-		e.id = p.wide
-		a.wide = true
-	} else {
-		binary.BigEndian.PutUint64(e.id[8:], uint64(p.id))
-	}
 	if p.layout != "" && a.layout == nil && a.kind != kindRandflake {
 		a.layout, _ = snowflake.ParseLayout(p.layout)
 	}
-	a.entries = append(a.entries, e)
+	a.entries.add(p, line, text)
 }

@@ -260,7 +260,86 @@ func TestAuditMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	if len(a.entries) != len(rows)/2 || taken > 50*length {
-		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", len(a.entries), taken)
+	if a.entries.len() != len(rows)/2 || taken > 50*length {
+		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
 	}
+}
+
+// TestAuditKeepsIDs: of the usual forms no text is kept, and each comes out as it went in.
+func TestAuditKeepsIDs(t *testing.T) {
+	for _, tt := range []struct {
+		from  string
+		texts []string
+	}{
+		{formAuto, []string{"5", "-5", "18446744073709551615"}},
+		{formAuto, []string{"jvgoe12ccb8gh", "ord_jvgoe12ccb8gh", "ord_vvvvvvvvvvvvv"}},
+		{formGosuda, []string{"3vgoe12ccb8gh", "inv_3vgoe12ccb8gh"}},
+		{formAuto, []string{"0x000000000000000a", "0AXS751X00W7C"}},
+		{formBase32, []string{"3vgoe12ccb8gh"}},
+		{formBase58, []string{"11111111112"}},
+		{formBase62, []string{"0000000000z"}},
+		{formAuto, []string{"01K0XJ5C1Q8F4S3V7M2N6P9R0T", "01982f22-b037-4488-81a2-0a5a8d1cb3a0", "user_01h455vb4pex5vsknk084sn02q"}},
+	} {
+		a := audit{inspector: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
+		a.from = tt.from
+		check(t, a.readLines())
+		if a.entries.others.n > 0 || a.entries.len() != len(tt.texts) {
+			t.Errorf("of %d IDs of %q the texts of %d are kept", a.entries.len(), tt.texts, len(a.entries.starts))
+		}
+		for e := range a.entries.all() {
+			if got, want := a.entries.text(e), tt.texts[e.at.line()-1]; got != want {
+				t.Errorf("%s: came out as %s", want, got)
+			}
+		}
+	}
+}
+
+// TestAuditTable: an ID takes the memory that the page says, from the first line to the report.
+func TestAuditTable(t *testing.T) {
+	isolate(t)
+	const n = 1_000_000
+	tweets := twitterIDs(n)
+	for name, tt := range map[string]struct {
+		texts []string
+		bytes int // of an ID, at most
+	}{
+		"64 bits":            {tweets, 32},
+		"128 bits":           {ulidTexts(n), 40},
+		"texts of their own": {underscored(tweets[:n/4]), 120 + len("1_541_815_603_606_036_480")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := len(tt.texts)
+			size := func(lines int) int64 { return auditedHeap(t, strings.Join(tt.texts[:lines], "\n")+"\n") }
+			taken := float64(size(n)-size(1)) / float64(n)
+			t.Logf("%.1f bytes an ID", taken)
+			if taken > float64(tt.bytes) {
+				t.Errorf("%.1f bytes an ID, want %d at most", taken, tt.bytes)
+			}
+		})
+	}
+}
+
+// underscored returns numbers as 1_541_815_603.
+func underscored(numbers []string) (texts []string) {
+	for _, number := range numbers {
+		var groups []string
+		for len(number) > 3 {
+			groups = append([]string{number[len(number)-3:]}, groups...)
+			number = number[:len(number)-3]
+		}
+		texts = append(texts, strings.Join(append([]string{number}, groups...), "_"))
+	}
+	return texts
+}
+
+// auditedHeap returns how large the heap of the command was, when it was largest, as it read a table.
+func auditedHeap(t *testing.T, table string) (size int64) {
+	cmd := process(t, "measured", "audit")
+	cmd.Stdin = strings.NewReader(table)
+	out, err := cmd.Output()
+	_, last, _ := strings.Cut(string(out), "\nheap ")
+	if _, scanErr := fmt.Sscan(last, &size); err != nil || scanErr != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return size
 }

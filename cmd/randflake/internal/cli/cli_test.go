@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,13 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "program":
 		Main()
+	case "measured": // the program, and then its heap when that was largest
+		t := &tool{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+		code := t.run(context.Background(), os.Args[1:])
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		fmt.Println("heap", m.HeapSys)
+		os.Exit(code)
 	case "stuck": // work that goes on after it was told to stop
 		new(tool).unlessStopped(context.Background(), func(context.Context) error {
 			fmt.Printf("%1000s", "begun")

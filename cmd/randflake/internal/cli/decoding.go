@@ -22,7 +22,7 @@ func (a *audit) choose() {
 	asULID := func(e entry) reading { return readULID(e.id) }
 	asRandflake := func(e entry) reading { return readRandflake(a.cipher, randflake.ID(e.bits64())) }
 	switch {
-	case a.wide:
+	case a.isWide():
 		a.try("ULIDs, or UUIDs of version 7", time.UnixMilli(0), asULID)
 	case a.layout != nil:
 		a.tryLayout(a.layout)
@@ -58,8 +58,8 @@ func (a *audit) try(name string, epoch time.Time, read func(entry) reading) (ok 
 	d := decoding{name: name, read: read}
 	for i := range samples {
 		// Of as many equal parts of the entries as there are samples, the middle of part i.
-		middle := (len(a.entries) - 1) * (2*i + 1) / (2 * samples)
-		r := read(a.entries[middle])
+		middle := (a.entries.len() - 1) * (2*i + 1) / (2 * samples)
+		r := read(a.entries.at(middle))
 		if r.time.Before(first) || r.isFuture(a.now()) {
 			return false
 		}

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	chunkSize     = 16384                  // how many IDs a worker makes and writes at a time
-	writerGrace   = time.Second            // how long a write may go on once the work is stopped
-	progressPause = 250 * time.Millisecond // the least time between two updates of the progress
+	chunkSize   = 16384       // how many IDs a worker makes and writes at a time
+	writerGrace = time.Second // how long a write may go on once the work is stopped
 )
 
 // A minter makes IDs and writes them, in constant memory: each worker fills and encodes its own
@@ -31,10 +30,7 @@ type minter[ID any] struct {
 
 	writing sync.Mutex // guards what follows
 	out     io.Writer
-	screen  io.Writer // a terminal with a line about the progress of a long run, or nil
-	started time.Time
-	shown   time.Time // when the line was updated last
-	width   int       // of the line
+	line    progress
 }
 
 // A filler makes IDs. The first n are good in any case. err says why the others are not.
@@ -58,16 +54,9 @@ func newMinter[ID any](n int64, workers int, f format[ID], fill filler[ID]) *min
 // that still hangs after writerGrace.
 func (m *minter[ID]) mint(ctx context.Context, t *tool) error {
 	m.out = t.stdout
-	m.started = time.Now()
-	m.shown = m.started
-	if isTerminal(t.stderr) && !isTerminal(t.stdout) {
-		m.screen = t.stderr
-	}
+	m.line = t.newProgress(t.stdout)
 	err := m.runWorkers(ctx)
-	if m.width > 0 { // the line about the progress goes away
-		m.show("")
-		io.WriteString(m.screen, "\r")
-	}
+	m.line.clear()
 	if ctx.Err() != nil && m.written.Load() < m.total {
 		return fmt.Errorf("stopped after %d of %d %s: %w",
 			m.written.Load(), m.total, m.unit, context.Cause(ctx))
@@ -131,10 +120,7 @@ func (m *minter[ID]) write(ctx context.Context, text []byte, n int64) error {
 		return outputError(err)
 	}
 	written := m.written.Add(n)
-	if m.screen != nil && time.Since(m.shown) >= progressPause {
-		m.shown = time.Now()
-		m.show(m.progress(written, time.Since(m.started)))
-	}
+	m.line.update(func(took time.Duration) string { return m.progress(written, took) })
 	return nil
 }
 
@@ -145,9 +131,4 @@ func (m *minter[ID]) progress(written int64, took time.Duration) string {
 	percent := 100 * float64(written) / float64(m.total)
 	return fmt.Sprintf("%3.0f%%  %d of %d %s, %.0f a second, %v left",
 		percent, written, m.total, m.unit, rate, left.Round(time.Second))
-}
-
-func (m *minter[ID]) show(line string) {
-	fmt.Fprintf(m.screen, "\r%-*s", m.width, line)
-	m.width = len(line)
 }

@@ -163,8 +163,8 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen bytes.Buffer
 		m := newMinter(10, 1, formatNamed(t, randflakeFormats, "text"), nil)
-		m.out, m.screen = io.Discard, &screen
-		m.started, m.shown = time.Now(), time.Now()
+		m.out = io.Discard
+		m.line = progress{screen: &screen, started: time.Now(), shown: time.Now()}
 		for _, step := range []struct {
 			pause time.Duration
 			n     int64
@@ -183,9 +183,9 @@ func TestProgress(t *testing.T) {
 			}
 			screen.Reset()
 		}
-		m.show("end")
-		m.show("")
-		if want := "\rend" + strings.Repeat(" ", len("100%  10 of 10 IDs, 0 a second, 0s left")-3) + "\r   "; screen.String() != want {
+		m.line.show("end")
+		m.line.clear()
+		if want := "\rend" + strings.Repeat(" ", len("100%  10 of 10 IDs, 0 a second, 0s left")-3) + "\r   \r"; screen.String() != want {
 			t.Errorf("%q, want %q", &screen, want)
 		}
 	})

@@ -22,27 +22,31 @@ type tally struct {
 func (a *audit) tally() tally {
 	const hour = 3_600_000 // milliseconds
 	t := tally{workers: map[uint64]int{}, hours: map[int64]int{}}
-	type moment struct {
-		ms     int64
-		worker uint64
-	}
-	ends := map[moment]uint64{} // one more than the highest sequence number
-	for i, e := range a.entries {
+	ends := map[uint64]uint64{} // for each worker of one time, one more than the highest sequence number
+	var last entry
+	var lastMs int64
+	for e := range a.entries.all() {
 		r := a.chosen.read(e)
-		at := moment{max(0, r.time.UnixMilli()), r.worker}
-		t.hours[at.ms/hour]++
-		if n := ends[at]; n <= r.sequence {
-			t.made += r.sequence + 1 - n
-			ends[at] = r.sequence + 1
+		ms := max(0, r.time.UnixMilli())
+		t.hours[ms/hour]++
+		if ms != lastMs {
+			clear(ends) // where IDs have sequence numbers, they are sorted by time
+			lastMs = ms
 		}
-		if i == 0 || a.entries[i-1].id != e.id {
+		if n := ends[r.worker]; n <= r.sequence {
+			t.made += r.sequence + 1 - n
+			ends[r.worker] = r.sequence + 1
+		}
+		before := last
+		last = e
+		if before.at == 0 || before.id != e.id {
 			t.workers[r.worker] += 0 // one without repeats is there, too
 			continue
 		}
 		t.workers[r.worker]++
 		t.repeats++
 		if t.repeats <= 5 {
-			t.examples = append(t.examples, [2]entry{a.entries[i-1], e})
+			t.examples = append(t.examples, [2]entry{before, e})
 		}
 	}
 	return t
@@ -52,12 +56,12 @@ func (a *audit) tally() tally {
 func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", len(a.entries), a.odd)
+	fmt.Fprintf(w, "IDs      %d, and %d lines of others\n", a.entries.len(), a.odd)
 	if guessed := a.guessed(); guessed != "" {
 		fmt.Fprintf(w, "form     %s\n", guessed)
 	}
 	none := "none that tells its time"
-	if !a.wide && a.mayBeRandflake() {
+	if !a.isWide() && a.mayBeRandflake() {
 		none += "; Randflake IDs need their secret: --secret-file"
 	}
 	fmt.Fprintf(w, "kind     %s\n", cmp.Or(a.chosen.name, none))
@@ -67,10 +71,10 @@ func (a *audit) report() error {
 			a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
 	}
 	for _, pair := range t.examples {
-		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", pair[1].text, pair[0].line, pair[1].line)
+		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", a.entries.text(pair[1]), pair[0].at.line(), pair[1].at.line())
 	}
 	fmt.Fprintf(w, "repeats  %d\n", t.repeats)
-	if a.chosen.name != "" && !a.wide {
+	if a.chosen.name != "" && !a.isWide() {
 		t.writeWorkers(w)
 	}
 	if strings.HasPrefix(a.chosen.name, kindSnowflake) {
