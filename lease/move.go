@@ -20,8 +20,8 @@ import (
 // If the data of the new space are lost, it is not made once more: the announcement is gone too, or
 // has another lineage than the data.
 //
-// Until the third step, another space may be announced or created in place of the announced one,
-// which then is never made. The new meta remembers its name, so that the old space, which may be
+// Until the third step, another space may be announced in place of the announced one, or created if
+// it is for another secret. Then the announced one is never made. The new meta remembers its name, so that the old space, which may be
 // retired for it, can be moved again.
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases

@@ -66,7 +66,7 @@ type removal struct {
 func newRemoval(t *testing.T, limits Limits) *removal {
 	w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
 	w.from.lineage = "old"
-	w.old = create(t, conn{memory: w.from}, limits, w.clock)
+	w.old = w.init(w.from, Config{Limits: limits, Check: [8]byte{1}})
 	for _, name := range []string{"a", "b"} {
 		w.must(w.old.CreateCounter(t.Context(), Counter{Name: name, Start: 1}))
 		_, err := w.old.TakeNumbers(t.Context(), name, Period{}, 9)
@@ -76,6 +76,20 @@ func newRemoval(t *testing.T, limits Limits) *removal {
 }
 
 func (w *removal) clock() time.Time { return w.now.Add(w.off) }
+
+// init makes a space.
+func (w *removal) init(at *memory, config Config) *Space {
+	w.Helper()
+	config.Name = "s"
+	config.New = true
+	config.Clock = w.clock
+	s, err := Create(w.Context(), conn{memory: at}, config)
+	w.must(err)
+	return s
+}
+
+// obstruct makes a space for other IDs where the old one is to move.
+func (w *removal) obstruct() { w.init(w.to, Config{Check: [8]byte{2}}) }
 
 func (w *removal) must(err error) {
 	w.Helper()
@@ -263,7 +277,7 @@ func TestMoveByTwo(t *testing.T) {
 			_, err = s.TakeNumbers(t.Context(), "b", Period{}, 5)
 			w.must(err)
 		},
-		"makes": func(w *removal) { create(w.T, conn{memory: w.to}, Limits{}, w.clock) },
+		"makes": (*removal).obstruct,
 	} {
 		for call := 1; ; call++ {
 			w := newRemoval(t, Limits{})
@@ -590,8 +604,8 @@ func TestMoveReplaced(t *testing.T) {
 		w.move(&fuse{last: 10}, "s") // which stops after the mark
 		w.wantMark(true)
 		_, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s"})
-		if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "a move to it has not ended") {
-			t.Errorf("%v, want ErrNoSpace, and the move", err)
+		if !errors.Is(err, ErrNoSpace) || !errors.Is(err, ErrMoving) {
+			t.Errorf("%v, want ErrNoSpace and ErrMoving", err)
 		}
 		f := never()
 		if !made {
@@ -626,7 +640,7 @@ func TestMoveObstructed(t *testing.T) {
 		w := newRemoval(t, Limits{})
 		w.move(&fuse{last: 10}, "s")
 		w.wantMark(true)
-		create(t, conn{memory: w.to}, Limits{}, w.clock)
+		w.obstruct()
 		if pending {
 			killed := open(t, fused{conn{memory: w.to}, &fuse{last: 4}}, w.clock)
 			if err := killed.ReportLoss(t.Context(), "a mistake"); !errors.Is(err, errAway) {
@@ -643,6 +657,32 @@ func TestMoveObstructed(t *testing.T) {
 	}
 }
 
+// TestMoveSameIDs: where a move has stopped, no space is made that may be for the same IDs. The old one could
+// still move, and then there would be two.
+func TestMoveSameIDs(t *testing.T) {
+	for _, tt := range []struct {
+		old, check byte // 0: any IDs
+		want       error
+	}{
+		{1, 1, ErrExists},
+		{1, 0, ErrExists},
+		{0, 1, ErrExists},
+		{0, 0, ErrExists},
+		{1, 2, nil},
+	} {
+		w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
+		w.init(w.from, Config{Check: [8]byte{tt.old}})
+		w.move(&fuse{last: 6}, "s") // which stops after the announcement
+		config := Config{Name: "s", Check: [8]byte{tt.check}, Clock: w.clock}
+		if _, err := Create(t.Context(), conn{memory: w.to}, config); !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		if _, err := w.move(never(), "s"); (err == nil) != (tt.want != nil) {
+			t.Errorf("%+v: moved again: %v", tt, err)
+		}
+	}
+}
+
 // TestAnotherSpace: a process finds another space where its own was, which was retired. It writes nothing there
 // if it knows that, and otherwise notes a loss.
 func TestAnotherSpace(t *testing.T) {
@@ -654,7 +694,7 @@ func TestAnotherSpace(t *testing.T) {
 			wantRetired(t, p)
 		}
 		w.from.restore(state{data: map[string]string{}, lineage: "old"})
-		s := create(t, conn{memory: w.from}, Limits{}, w.clock)
+		s := w.init(w.from, Config{Check: [8]byte{1}})
 		before := w.from.snapshot()
 
 		_, err := takeWindow(t.Context(), p, p.Limits().WindowOf(noon), 1)
