@@ -321,7 +321,7 @@ func (c *chain) count() {
 func (c *chain) move(from, to spot) error {
 	f := never()
 	if c.IntN(2) == 0 {
-		f = &fuse{last: 1 + c.IntN(14), after: c.IntN(2) == 0}
+		f = &fuse{last: 1 + c.IntN(20), after: c.IntN(2) == 0}
 	}
 	return c.moveBy(f, from, to)
 }

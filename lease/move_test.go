@@ -107,6 +107,12 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
 }
 
+// The calls of a removal's move at which it is killed right after these steps.
+const (
+	afterAnnouncement = 6
+	afterMark         = 17
+)
+
 func never() *fuse { return &fuse{last: 1 << 30} }
 
 // TestMoveKilled: a move that is killed at any call, before or after its effect, ends in the same when it is
@@ -211,13 +217,15 @@ func TestMoveRefused(t *testing.T) {
 			w.from.lineage = "restored"
 		}, "s", ErrClock, false},
 		{"the new clock is wrong when it is run again", func(w *removal) {
-			w.move(&fuse{last: 10}, "s")
+			w.move(&fuse{last: afterMark}, "s")
 			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
 		}, "s", ErrClock, true},
-		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
+		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, false},
+		{"a counter can't be read", func(w *removal) { w.from.data["s/c/b"] = "x" }, "s", ErrCorrupt, false},
+		{"a counter has no room", func(w *removal) { w.to.full = "s/c/b" }, "s", ErrStore, false},
 		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/meta"] = "x" }, "s", ErrCorrupt, false},
 		{"the move that has begun has no name", func(w *removal) {
-			w.move(&fuse{last: 6}, "s")
+			w.move(&fuse{last: afterAnnouncement}, "s")
 			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"name"`, `"noname"`)
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
@@ -228,7 +236,7 @@ func TestMoveRefused(t *testing.T) {
 			w.must(errorOf(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock})))
 		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
-			w.move(&fuse{last: 10}, "s")
+			w.move(&fuse{last: afterMark}, "s")
 			middle := w.to.snapshot()
 			again(w)
 			middle.lineage = "restored"
@@ -451,7 +459,7 @@ func (renamed) String() string { return "another address" }
 // TestMoveRenamed: a move that was stopped goes on with another address of the old store.
 func TestMoveRenamed(t *testing.T) {
 	w := newRemoval(t, Limits{})
-	w.move(&fuse{last: 10}, "s")
+	w.move(&fuse{last: afterMark}, "s")
 	w.wantMark(true)
 	old := open(t, renamed{conn{memory: w.from}}, w.clock)
 	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
@@ -489,7 +497,7 @@ func TestMoveStalled(t *testing.T) {
 // TestMoveTrust: a move that was stopped goes on with the trust of the later call. Otherwise a doubt that
 // stays would stop it for ever. A retired space can lose its trust, too.
 func TestMoveTrust(t *testing.T) {
-	for _, last := range []int{6, 10} { // after the announcement, and after the mark
+	for _, last := range []int{afterAnnouncement, afterMark} {
 		w := newRemoval(t, Limits{})
 		w.from.incarnation = "first"
 		w.to.incarnation = "first"
@@ -502,7 +510,7 @@ func TestMoveTrust(t *testing.T) {
 		if !errors.Is(err, errAway) {
 			t.Fatal(err)
 		}
-		w.wantMark(last == 10)
+		w.wantMark(last == afterMark)
 		w.to.doubt = "no replica has it"
 		if _, err := move(never(), true); !errors.Is(err, ErrUnsafe) {
 			t.Errorf("in doubt: %v, want ErrUnsafe", err)
@@ -601,7 +609,7 @@ func TestMoveReplaced(t *testing.T) {
 
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
-		w.move(&fuse{last: 10}, "s") // which stops after the mark
+		w.move(&fuse{last: afterMark}, "s")
 		w.wantMark(true)
 		_, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s"})
 		if !errors.Is(err, ErrNoSpace) || !errors.Is(err, ErrMoving) {
@@ -638,7 +646,7 @@ func TestMoveReplaced(t *testing.T) {
 func TestMoveObstructed(t *testing.T) {
 	for _, pending := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
-		w.move(&fuse{last: 10}, "s")
+		w.move(&fuse{last: afterMark}, "s")
 		w.wantMark(true)
 		w.obstruct()
 		if pending {
@@ -672,7 +680,7 @@ func TestMoveSameIDs(t *testing.T) {
 	} {
 		w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
 		w.init(w.from, Config{Check: [8]byte{tt.old}})
-		w.move(&fuse{last: 6}, "s") // which stops after the announcement
+		w.move(&fuse{last: afterAnnouncement}, "s")
 		config := Config{Name: "s", Check: [8]byte{tt.check}, Clock: w.clock}
 		if _, err := Create(t.Context(), conn{memory: w.to}, config); !errors.Is(err, tt.want) {
 			t.Errorf("%+v: %v", tt, err)
