@@ -73,7 +73,7 @@ func (m *meta) mayShareIDs(other *meta) bool {
 
 // encode also sets the format, and forgets the oldest of many names.
 func (m *meta) encode() ([]byte, error) {
-	const mostReplaced = 100 // keeps the entry small
+	const mostReplaced = 20 // keeps the entry small
 	m.Format = metaFormat
 	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
 	return json.Marshal(m)
