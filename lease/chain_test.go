@@ -55,6 +55,7 @@ type chain struct {
 	trusted bool // restarts, which lose nothing, at all times
 	now     int64
 	stores  []*memory
+	names   []string // that spaces have in each store
 	backups [][]state
 	late    []func() // swaps that a store gets later
 	handles []*handle
@@ -90,7 +91,6 @@ type spot struct {
 var (
 	chainLimits = Limits{Nodes: 4 + 64*3, Window: 6 * time.Second, Ahead: 2, MaxSkew: 7 * time.Second, Reserve: 3}
 	checks      = [][8]byte{{1}, {2}}
-	spotNames   = []string{"s", "t"}
 )
 
 // A handle takes leases and numbers as long as it lives.
@@ -110,7 +110,13 @@ func newChain(seed uint64) *chain {
 		numbers: map[ownNumber]bool{},
 		top:     map[string]int64{},
 	}
-	for i := range 4 {
+	stores := 4
+	c.names = []string{"s", "t"}
+	if seed%3 == 0 {
+		stores = 2
+		c.names = []string{"s", "t", "u"}
+	}
+	for i := range stores {
 		store := newMemory()
 		store.lineage = fmt.Sprint("store ", i)
 		store.incarnation = "first"
@@ -151,14 +157,14 @@ func (c *chain) note(format string, args ...any) {
 	}
 }
 
-func (c *chain) anySpot() spot { return spot{c.IntN(len(c.stores)), spotNames[c.IntN(len(spotNames))]} }
+func (c *chain) anySpot() spot { return spot{c.IntN(len(c.stores)), c.names[c.IntN(len(c.names))]} }
 
 // meta returns that of the space that is at a place, or nil.
 func (c *chain) meta(at spot) *meta { return c.stores[at.store].metaOf(at.name) }
 
 func (c *chain) spots() (all []spot) {
 	for i := range c.stores {
-		for _, name := range spotNames {
+		for _, name := range c.names {
 			all = append(all, spot{i, name})
 		}
 	}
@@ -186,6 +192,7 @@ func (c *chain) step() {
 		c.report()
 		c.trust()
 		c.init()
+		c.initByMistake()
 	case 17:
 		c.arrive()
 	case 18:
@@ -321,7 +328,7 @@ func (c *chain) count() {
 func (c *chain) move(from, to spot) error {
 	f := never()
 	if c.IntN(2) == 0 {
-		f = &fuse{last: 1 + c.IntN(14), after: c.IntN(2) == 0}
+		f = &fuse{last: 1 + c.IntN(20), after: c.IntN(2) == 0}
 	}
 	return c.moveBy(f, from, to)
 }
@@ -375,16 +382,37 @@ func (c *chain) trust() {
 	}
 }
 
-// init makes a space for a secret of its own, which only stands in the way.
+// init makes a space for a secret of its own, which only stands in the way. It may be killed.
 func (c *chain) init() {
 	if c.IntN(8) > 0 {
 		return
 	}
 	at := c.anySpot()
 	c.inits++
+	f := never()
+	if c.IntN(2) == 0 {
+		f = &fuse{last: 1 + c.IntN(2), after: c.IntN(2) == 0}
+	}
 	config := c.config(at, Config{Limits: chainLimits, Check: [8]byte{3, byte(c.inits)}, New: true})
-	_, err := Create(context.Background(), c.engine(at.store, never()), config)
-	c.note("init %v: %v", at, err)
+	_, err := Create(context.Background(), c.engine(at.store, f), config)
+	c.note("init %v, killed at %d: %v", at, f.last, err)
+}
+
+// initByMistake makes a space for a secret where a move of its space has stopped, which must be refused.
+func (c *chain) initByMistake() {
+	at := c.anySpot()
+	value := c.stores[at.store].data[at.name+"/meta"]
+	m, err := decodeMeta([]byte(value))
+	if err != nil || !m.Announced {
+		return
+	}
+	config := c.config(at, Config{Limits: chainLimits})
+	hex.Decode(config.Check[:], []byte(m.Check))
+	_, err = Create(context.Background(), conn{memory: c.stores[at.store]}, config)
+	c.note("init %v by mistake: %v", at, err)
+	if err == nil {
+		c.fail("a space was made where a move had stopped")
+	}
 }
 
 // lose changes the incarnation of a store, or its lineage. Then it puts an older copy back, but none in which a
@@ -414,7 +442,7 @@ func (c *chain) lose() {
 // keepsMarks reports whether each retired space of a store is one in an older copy, too, and each space that was
 // made is there.
 func (c *chain) keepsMarks(store int, older state) bool {
-	for _, name := range spotNames {
+	for _, name := range c.names {
 		is := c.meta(spot{store, name})
 		was := older.metaOf(name)
 		if is != nil && (was == nil || was.Name != is.Name || was.Retired != is.Retired || was.Successor != is.Successor) {

@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,9 @@ func TestLargest(t *testing.T) {
 	}
 	leases := nodes.Encode()
 	meta, metaErr := largestMeta.encode()
+	met := largestMeta
+	met.Replaced = slices.Repeat([]string{met.Name}, 1000)
+	metMeta, metErr := met.encode()
 	young, youngErr := Counter{Step: 1, Periods: "day in UTC"}.encode()
 	old, oldErr := Counter{
 		Next:    math.MaxInt64,
@@ -29,7 +33,7 @@ func TestLargest(t *testing.T) {
 		Begin:   1799971200,
 		ID:      largestMeta.ID,
 	}.encode()
-	if err := errors.Join(metaErr, youngErr, oldErr); err != nil {
+	if err := errors.Join(metaErr, metErr, youngErr, oldErr); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -39,6 +43,7 @@ func TestLargest(t *testing.T) {
 		{"why data was lost", longestWhy, len(largestMeta.Why)},
 		{"leases", len(leases), entry.MaxLeases},
 		{"meta", len(meta), entry.MaxMeta},
+		{"meta where many moves met", len(metMeta), entry.MaxMeta + 600}, // 160 KB of 200 spaces, which a ConfigMap has
 		{"a counter's growth", len(old) - len(young), entry.Growth},
 	} {
 		if tt.size > tt.most {

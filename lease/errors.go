@@ -39,6 +39,9 @@ var (
 	// Create it.
 	ErrNoSpace = errors.New("lease: no such space")
 
+	// Call the move again. It wraps ErrNoSpace.
+	ErrMoving = fmt.Errorf("%w: a move to it has not ended", ErrNoSpace)
+
 	// Use the space that took its place.
 	ErrRetired = errors.New("lease: the space is retired")
 

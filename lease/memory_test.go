@@ -17,6 +17,7 @@ type memory struct {
 	mu sync.Mutex
 	state
 	doubt string
+	full  string           // the name of an entry for which there is no room
 	clock func() time.Time // the server's, or nil
 	calls int
 }
@@ -125,7 +126,14 @@ func (c conn) send(ctx context.Context, call call) (Answer, error) {
 	if c.intercept != nil {
 		return c.intercept(ctx, call)
 	}
+	if hasEntry(call.put, c.full) {
+		return Answer{}, fmt.Errorf("memory: %w: full", ErrStore)
+	}
 	return c.do(call), nil
+}
+
+func hasEntry(entries []Entry, name string) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Name == name })
 }
 
 func (c conn) List(_ context.Context, prefix, after string, limit int) (entries []Entry, err error) {

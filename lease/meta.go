@@ -65,9 +65,15 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 	return m
 }
 
+// mayShareIDs reports whether another space may be for the same IDs. A check value is empty if that is
+// not known.
+func (m *meta) mayShareIDs(other *meta) bool {
+	return m.Check == "" || other.Check == "" || m.Check == other.Check
+}
+
 // encode also sets the format, and forgets the oldest of many names.
 func (m *meta) encode() ([]byte, error) {
-	const mostReplaced = 100 // keeps the entry small
+	const mostReplaced = 20 // keeps the entry small
 	m.Format = metaFormat
 	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
 	return json.Marshal(m)

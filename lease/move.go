@@ -12,7 +12,7 @@ import (
 // A move has three steps. One that was stopped is called again, and goes on from there:
 //
 //  1. announce looks at both spaces, and puts a meta entry that only announces the new one: to all
-//     but moves there is no space yet.
+//     but moves there is no space yet. announceCounters adds counters that wait.
 //  2. retire retires the old space, for the space of that name. So only one can take its place.
 //  3. makeSuccessor copies the counters, and then puts the new space's meta in place of the
 //     announcement.
@@ -20,8 +20,8 @@ import (
 // If the data of the new space are lost, it is not made once more: the announcement is gone too, or
 // has another lineage than the data.
 //
-// Until the third step, another space may be announced or created in place of the announced one,
-// which then is never made. The new meta remembers its name, so that the old space, which may be
+// Until the third step, another space may be announced in place of the announced one, or created if
+// it is for another secret. Then the announced one is never made. The new meta remembers its name, so that the old space, which may be
 // retired for it, can be moved again.
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
@@ -44,11 +44,11 @@ func Move(ctx context.Context, old *Space, engine Engine, config Config) (*Space
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkRoom(ctx, old); err != nil {
-		return nil, err
-	}
 	announced, err := s.announce(ctx, old, config.Trust)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.announceCounters(ctx, old, announced); err != nil {
 		return nil, err
 	}
 	last, err := old.retire(ctx, announced, s.String())
@@ -79,6 +79,9 @@ func (s *Space) announce(ctx context.Context, old *Space, trust bool) (*meta, er
 	}
 	if seen.meta != nil {
 		return s.existing(ctx, old, before.meta, seen.meta)
+	}
+	if _, err := before.takenNodes(old); err != nil {
+		return nil, err
 	}
 
 	name := before.meta.Successor // "" if the old space is not retired for another one
@@ -334,10 +337,32 @@ func (seen *snapshot) successorMeta(retired *meta, old *Space) *meta {
 	return &m
 }
 
+// announceCounters puts the counters of the old space into the announced one, as counters that wait. So
+// if one can't be read, or the store has no room for them, that shows before the old space is retired.
+func (s *Space) announceCounters(ctx context.Context, old *Space, announced *meta) error {
+	seen, err := s.read(ctx, leasesRecord)
+	if err != nil {
+		return err
+	}
+	isThere := seen.announced != nil && seen.announced.Name == announced.Name
+	if !isThere { // the space was made, or the third step says what came in its place
+		return nil
+	}
+	return old.eachCounter(ctx, func(c Counter) error {
+		value, err := c.encode() // with an ID of the old space, so it waits
+		if err != nil {
+			return err
+		}
+		absent := &snapshot{record: counterRecord(c.Name), rawMeta: seen.rawMeta}
+		_, err = s.swap(ctx, absent, Entry{absent.name, value})
+		return err
+	})
+}
+
 // copyCounters puts the counters of a retired space into the announced one, as long as it is that.
 func (s *Space) copyCounters(ctx context.Context, old *Space, seen *snapshot) error {
 	return old.eachCounter(ctx, func(c Counter) error {
-		if err := s.copyCounter(ctx, old, c.Name, seen); err != nil {
+		if err := s.copyCounter(ctx, old, c, seen); err != nil {
 			return fmt.Errorf("counter %s: %w", c.Name, err)
 		}
 		return nil
@@ -347,10 +372,14 @@ func (s *Space) copyCounters(ctx context.Context, old *Space, seen *snapshot) er
 // copyCounter puts a counter of a retired space into the announced one, in place of what an earlier
 // attempt has put: since then the old space may have lost its mark, and given numbers. If another
 // process has just made this space, copyCounter changes nothing, and makeSuccessor finds that out.
-func (s *Space) copyCounter(ctx context.Context, old *Space, name string, seen *snapshot) error {
-	there := &snapshot{record: counterRecord(name), rawMeta: seen.rawMeta} // at first without this counter
+func (s *Space) copyCounter(ctx context.Context, old *Space, c Counter, seen *snapshot) error {
+	waiting, err := c.encode() // is there unless the counter was changed since announceCounters
+	if err != nil {
+		return err
+	}
+	there := &snapshot{record: counterRecord(c.Name), rawMeta: seen.rawMeta, value: waiting}
 	for {
-		value, err := old.retiredCounter(ctx, name, seen.announced.Name)
+		value, err := old.retiredCounter(ctx, c.Name, seen.announced.Name)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ type removal struct {
 func newRemoval(t *testing.T, limits Limits) *removal {
 	w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
 	w.from.lineage = "old"
-	w.old = create(t, conn{memory: w.from}, limits, w.clock)
+	w.old = w.init(w.from, Config{Limits: limits, Check: [8]byte{1}})
 	for _, name := range []string{"a", "b"} {
 		w.must(w.old.CreateCounter(t.Context(), Counter{Name: name, Start: 1}))
 		_, err := w.old.TakeNumbers(t.Context(), name, Period{}, 9)
@@ -76,6 +76,20 @@ func newRemoval(t *testing.T, limits Limits) *removal {
 }
 
 func (w *removal) clock() time.Time { return w.now.Add(w.off) }
+
+// init makes a space.
+func (w *removal) init(at *memory, config Config) *Space {
+	w.Helper()
+	config.Name = "s"
+	config.New = true
+	config.Clock = w.clock
+	s, err := Create(w.Context(), conn{memory: at}, config)
+	w.must(err)
+	return s
+}
+
+// obstruct makes a space for other IDs where the old one is to move.
+func (w *removal) obstruct() { w.init(w.to, Config{Check: [8]byte{2}}) }
 
 func (w *removal) must(err error) {
 	w.Helper()
@@ -92,6 +106,12 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 	}
 	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
 }
+
+// The calls of a removal's move at which it is killed right after these steps.
+const (
+	afterAnnouncement = 6
+	afterMark         = 17
+)
 
 func never() *fuse { return &fuse{last: 1 << 30} }
 
@@ -197,13 +217,15 @@ func TestMoveRefused(t *testing.T) {
 			w.from.lineage = "restored"
 		}, "s", ErrClock, false},
 		{"the new clock is wrong when it is run again", func(w *removal) {
-			w.move(&fuse{last: 10}, "s")
+			w.move(&fuse{last: afterMark}, "s")
 			w.to.clock = func() time.Time { return noon.Add(time.Hour) }
 		}, "s", ErrClock, true},
-		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, true},
+		{"its numbers can't be read", func(w *removal) { w.from.data["s/leases"] = "x" }, "s", ErrCorrupt, false},
+		{"a counter can't be read", func(w *removal) { w.from.data["s/c/b"] = "x" }, "s", ErrCorrupt, false},
+		{"a counter has no room", func(w *removal) { w.to.full = "s/c/b" }, "s", ErrStore, false},
 		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/meta"] = "x" }, "s", ErrCorrupt, false},
 		{"the move that has begun has no name", func(w *removal) {
-			w.move(&fuse{last: 6}, "s")
+			w.move(&fuse{last: afterAnnouncement}, "s")
 			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"name"`, `"noname"`)
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
@@ -214,7 +236,7 @@ func TestMoveRefused(t *testing.T) {
 			w.must(errorOf(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock})))
 		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
-			w.move(&fuse{last: 10}, "s")
+			w.move(&fuse{last: afterMark}, "s")
 			middle := w.to.snapshot()
 			again(w)
 			middle.lineage = "restored"
@@ -312,7 +334,7 @@ func TestMoveByTwo(t *testing.T) {
 			_, err = s.TakeNumbers(t.Context(), "b", Period{}, 5)
 			w.must(err)
 		},
-		"makes": func(w *removal) { create(w.T, conn{memory: w.to}, Limits{}, w.clock) },
+		"makes": (*removal).obstruct,
 	} {
 		for call := 1; ; call++ {
 			w := newRemoval(t, Limits{})
@@ -486,7 +508,7 @@ func (renamed) String() string { return "another address" }
 // TestMoveRenamed: a move that was stopped goes on with another address of the old store.
 func TestMoveRenamed(t *testing.T) {
 	w := newRemoval(t, Limits{})
-	w.move(&fuse{last: 10}, "s")
+	w.move(&fuse{last: afterMark}, "s")
 	w.wantMark(true)
 	old := open(t, renamed{conn{memory: w.from}}, w.clock)
 	s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
@@ -524,7 +546,7 @@ func TestMoveStalled(t *testing.T) {
 // TestMoveTrust: a move that was stopped goes on with the trust of the later call. Otherwise a doubt that
 // stays would stop it for ever. A retired space can lose its trust, too.
 func TestMoveTrust(t *testing.T) {
-	for _, last := range []int{6, 10} { // after the announcement, and after the mark
+	for _, last := range []int{afterAnnouncement, afterMark} {
 		w := newRemoval(t, Limits{})
 		w.from.incarnation = "first"
 		w.to.incarnation = "first"
@@ -537,7 +559,7 @@ func TestMoveTrust(t *testing.T) {
 		if !errors.Is(err, errAway) {
 			t.Fatal(err)
 		}
-		w.wantMark(last == 10)
+		w.wantMark(last == afterMark)
 		w.to.doubt = "no replica has it"
 		if _, err := move(never(), true); !errors.Is(err, ErrUnsafe) {
 			t.Errorf("in doubt: %v, want ErrUnsafe", err)
@@ -636,11 +658,11 @@ func TestMoveReplaced(t *testing.T) {
 
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
-		w.move(&fuse{last: 10}, "s") // which stops after the mark
+		w.move(&fuse{last: afterMark}, "s")
 		w.wantMark(true)
 		_, err := Open(t.Context(), conn{memory: w.to}, Config{Name: "s"})
-		if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "a move to it has not ended") {
-			t.Errorf("%v, want ErrNoSpace, and the move", err)
+		if !errors.Is(err, ErrNoSpace) || !errors.Is(err, ErrMoving) {
+			t.Errorf("%v, want ErrNoSpace and ErrMoving", err)
 		}
 		f := never()
 		if !made {
@@ -673,9 +695,9 @@ func TestMoveReplaced(t *testing.T) {
 func TestMoveObstructed(t *testing.T) {
 	for _, pending := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
-		w.move(&fuse{last: 10}, "s")
+		w.move(&fuse{last: afterMark}, "s")
 		w.wantMark(true)
-		create(t, conn{memory: w.to}, Limits{}, w.clock)
+		w.obstruct()
 		if pending {
 			killed := open(t, fused{conn{memory: w.to}, &fuse{last: 4}}, w.clock)
 			if err := killed.ReportLoss(t.Context(), "a mistake"); !errors.Is(err, errAway) {
@@ -692,6 +714,32 @@ func TestMoveObstructed(t *testing.T) {
 	}
 }
 
+// TestMoveSameIDs: where a move has stopped, no space is made that may be for the same IDs. The old one could
+// still move, and then there would be two.
+func TestMoveSameIDs(t *testing.T) {
+	for _, tt := range []struct {
+		old, check byte // 0: any IDs
+		want       error
+	}{
+		{1, 1, ErrExists},
+		{1, 0, ErrExists},
+		{0, 1, ErrExists},
+		{0, 0, ErrExists},
+		{1, 2, nil},
+	} {
+		w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
+		w.init(w.from, Config{Check: [8]byte{tt.old}})
+		w.move(&fuse{last: afterAnnouncement}, "s")
+		config := Config{Name: "s", Check: [8]byte{tt.check}, Clock: w.clock}
+		if _, err := Create(t.Context(), conn{memory: w.to}, config); !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		if _, err := w.move(never(), "s"); (err == nil) != (tt.want != nil) {
+			t.Errorf("%+v: moved again: %v", tt, err)
+		}
+	}
+}
+
 // TestAnotherSpace: a process finds another space where its own was, which was retired. It writes nothing there
 // if it knows that, and otherwise notes a loss.
 func TestAnotherSpace(t *testing.T) {
@@ -703,7 +751,7 @@ func TestAnotherSpace(t *testing.T) {
 			wantRetired(t, p)
 		}
 		w.from.restore(state{data: map[string]string{}, lineage: "old"})
-		s := create(t, conn{memory: w.from}, Limits{}, w.clock)
+		s := w.init(w.from, Config{Check: [8]byte{1}})
 		before := w.from.snapshot()
 
 		_, err := takeWindow(t.Context(), p, p.Limits().WindowOf(noon), 1)

@@ -67,15 +67,15 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 	case err != nil:
 		return nil, err
 	case seen.announced != nil:
-		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call it again", ErrNoSpace, s)
+		return nil, fmt.Errorf("%w: %s: call it again", ErrMoving, s)
 	case seen.meta == nil:
 		return nil, fmt.Errorf("%w: %s: make the space first", ErrNoSpace, s)
 	}
 	return seen, nil
 }
 
-// Create makes a space and returns a handle on it. It returns ErrExists if there is one. It takes
-// ten seconds at most.
+// Create makes a space and returns a handle on it. It returns ErrExists if there is one, or if a move
+// that has not ended is to make one, perhaps for the same IDs. It takes ten seconds at most.
 func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -101,6 +101,9 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	m := newMeta(seen, limits, config)
+	if seen.announced != nil && m.mayShareIDs(seen.announced) { // it would not be the only space of these
+		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name", ErrExists, s)
+	}
 	if err := seen.clockError(m); err != nil {
 		return nil, err
 	}

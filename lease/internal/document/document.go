@@ -221,24 +221,6 @@ func (e *Engine) checkRoom(before, next state) error {
 		lease.ErrStore, e, spaces, size, e.most)
 }
 
-// CheckRoom returns the error that a Swap would return which puts these entries, if there is no room for
-// all of them.
-func (e *Engine) CheckRoom(ctx context.Context, put []lease.Entry) error {
-	v, err := e.load(ctx)
-	switch {
-	case errors.Is(err, lease.ErrNoSpace):
-		v = new(version) // the first swap of all
-	case err != nil:
-		return err
-	}
-	next := state{Entries: map[string][]byte{}}
-	maps.Copy(next.Entries, v.Entries)
-	for _, p := range put {
-		next.Entries[p.Name] = p.Value
-	}
-	return e.checkRoom(v.state, next)
-}
-
 // grown returns how many spaces the content has, and how many bytes when all have aged. A space
 // counts with all its entries from the first one on, with which a move announces it.
 func (s *state) grown() (spaces, size int) {

@@ -149,7 +149,7 @@ func (h *home) openSpace(ctx context.Context) (*lease.Space, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	space, err := url.Open(ctx, h.name(), lease.Config{})
-	if !errors.Is(err, lease.ErrNoSpace) {
+	if !errors.Is(err, lease.ErrNoSpace) || errors.Is(err, lease.ErrMoving) {
 		return space, err
 	}
 	_, missing := os.Stat(h.at.Dir)

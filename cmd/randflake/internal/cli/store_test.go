@@ -203,6 +203,54 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// stopping is an engine that changes one thing, and then fails.
+type stopping struct {
+	lease.Engine
+	swaps int
+}
+
+func (s *stopping) Swap(ctx context.Context, expect, put []lease.Entry) (lease.Answer, error) {
+	if s.swaps++; s.swaps > 1 {
+		return lease.Answer{}, errors.New("stopped")
+	}
+	return s.Engine.Swap(ctx, expect, put)
+}
+
+// TestStoreMoveStopped: where a move has stopped, no command makes another space, or proposes to.
+func TestStoreMoveStopped(t *testing.T) {
+	isolate(t)
+	t.Chdir(t.TempDir())
+	call(t, "", "store", "init", "--new", "old")
+	call(t, "", "counter", "create", "orders", "--store", "old")
+	old, err := url.Open(t.Context(), "file:old", lease.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := file.New("new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := &stopping{Engine: at}
+	if _, err := lease.Move(t.Context(), old, engine, lease.Config{}); engine.swaps != 2 {
+		t.Fatalf("%d swaps, %v", engine.swaps, err)
+	}
+	for _, args := range []string{
+		"store info new",
+		"store retire new",
+		"store move new elsewhere",
+		"store init new --secret-file old/secret",
+		"store init new --secret-file old/secret --if-missing",
+	} {
+		r := call(t, "", strings.Fields(args)...)
+		if r.code != 1 || !strings.Contains(r.err, "a move to it has not ended") || strings.Contains(r.err, "store init") {
+			t.Errorf("%s: exit status %d, %s", args, r.code, r.err)
+		}
+	}
+	if r := call(t, "", "store", "move", "old", "new"); r.code != 0 {
+		t.Errorf("moved again: %s", r.err)
+	}
+}
+
 // TestModes: what a store contains is for its owner alone.
 func TestModes(t *testing.T) {
 	dir := newHome(t)
