@@ -403,7 +403,8 @@ func (c *chain) initByMistake() {
 	at := c.anySpot()
 	value := c.stores[at.store].data[at.name+"/meta"]
 	m, err := decodeMeta([]byte(value))
-	if err != nil || !m.Announced {
+	evidence := c.stores[at.store].do(call{})
+	if err != nil || !m.Announced || !m.isOf(evidence) {
 		return
 	}
 	config := c.config(at, Config{Limits: chainLimits})

@@ -218,6 +218,11 @@ func (s *Space) putAnnouncement(ctx context.Context, seen *snapshot, before *met
 	return m, nil
 }
 
+// isMoving reports whether a move that was stopped can still make the announced space.
+func (seen *snapshot) isMoving() bool {
+	return seen.announced != nil && seen.announced.isOf(seen.Answer)
+}
+
 // replacedNames returns the names of the spaces that were announced here, and that never are made
 // if another meta is put by this snapshot.
 func (seen *snapshot) replacedNames() []string {

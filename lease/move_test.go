@@ -714,23 +714,32 @@ func TestMoveObstructed(t *testing.T) {
 	}
 }
 
-// TestMoveSameIDs: where a move has stopped, no space is made that may be for the same IDs. The old one could
-// still move, and then there would be two.
+// TestMoveSameIDs: where a move has stopped, no space is made that may be for the same IDs, as long as the old
+// one can still move there: then there would be two.
 func TestMoveSameIDs(t *testing.T) {
 	for _, tt := range []struct {
 		old, check byte // 0: any IDs
+		lost       bool // the new store's data
 		want       error
 	}{
-		{1, 1, ErrExists},
-		{1, 0, ErrExists},
-		{0, 1, ErrExists},
-		{0, 0, ErrExists},
-		{1, 2, nil},
+		{1, 1, false, ErrExists},
+		{1, 0, false, ErrExists},
+		{0, 1, false, ErrExists},
+		{0, 0, false, ErrExists},
+		{1, 2, false, nil},
+		{1, 1, true, nil},
 	} {
 		w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
 		w.init(w.from, Config{Check: [8]byte{tt.old}})
 		w.move(&fuse{last: afterAnnouncement}, "s")
+		if tt.lost {
+			w.to.lineage = "restored"
+		}
 		config := Config{Name: "s", Check: [8]byte{tt.check}, Clock: w.clock}
+		_, openErr := Open(t.Context(), conn{memory: w.to}, config)
+		if !errors.Is(openErr, ErrNoSpace) || errors.Is(openErr, ErrMoving) == tt.lost {
+			t.Errorf("%+v: opened: %v", tt, openErr)
+		}
 		if _, err := Create(t.Context(), conn{memory: w.to}, config); !errors.Is(err, tt.want) {
 			t.Errorf("%+v: %v", tt, err)
 		}

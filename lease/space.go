@@ -66,8 +66,9 @@ func (s *Space) readExisting(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("%w: make the space first", err)
 	case err != nil:
 		return nil, err
-	case seen.announced != nil:
-		return nil, fmt.Errorf("%w: %s: call it again", ErrMoving, s)
+	case seen.isMoving():
+		return nil, fmt.Errorf("%w: %s: call it again, but if this is a restored backup, make a space of another name, not for new IDs",
+			ErrMoving, s)
 	case seen.meta == nil:
 		return nil, fmt.Errorf("%w: %s: make the space first", ErrNoSpace, s)
 	}
@@ -101,7 +102,7 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 		return nil, err
 	}
 	m := newMeta(seen, limits, config)
-	if seen.announced != nil && m.mayShareIDs(seen.announced) { // it would not be the only space of these
+	if seen.isMoving() && m.mayShareIDs(seen.announced) { // it would not be the only space of these
 		return nil, fmt.Errorf("%w: %s: a move to it has not ended: call that again, or take another name", ErrExists, s)
 	}
 	if err := seen.clockError(m); err != nil {
