@@ -416,6 +416,13 @@ var bugs = []bug{
 		wrong: "	return was.Replaced\n",
 		test:  chains, schedules: 8000,
 	},
+	{
+		name:  "a space made where a move had stopped",
+		file:  "lease/space.go",
+		right: "if seen.isMoving() && m.mayShareIDs(",
+		wrong: "if false && m.mayShareIDs(",
+		test:  chains, schedules: 1000,
+	},
 
 	// Counters after a loss.
 	{
