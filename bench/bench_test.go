@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // TestPeersAreDistinct: no peer repeats an ID in four goroutines.
@@ -109,8 +110,6 @@ func TestUniformity(t *testing.T) {
 		for _, n := range counts {
 			statistic += (n - expected) * (n - expected) / expected
 		}
-		if (statistic < 379) != uniform {
-			t.Errorf("%s: chi-squared %.0f", name, statistic)
-		}
+		require.Equal(t, statistic < 379, uniform, "%s: chi-squared %.0f", name, statistic)
 	}
 }

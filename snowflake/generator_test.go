@@ -126,9 +126,7 @@ func (b *bench) want(n int, ms int64) Fields {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if got := p.Time.UnixMilli() - testStart*1000 - 1000; got != ms {
-			b.Errorf("ID of %d ms, want %d ms", got, ms)
-		}
+		require.Equal(b, p.Time.UnixMilli()-testStart*1000-1000, ms, "milliseconds of the ID")
 	}
 	return p
 }
@@ -268,9 +266,7 @@ func TestLeasesAndClock(t *testing.T) {
 			b.add(step.before...)
 			switch {
 			case step.worker == ready:
-				if err := b.ready(); err != nil {
-					t.Errorf("%s, step %d: %v", policy, i, err)
-				}
+				require.Equal(t, b.ready(), nil, "%s, step %d", policy, i)
 			case step.err != nil:
 				b.refuses(step.err)
 			default:
@@ -546,9 +542,7 @@ func TestEpoch(t *testing.T) {
 		}
 		for _, ms := range []int64{-1, 0, 1, unit.Milliseconds() - 1, unit.Milliseconds()} {
 			want := int64(math.Floor(float64(ms) / float64(unit.Milliseconds())))
-			if got := l.unitAt(epoch2025.UnixMilli() + ms); got != want {
-				t.Errorf("unit %v: %d ms after the epoch is unit %d, want %d", unit, ms, got, want)
-			}
+			require.Equal(t, l.unitAt(epoch2025.UnixMilli()+ms), want, "unit %v: %d ms after the epoch is unit", unit, ms)
 		}
 	}
 }

@@ -80,9 +80,7 @@ func TestDecompose(t *testing.T) {
 	if got := Decompose(id); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := ElapsedTime(0x123456 << 24); got != 0x123456*10*time.Millisecond {
-		t.Errorf("made after %v", got)
-	}
+	require.Equal(t, ElapsedTime(0x123456<<24), 0x123456*10*time.Millisecond, "made after")
 }
 
 // In a bubble, where 256 IDs every 10 ms take no time to wait for. Times begin with the unit of the start.

@@ -328,9 +328,7 @@ func TestAtOnce(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if len(w.issued) != 10000 {
-		t.Errorf("%d numbers", len(w.issued))
-	}
+	require.Equal(t, len(w.issued), 10000, "numbers")
 }
 
 // TestAfterLoss: after a loss of data the present day's numbers are refused until the next day

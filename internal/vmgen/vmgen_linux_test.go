@@ -129,9 +129,7 @@ func TestCount(t *testing.T) {
 	} {
 		var copies atomic.Uint64
 		count(&sent{c.message, "add@/devices/x\x00", io.EOF}, &copies)
-		if copies.Load() != c.copies {
-			t.Errorf("%q: %d copies, want %d", c.message, copies.Load(), c.copies)
-		}
+		require.Equal(t, copies.Load(), c.copies, "%q: copies", c.message)
 	}
 }
 
@@ -173,9 +171,7 @@ func TestListener(t *testing.T) {
 	}
 	l.dial = func() *os.File { return nil } // as in a container that may not
 	l.listen()()
-	if copies.Load() != 4 {
-		t.Errorf("%d copies", copies.Load())
-	}
+	require.Equal(t, copies.Load(), 4, "copies")
 }
 
 // TestDial: the socket gets what the kernel announces, and no program that this one starts inherits it.

@@ -247,9 +247,7 @@ func TestLimits(t *testing.T) {
 		{&api.GetLimitsResponse{Nodes: 8}, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{limits: tt.limits})})
-		if (err == nil) != tt.ok {
-			t.Errorf("%v: error %v", tt.limits, err)
-		}
+		require.Equal(t, err == nil, tt.ok, "%v: error %v", tt.limits, err)
 		if tt.ok && leases.CheckSecret([8]byte{7}) != nil {
 			t.Error("a space of any secret refuses one")
 		}

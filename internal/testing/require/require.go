@@ -1,4 +1,4 @@
-// Package require has what tests say most often of errors.
+// Package require has what tests say most often: NoError ends a test, and the others let it go on.
 package require
 
 import (
@@ -13,6 +13,14 @@ func NoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Equal checks a value. A format says whose it is.
+func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", fmt.Sprintf(format, args...), got, want)
 	}
 }
 

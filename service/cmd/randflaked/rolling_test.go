@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
 	"github.com/randflake/randflake/service/internal/config"
@@ -135,8 +136,6 @@ func TestRetiring(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), oldKey{}, time.Now().Add(-age))))
-		if got := answer.Header().Get("Connection") == "close"; got != closed {
-			t.Errorf("old since %v: closed %v", age, got)
-		}
+		require.Equal(t, answer.Header().Get("Connection") == "close", closed, "old since %v: closed", age)
 	}
 }

@@ -91,9 +91,7 @@ func newSigner(t *testing.T, jwks string) *signer {
 	s.serve("one")
 	s.reload()
 	t.Cleanup(func() {
-		if n := s.open.Load(); n != 0 {
-			t.Errorf("%d answers of the issuer stay open, and so do their connections", n)
-		}
+		require.Equal(t, s.open.Load(), 0, "answers of the issuer stay open, and so do their connections")
 	})
 	return s
 }
@@ -225,9 +223,7 @@ func (s *signer) call(ctx context.Context, name string) error {
 
 func (s *signer) good() {
 	s.Helper()
-	if err := s.call(s.Context(), "one"); err != nil {
-		s.Errorf("a good token: %v", err)
-	}
+	require.Equal(s, s.call(s.Context(), "one"), nil, "a good token")
 }
 
 func (s *signer) bad(what, name string) {
@@ -411,9 +407,7 @@ func TestCrowd(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if refused.Load() != 10 {
-			t.Errorf("%d refused at once, want 10", refused.Load())
-		}
+		require.Equal(t, refused.Load(), 10, "refused at once")
 	})
 }
 
@@ -426,9 +420,7 @@ func TestSlowIssuer(t *testing.T) {
 		s.delay = 6 * time.Second
 		began := time.Now()
 		s.bad("a key of an issuer that is too slow", "one")
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("it was waited for for %v", took)
-		}
+		require.Equal(t, time.Since(began), 5*time.Second, "the wait")
 	})
 }
 
@@ -526,9 +518,7 @@ func TestKeysOfReload(t *testing.T) {
 		s.good()
 		s.serve("one", "two")
 		time.Sleep(2 * time.Minute)
-		if err := s.call(t.Context(), "two"); err != nil {
-			t.Errorf("a new key: %v", err)
-		}
+		require.Equal(t, s.call(t.Context(), "two"), nil, "a new key")
 		s.serve()
 		s.config.Issuers[0].JWKS += "/2"
 		s.reload()

@@ -180,9 +180,7 @@ func TestRight(t *testing.T) {
 			t.Errorf("%s\ninstead of\n%s\nerror %v", tt.new, tt.old, err)
 			continue
 		}
-		if c.Guarded() != (len(c.Principals) > 0) {
-			t.Errorf("%s: guarded %v", tt.new, c.Guarded())
-		}
+		require.Equal(t, c.Guarded(), len(c.Principals) > 0, "%s: guarded", tt.new)
 	}
 }
 

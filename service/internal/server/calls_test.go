@@ -300,9 +300,7 @@ func TestBadInput(t *testing.T) {
 			r.Header.Set("Content-Encoding", encoding)
 			r.Header.Set("Accept-Encoding", "gzip") // and answers are not compressed all the same
 		})
-		if len(a.body.IDs) != 1 {
-			t.Errorf("a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
-		}
+		require.Equal(t, len(a.body.IDs), 1, "a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
 	}
 	framed := string(binary.BigEndian.AppendUint32([]byte{0}, maxMessage)) + largest
 	a := w.call("IDService/Mint", framed, func(r *http.Request) {
@@ -494,8 +492,6 @@ func TestShortDeadline(t *testing.T) {
 		if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
 			t.Errorf("%s, and the log has:\n%s", a.text, w.written)
 		}
-		if took := time.Since(began); took != callTimeout {
-			t.Errorf("the call of the store was broken off after %v", took)
-		}
+		require.Equal(t, time.Since(began), callTimeout, "the call of the store was broken off after")
 	})
 }

@@ -225,14 +225,10 @@ func TestMetrics(t *testing.T) {
 // TestVersion: the version is the linker's, or else the go command's.
 func TestVersion(t *testing.T) {
 	info, _ := debug.ReadBuildInfo()
-	if got := Version(); got != info.Main.Version {
-		t.Errorf("%q, want %q", got, info.Main.Version)
-	}
+	require.Equal(t, Version(), info.Main.Version, "Version")
 	defer func(before string) { version = before }(version)
 	version = "v1.2.3"
-	if got := Version(); got != version {
-		t.Errorf("%q, want %q", got, version)
-	}
+	require.Equal(t, Version(), version, "Version")
 }
 
 // TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes
@@ -255,8 +251,6 @@ func TestHealth(t *testing.T) {
 		}
 		stream := httptest.NewRequest(http.MethodPost, path, unread{t}) // which may go on after the answer
 		stream.Header.Set("Content-Type", "application/grpc")
-		if err := readMessage(stream, nil); err != nil {
-			t.Errorf("reflection %s: %v", version, err)
-		}
+		require.Equal(t, readMessage(stream, nil), nil, "reflection %s", version)
 	}
 }

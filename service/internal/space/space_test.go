@@ -143,9 +143,7 @@ func (f *fake) begin(t *testing.T) {
 	t.Cleanup(func() {
 		f.counters.Close()
 		f.Close()
-		if n := f.stores.Load(); n != 0 {
-			t.Errorf("%d stores stay open", n)
-		}
+		require.Equal(t, f.stores.Load(), 0, "stores stay open")
 	})
 }
 
@@ -354,9 +352,7 @@ func TestSame(t *testing.T) {
 		{config.Space{}, "redis://:one@other/ids", false},
 	} {
 		after := newSpace(tt.space, tt.text)
-		if after.Same(before) != tt.same {
-			t.Errorf("%+v at %s: the same %v", tt.space, tt.text, after.Same(before))
-		}
+		require.Equal(t, after.Same(before), tt.same, "%+v at %s: the same", tt.space, tt.text)
 	}
 }
 
@@ -370,9 +366,7 @@ func TestClose(t *testing.T) {
 		require.NoError(t, err)
 		f.counters.Close()
 		require.ErrorIs(t, f.Close(), errClosing, "close")
-		if err := f.Close(); err != nil {
-			t.Errorf("close again: %v", err)
-		}
+		require.Equal(t, f.Close(), nil, "close again")
 		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it was closed") {
 			t.Errorf("after close: error %v, ready %v", err, f.Ready())
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func check(t *testing.T, err error) {
@@ -82,12 +84,8 @@ func succeed(t *testing.T, stdin string, args ...string) string {
 // error, one line with all of wanted in it.
 func wantFailure(t *testing.T, r result, code int, wanted ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit status %d, want %d", r.code, code)
-	}
-	if r.out != "" {
-		t.Errorf("standard output %.200q, want none", r.out)
-	}
+	require.Equal(t, r.code, code, "exit status")
+	require.Equal(t, r.out, "", "standard output")
 	if !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 || !strings.HasSuffix(r.err, "\n") {
 		t.Errorf("standard error %q, want one line of randflake", r.err)
 	}
@@ -168,8 +166,6 @@ func TestNote(t *testing.T) {
 	} {
 		var errs bytes.Buffer
 		(&tool{stderr: &errs}).note(errors.New(text))
-		if errs.String() != want {
-			t.Errorf("%q: %q, want %q", text, &errs, want)
-		}
+		require.Equal(t, errs.String(), want, "%q", text)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -62,9 +63,7 @@ func TestInspectForms(t *testing.T) {
 		{"--kind=randflake", decimal}, {"--kind=randflake", "--from", "int", decimal}, {"--kind=randflake", "--", decimal},
 		{"--kind=randflake", "0x" + hex}, {"--kind=randflake", "0X" + strings.ToUpper(hex)}, {"--kind=randflake", "--from", "hex", hex}, {"--kind=randflake", "--from=hex", "0x" + hex},
 	} {
-		if got := succeed(t, "", append([]string{"inspect", "--secret-file", file}, args...)...); got != want {
-			t.Errorf("inspect %q: %q, want %q", args, got, want)
-		}
+		require.Equal(t, succeed(t, "", append([]string{"inspect", "--secret-file", file}, args...)...), want, "inspect %q", args)
 		if len(args) > 1 && args[1] == "--" {
 			continue
 		}
@@ -78,9 +77,7 @@ func TestInspectForms(t *testing.T) {
 	other := gosuda.EncodeString(int64(id))
 	want = strings.Replace(want, "\n", "  form gosuda\n", 1)
 	for _, from := range []string{"auto", "gosuda"} {
-		if got := succeed(t, "", "inspect", "--secret-file", file, "--from", from, other); got != want {
-			t.Errorf("--from %s %s: %q, want %q", from, other, got, want)
-		}
+		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, other), want, "--from %s %s", from, other)
 	}
 	if got := succeed(t, "", "inspect", "--secret-file", file, "--json", other); !strings.Contains(got, `"id":"`+text+`"`) || !strings.Contains(got, `"form":"gosuda"`) {
 		t.Errorf("%s: %s, want %s and its form", other, got, text)
@@ -178,9 +175,7 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 		}
 	}
 	ask.Close()
-	if code := <-done; code != exitOK {
-		t.Errorf("exit status %d", code)
-	}
+	require.Equal(t, <-done, exitOK, "exit status")
 }
 
 // A late reader has what a function returns once it is read.
@@ -265,9 +260,7 @@ func TestConvertGosuda(t *testing.T) {
 		texts += v.Text + "\n"
 		gosudas += v.GosudaText + "\n"
 	}
-	if got := succeed(t, gosudas, "convert", "--from", "gosuda", "--to", "text"); got != texts {
-		t.Errorf("the vectors are %s, want %s", got, texts)
-	}
+	require.Equal(t, succeed(t, gosudas, "convert", "--from", "gosuda", "--to", "text"), texts, "the vectors")
 }
 
 // TestConvertBoundsLines: a line without end is refused, and the others are answered.
@@ -369,14 +362,10 @@ func TestInspectNumber(t *testing.T) {
 		t.Errorf("%q, want %q in it", out, want)
 	}
 	for _, from := range []string{"auto", "int"} {
-		if again := succeed(t, "", "inspect", "--secret-file", file, "--from", from, text); again != out {
-			t.Errorf("--from %s: %q, want %q", from, again, out)
-		}
+		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, text), out, "--from %s", from)
 	}
 	plain := fmt.Sprintf("%s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
-	if out := succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text); out != plain {
-		t.Errorf("--kind randflake: %q, want %q", out, plain)
-	}
+	require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text), plain, "--kind randflake")
 	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","int":"%s","time":"2025-01-31T12:00:00Z","node":70000,"sequence":%d,"plausible":true}`+"\n", id, text, f.Sequence)
 	if out := succeed(t, "", "inspect", "--secret-file", file, "--json", text); !strings.Contains(out, object) {
 		t.Errorf("--json: %q, want %q in it", out, object)
@@ -396,9 +385,7 @@ func TestInspectSnowflake(t *testing.T) {
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
 		{"--from", "base32", string(base32.append(nil, id))}, {"--from", "base58", string(base58.append(nil, id))}, {"--from=base62", string(base62.append(nil, id))},
 	} {
-		if got := succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...); got != want {
-			t.Errorf("inspect %q: %q, want %q", args, got, want)
-		}
+		require.Equal(t, succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...), want, "inspect %q", args)
 	}
 	// Without the layout it is one line of several.
 	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", string(base58.append(nil, id))}} {
@@ -407,9 +394,7 @@ func TestInspectSnowflake(t *testing.T) {
 		}
 	}
 	object := `{"kind":"snowflake","layout":"discord","id":"175928847299117063","int":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":1,"process":0,"sequence":7,"plausible":true}` + "\n"
-	if got := succeed(t, "", "inspect", "--json", "--layout", "discord", documented); got != object {
-		t.Errorf("%q, want %q", got, object)
-	}
+	require.Equal(t, succeed(t, "", "inspect", "--json", "--layout", "discord", documented), object, "as JSON")
 }
 
 func TestInspectRefusesKinds(t *testing.T) {
@@ -608,9 +593,7 @@ func TestPublishedIDs(t *testing.T) {
 		}
 	}
 	future := call(t, "", "inspect", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
-	if future.code != exitFailed {
-		t.Errorf("an ID of the future: exit status %d, want %d", future.code, exitFailed)
-	}
+	require.Equal(t, future.code, exitFailed, "an ID of the future: exit status")
 }
 
 // TestOneReading: what could be two kinds is only that one whose time is plausible.
@@ -681,9 +664,7 @@ func TestConvertPasted(t *testing.T) {
 		}
 	}
 	all := "01FWHE4YDGFK1SHH6W1G60EECF  017f22e2-79b0-7cc3-98c4-dc0c0c07398f  0x017f22e279b07cc398c4dc0c0c07398f\n"
-	if got := succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"); got != all {
-		t.Errorf("%q, want %q", got, all)
-	}
+	require.Equal(t, succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), all, "without --to")
 	wantFailure(t, call(t, "", "convert", "--to", "int", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed, "has 128 bits: want --to text or --to hex")
 }
 

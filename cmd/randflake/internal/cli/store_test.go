@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/url"
@@ -339,18 +340,14 @@ func TestInitAtOnce(t *testing.T) {
 		for range 12 {
 			all.Go(func() {
 				r := call(t, "", "store", "init", "--if-missing", "--new", "--secret-file", fmt.Sprint("secret", i), store)
-				if r.code != exitOK {
-					t.Errorf("%+v", r)
-				}
+				require.Equal(t, r.code, exitOK, "%+v", r)
 				if strings.Contains(r.out, "made space") {
 					made.Add(1)
 				}
 			})
 		}
 		all.Wait()
-		if made.Load() != 1 {
-			t.Errorf("%d of them made it", made.Load())
-		}
+		require.Equal(t, made.Load(), 1, "of them made it")
 	}
 }
 
@@ -397,9 +394,7 @@ func TestSignals(t *testing.T) {
 				t.Errorf("%s: %v, %s", name, err, &said)
 			}
 		default:
-			if status.Signal() != syscall.SIGINT {
-				t.Errorf("%s: %v, %s", name, err, &said)
-			}
+			require.Equal(t, status.Signal(), syscall.SIGINT, "%s: %v, %s", name, err, &said)
 		}
 	}
 }
