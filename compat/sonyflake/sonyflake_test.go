@@ -59,8 +59,9 @@ func TestMachineOf(t *testing.T) {
 		want      uint16
 		err       error
 	}{
-		"the first":  {[]net.Addr{network("10.1.2.3"), network("10.1.2.4")}, nil, 0x0203, nil},
-		"not public": {[]net.Addr{network("127.0.0.1"), network("8.8.8.8"), network("fd00::1"), &net.UnixAddr{}, network("192.168.255.1")}, nil, 0xff01, nil},
+		"the first": {[]net.Addr{network("10.1.2.3"), network("10.1.2.4")}, nil, 0x0203, nil},
+		"not public": {[]net.Addr{network("127.0.0.1"), network("8.8.8.8"), network("fd00::1"), &net.UnixAddr{}, network("192.168.255.1")},
+			nil, 0xff01, nil},
 		"no private": {[]net.Addr{network("172.15.0.1"), network("172.32.0.1")}, nil, 0, ErrNoPrivateAddress},
 		"failure":    {nil, errNoID, 0, errNoID},
 	} {

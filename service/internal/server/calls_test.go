@@ -327,7 +327,8 @@ func TestBadInput(t *testing.T) {
 		says string
 	}{
 		{"broken", iotest.ErrReader(errors.New("malformed chunked encoding")), "the body can't be read: malformed chunked encoding"},
-		{"half a chunk", io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)), "the body can't be read: unexpected EOF"},
+		{"half a chunk", io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)),
+			"the body can't be read: unexpected EOF"},
 		{"without an end", io.LimitReader(endless{}, 1<<20), "the body is too large: want a message of at most 4096 bytes"},
 	} {
 		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(tt.body), -1 })
