@@ -326,9 +326,7 @@ func TestCopiedMachine(t *testing.T) {
 			return now
 		}
 		g := newVersion(t, v, start, start+10, clock)
-		if _, err := g.Generate(); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.Generate())
 
 		machine.Add(1)
 		for _, now = range []int64{start, start + 1, start + 10} {

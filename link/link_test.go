@@ -200,9 +200,7 @@ func TestZero(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if got := fmt.Sprint(recover()); !strings.Contains(got, tt.says) {
-					t.Errorf("%s: it panics with %s, want %s", name, got, tt.says)
-				}
+				require.Contains(t, fmt.Sprint(recover()), tt.says, "%s: it panics with", name)
 			}()
 			tt.use()
 		}()

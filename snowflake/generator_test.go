@@ -399,9 +399,7 @@ func TestMadeMeanwhile(t *testing.T) {
 		require.NoError(t, err)
 		reads = at
 		ids := make([]ID, 8)
-		if _, err := g.Fill(ids); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.Fill(ids))
 		reads = 0
 		if id, err := g.Generate(); id <= meanwhile || meanwhile <= ids[7] || err != nil {
 			t.Errorf("reading %d: %d, %v, after %d and %d", at, id, err, ids[7], meanwhile)

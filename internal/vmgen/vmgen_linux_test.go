@@ -44,9 +44,7 @@ func TestMapped(t *testing.T) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
-	if _, err := f.WriteAt([]byte{8}, atCounter); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(f.WriteAt([]byte{8}, atCounter))
 	if !m.Stale() {
 		t.Error("not stale after the counter has changed")
 	}

@@ -172,9 +172,7 @@ func TestWait(t *testing.T) {
 			{lease.ErrInvalid, -1, time.Time{}},
 		} {
 			sent, _ := Error(tt.err, "procedure", place)
-			if strings.Contains(sent.Message(), "db-7") {
-				t.Errorf("%v: sent as %v", tt.err, sent)
-			}
+			require.Omits(t, sent.Message(), "db-7", "%v: sent as", tt.err)
 			pause := time.Duration(-1)
 			if retry := detail[*errdetails.RetryInfo](sent); retry != nil {
 				pause = retry.RetryDelay.AsDuration()

@@ -209,9 +209,7 @@ func TestMutualTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.sign("server")
 	dir := filepath.Join(a.dir, "state")
-	if _, err := local.Create(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(local.Create(dir))
 	var made bytes.Buffer
 	must(t, run([]string{"token"}, &made, &made))
 	words := strings.Fields(made.String())

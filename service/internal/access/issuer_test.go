@@ -301,9 +301,7 @@ func TestKeysForSome(t *testing.T) {
 		s.config.Issuers[0].TokenFile = file + "-missing"
 		s.reload()
 		s.bad("a key for which the service's token is missing", "one")
-		if !strings.Contains(s.log.String(), "file-missing: no such file") {
-			t.Errorf("the log does not say that the token is missing: %s", &s.log)
-		}
+		require.Contains(t, s.log.String(), "file-missing: no such file", "the log, as the token is missing")
 		ours := servers.NewAuthority()
 		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
@@ -496,9 +494,7 @@ func TestUnusableKeys(t *testing.T) {
 			s.good() // which begins a fetch
 			synctest.Wait()
 			s.good()
-			if !strings.Contains(s.log.String(), tt.why) {
-				t.Errorf("after %.30q: the log has %q, want %s", tt.says, &s.log, tt.why)
-			}
+			require.Contains(t, s.log.String(), tt.why, "the log after %.30q", tt.says)
 		}
 		s.says = strings.Repeat(" ", 3<<18) + keys
 		time.Sleep(2 * time.Hour)
@@ -565,9 +561,7 @@ func TestDiscovery(t *testing.T) {
 		s := newSigner(t, "")
 		s.serve()
 		s.bad("a key of an issuer that is away", "one")
-		if !strings.Contains(s.log.String(), "10.1.2.3") {
-			t.Errorf("the log does not say why there are no keys: %s", &s.log)
-		}
+		require.Contains(t, s.log.String(), "10.1.2.3", "the log, as there are no keys")
 		s.serve("one")
 		s.found[0] = issuerURL + "/"
 		i := s.issuers[issuerURL]
@@ -597,9 +591,7 @@ func TestKeysInFile(t *testing.T) {
 		for _, wrong := range []string{"", "{}", "keys"} {
 			write(wrong)
 			_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
-			if !strings.Contains(fmt.Sprint(err), "jwks") {
-				t.Errorf("keys %q: error %v", wrong, err)
-			}
+			require.Contains(t, fmt.Sprint(err), "jwks", "keys %q: error", wrong)
 			s.good()
 		}
 		require.NoError(t, os.Remove(file))

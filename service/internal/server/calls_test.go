@@ -54,9 +54,7 @@ func TestMint(t *testing.T) {
 			t.Errorf("ulid: inspect %s says %s", id, a.text)
 		}
 	}
-	if strings.Contains(w.written.String(), `"msg":"mint"`) {
-		t.Errorf("a line tells of new IDs, and auditMint is not set:\n%s", w.written)
-	}
+	require.Omits(t, w.written.String(), `"msg":"mint"`, "a line tells of new IDs, and auditMint is not set")
 }
 
 // TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and
@@ -144,9 +142,7 @@ func TestCounters(t *testing.T) {
 	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
 		t.Errorf("no line has %s:\n%s", line, w.written)
 	}
-	if strings.Contains(w.written.String(), "begin period") {
-		t.Errorf("a line tells of a period, and these counters have none:\n%s", w.written)
-	}
+	require.Omits(t, w.written.String(), "begin period", "a line tells of a period, and these counters have none")
 }
 
 // TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it,
@@ -235,9 +231,7 @@ func TestLeases(t *testing.T) {
 	}
 	a = w.take("none", `,"nodes":65536`)
 	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
-		if !strings.Contains(a.text, want) {
-			t.Errorf("more than there are: %s, want %s", a.text, want)
-		}
+		require.Contains(t, a.text, want, "more than there are")
 	}
 	if a := w.take("none", `,"nodes":200000`); !strings.Contains(a.text, "which its space has") {
 		t.Errorf("%s: want its space in place of where the data is", a.text)
@@ -283,9 +277,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s %.200s: %d %s, want code %s", tt.procedure, tt.body, a.status, a.text, tt.code)
 		}
 	}
-	if strings.Contains(w.written.String(), "store failed") {
-		t.Errorf("the log has lines on what callers did wrong:\n%s", w.written)
-	}
+	require.Omits(t, w.written.String(), "store failed", "the log has lines on what callers did wrong")
 	for _, procedure := range procedures() {
 		needsStore := !strings.HasPrefix(procedure, "IDService/")
 		if a := w.call(procedure, `{"space":"ulid"}`); needsStore != (a.body.Code == "failed_precondition") {
@@ -307,9 +299,7 @@ func TestBadInput(t *testing.T) {
 		r.ProtoMajor = 2
 		r.Header.Set("Content-Type", "application/grpc+json")
 	})
-	if !strings.Contains(a.text, `"ids":`) {
-		t.Errorf("a message of %d bytes by gRPC: %d %q", maxMessage, a.status, a.text)
-	}
+	require.Contains(t, a.text, `"ids":`, "a message of %d bytes by gRPC: %d", maxMessage, a.status)
 	for _, procedure := range procedures() {
 		for _, size := range []int{grpcPrefix + maxMessage + 1, 3 * maxMessage, 1 << 20} {
 			large := message + strings.Repeat(" ", size-len(message))
@@ -338,9 +328,7 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, form := range []string{"application/x-www-form-urlencoded", "application/jsonl", "application/grpcweb"} { // the first as curl -d does
 		a := w.call("IDService/Mint", `{"space":"mint"}`, func(r *http.Request) { r.Header.Set("Content-Type", form) })
-		if !strings.Contains(a.text, "want application/json") {
-			t.Errorf("%s: %d %q, want an answer that says what to send", form, a.status, a.text)
-		}
+		require.Contains(t, a.text, "want application/json", "%s: %d", form, a.status)
 	}
 }
 
@@ -457,9 +445,7 @@ func TestStoreFails(t *testing.T) {
 		}
 	}
 	wantFailure(w.take("none", ""))
-	if !strings.Contains(w.written.String(), "db-7") {
-		t.Errorf("the store failed, and the log has %s", w.written)
-	}
+	require.Contains(t, w.written.String(), "db-7", "the log after the store failed")
 	wantFailure(w.call("CounterService/List", `{"space":"none"}`))
 	wantFailure(w.call("CounterService/Get", `{"space":"none","counter":"orders"}`))
 	for w.usage.may(config.Anyone, failureLines) { // as after many calls that failed

@@ -59,9 +59,7 @@ func TestPages(t *testing.T) {
 	w.broken.Store(true)
 	away := w.send(http.MethodGet, "/", "", as("all")).text
 	for _, want := range []string{"The store does not answer as it should", "IDs last until"} {
-		if !strings.Contains(away, want) {
-			t.Errorf("the stores are away: %s, want %s", away, want)
-		}
+		require.Contains(t, away, want, "the stores are away")
 	}
 	for path, who := range map[string]string{"/": "one", "/metrics": "web"} {
 		var a answer
@@ -138,9 +136,7 @@ func TestPage(t *testing.T) {
 			t.Helper()
 			a := w.send(http.MethodGet, "/", "")
 			for _, text := range want {
-				if !strings.Contains(a.text, text) {
-					t.Errorf("%s\nhas no %q", a.text, text)
-				}
+				require.Contains(t, a.text, text, "the page")
 			}
 		}
 		a := w.send(http.MethodGet, "/", "")
@@ -216,9 +212,7 @@ func TestMetrics(t *testing.T) {
 		`go_goroutines`,
 		`process_start_time_seconds`,
 	} {
-		if !strings.Contains(a.text, "\n"+want) {
-			t.Errorf("no line begins with %s:\n%s", want, a.text)
-		}
+		require.Contains(t, a.text, "\n"+want, "the beginnings of lines")
 	}
 }
 

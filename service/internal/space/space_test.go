@@ -274,9 +274,7 @@ func TestOld(t *testing.T) {
 			if !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute {
 				t.Fatalf("%s: %v: want until when to wait", c.Kind, err)
 			}
-			if strings.Contains(err.Error(), "memory") {
-				t.Errorf("%s: %v: it shows where the data is", c.Kind, err)
-			}
+			require.Omits(t, err.Error(), "memory", "%s: it shows where the data is", c.Kind)
 			if !errors.As(f.Ready(), &wait) {
 				t.Errorf("%s: ready %v: want until when to wait", c.Kind, f.Ready())
 			}

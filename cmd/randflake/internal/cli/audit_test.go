@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -176,14 +177,10 @@ func TestAudit(t *testing.T) {
 				t.Errorf("exit status %d, want %d: %s", got.code, code, got.err)
 			}
 			for _, want := range append(says, tt.says...) {
-				if !strings.Contains(got.out, want) {
-					t.Errorf("want %q in:\n%s", want, got.out)
-				}
+				require.Contains(t, got.out, want, "the output")
 			}
 			for _, other := range append(tt.not, "doubled  worker 2") {
-				if strings.Contains(got.out, other) {
-					t.Errorf("%q is in:\n%s", other, got.out)
-				}
+				require.Omits(t, got.out, other, "the output")
 			}
 		})
 	}
@@ -203,9 +200,7 @@ func TestManyRepeats(t *testing.T) {
 		"repeat   3 in lines 3 and 1003\n",
 		"repeats  2000\n",
 	} {
-		if !strings.Contains(got.out, want) {
-			t.Errorf("want %q in:\n%s", want, got.out)
-		}
+		require.Contains(t, got.out, want, "the output")
 	}
 }
 

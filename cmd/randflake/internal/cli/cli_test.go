@@ -89,13 +89,9 @@ func wantFailure(t *testing.T, r result, code int, wanted ...string) {
 	if !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 || !strings.HasSuffix(r.err, "\n") {
 		t.Errorf("standard error %q, want one line of randflake", r.err)
 	}
-	if strings.Contains(r.err[min(len("randflake: "), len(r.err)):], ": randflake: ") {
-		t.Errorf("standard error %q: stutters", r.err)
-	}
+	require.Omits(t, r.err[min(len("randflake: "), len(r.err)):], ": randflake: ", "standard error stutters")
 	for _, w := range wanted {
-		if !strings.Contains(r.err, w) {
-			t.Errorf("standard error %q, want %q in it", r.err, w)
-		}
+		require.Contains(t, r.err, w, "standard error")
 	}
 }
 

@@ -361,18 +361,14 @@ func TestInspectNumber(t *testing.T) {
 	text := fmt.Sprint(int64(id))
 	out := succeed(t, "", "inspect", "--secret-file", file, text)
 	want := fmt.Sprintf("%-19s  %-22s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, "randflake", f.Sequence)
-	if !strings.Contains(out, want) {
-		t.Errorf("%q, want %q in it", out, want)
-	}
+	require.Contains(t, out, want, "the output")
 	for _, from := range []string{"auto", "int"} {
 		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, text), out, "--from %s", from)
 	}
 	plain := fmt.Sprintf("%s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
 	require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text), plain, "--kind randflake")
 	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","int":"%s","time":"2025-01-31T12:00:00Z","node":70000,"sequence":%d,"plausible":true}`+"\n", id, text, f.Sequence)
-	if out := succeed(t, "", "inspect", "--secret-file", file, "--json", text); !strings.Contains(out, object) {
-		t.Errorf("--json: %q, want %q in it", out, object)
-	}
+	require.Contains(t, succeed(t, "", "inspect", "--secret-file", file, "--json", text), object, "--json")
 }
 
 // Discord's documentation has this ID, made at 2016-04-30 11:18:25.796 UTC by worker 1.
@@ -606,9 +602,7 @@ func TestPublishedIDs(t *testing.T) {
 		{"what", "numbers, 0x and hexadecimal digits, ULIDs and UUIDs are read, too"},
 	} {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
-		if !strings.Contains("\n"+r.out+"\n"+r.err, c.want) {
-			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
-		}
+		require.Contains(t, "\n"+r.out+"\n"+r.err, c.want, "%s", c.args)
 	}
 	future := call(t, "", "inspect", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
 	require.Equal(t, future.code, exitFailed, "an ID of the future: exit status")
@@ -703,8 +697,6 @@ func TestRange(t *testing.T) {
 		"--layout discord 2014-01-01 2014-01-02":                          "invalid ID",
 	} {
 		r := call(t, "", append([]string{"range"}, strings.Fields(args)...)...)
-		if !strings.Contains(r.out+r.err, want) {
-			t.Errorf("%s: %+v, want %q", args, r, want)
-		}
+		require.Contains(t, r.out+r.err, want, "%s", args)
 	}
 }

@@ -499,9 +499,7 @@ func TestLayoutWrittenOut(t *testing.T) {
 		if err := errors.Join(err, checkSnowflakes(layoutOf(t, text), ids)); err != nil || len(ids) != 3 {
 			t.Errorf("%s: %v, %v", text, ids, err)
 		}
-		if out := succeed(t, "", "inspect", "--layout", text, ids[0].String()); !strings.Contains(out, "sequence") {
-			t.Errorf("%s: inspect: %q", text, out)
-		}
+		require.Contains(t, succeed(t, "", "inspect", "--layout", text, ids[0].String()), "sequence", "%s: inspect", text)
 		all = append(all, ids...)
 	}
 	slices.Sort(all)

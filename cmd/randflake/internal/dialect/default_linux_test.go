@@ -431,9 +431,7 @@ func (m *maker) wantHidden(t *testing.T, statement string, err error) {
 	if errors.As(err, &logged) {
 		said += logged.Detail + logged.Where
 	}
-	if strings.Contains(said, m.secret.Hex()[:16]) {
-		t.Errorf("%s shows the secret: %s", statement, said)
-	}
+	require.Omits(t, said, m.secret.Hex()[:16], "%s shows the secret", statement)
 }
 
 // TestDefaultRotation: half a secret, one in another form, or none, does not take the place of a
