@@ -326,9 +326,7 @@ func TestCopiedMachine(t *testing.T) {
 			return now
 		}
 		g := newVersion(t, v, start, start+10, clock)
-		if _, err := g.Generate(); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.Generate())
 
 		machine.Add(1)
 		for _, now = range []int64{start, start + 1, start + 10} {
@@ -348,9 +346,7 @@ func TestCopiedMachine(t *testing.T) {
 		if _, err := g.Generate(); err != nil {
 			t.Errorf("v%d: a new generator in the copy: %v", v+1, err)
 		}
-		if err := g.extend(node, start+5, start+30); err != nil {
-			t.Errorf("v%d: its lease is not extended: %v", v+1, err)
-		}
+		require.Equal(t, g.extend(node, start+5, start+30), nil, "v%d: its lease is not extended", v+1)
 	}
 }
 
@@ -412,9 +408,7 @@ func TestConcurrently(t *testing.T) {
 				return idtest.One(g.Generate)(dst)
 			})
 		}
-		if n := l.Count(); n != 3*capacity {
-			t.Errorf("v%d: %d IDs, want %d", v+1, n, 3*capacity)
-		}
+		require.Equal(t, l.Count(), 3*capacity, "v%d: IDs", v+1)
 		if n := extended.Load(); v == 0 && n != 2 {
 			t.Errorf("v1: the lease was extended %d times, want 2", n)
 		}
@@ -464,9 +458,7 @@ func TestSystemClock(t *testing.T) {
 			id, _ := g.Generate()
 			g.inspect(id)
 		})
-		if n != 0 {
-			t.Errorf("v%d: %v allocations", v+1, n)
-		}
+		require.Equal(t, n, 0, "v%d: allocations", v+1)
 	}
 }
 
@@ -486,9 +478,7 @@ func TestZero(t *testing.T) {
 		{text(two.GenerateString()), text("", lease[1])},
 		{text(two.ExtendLease(v2.Lease{Start: start, EndExclusive: start + 1}), two.Lease()), text(lease[1], v2.Lease{})},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("a zero generator: %s, want %s", tt.got, tt.want)
-		}
+		require.Equal(t, tt.got, tt.want, "a zero generator")
 	}
 }
 

@@ -186,9 +186,7 @@ func TestOpen(t *testing.T) {
 	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
 		t.Errorf("by default: %+v, %v", found, err)
 	}
-	if n := c.runLength(1e12, 1e9); n != 1e9 {
-		t.Errorf("by default the longest run has %d numbers", n)
-	}
+	require.Equal(t, c.runLength(1e12, 1e9), 1e9, "numbers of the longest run, by default")
 }
 
 // TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a
@@ -243,9 +241,7 @@ func TestMetrics(t *testing.T) {
 			"randflake_counter_failing":      1,
 		}
 		all := tt.of.Metrics()
-		if len(all) != len(want) {
-			t.Errorf("%T: %d metrics", tt.of, len(all))
-		}
+		require.Equal(t, len(all), len(want), "%T: metrics", tt.of)
 		for _, m := range all {
 			value, known := want[m.Name]
 			if !known || m.Value != value || m.Labels["counter"] != "orders" || m.Counter != strings.HasSuffix(m.Name, "_total") {
@@ -254,9 +250,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, m := range (Status{}).Metrics("orders") {
-		if m.Value != 0 {
-			t.Errorf("%+v of an unused handle", m)
-		}
+		require.Equal(t, m.Value, 0, "%+v of an unused handle", m)
 	}
 }
 
@@ -328,9 +322,7 @@ func TestPace(t *testing.T) {
 		last uint64
 		want int64
 	}{{0, 0, 10}, {5, 10, 50}, {50, 10, 160}, {1e6, 500, 1000}} {
-		if n := c.runLength(tt.pace, tt.last); n != tt.want {
-			t.Errorf("a run at %v a second after one of %d: %d, want %d", tt.pace, tt.last, n, tt.want)
-		}
+		require.Equal(t, c.runLength(tt.pace, tt.last), tt.want, "a run at %v a second after one of %d", tt.pace, tt.last)
 	}
 }
 

@@ -103,9 +103,7 @@ func TestClose(t *testing.T) {
 		synctest.Wait()
 		must(t, c.Close())
 		all.Wait()
-		if waited := time.Since(began); waited != 0 {
-			t.Errorf("they waited %v", waited)
-		}
+		require.Equal(t, time.Since(began), 0, "they waited")
 
 		s.set(nil)
 		s.calls()
@@ -113,9 +111,7 @@ func TestClose(t *testing.T) {
 		require.Refuses(t, ErrClosed, "once it is closed")(c.Next())
 		require.Refuses(t, ErrClosed, "once it is closed")(c.Wait(t.Context()))
 		synctest.Wait()
-		if calls := s.calls(); calls != nil {
-			t.Errorf("a closed handle took %d", calls)
-		}
+		require.Equal(t, len(s.calls()), 0, "calls of a closed handle")
 	})
 	for given := range 4 {
 		c := (&store{}).open(t, WithRunLength(3, 3))
@@ -331,9 +327,7 @@ func TestRetries(t *testing.T) {
 			}
 			s.set(nil)
 			time.Sleep(10 * time.Second)
-			if got := c.Status().Err; got != nil {
-				t.Errorf("the status shows %v, once there are numbers again", got)
-			}
+			require.Equal(t, c.Status().Err, nil, "the status, once there are numbers again")
 			take(t, c, 2)
 		}
 		synctest.Wait()
@@ -453,9 +447,7 @@ func TestNobodyMade(t *testing.T) {
 		for i, call := range calls {
 			func() {
 				defer func() {
-					if said := recover(); said != want {
-						t.Errorf("call %d panics with %v, want %q", i, said, want)
-					}
+					require.Equal(t, recover(), any(want), "call %d panics with", i)
 				}()
 				call()
 			}()

@@ -57,12 +57,8 @@ func TestStrictGone(t *testing.T) {
 			t.Errorf("%d were written after the call", dst)
 		}
 		require.Gives(t, int64(3), "after two that were lost")(strict.Next(t.Context()))
-		if got := strict.Status(); got != (Status{Taken: 3, Issued: 1}) {
-			t.Errorf("%+v", got)
-		}
-		if calls := fmt.Sprint(s.calls()); calls != "[2 1]" {
-			t.Errorf("calls for %s numbers", calls)
-		}
+		require.Equal(t, strict.Status(), (Status{Taken: 3, Issued: 1}), "the status")
+		require.Equal(t, fmt.Sprint(s.calls()), "[2 1]", "numbers asked for by each call")
 	})
 }
 
@@ -134,12 +130,8 @@ func TestStrictShort(t *testing.T) {
 		close(held)
 		all.Wait()
 		want := []outcome{{2, "[1 2]", false}, {2, "[3 4]", false}, {2, "[5 6]", false}, {1, "[7]", true}}
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%v, want %v", got, want)
-		}
-		if calls := fmt.Sprint(s.calls()); calls != "[2 6 3 1]" {
-			t.Errorf("calls for %s numbers", calls)
-		}
+		require.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "callers get")
+		require.Equal(t, fmt.Sprint(s.calls()), "[2 6 3 1]", "numbers asked for by each call")
 		if got := strict.Status(); got.Taken != 7 || got.Issued != 7 || !errors.Is(got.Err, lease.ErrEnd) {
 			t.Errorf("%+v", got)
 		}

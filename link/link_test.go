@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/link"
 )
 
@@ -180,9 +181,7 @@ func TestNothingShowsAKey(t *testing.T) {
 	for name, got := range leaktest.Output(signer) {
 		for _, key := range []randflake.Secret{secret, secret.Derive("link\x00receipt", 1)} {
 			b, _ := hex.DecodeString(key.Hex())
-			if leaktest.Find(got, b) != "" {
-				t.Errorf("%s shows a key: %s", name, got)
-			}
+			require.Equal(t, leaktest.Find(got, b), "", "%s shows a key: %s", name, got)
 		}
 	}
 }
@@ -201,9 +200,7 @@ func TestZero(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if got := fmt.Sprint(recover()); !strings.Contains(got, tt.says) {
-					t.Errorf("%s: it panics with %s, want %s", name, got, tt.says)
-				}
+				require.Contains(t, fmt.Sprint(recover()), tt.says, "%s: it panics with", name)
 			}()
 			tt.use()
 		}()

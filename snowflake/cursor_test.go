@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // smallBounds are bounds with values of 6 bits: 2 each of rollback, unit and sequence. The lease
@@ -187,9 +189,7 @@ func TestCursorOnlyGrows(t *testing.T) {
 			t.Errorf("awaitUnit of %d, with %d awaited: %v, want %v", slot, end, again, want)
 		}
 		end = max(end, slot+1)
-		if got := c.awaitedEnd.Load(); got != end {
-			t.Errorf("awaitUnit of %d: %d awaited, want %d", slot, got, end)
-		}
+		require.Equal(t, c.awaitedEnd.Load(), end, "awaitUnit of %d: awaited", slot)
 	}
 
 	unused := newCursor(b, 30, new(atomic.Uint64))
@@ -203,9 +203,7 @@ func TestCursorOnlyGrows(t *testing.T) {
 			t.Errorf("from unit %d back to 10: %v", unit, err)
 		}
 		newest = max(newest, unit)
-		if got := c.latest(c.bounds.base); got != newest {
-			t.Errorf("back from unit %d: the last one used is %d, want %d", unit, got, newest)
-		}
+		require.Equal(t, c.latest(c.bounds.base), newest, "back from unit %d: the last one used is", unit)
 	}
 }
 
@@ -216,11 +214,7 @@ func TestStalePlan(t *testing.T) {
 	c := newCursor(b, 10, &handedOut)
 	p, _ := b.planAt(b.base, 0, 40)
 	for _, want := range []uint64{8, 0} {
-		if taken := c.take(b.base, p, 8); taken != want {
-			t.Errorf("%d values, want %d", taken, want)
-		}
-		if n := handedOut.Load(); n != 1 {
-			t.Errorf("counted %d values, want the first", n)
-		}
+		require.Equal(t, c.take(b.base, p, 8), want, "values taken")
+		require.Equal(t, handedOut.Load(), 1, "values, of which one is counted")
 	}
 }

@@ -127,9 +127,7 @@ func (b *bench) want(n int, ms int64) Fields {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if got := p.Time.UnixMilli() - testStart*1000 - 1000; got != ms {
-			b.Errorf("ID of %d ms, want %d ms", got, ms)
-		}
+		require.Equal(b, p.Time.UnixMilli()-testStart*1000-1000, ms, "milliseconds of the ID")
 	}
 	return p
 }
@@ -269,9 +267,7 @@ func TestLeasesAndClock(t *testing.T) {
 			b.add(step.before...)
 			switch {
 			case step.worker == ready:
-				if err := b.ready(); err != nil {
-					t.Errorf("%s, step %d: %v", policy, i, err)
-				}
+				require.Equal(t, b.ready(), nil, "%s, step %d", policy, i)
 			case step.err != nil:
 				b.refuses(step.err)
 			default:
@@ -404,9 +400,7 @@ func TestMadeMeanwhile(t *testing.T) {
 		require.NoError(t, err)
 		reads = at
 		ids := make([]ID, 8)
-		if _, err := g.Fill(ids); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.Fill(ids))
 		reads = 0
 		if id, err := g.Generate(); id <= meanwhile || meanwhile <= ids[7] || err != nil {
 			t.Errorf("reading %d: %d, %v, after %d and %d", at, id, err, ids[7], meanwhile)
@@ -574,9 +568,7 @@ func TestEpoch(t *testing.T) {
 		}
 		for _, ms := range []int64{-1, 0, 1, unit.Milliseconds() - 1, unit.Milliseconds()} {
 			want := int64(math.Floor(float64(ms) / float64(unit.Milliseconds())))
-			if got := l.unitAt(epoch2025.UnixMilli() + ms); got != want {
-				t.Errorf("unit %v: %d ms after the epoch is unit %d, want %d", unit, ms, got, want)
-			}
+			require.Equal(t, l.unitAt(epoch2025.UnixMilli()+ms), want, "unit %v: %d ms after the epoch is unit", unit, ms)
 		}
 	}
 }

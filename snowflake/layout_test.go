@@ -141,9 +141,7 @@ func TestFieldsRefused(t *testing.T) {
 		if id != 0 || !errors.Is(err, errInvalidID) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%d, %v, want errInvalidID that says %q", id, err, says)
 		}
-		if errors.Is(err, errEndOfLife) != (says == "ends at") {
-			t.Errorf("%v: errEndOfLife is for times after the end", err)
-		}
+		require.Equal(t, errors.Is(err, errEndOfLife), (says == "ends at"), "%v: errEndOfLife is for times after the end", err)
 	}
 	if id, err := l.Compose(Fields{Time: l.Expires().Add(-1)}); err != nil || id != ID(1<<41-1)<<22 {
 		t.Errorf("the last moment, rounded down: %d, %v", id, err)
@@ -159,9 +157,7 @@ func TestFieldsRefused(t *testing.T) {
 
 func TestParseLayoutIsStrict(t *testing.T) {
 	good := "l: time 41, worker 10, sequence 12; 1ms since 2025-01-01T00:00:00Z"
-	if _, err := ParseLayout(good); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(ParseLayout(good))
 	for _, change := range [][2]string{
 		{good, ""}, {"l: ", ""}, {"; ", ", "}, {" since ", " from "}, {"l:", "L:"}, {"l:", " l:"},
 		{"1ms", "1"}, {"1ms", "1000us"}, {"1ms", "0s"}, {"1ms", "+1ms"}, {"1ms", "0.5ms"},
@@ -279,9 +275,7 @@ func TestParseLayout(t *testing.T) {
 		t.Errorf("%d bits, %d workers, want 41 and 128", l.bits(), l.Workers())
 	}
 	l.Parts()[1].Bits = 7 // which changes no layout
-	if l.String() != text {
-		t.Errorf("String: %s, want %s", l, text)
-	}
+	require.Equal(t, l.String(), text, "String")
 	for _, l := range append(Presets(), l) {
 		read, err := ParseLayout(l.String())
 		if err != nil || !reflect.DeepEqual(read, l) {

@@ -44,9 +44,7 @@ func (w *waiting) shift(by time.Duration) { w.stepped.Add(int64(by)) }
 // waited checks how long it has taken up to now.
 func (w *waiting) waited(want time.Duration) {
 	w.Helper()
-	if got := time.Since(w.begin); got != want {
-		w.Errorf("after %v, want %v", got, want)
-	}
+	require.Equal(w, time.Since(w.begin), want, "after")
 }
 
 // The first wait is for the next unit. Once one unit after the other is used up, waits are longer,
@@ -153,9 +151,7 @@ func TestGenerateGivesWay(t *testing.T) {
 		if n, err := w.Fill(make([]ID, 1)); n != 0 || err != errExhausted {
 			t.Errorf("Fill = %d, %v, want errExhausted", n, err)
 		}
-		if err := w.ready(); err != errExhausted {
-			t.Errorf("Ready: %v, want errExhausted", err)
-		}
+		require.Equal(t, w.ready(), errExhausted, "Ready")
 		if _, waited := (*keeperView)(w.Generator).Counts(); waited != 1 {
 			t.Errorf("a call waits, and %d are counted", waited)
 		}

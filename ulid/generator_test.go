@@ -17,6 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -120,9 +121,7 @@ func TestFillHoldsUpNobody(t *testing.T) {
 		if n != len(ids) || err != nil || readings != want || !slices.IsSortedFunc(ids, ID.Compare) {
 			t.Errorf("%d, %v, %d parts, want %d", n, err, readings, want)
 		}
-		if last := ids[len(ids)-1].milliseconds(); last != int64(want) {
-			t.Errorf("%d parts, and the last ID is of millisecond %d", want, last)
-		}
+		require.Equal(t, ids[len(ids)-1].milliseconds(), int64(want), "%d parts, and the millisecond of the last ID", want)
 	}
 }
 
@@ -220,9 +219,7 @@ func TestStateIsMadeOfItsRandomWords(t *testing.T) {
 			ms = 11
 		}
 		id := s.newID(ms)
-		if got := fmt.Sprintf("%x", [16]byte(id)); got != want {
-			t.Errorf("ID %d is %s, want %s", i, got, want)
-		}
+		require.Equal(t, fmt.Sprintf("%x", [16]byte(id)), want, "ID %d is", i)
 	}
 }
 

@@ -295,9 +295,7 @@ func TestKeepBesideNewNode(t *testing.T) {
 			first := m.own(0)
 			m.own(2)
 			kept := m.keep(m.open(4))
-			if number := kept.Generate().Node(); number != 1 {
-				m.Errorf("Keep has the number %d, want 1", number)
-			}
+			require.Equal(m, kept.Generate().Node(), 1, "the number of Keep")
 			addAll(l, first, m.own(0), m.own(2), m.own(4), kept)
 		}},
 		{"a number that Keep can have next", func(m *market, _ *idtest.Ledger[snowflake.ID]) {

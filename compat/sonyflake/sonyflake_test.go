@@ -59,8 +59,9 @@ func TestMachineOf(t *testing.T) {
 		want      uint16
 		err       error
 	}{
-		"the first":  {[]net.Addr{network("10.1.2.3"), network("10.1.2.4")}, nil, 0x0203, nil},
-		"not public": {[]net.Addr{network("127.0.0.1"), network("8.8.8.8"), network("fd00::1"), &net.UnixAddr{}, network("192.168.255.1")}, nil, 0xff01, nil},
+		"the first": {[]net.Addr{network("10.1.2.3"), network("10.1.2.4")}, nil, 0x0203, nil},
+		"not public": {[]net.Addr{network("127.0.0.1"), network("8.8.8.8"), network("fd00::1"), &net.UnixAddr{}, network("192.168.255.1")},
+			nil, 0xff01, nil},
 		"no private": {[]net.Addr{network("172.15.0.1"), network("172.32.0.1")}, nil, 0, ErrNoPrivateAddress},
 		"failure":    {nil, errNoID, 0, errNoID},
 	} {
@@ -80,9 +81,7 @@ func TestDecompose(t *testing.T) {
 	if got := Decompose(id); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := ElapsedTime(0x123456 << 24); got != 0x123456*10*time.Millisecond {
-		t.Errorf("made after %v", got)
-	}
+	require.Equal(t, ElapsedTime(0x123456<<24), 0x123456*10*time.Millisecond, "made after")
 }
 
 // In a bubble, where 256 IDs every 10 ms take no time to wait for. Times begin with the unit of the start.

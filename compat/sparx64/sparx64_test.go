@@ -8,6 +8,7 @@ import (
 
 	"github.com/randflake/randflake/compat/sparx64"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var _ cipher.Block = (*sparx64.Sparx64)(nil)
@@ -72,10 +73,6 @@ func TestPanics(t *testing.T) {
 		}()
 	}
 
-	if n := testing.AllocsPerRun(100, func() { s.Encrypt(block, block) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	if s.BlockSize() != 8 {
-		t.Errorf("blocks of %d bytes, want 8", s.BlockSize())
-	}
+	require.Equal(t, testing.AllocsPerRun(100, func() { s.Encrypt(block, block) }), 0, "allocations")
+	require.Equal(t, s.BlockSize(), 8, "bytes of a block")
 }

@@ -78,9 +78,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: MarshalText %q, %v", c.pattern, text, err)
 		}
 		require.Gives(t, got, "%s: %q is read as", c.pattern, c.text)(f.Parse(c.text))
-		if f.Last() != c.last {
-			t.Errorf("%s: last is %d", c.pattern, f.Last())
-		}
+		require.Equal(t, f.Last(), c.last, "%s: last is", c.pattern)
 		for _, n := range []int64{0, -1, math.MinInt64, c.last + 1} { // the last one overflows where there is no width
 			require.Refuses(t, ErrInvalidNumber, "%s: %d is printed as", c.pattern, n)(f.Number(noon, n))
 		}
@@ -455,9 +453,7 @@ func TestCheckSystems(t *testing.T) {
 		{"mod97-10", "32142829123456987654321611", "82", "IBAN of WEST12345698765432GB, its letters as the digits that they stand for"},
 	} {
 		got := string(checkSystems[c.system].append([]byte(c.text)))
-		if got != c.text+c.check {
-			t.Errorf("%s of %q (%s): %q, want %q", c.system, c.text, c.source, got[len(c.text):], c.check)
-		}
+		require.Equal(t, got, c.text+c.check, "%s of %q (%s)", c.system, c.text, c.source)
 	}
 }
 

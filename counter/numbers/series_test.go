@@ -328,9 +328,7 @@ func TestAtOnce(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if len(w.issued) != 10000 {
-		t.Errorf("%d numbers", len(w.issued))
-	}
+	require.Equal(t, len(w.issued), 10000, "numbers")
 }
 
 // TestAfterLoss: after a loss of data the present day's numbers are refused until the next day
@@ -451,14 +449,15 @@ func TestMustNotChange(t *testing.T) {
 		opened  []Option
 		want    error
 	}{
-		"nothing":             {pattern, nil, "", nil, nil},
-		"a prefix":            {"BC {date:2006-01-02}-{n:6}", nil, "", nil, nil},
-		"marks in the date":   {"A{date:2006.01/02}-{n:6}", nil, "", nil, nil},
-		"month to day":        {pattern, nil, "", with(WithPeriod(Month)), counter.ErrMismatch},
-		"day to month":        {pattern, with(WithPeriod(Month)), "", nil, counter.ErrMismatch},
-		"day to never":        {pattern, with(WithPeriod(Forever)), "", nil, counter.ErrMismatch},
-		"never to day":        {pattern, nil, "", with(WithPeriod(Forever)), counter.ErrMismatch},
-		"April to May":        {pattern, with(WithPeriod(FiscalYear(time.May))), "", with(WithPeriod(FiscalYear(time.April))), counter.ErrMismatch},
+		"nothing":           {pattern, nil, "", nil, nil},
+		"a prefix":          {"BC {date:2006-01-02}-{n:6}", nil, "", nil, nil},
+		"marks in the date": {"A{date:2006.01/02}-{n:6}", nil, "", nil, nil},
+		"month to day":      {pattern, nil, "", with(WithPeriod(Month)), counter.ErrMismatch},
+		"day to month":      {pattern, with(WithPeriod(Month)), "", nil, counter.ErrMismatch},
+		"day to never":      {pattern, with(WithPeriod(Forever)), "", nil, counter.ErrMismatch},
+		"never to day":      {pattern, nil, "", with(WithPeriod(Forever)), counter.ErrMismatch},
+		"April to May": {pattern, with(WithPeriod(FiscalYear(time.May))), "", with(WithPeriod(FiscalYear(time.April))),
+			counter.ErrMismatch},
 		"the zone":            {pattern, with(WithLocation(zoneOf(t, "Asia/Tokyo"))), "", nil, counter.ErrMismatch},
 		"the secret":          {pattern, with(Encrypted(other)), "", with(Encrypted(secret)), counter.ErrMismatch},
 		"encrypted":           {pattern, with(Encrypted(secret)), "", nil, counter.ErrMismatch},

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // eachUnit runs test with a clock of each unit, in a bubble of its own.
@@ -74,9 +76,7 @@ func TestClockIsSetRightByReaders(t *testing.T) {
 		}
 		time.Sleep(unit * 5 / 2)
 		synctest.Wait()
-		if got := c.now.Load(); got != 0 {
-			t.Errorf("the timer is still running, and published %d", got)
-		}
+		require.Equal(t, c.now.Load(), 0, "the timer is still running, and published")
 	})
 }
 
@@ -90,9 +90,7 @@ func TestSource(t *testing.T) {
 		if got, fresh := published.Now(); got != late || fresh {
 			t.Errorf("it says %d, read just now: %t; want %d, which is published", got, fresh, late)
 		}
-		if got, want := published.Read(), now(); got != want {
-			t.Errorf("read, it says %d, want %d", got, want)
-		}
+		require.Equal(t, published.Read(), now(), "read, it says")
 
 		injected := Source{Clock: c, Injected: func() time.Time { return time.Now().Add(-time.Hour) }}
 		want := now() - int64(time.Hour/unit)

@@ -44,9 +44,7 @@ func TestMapped(t *testing.T) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
-	if _, err := f.WriteAt([]byte{8}, atCounter); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(f.WriteAt([]byte{8}, atCounter))
 	if !m.Stale() {
 		t.Error("not stale after the counter has changed")
 	}
@@ -129,9 +127,7 @@ func TestCount(t *testing.T) {
 	} {
 		var copies atomic.Uint64
 		count(&sent{c.message, "add@/devices/x\x00", io.EOF}, &copies)
-		if copies.Load() != c.copies {
-			t.Errorf("%q: %d copies, want %d", c.message, copies.Load(), c.copies)
-		}
+		require.Equal(t, copies.Load(), c.copies, "%q: copies", c.message)
 	}
 }
 
@@ -173,9 +169,7 @@ func TestListener(t *testing.T) {
 	}
 	l.dial = func() *os.File { return nil } // as in a container that may not
 	l.listen()()
-	if copies.Load() != 4 {
-		t.Errorf("%d copies", copies.Load())
-	}
+	require.Equal(t, copies.Load(), 4, "copies")
 }
 
 // TestDial: the socket gets what the kernel announces, and no program that this one starts inherits it.

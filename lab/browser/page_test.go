@@ -44,9 +44,7 @@ func TestPage(t *testing.T) {
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		require.NoError(t, err)
 		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20", "of 131072 nodes of this window are taken", "orders\t11\t"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %q on the page:\n%s", want, text)
-			}
+			require.Contains(t, text, want, "the page")
 		}
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth"))
 		if err != nil || int64(wide) > width {

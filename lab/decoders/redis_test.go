@@ -83,9 +83,7 @@ func testBinary[T comparable](t *testing.T, client *redis.Client, id T, length i
 	if err != nil || scanErr != nil || got != id {
 		t.Errorf("%v came back as %v: %v, %v", id, got, err, scanErr)
 	}
-	if n := client.StrLen(ctx, "binary").Val(); n != length {
-		t.Errorf("a %T has %d bytes, want %d", id, n, length)
-	}
+	require.Equal(t, client.StrLen(ctx, "binary").Val(), length, "bytes of a %T", id)
 
 	var back record
 	err = client.HSet(ctx, "binaries", record{id}).Err()

@@ -159,7 +159,8 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 			err   error
 		}{
 			{"book", 7, 0, gapless.ErrEnd}, {"book", 1, 0, nil}, {"book", 4, 1, nil}, {"book", 2, 0, gapless.ErrEnd}, {"book", 1, 5, nil},
-			{"book", 1, 0, gapless.ErrEnd}, {"far", 1, math.MaxInt64 - 1, nil}, {"far", 1, math.MaxInt64, nil}, {"far", math.MaxInt, 0, gapless.ErrEnd},
+			{"book", 1, 0, gapless.ErrEnd}, {"far", 1, math.MaxInt64 - 1, nil}, {"far", 1, math.MaxInt64, nil}, {"far", math.MaxInt, 0,
+				gapless.ErrEnd},
 		} {
 			before := proxy.Requests()
 			first, err := tx.NextN(t.Context(), step.name, step.n)

@@ -61,9 +61,7 @@ func implicitCommit(t *testing.T, db *sql.DB) {
 	require.ErrorIs(t, tx.Commit(), sql.ErrTxDone, "Commit after it")
 	var taken int64
 	must(t, db.QueryRowContext(t.Context(), "SELECT taken FROM randflake_gapless WHERE name = 'implicit'").Scan(&taken))
-	if taken != 0 {
-		t.Errorf("%d numbers are taken, want none", taken)
-	}
+	require.Equal(t, taken, 0, "numbers are taken")
 }
 
 // ignoredDeadlock: a program ignores the deadlock of one of its statements, and writes an invoice

@@ -230,39 +230,32 @@ func pop(m *machine) (value, error) {
 var arithmetic = map[string]func(m *machine, a, b value) value{
 	"mov":    func(m *machine, a, b value) value { return b },
 	"movabs": func(m *machine, a, b value) value { return b },
-	"add": func(m *machine, a, b value) value {
-		v, _ := m.addWide(a, b, 0)
-		return m.flagsOfSum(a, b, v, false, false)
-	},
-	"sub": func(m *machine, a, b value) value {
-		v, _ := m.subWide(a, b, 0)
-		return m.flagsOfSum(a, b, v, true, false)
-	},
-	"inc": func(m *machine, a, _ value) value {
-		one := number(1, len(a))
-		v, _ := m.addWide(a, one, 0)
-		return m.flagsOfSum(a, one, v, false, true)
-	},
-	"dec": func(m *machine, a, _ value) value {
-		one := number(1, len(a))
-		v, _ := m.subWide(a, one, 0)
-		return m.flagsOfSum(a, one, v, true, true)
-	},
-	"neg": func(m *machine, a, _ value) value {
-		zero := number(0, len(a))
-		v, _ := m.subWide(zero, a, 0)
-		return m.flagsOfSum(zero, a, v, true, false)
-	},
-	"not":   func(m *machine, a, _ value) value { return each(a, m.not) },
-	"xor":   func(m *machine, a, b value) value { return m.flagsOfLogic(zip(a, b, m.xor)) },
-	"and":   func(m *machine, a, b value) value { return m.flagsOfLogic(zip(a, b, m.and)) },
-	"or":    func(m *machine, a, b value) value { return m.flagsOfLogic(zip(a, b, m.or)) },
-	"bswap": func(m *machine, a, _ value) value { return m.reversed(a) },
+	"add":    func(m *machine, a, b value) value { return m.plus(a, b, false) },
+	"sub":    func(m *machine, a, b value) value { return m.minus(a, b, false) },
+	"inc":    func(m *machine, a, _ value) value { return m.plus(a, number(1, len(a)), true) },
+	"dec":    func(m *machine, a, _ value) value { return m.minus(a, number(1, len(a)), true) },
+	"neg":    func(m *machine, a, _ value) value { return m.minus(number(0, len(a)), a, false) },
+	"not":    func(m *machine, a, _ value) value { return each(a, m.not) },
+	"xor":    func(m *machine, a, b value) value { return m.flagsOfLogic(zip(a, b, m.xor)) },
+	"and":    func(m *machine, a, b value) value { return m.flagsOfLogic(zip(a, b, m.and)) },
+	"or":     func(m *machine, a, b value) value { return m.flagsOfLogic(zip(a, b, m.or)) },
+	"bswap":  func(m *machine, a, _ value) value { return m.reversed(a) },
 }
 
 // shifts are general instructions with a constant count.
 var shifts = map[string]func(t *terms, v value, n int) value{
 	"shl": (*terms).shlWide, "shr": (*terms).shrWide, "sar": arm64Shift["asr"], "rol": (*terms).rolWide, "ror": arm64Shift["ror"],
+}
+
+// plus and minus set the flags, but may keep the carry.
+func (m *machine) plus(a, b value, keepCarry bool) value {
+	v, _ := m.addWide(a, b, 0)
+	return m.flagsOfSum(a, b, v, false, keepCarry)
+}
+
+func (m *machine) minus(a, b value, keepCarry bool) value {
+	v, _ := m.subWide(a, b, 0)
+	return m.flagsOfSum(a, b, v, true, keepCarry)
 }
 
 // flagsOfSum sets the flags of a + b = v or a - b = v, and returns v.

@@ -167,10 +167,7 @@ var arm64Binary = map[string]func(m *machine, a, b value) value{
 	"eon": func(m *machine, a, b value) value { return each(zip(a, b, m.xor), m.not) },
 	"and": func(m *machine, a, b value) value { return zip(a, b, m.and) },
 	"orr": func(m *machine, a, b value) value { return zip(a, b, m.or) },
-	"cmp": func(m *machine, a, b value) value {
-		rest, _ := m.subWide(a, b, 0)
-		return m.flagsOfSum(a, b, rest, true, false)
-	},
+	"cmp": func(m *machine, a, b value) value { return m.minus(a, b, false) },
 }
 
 var arm64Shift = map[string]func(t *terms, v value, n int) value{

@@ -215,31 +215,23 @@ func (t *terms) subWide(a, b value, borrow word) (value, word) {
 	return out, borrow
 }
 
+// shlWide shifts to the left, or to the right if n is negative.
 func (t *terms) shlWide(v value, n int) value {
-	out := make(value, len(v))
-	for i := range v {
-		if at := i - n/16; at >= 0 {
-			out[i] = t.shl(v[at], n%16)
-			if at > 0 {
-				out[i] = t.xor(out[i], t.shr(v[at-1], 16-n%16))
-			}
+	at := func(i int) word {
+		if i < 0 || i >= len(v) {
+			return 0
 		}
+		return v[i]
+	}
+	words, bits := n>>4, n&15
+	out := make(value, len(v))
+	for i := range out {
+		out[i] = t.xor(t.shl(at(i-words), bits), t.shr(at(i-words-1), 16-bits))
 	}
 	return out
 }
 
-func (t *terms) shrWide(v value, n int) value {
-	out := make(value, len(v))
-	for i := range v {
-		if at := i + n/16; at < len(v) {
-			out[i] = t.shr(v[at], n%16)
-			if at+1 < len(v) {
-				out[i] = t.xor(out[i], t.shl(v[at+1], 16-n%16))
-			}
-		}
-	}
-	return out
-}
+func (t *terms) shrWide(v value, n int) value { return t.shlWide(v, -n) }
 
 func (t *terms) rolWide(v value, n int) value {
 	n %= 16 * len(v)

@@ -107,9 +107,7 @@ func wantTests(t *testing.T, pkg string, files map[string]string) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	for _, name := range names {
-		if !strings.Contains(output, "--- PASS: "+name+" ") {
-			t.Errorf("%s did not run:\n%s", name, output)
-		}
+		require.Contains(t, output, "--- PASS: "+name+" ", "%s did not run", name)
 	}
 }
 
@@ -150,9 +148,7 @@ func TestItsVectors(t *testing.T) {
 		require.NoError(t, err)
 		g.TimeSource = func() int64 { return v.Timestamp }
 		for range v.Sequence {
-			if _, err := g.Generate(); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(g.Generate())
 		}
 		text, err := g.GenerateString()
 		if text != v.Text || err != nil || randflake.EncodeString(v.ID) != v.Text {

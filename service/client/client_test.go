@@ -171,9 +171,7 @@ func TestReplicas(t *testing.T) {
 		t.Errorf("the last one resets connections: error %v, want its own", err)
 	}
 	_, err = client.New(t.Context(), "demo", []string{away, away})
-	if !strings.Contains(fmt.Sprint(err), "connection refused") {
-		t.Errorf("all are away: error %v", err)
-	}
+	require.Contains(t, fmt.Sprint(err), "connection refused", "all are away: error")
 }
 
 // TestCurrent: calls go to the replica that answered last, and say whose leases they are. A lease
@@ -183,9 +181,7 @@ func TestCurrent(t *testing.T) {
 	leases, err := client.New(t.Context(), "demo", []string{serve(t, first), serve(t, second)})
 	require.NoError(t, err)
 	for _, first.err = range []error{nil, coded(connect.CodeUnavailable), nil, nil} {
-		if _, err := leases.Take(t.Context(), 30_000_000, 30_000_000, 1); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(leases.Take(t.Context(), 30_000_000, 30_000_000, 1))
 	}
 	if first.calls != 2 || second.calls != 3 {
 		t.Errorf("%d and %d calls, want two until the first one failed, and three then",
@@ -248,9 +244,7 @@ func TestLimits(t *testing.T) {
 		{&api.GetLimitsResponse{Nodes: 8}, false},
 	} {
 		leases, err := client.New(t.Context(), "demo", []string{serve(t, &replica{limits: tt.limits})})
-		if (err == nil) != tt.ok {
-			t.Errorf("%v: error %v", tt.limits, err)
-		}
+		require.Equal(t, err == nil, tt.ok, "%v: error %v", tt.limits, err)
 		if tt.ok && leases.CheckSecret([8]byte{7}) != nil {
 			t.Error("a space of any secret refuses one")
 		}

@@ -36,9 +36,7 @@ func TestKey(t *testing.T) {
 	} {
 		keys := mustKeys(t, c.format)
 		id := ulid.MustParse(text)
-		if got := keys.Key(id); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.format, got, c.want)
-		}
+		require.Equal(t, keys.Key(id), c.want, "%+v", c.format)
 		if back, err := keys.Parse(c.want); err != nil || back != id {
 			t.Errorf("%+v: %s is of %v, %v", c.format, c.want, back, err)
 		}
@@ -192,9 +190,7 @@ func TestPrefixesAreFewest(t *testing.T) {
 		{1, 1<<10 + 1<<5 + 2, 31 + 31 + 1 + 2},
 		{1, endTime - 1, 564},
 	} {
-		if n := len(keys.Prefixes(time.UnixMilli(c.first), time.UnixMilli(c.end))); n != c.want {
-			t.Errorf("[%d, %d): %d prefixes, want %d", c.first, c.end, n, c.want)
-		}
+		require.Equal(t, len(keys.Prefixes(time.UnixMilli(c.first), time.UnixMilli(c.end))), c.want, "[%d, %d): prefixes", c.first, c.end)
 	}
 
 	random := rand.New(rand.NewPCG(9, 10))

@@ -1,10 +1,11 @@
-// Package require has what tests say most often of errors.
+// Package require has what tests say most often: NoError ends a test, and the others let it go on.
 package require
 
 import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -13,6 +14,38 @@ func NoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Done ends the test unless a call succeeds, whatever it returns: require.Done(t)(counter.Next()).
+func Done(t testing.TB) func(any, error) {
+	return func(_ any, err error) {
+		t.Helper()
+		NoError(t, err)
+	}
+}
+
+// Contains checks that a text has a part. A format says whose it is.
+func Contains(t testing.TB, text, part, format string, args ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s: %q, want %q in it", fmt.Sprintf(format, args...), text, part)
+	}
+}
+
+// Omits checks that a text does not have a part. A format says whose it is.
+func Omits(t testing.TB, text, part, format string, args ...any) {
+	t.Helper()
+	if strings.Contains(text, part) {
+		t.Errorf("%s: %q, want no %q in it", fmt.Sprintf(format, args...), text, part)
+	}
+}
+
+// Equal checks a value. A format says whose it is.
+func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", fmt.Sprintf(format, args...), got, want)
 	}
 }
 

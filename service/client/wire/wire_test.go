@@ -77,9 +77,7 @@ func TestError(t *testing.T) {
 		if errors.Is(got, tt.err) != (tt.reason != "") || tt.reason != "" && got.Error() != sent.Message() {
 			t.Errorf("%v: received as %v", had, got)
 		}
-		if connect.CodeOf(got) != tt.code {
-			t.Errorf("%v: received with code %v", had, connect.CodeOf(got))
-		}
+		require.Equal(t, connect.CodeOf(got), tt.code, "%v: received with code", had)
 		if wait := (*lease.WaitError)(nil); errors.As(got, &wait) {
 			t.Errorf("%v: received as %+v, and nobody knows until when to wait", had, wait)
 		}
@@ -126,12 +124,8 @@ func TestOther(t *testing.T) {
 		t.Errorf("sent as %v, whole %v; want %v", sent, whole, denied)
 	}
 	shown, _ := Error(fmt.Errorf("%w: 7", lease.ErrInvalid), "procedure", "")
-	if shown.Message() != lease.ErrInvalid.Error()+": 7" {
-		t.Errorf("without a place: %v", shown)
-	}
-	if err := Received(fs.ErrClosed); err != fs.ErrClosed {
-		t.Errorf("an error of the client's own: %v", err)
-	}
+	require.Equal(t, shown.Message(), lease.ErrInvalid.Error()+": 7", "without a place: %v", shown)
+	require.Equal(t, Received(fs.ErrClosed), fs.ErrClosed, "an error of the client's own")
 	for _, message := range []proto.Message{
 		&errdetails.ErrorInfo{Reason: "FULL", Domain: "example.org"},
 		&errdetails.ErrorInfo{Domain: domain},
@@ -178,16 +172,12 @@ func TestWait(t *testing.T) {
 			{lease.ErrInvalid, -1, time.Time{}},
 		} {
 			sent, _ := Error(tt.err, "procedure", place)
-			if strings.Contains(sent.Message(), "db-7") {
-				t.Errorf("%v: sent as %v", tt.err, sent)
-			}
+			require.Omits(t, sent.Message(), "db-7", "%v: sent as", tt.err)
 			pause := time.Duration(-1)
 			if retry := detail[*errdetails.RetryInfo](sent); retry != nil {
 				pause = retry.RetryDelay.AsDuration()
 			}
-			if pause != tt.pause {
-				t.Errorf("%v: to be tried again after %v, want %v", tt.err, pause, tt.pause)
-			}
+			require.Equal(t, pause, tt.pause, "%v: to be tried again after", tt.err)
 			got := (*lease.WaitError)(nil)
 			known := errors.As(Received(arrived(t, sent)), &got)
 			if known != !tt.until.IsZero() || known && (got.Err != lease.ErrFull || !got.Until.Equal(tt.until)) {
@@ -236,11 +226,7 @@ func TestCounter(t *testing.T) {
 		Period:  "2026",
 		Lost:    true,
 	}
-	if got := ReadCounter(Counter(want)); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	require.Equal(t, ReadCounter(Counter(want)), want, "as it comes back")
 	var none *api.Counter
-	if got := ReadCounter(none); got != (lease.Counter{}) {
-		t.Errorf("no counter: %+v", got)
-	}
+	require.Equal(t, ReadCounter(none), (lease.Counter{}), "no counter")
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -167,9 +168,7 @@ func TestCrowd(t *testing.T) {
 	a, err := client.Get("http://" + p.probes.Addr + "/metrics")
 	must(t, err)
 	a.Body.Close()
-	if a.StatusCode != http.StatusNotFound {
-		t.Errorf("metrics beside probes: %s", a.Status)
-	}
+	require.Equal(t, a.StatusCode, http.StatusNotFound, "metrics beside probes: %s", a.Status)
 }
 
 // A plain2 speaks HTTP/2 without TLS, frame by frame.
@@ -335,9 +334,7 @@ func TestHalfCalls(t *testing.T) {
 	if status := mint("greedy"); status != http.StatusTooManyRequests {
 		t.Errorf("one call more: status %d", status)
 	}
-	if status := mint("web"); status != http.StatusOK {
-		t.Errorf("a call of another principal: status %d", status)
-	}
+	require.Equal(t, mint("web"), http.StatusOK, "a call of another principal: status")
 
 	// As through a proxy, on one connection:
 	shared := newPlain2(t, p)

@@ -135,9 +135,7 @@ func TestDev(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	if len(seen) != 67536 {
-		t.Errorf("%d different IDs, want 67536", len(seen))
-	}
+	require.Equal(t, len(seen), 67536, "different IDs")
 	http.DefaultClient.CloseIdleConnections()
 	p.stop <- os.Interrupt
 	must(t, <-p.ended)
@@ -211,9 +209,7 @@ func TestMutualTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.sign("server")
 	dir := filepath.Join(a.dir, "state")
-	if _, err := local.Create(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(local.Create(dir))
 	var made bytes.Buffer
 	must(t, run([]string{"token"}, &made, &made))
 	words := strings.Fields(made.String())
@@ -262,21 +258,13 @@ rules:
 	}
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
 	must(t, err)
-	if code := mint(web, ""); code != 0 {
-		t.Errorf("an ID by certificate: code %v", code)
-	}
-	if code := mint(anonymous, ""); code != connect.CodeUnauthenticated {
-		t.Errorf("an ID without a certificate: code %v", code)
-	}
+	require.Equal(t, mint(web, ""), 0, "an ID by certificate: code")
+	require.Equal(t, mint(anonymous, ""), connect.CodeUnauthenticated, "an ID without a certificate: code")
 	if code := mint(newAuthority(t).client("web.example"), ""); code == 0 {
 		t.Error("a certificate of another authority did")
 	}
-	if code := mint(anonymous, token); code != 0 {
-		t.Errorf("an ID by token: code %v", code)
-	}
-	if code := mint(anonymous, hash); code != connect.CodeUnauthenticated {
-		t.Errorf("an ID by the hash of a token: code %v", code)
-	}
+	require.Equal(t, mint(anonymous, token), 0, "an ID by token: code")
+	require.Equal(t, mint(anonymous, hash), connect.CodeUnauthenticated, "an ID by the hash of a token: code")
 
 	p.stop <- os.Interrupt
 	must(t, <-p.ended)

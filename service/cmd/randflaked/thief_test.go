@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 	"github.com/randflake/randflake/service/internal/config"
@@ -145,9 +146,7 @@ rules:
 		t.Errorf("%d calls of the thief were answered, and the owner is at %v", given, last)
 	}
 	_, code := g.call("owner", "CounterService/Set", `{"space":"orders","counter":"invoices","next":"10000000"}`)
-	if code != "" {
-		t.Errorf("set: %s", code)
-	}
+	require.Equal(t, code, "", "set")
 	first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"invoices"}`)
 	if first != 10000000 || code != "" {
 		t.Errorf("after set: %d, %s", first, code)

@@ -126,9 +126,7 @@ func TestTighter(t *testing.T) {
 	four := config.Limits{Nodes: 3, Rate: 4, Batch: 5}
 	want := config.Limits{Nodes: 2, Rate: 4, Batch: 5}
 	for _, got := range []config.Limits{Tighter(two, four), Tighter(four, two)} {
-		if got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+		require.Equal(t, got, want, "options")
 	}
 }
 

@@ -91,9 +91,7 @@ func newSigner(t *testing.T, jwks string) *signer {
 	s.serve("one")
 	s.reload()
 	t.Cleanup(func() {
-		if n := s.open.Load(); n != 0 {
-			t.Errorf("%d answers of the issuer stay open, and so do their connections", n)
-		}
+		require.Equal(t, s.open.Load(), 0, "answers of the issuer stay open, and so do their connections")
 	})
 	return s
 }
@@ -225,9 +223,7 @@ func (s *signer) call(ctx context.Context, name string) error {
 
 func (s *signer) good() {
 	s.Helper()
-	if err := s.call(s.Context(), "one"); err != nil {
-		s.Errorf("a good token: %v", err)
-	}
+	require.Equal(s, s.call(s.Context(), "one"), nil, "a good token")
 }
 
 func (s *signer) bad(what, name string) {
@@ -305,9 +301,7 @@ func TestKeysForSome(t *testing.T) {
 		s.config.Issuers[0].TokenFile = file + "-missing"
 		s.reload()
 		s.bad("a key for which the service's token is missing", "one")
-		if !strings.Contains(s.log.String(), "file-missing: no such file") {
-			t.Errorf("the log does not say that the token is missing: %s", &s.log)
-		}
+		require.Contains(t, s.log.String(), "file-missing: no such file", "the log, as the token is missing")
 		ours := servers.NewAuthority()
 		write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ours.Certificate.Certificate[0]}))
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
@@ -423,9 +417,7 @@ func TestCrowd(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if refused.Load() != 10 {
-			t.Errorf("%d refused at once, want 10", refused.Load())
-		}
+		require.Equal(t, refused.Load(), 10, "refused at once")
 	})
 }
 
@@ -438,9 +430,7 @@ func TestSlowIssuer(t *testing.T) {
 		s.delay = 6 * time.Second
 		began := time.Now()
 		s.bad("a key of an issuer that is too slow", "one")
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("it was waited for for %v", took)
-		}
+		require.Equal(t, time.Since(began), 5*time.Second, "the wait")
 	})
 }
 
@@ -516,9 +506,7 @@ func TestUnusableKeys(t *testing.T) {
 			s.good() // which begins a fetch
 			synctest.Wait()
 			s.good()
-			if !strings.Contains(s.log.String(), tt.why) {
-				t.Errorf("after %.30q: the log has %q, want %s", tt.says, &s.log, tt.why)
-			}
+			require.Contains(t, s.log.String(), tt.why, "the log after %.30q", tt.says)
 		}
 		s.says = strings.Repeat(" ", 3<<18) + keys
 		time.Sleep(2 * time.Hour)
@@ -538,9 +526,7 @@ func TestKeysOfReload(t *testing.T) {
 		s.good()
 		s.serve("one", "two")
 		time.Sleep(2 * time.Minute)
-		if err := s.call(t.Context(), "two"); err != nil {
-			t.Errorf("a new key: %v", err)
-		}
+		require.Equal(t, s.call(t.Context(), "two"), nil, "a new key")
 		s.serve()
 		s.config.Issuers[0].JWKS += "/2"
 		s.reload()
@@ -587,9 +573,7 @@ func TestDiscovery(t *testing.T) {
 		s := newSigner(t, "")
 		s.serve()
 		s.bad("a key of an issuer that is away", "one")
-		if !strings.Contains(s.log.String(), "10.1.2.3") {
-			t.Errorf("the log does not say why there are no keys: %s", &s.log)
-		}
+		require.Contains(t, s.log.String(), "10.1.2.3", "the log, as there are no keys")
 		s.serve("one")
 		s.found[0] = issuerURL + "/"
 		i := s.issuers[issuerURL]
@@ -619,9 +603,7 @@ func TestKeysInFile(t *testing.T) {
 		for _, wrong := range []string{"", "{}", "keys"} {
 			write(wrong)
 			_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
-			if !strings.Contains(fmt.Sprint(err), "jwks") {
-				t.Errorf("keys %q: error %v", wrong, err)
-			}
+			require.Contains(t, fmt.Sprint(err), "jwks", "keys %q: error", wrong)
 			s.good()
 		}
 		require.NoError(t, os.Remove(file))

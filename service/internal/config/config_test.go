@@ -137,9 +137,7 @@ func TestLocation(t *testing.T) {
 		if got != tt.want || (err != nil) != (tt.err != "") || !strings.Contains(text, tt.err) {
 			t.Errorf("%s: %q, error %v; want %q, %s", tt.what, got, err, tt.want, tt.err)
 		}
-		if strings.Contains(text, "pass-word") {
-			t.Errorf("%s: error %v shows the file's name", tt.what, err)
-		}
+		require.Omits(t, text, "pass-word", "%s: the error shows what the file says", tt.what)
 	}
 }
 
@@ -172,17 +170,13 @@ func TestRight(t *testing.T) {
 		{whole, "listen: :1\nplaintext: true\nspaces: [{name: a, kind: ulid}]\n" + guarded},
 		{whole, "spaces: [{name: a, kind: ulid}]\n" + guarded + "\nrules: [{principals: [a], spaces: [a], verbs: [mint]}]"},
 	} {
-		if !strings.Contains(whole, tt.old) {
-			t.Errorf("%q is not there to be replaced", tt.old)
-		}
+		require.Contains(t, whole, tt.old, "what is to be replaced")
 		c, err := Parse("w.yaml", []byte(strings.Replace(whole, tt.old, tt.new, 1)))
 		if err != nil {
 			t.Errorf("%s\ninstead of\n%s\nerror %v", tt.new, tt.old, err)
 			continue
 		}
-		if c.Guarded() != (len(c.Principals) > 0) {
-			t.Errorf("%s: guarded %v", tt.new, c.Guarded())
-		}
+		require.Equal(t, c.Guarded(), len(c.Principals) > 0, "%s: guarded", tt.new)
 	}
 }
 
@@ -205,7 +199,8 @@ func TestWrong(t *testing.T) {
 		{"  nodes: 4\n", "  nodes: 4\n  storeFile: url\n", "w.yaml: spaces[0].storeFile: there is a store, too"},
 		{"secretFile:", "secret: pass-word\n  secretFile:", "line 8: field secret not found"},
 		{"/etc/randflaked/sorted", "redis://:pass-word@db", "w.yaml: spaces[2].storeFile: it looks like a URL: want the name of a file"},
-		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f", "w.yaml: spaces[0].secretFile: it looks like a secret: want the name of a file"},
+		{"/etc/randflaked/orders", "000102030405060708090a0b0c0d0e0f",
+			"w.yaml: spaces[0].secretFile: it looks like a secret: want the name of a file"},
 		{"nodes: 4", "nodes: *pass-word", "unknown anchor what is there referenced"},
 		{"nodes: 4", "nodes: \"`pass-word`\"", "line 9: cannot unmarshal !!str what is there into int"},
 		{"rate: 50.5", "rate: .inf", "limits.rate: +Inf: want calls a second"},
@@ -219,7 +214,8 @@ func TestWrong(t *testing.T) {
 		{"etcd://etcd", "nosuchstore://me:pass-word@host", "w.yaml: spaces[1].store: "},
 		{"/etc/randflaked/sorted", place, "w.yaml: spaces[2].store: "},
 		{"listen: :8443", "listen: :8443\nprobes: 8081", `w.yaml: probes: "8081": want an address and a port`},
-		{"batch: 1000, rate: 50.5", "batch: -1, rate: x", "line 10: cannot unmarshal !!int what is there into uint64\n  line 10: cannot unmarshal"},
+		{"batch: 1000, rate: 50.5", "batch: -1, rate: x",
+			"line 10: cannot unmarshal !!int what is there into uint64\n  line 10: cannot unmarshal"},
 		{"limits: {nodes: 16, batch: 1000, rate: 50.5}", "limits: 16", "line 10: cannot unmarshal"},
 		{"listen: :8443", "listen: :8443\nplaintext: 7", "line 2: cannot unmarshal !!int what is there into bool"},
 		{"listen: :8443", "listen: [pass-word]", "line 1: cannot unmarshal !!seq into string"},
@@ -230,7 +226,8 @@ func TestWrong(t *testing.T) {
 		{"end: 99999", "period: Day", `w.yaml: spaces[0].counters[0].period: numbers: invalid option: period "Day": want day, week, month`},
 		{"end: 99999", "period: day, zone: Europe/Atlantis", "w.yaml: spaces[0].counters[0].period: unknown time zone Europe/Atlantis"},
 		{"end: 99999", "period: day, zone: Local", `w.yaml: spaces[0].counters[0].zone: "Local": want one such as Europe/Berlin, with a period`},
-		{"end: 99999", "zone: Europe/Berlin", `w.yaml: spaces[0].counters[0].zone: "Europe/Berlin": want one such as Europe/Berlin, with a period`},
+		{"end: 99999", "zone: Europe/Berlin",
+			`w.yaml: spaces[0].counters[0].zone: "Europe/Berlin": want one such as Europe/Berlin, with a period`},
 		{"end: 99999", "check: " + strings.Repeat("x", 201), "w.yaml: spaces[0].counters[0].check: want at most 200 bytes"},
 		{"start: 1000", "start: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
 		{"step: 2", "step: -1", "w.yaml: spaces[0].counters[0]: want a start of 1 or more"},
@@ -238,24 +235,30 @@ func TestWrong(t *testing.T) {
 		{"end: 99999", "end: 9", "w.yaml: spaces[0].counters[0]: want a start of 1 or more, an end that is not before it"},
 		{"  audience: randflaked\n", "", "w.yaml: issuers[0].audience: there is none"},
 		{"jwks: https://", "jwks: http://", "issuers[0].jwks: want a file, or a URL that begins with https:"},
-		{kubernetes + "  audience: randflaked\n" + keys, "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n", "issuers[0].jwks: there is none"},
+		{kubernetes + "  audience: randflaked\n" + keys, "- issuer: http://kubernetes.default.svc\n  audience: randflaked\n",
+			"issuers[0].jwks: there is none"},
 		{kubernetes, "- issuer: \"\"\n", "issuers[0].issuer: there is none"},
 		{hash, "pass-word", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits of a token's SHA-256, and not the token"},
 		{hash, "e3b0c442", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
 		{hash, hash + "0", "w.yaml: principals[0].tokens[0]: want the 64 hexadecimal digits"},
 		{"jwks: https://kubernetes.default.svc", "jwks: https://%zz", "issuers[0].jwks: want a file"},
 		{"[" + hash + "]", "pass-word", "cannot unmarshal !!str what is there into []string"},
-		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},", "w.yaml: principals[1].certificates.uri[0]: another principal has it"},
+		{"name: web,", "name: web, certificates: {uri: [spiffe://prod/billing]},",
+			"w.yaml: principals[1].certificates.uri[0]: another principal has it"},
 		{"name: web,", "name: web, tokens: [" + strings.ToUpper(hash) + "],", "w.yaml: principals[1].tokens[0]: another principal has it"},
 		{"name: web,", "name: web, certificates: {dns: [billing.prod]},", "w.yaml: principals[1].certificates.dns[0]: another principal has it"},
-		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},", `w.yaml: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
+		{"name: web,", "name: web, certificates: {dns: ['spiffe://prod/web']},",
+			`w.yaml: principals[1].certificates.dns[0]: "spiffe://prod/web": want a DNS name`},
 		{"name: web,", "name: web, certificates: {dns: ['']},", `w.yaml: principals[1].certificates.dns[0]: "": want a DNS name`},
 		{"name: web,", "name: web, certificates: {uri: [web.prod]},", `w.yaml: principals[1].certificates.uri[0]: "web.prod": want a URI`},
-		{"name: web,", "name: web, certificates: {uri: ['spiffe://prod/a shop']},", `w.yaml: principals[1].certificates.uri[0]: "spiffe://prod/a shop": want a URI`},
-		{"name: web,", "name: web, certificates: {uri: ['spiffe://%zz']},", `w.yaml: principals[1].certificates.uri[0]: "spiffe://%zz": want a URI`},
+		{"name: web,", "name: web, certificates: {uri: ['spiffe://prod/a shop']},",
+			`w.yaml: principals[1].certificates.uri[0]: "spiffe://prod/a shop": want a URI`},
+		{"name: web,", "name: web, certificates: {uri: ['spiffe://%zz']},",
+			`w.yaml: principals[1].certificates.uri[0]: "spiffe://%zz": want a URI`},
 		{"name: web,", "name: randflaked,", `w.yaml: principals[1].name: "randflaked" stands for other callers`},
 		{"name: web,", "name: anyone,", `w.yaml: principals[1].name: "anyone" stands for other callers`},
-		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject", `principals[1].serviceAccount.issuer: "https://other" is not defined`},
+		{"{issuer: https://kubernetes.default.svc, subject", "{issuer: https://other, subject",
+			`principals[1].serviceAccount.issuer: "https://other" is not defined`},
 		{"tokens: [" + hash + "]}", account + "}", "w.yaml: principals[1].serviceAccount: another principal has it"},
 		{`subject: "system:serviceaccount:shop:web"`, `subject: ""`, "principals[1].serviceAccount.subject: there is none"},
 		{", " + account, "", "w.yaml: principals[1]: nothing shows who it is"},
@@ -268,12 +271,12 @@ func TestWrong(t *testing.T) {
 		{whole, "listen: localhost:1\n---\nlisten: localhost:2", "more than one document"},
 		{whole, "listen: localhost:1", "w.yaml: spaces: there is none"},
 		{whole, "listen: :1\nspaces: [{name: a, kind: ulid}]", "w.yaml: listen: :1 is open to others, and there are no principals"},
-		{whole, "listen: 10.0.0.1:1\nspaces: [{name: a, kind: ulid}]", "w.yaml: listen: 10.0.0.1:1 is open to others, and there are no principals"},
-		{whole, "spaces: [{name: a, kind: ulid}]\nrules: [{principals: ['*'], spaces: [a], verbs: [mint]}]", "w.yaml: rules: they are for nobody"},
+		{whole, "listen: 10.0.0.1:1\nspaces: [{name: a, kind: ulid}]",
+			"w.yaml: listen: 10.0.0.1:1 is open to others, and there are no principals"},
+		{whole, "spaces: [{name: a, kind: ulid}]\nrules: [{principals: ['*'], spaces: [a], verbs: [mint]}]",
+			"w.yaml: rules: they are for nobody"},
 	} {
-		if !strings.Contains(whole, tt.old) {
-			t.Errorf("%q is not there to be replaced", tt.old)
-		}
+		require.Contains(t, whole, tt.old, "what is to be replaced")
 		_, err := Parse("w.yaml", []byte(strings.Replace(whole, tt.old, tt.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "pass-word") {
 			t.Errorf("%s\ninstead of\n%s\nerror %v\nwant %s", tt.new, tt.old, err, tt.want)

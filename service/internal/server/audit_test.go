@@ -129,9 +129,7 @@ func TestHungReader(t *testing.T) {
 
 	reader.Close()
 	log.add("take", caller{})
-	if log.lost.Load() != lost+1 {
-		t.Errorf("nobody reads any more: %d lines lost, want %d", log.lost.Load(), lost+1)
-	}
+	require.Equal(t, log.lost.Load(), lost+1, "lines lost once nobody reads any more")
 }
 
 // TestLines: a line has who did what where, and no value of more than 200 bytes, nor half a

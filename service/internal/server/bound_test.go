@@ -50,9 +50,7 @@ func TestLimits(t *testing.T) {
 	} {
 		before := len(w.written.String())
 		a := w.call(tt.procedure, tt.body, as(tt.who))
-		if a.body.Code != tt.code {
-			t.Errorf("%d: %s %s: %s, want code %q", i, tt.procedure, tt.body, a.text, tt.code)
-		}
+		require.Equal(t, a.body.Code, tt.code, "%d: %s %s: %s, code", i, tt.procedure, tt.body, a.text)
 		if allowed := strings.Contains(a.text, `"limit":"`); allowed != strings.Contains(a.body.Message, "the limit is") {
 			t.Errorf("%d: %s %s: %s, and for programs how much is allowed: %v",
 				i, tt.procedure, tt.body, a.text, allowed)
@@ -210,9 +208,7 @@ func TestPlaces(t *testing.T) {
 			for _, path := range paths {
 				a := w.send(http.MethodPost, path, "", from(tt.who))
 				refused := a.status == tt.status && a.text == ""
-				if refused != (held == 1000) {
-					t.Errorf("%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
-				}
+				require.Equal(t, refused, held == 1000, "%q: %s with %d under way: %d %s", tt.who, path, held, a.status, a.text)
 				if refused && a.header.Get("Connection") != "close" {
 					t.Errorf("%q: %s with %d under way: the connection stays", tt.who, path, held)
 				}

@@ -54,9 +54,7 @@ func TestMint(t *testing.T) {
 			t.Errorf("ulid: inspect %s says %s", id, a.text)
 		}
 	}
-	if strings.Contains(w.written.String(), `"msg":"mint"`) {
-		t.Errorf("a line tells of new IDs, and auditMint is not set:\n%s", w.written)
-	}
+	require.Omits(t, w.written.String(), `"msg":"mint"`, "a line tells of new IDs, and auditMint is not set")
 }
 
 // TestInspect: an ID says when it was made, by whom, and as which one of that moment, as text and
@@ -144,9 +142,7 @@ func TestCounters(t *testing.T) {
 	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
 		t.Errorf("no line has %s:\n%s", line, w.written)
 	}
-	if strings.Contains(w.written.String(), "begin period") {
-		t.Errorf("a line tells of a period, and these counters have none:\n%s", w.written)
-	}
+	require.Omits(t, w.written.String(), "begin period", "a line tells of a period, and these counters have none")
 }
 
 // TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it,
@@ -235,9 +231,7 @@ func TestLeases(t *testing.T) {
 	}
 	a = w.take("none", `,"nodes":32768`)
 	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
-		if !strings.Contains(a.text, want) {
-			t.Errorf("more than there are: %s, want %s", a.text, want)
-		}
+		require.Contains(t, a.text, want, "more than there are")
 	}
 	if a := w.take("none", `,"nodes":200000`); !strings.Contains(a.text, "which its space has") {
 		t.Errorf("%s: want its space in place of where the data is", a.text)
@@ -283,9 +277,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s %.200s: %d %s, want code %s", tt.procedure, tt.body, a.status, a.text, tt.code)
 		}
 	}
-	if strings.Contains(w.written.String(), "store failed") {
-		t.Errorf("the log has lines on what callers did wrong:\n%s", w.written)
-	}
+	require.Omits(t, w.written.String(), "store failed", "the log has lines on what callers did wrong")
 	for _, procedure := range procedures() {
 		needsStore := !strings.HasPrefix(procedure, "IDService/")
 		if a := w.call(procedure, `{"space":"ulid"}`); needsStore != (a.body.Code == "failed_precondition") {
@@ -300,18 +292,14 @@ func TestBadInput(t *testing.T) {
 			r.Header.Set("Content-Encoding", encoding)
 			r.Header.Set("Accept-Encoding", "gzip") // and answers are not compressed all the same
 		})
-		if len(a.body.IDs) != 1 {
-			t.Errorf("a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
-		}
+		require.Equal(t, len(a.body.IDs), 1, "a message of %d bytes as %s: %d %s", maxMessage, encoding, a.status, a.text)
 	}
 	framed := string(binary.BigEndian.AppendUint32([]byte{0}, maxMessage)) + largest
 	a := w.call("IDService/Mint", framed, func(r *http.Request) {
 		r.ProtoMajor = 2
 		r.Header.Set("Content-Type", "application/grpc+json")
 	})
-	if !strings.Contains(a.text, `"ids":`) {
-		t.Errorf("a message of %d bytes by gRPC: %d %q", maxMessage, a.status, a.text)
-	}
+	require.Contains(t, a.text, `"ids":`, "a message of %d bytes by gRPC: %d", maxMessage, a.status)
 	for _, procedure := range procedures() {
 		for _, size := range []int{grpcPrefix + maxMessage + 1, 3 * maxMessage, 1 << 20} {
 			large := message + strings.Repeat(" ", size-len(message))
@@ -329,7 +317,8 @@ func TestBadInput(t *testing.T) {
 		says string
 	}{
 		{"broken", iotest.ErrReader(errors.New("malformed chunked encoding")), "the body can't be read: malformed chunked encoding"},
-		{"half a chunk", io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)), "the body can't be read: unexpected EOF"},
+		{"half a chunk", io.MultiReader(strings.NewReader(`{"space":`), iotest.ErrReader(io.ErrUnexpectedEOF)),
+			"the body can't be read: unexpected EOF"},
 		{"without an end", io.LimitReader(endless{}, 1<<20), "the body is too large: want a message of at most 4096 bytes"},
 	} {
 		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(tt.body), -1 })
@@ -339,9 +328,7 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, form := range []string{"application/x-www-form-urlencoded", "application/jsonl", "application/grpcweb"} { // the first as curl -d does
 		a := w.call("IDService/Mint", `{"space":"mint"}`, func(r *http.Request) { r.Header.Set("Content-Type", form) })
-		if !strings.Contains(a.text, "want application/json") {
-			t.Errorf("%s: %d %q, want an answer that says what to send", form, a.status, a.text)
-		}
+		require.Contains(t, a.text, "want application/json", "%s: %d", form, a.status)
 	}
 }
 
@@ -458,9 +445,7 @@ func TestStoreFails(t *testing.T) {
 		}
 	}
 	wantFailure(w.take("none", ""))
-	if !strings.Contains(w.written.String(), "db-7") {
-		t.Errorf("the store failed, and the log has %s", w.written)
-	}
+	require.Contains(t, w.written.String(), "db-7", "the log after the store failed")
 	wantFailure(w.call("CounterService/List", `{"space":"none"}`))
 	wantFailure(w.call("CounterService/Get", `{"space":"none","counter":"orders"}`))
 	for w.usage.may(config.Anyone, failureLines) { // as after many calls that failed
@@ -494,8 +479,6 @@ func TestShortDeadline(t *testing.T) {
 		if w.hangs.Store(false); a.status == http.StatusOK || strings.Contains(w.written.String(), "store failed") {
 			t.Errorf("%s, and the log has:\n%s", a.text, w.written)
 		}
-		if took := time.Since(began); took != callTimeout {
-			t.Errorf("the call of the store was broken off after %v", took)
-		}
+		require.Equal(t, time.Since(began), callTimeout, "the call of the store was broken off after")
 	})
 }

@@ -61,9 +61,7 @@ func TestPages(t *testing.T) {
 	w.broken.Store(true)
 	away := w.send(http.MethodGet, "/", "", as("all")).text
 	for _, want := range []string{"The store does not answer as it should", "IDs last until"} {
-		if !strings.Contains(away, want) {
-			t.Errorf("the stores are away: %s, want %s", away, want)
-		}
+		require.Contains(t, away, want, "the stores are away")
 	}
 	for path, who := range map[string]string{"/": "one", "/metrics": "web"} {
 		var a answer
@@ -140,9 +138,7 @@ func TestPage(t *testing.T) {
 			t.Helper()
 			a := w.send(http.MethodGet, "/", "")
 			for _, text := range want {
-				if !strings.Contains(a.text, text) {
-					t.Errorf("%s\nhas no %q", a.text, text)
-				}
+				require.Contains(t, a.text, text, "the page")
 			}
 		}
 		a := w.send(http.MethodGet, "/", "")
@@ -221,23 +217,17 @@ func TestMetrics(t *testing.T) {
 		`go_goroutines`,
 		`process_start_time_seconds`,
 	} {
-		if !strings.Contains(a.text, "\n"+want) {
-			t.Errorf("no line begins with %s:\n%s", want, a.text)
-		}
+		require.Contains(t, a.text, "\n"+want, "the beginnings of lines")
 	}
 }
 
 // TestVersion: the version is the linker's, or else the go command's.
 func TestVersion(t *testing.T) {
 	info, _ := debug.ReadBuildInfo()
-	if got := Version(); got != info.Main.Version {
-		t.Errorf("%q, want %q", got, info.Main.Version)
-	}
+	require.Equal(t, Version(), info.Main.Version, "Version")
 	defer func(before string) { version = before }(version)
 	version = "v1.2.3"
-	if got := Version(); got != version {
-		t.Errorf("%q, want %q", got, version)
-	}
+	require.Equal(t, Version(), version, "Version")
 }
 
 // TestHealth: gRPC's health checks and descriptions are there, and a service that shuts down takes
@@ -260,8 +250,6 @@ func TestHealth(t *testing.T) {
 		}
 		stream := httptest.NewRequest(http.MethodPost, path, unread{t}) // which may go on after the answer
 		stream.Header.Set("Content-Type", "application/grpc")
-		if err := readMessage(stream, nil); err != nil {
-			t.Errorf("reflection %s: %v", version, err)
-		}
+		require.Equal(t, readMessage(stream, nil), nil, "reflection %s", version)
 	}
 }

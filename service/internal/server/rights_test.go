@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -73,9 +74,7 @@ func (w *testbed) wantAdmitted(what string, a answer, want bool) {
 	w.Helper()
 	isProcedure := a.body.Code != "unimplemented" && (a.status != http.StatusNotFound || a.body.Code == "not_found")
 	admitted := isProcedure && a.body.Code != "permission_denied"
-	if admitted != want {
-		w.Errorf("%s: %d %s: admitted %v, want %v", what, a.status, a.text, admitted, want)
-	}
+	require.Equal(w, admitted, want, "%s: %d %s: admitted", what, a.status, a.text)
 }
 
 // procedures returns what the protocol has, in whichever file, as "Service/Method".

@@ -22,15 +22,11 @@ func TestReserve(t *testing.T) {
 		}
 		for _, who := range []string{"a", "b"} {
 			for range 4 {
-				if err := take(who, maxAnswer/4); err != nil {
-					t.Errorf("%s: %v", who, err)
-				}
+				require.Equal(t, take(who, maxAnswer/4), nil, "%s", who)
 			}
 			require.ErrorIs(t, take(who, maxAnswer/4), context.DeadlineExceeded, "%s takes more than its part", who)
 			require.ErrorIs(t, take(who, negligible+1), context.DeadlineExceeded, "%s takes a little more than its part", who)
-			if err := take(who, negligible); err != nil {
-				t.Errorf("%s can't take a few IDs: %v", who, err)
-			}
+			require.Equal(t, take(who, negligible), nil, "%s can't take a few IDs", who)
 		}
 		for range 5 { // which use up nothing of its part
 			require.ErrorIs(t, take("f", maxAnswer/4), context.DeadlineExceeded, "more than there is")
@@ -47,9 +43,7 @@ func TestReserve(t *testing.T) {
 			t.Fatalf("an answer was written, and another one waits: %v", err)
 		}
 		u.free("f", maxAnswer/4)
-		if err := take("a", maxAnswer/4); err != nil {
-			t.Errorf("its answer was written, and it takes another one: %v", err)
-		}
+		require.Equal(t, take("a", maxAnswer/4), nil, "its answer was written, and it takes another one")
 	})
 }
 

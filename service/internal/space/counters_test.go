@@ -320,9 +320,7 @@ func TestStatuses(t *testing.T) {
 // for nobody else. All get the same handle.
 func TestOpening(t *testing.T) {
 	counting(t, []config.Counter{{Name: "a"}, {Name: "b"}}, func(t *testing.T, f *fake, all *Counters) {
-		if _, err := all.Handle(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(all.Handle(t.Context(), "a"))
 		held := make(chan struct{})
 		hold := func() error {
 			<-held

@@ -56,13 +56,9 @@ func TestMinters(t *testing.T) {
 				numbers = append(numbers, number)
 			}
 			slices.Sort(numbers)
-			if n := len(slices.Compact(numbers)); n != 200 {
-				t.Errorf("%+v: %d IDs, want 200 different ones", tt.space, n)
-			}
+			require.Equal(t, len(slices.Compact(numbers)), 200, "%+v: different IDs", tt.space)
 			for _, l := range f.leases() {
-				if l.LastNode-l.FirstNode+1 != tt.nodes {
-					t.Errorf("%+v: lease %+v, want %d nodes", tt.space, l, tt.nodes)
-				}
+				require.Equal(t, l.LastNode-l.FirstNode+1, tt.nodes, "%+v: nodes of lease %+v", tt.space, l)
 			}
 			if len(f.taken) == 0 {
 				t.Errorf("%+v: no lease was taken", tt.space)
@@ -86,9 +82,7 @@ func TestULIDs(t *testing.T) {
 				}
 			}
 			slices.Sort(texts)
-			if n := len(slices.Compact(texts)); n != 100 {
-				t.Errorf("store %q: %d IDs, want 100 different ones", place, n)
-			}
+			require.Equal(t, len(slices.Compact(texts)), 100, "store %q: different IDs", place)
 			if _, _, err := state.Minter(t.Context(), 1, false); !errors.Is(err, ErrNoNumber) {
 				t.Errorf("store %q: an ID as an integer: error %v", place, err)
 			}
@@ -99,9 +93,7 @@ func TestULIDs(t *testing.T) {
 			if len(f.leases()) > 0 || state.Own != nil {
 				t.Errorf("store %q: leases %v for ULIDs", place, f.leases())
 			}
-			if err := f.Try(t.Context()); err != nil {
-				t.Errorf("store %q: it can't be opened: %v", place, err)
-			}
+			require.Equal(t, f.Try(t.Context()), nil, "store %q: it can't be opened", place)
 			if place == "" {
 				return
 			}

@@ -150,9 +150,7 @@ func (f *fake) begin(t *testing.T) {
 	t.Cleanup(func() {
 		f.counters.Close()
 		f.Close()
-		if n := f.stores.Load(); n != 0 {
-			t.Errorf("%d stores stay open", n)
-		}
+		require.Equal(t, f.stores.Load(), 0, "stores stay open")
 	})
 }
 
@@ -283,9 +281,7 @@ func TestOld(t *testing.T) {
 			if !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute {
 				t.Fatalf("%s: %v: want until when to wait", c.Kind, err)
 			}
-			if strings.Contains(err.Error(), "memory") {
-				t.Errorf("%s: %v: it shows where the data is", c.Kind, err)
-			}
+			require.Omits(t, err.Error(), "memory", "%s: it shows where the data is", c.Kind)
 			if !errors.As(f.Ready(), &wait) {
 				t.Errorf("%s: ready %v: want until when to wait", c.Kind, f.Ready())
 			}
@@ -378,9 +374,7 @@ func TestSame(t *testing.T) {
 		{config.Space{}, "redis://:one@other/ids", false},
 	} {
 		after := newSpace(tt.space, tt.text)
-		if after.Same(before) != tt.same {
-			t.Errorf("%+v at %s: the same %v", tt.space, tt.text, after.Same(before))
-		}
+		require.Equal(t, after.Same(before), tt.same, "%+v at %s: the same", tt.space, tt.text)
 	}
 }
 
@@ -394,9 +388,7 @@ func TestClose(t *testing.T) {
 		require.NoError(t, err)
 		f.counters.Close()
 		require.ErrorIs(t, f.Close(), errClosing, "close")
-		if err := f.Close(); err != nil {
-			t.Errorf("close again: %v", err)
-		}
+		require.Equal(t, f.Close(), nil, "close again")
 		if _, err := f.State(); !errors.Is(err, ErrNotOpen) || !strings.Contains(f.Ready().Error(), "it was closed") {
 			t.Errorf("after close: error %v, ready %v", err, f.Ready())
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -125,29 +126,45 @@ func TestAudit(t *testing.T) {
 		says    []string
 		not     []string
 	}{
-		"Snowflakes":            {twitterIDs(n), nil, nil, []string{"kind     snowflake twitter\n", "\nor       snowflake instagram, by which the newest are of 2019-03-24\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"}, nil},
-		"a new Snowflake":       {[]string{tweetOf(time.Now())}, nil, nil, []string{"kind     snowflake twitter\n"}, []string{"\nor "}},
-		"an old Snowflake":      {[]string{tweetOf(time.Date(2021, 6, 1, 0, 0, 0, 0, time.UTC))}, nil, nil, []string{"snowflake discord\nor       snowflake twitter, by which the newest are of 2021-06-01\n"}, nil},
-		"hours":                 {tweetsOf(0, 0, 1), []string{"--layout", "twitter"}, nil, []string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T01Z ####################                     1 an hour\n"}, nil},
-		"two hours a bar":       {tweetsOf(0, 0, 1, 1, 30, 30), []string{"--layout", "twitter"}, nil, []string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T02Z ", " 0 an hour\n2026-01-02T06Z ####################                     1 an hour\n"}, nil},
-		"a row a day":           {tweetsOf(0, 24*26), []string{"--layout", "twitter"}, nil, []string{"\n2026-01-01T00Z ######################################## under 1 an hour\n2026-01-02T", " 0 an hour\n"}, nil},
-		"two rows twice":        {twitterIDs(n), nil, []int{3, 7}, nil, []string{"doubled"}},
-		"a doubled worker":      {twitterIDs(n), nil, []int{2, 5, 8, 0}, []string{"doubled  worker 7: two processes at once, or rows that came twice: 3 IDs"}, []string{"doubled  worker 1"}},
+		"Snowflakes": {twitterIDs(n), nil, nil,
+			[]string{"kind     snowflake twitter\n", "\nor       snowflake instagram, by which the newest are of 2019-03-24\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"},
+			nil},
+		"a new Snowflake": {[]string{tweetOf(time.Now())}, nil, nil, []string{"kind     snowflake twitter\n"}, []string{"\nor "}},
+		"an old Snowflake": {[]string{tweetOf(time.Date(2021, 6, 1, 0, 0, 0, 0, time.UTC))}, nil, nil,
+			[]string{"snowflake discord\nor       snowflake twitter, by which the newest are of 2021-06-01\n"}, nil},
+		"hours": {tweetsOf(0, 0, 1), []string{"--layout", "twitter"}, nil,
+			[]string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T01Z ####################                     1 an hour\n"},
+			nil},
+		"two hours a bar": {tweetsOf(0, 0, 1, 1, 30, 30), []string{"--layout", "twitter"}, nil,
+			[]string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T02Z ", " 0 an hour\n2026-01-02T06Z ####################                     1 an hour\n"},
+			nil},
+		"a row a day": {tweetsOf(0, 24*26), []string{"--layout", "twitter"}, nil,
+			[]string{"\n2026-01-01T00Z ######################################## under 1 an hour\n2026-01-02T", " 0 an hour\n"}, nil},
+		"two rows twice": {twitterIDs(n), nil, []int{3, 7}, nil, []string{"doubled"}},
+		"a doubled worker": {twitterIDs(n), nil, []int{2, 5, 8, 0},
+			[]string{"doubled  worker 7: two processes at once, or rows that came twice: 3 IDs"}, []string{"doubled  worker 1"}},
 		"Snowflakes and secret": {twitterIDs(1000), first, []int{8}, []string{"snowflake twitter"}, nil},
-		"another layout":        {twitterIDs(1000), []string{"--layout", "unix"}, nil, []string{"snowflake unix", "\n1985-02-27T22Z #"}, []string{"2026", "\nor "}},
-		"a layout of no use":    {twitterIDs(1000), []string{"--layout", "discord"}, []int{8}, []string{"kind     none"}, []string{"made", "workers"}},
-		"ULIDs":                 {ulidTexts(n), nil, []int{n / 2}, []string{"kind     ULIDs", "2026-01-01T00Z #"}, []string{"workers", "made", "doubled"}},
-		"clean ULIDs":           {ulidTexts(20_000), nil, nil, []string{"kind     ULIDs"}, nil},
-		"randflakes":            {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"made", "doubled"}},
-		"gosuda's texts":        {gosudaTexts(t, cipher, 20_000), append(first, "--from", "gosuda"), []int{17}, []string{"IDs      20001, and 0 lines", "kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"\nform "}},
-		"a randflake twice":     {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
-		"without the secret":    {randflakeTexts(t, cipher, 20_000), nil, []int{17}, []string{"kind     none that tells its time; Randflake IDs need their secret: --secret-file\n"}, []string{"workers"}},
-		"Snowflakes, by order":  {twitterIDs(1000), append(first, "--kind", "randflake"), nil, []string{"kind     none"}, []string{"workers"}},
-		"small numbers":         {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
-		"auto-increment":        {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"}, []string{"workers", "made"}},
-		"random numbers":        {randomNumbers(1000), nil, []int{5}, []string{"kind     none"}, []string{"workers", "made"}},
-		"an ended layout":       {[]string{"6602306127036981888"}, []string{"--layout", "baidu"}, nil, []string{"snowflake baidu"}, nil},
-		"Unix milliseconds":     {numbersFrom(1735689600000, 1000), nil, []int{7}, []string{"IDs      1001, and 0 lines"}, nil},
+		"another layout": {twitterIDs(1000), []string{"--layout", "unix"}, nil, []string{"snowflake unix", "\n1985-02-27T22Z #"},
+			[]string{"2026", "\nor "}},
+		"a layout of no use": {twitterIDs(1000), []string{"--layout", "discord"}, []int{8}, []string{"kind     none"},
+			[]string{"made", "workers"}},
+		"ULIDs": {ulidTexts(n), nil, []int{n / 2}, []string{"kind     ULIDs", "2026-01-01T00Z #"},
+			[]string{"workers", "made", "doubled"}},
+		"clean ULIDs": {ulidTexts(20_000), nil, nil, []string{"kind     ULIDs"}, nil},
+		"randflakes": {randflakeTexts(t, cipher, n), first, nil, []string{"kind     randflake\n", "workers  3, from 70 to 72\n"},
+			[]string{"made", "doubled"}},
+		"gosuda's texts": {gosudaTexts(t, cipher, 20_000), append(first, "--from", "gosuda"), []int{17},
+			[]string{"IDs      20001, and 0 lines", "kind     randflake\n", "workers  3, from 70 to 72\n"}, []string{"\nform "}},
+		"a randflake twice": {randflakeTexts(t, cipher, 20_000), first, []int{17}, []string{"kind     randflake\n"}, nil},
+		"without the secret": {randflakeTexts(t, cipher, 20_000), nil, []int{17},
+			[]string{"kind     none that tells its time; Randflake IDs need their secret: --secret-file\n"}, []string{"workers"}},
+		"Snowflakes, by order": {twitterIDs(1000), append(first, "--kind", "randflake"), nil, []string{"kind     none"}, []string{"workers"}},
+		"small numbers":        {[]string{"1", "2", "3", "10000000"}, nil, nil, []string{"kind     none"}, nil},
+		"auto-increment": {numbersFrom(1, 1000), nil, []int{0, 332, 999}, []string{"IDs      1003, and 0 lines", "kind     none"},
+			[]string{"workers", "made"}},
+		"random numbers":    {randomNumbers(1000), nil, []int{5}, []string{"kind     none"}, []string{"workers", "made"}},
+		"an ended layout":   {[]string{"6602306127036981888"}, []string{"--layout", "baidu"}, nil, []string{"snowflake baidu"}, nil},
+		"Unix milliseconds": {numbersFrom(1735689600000, 1000), nil, []int{7}, []string{"IDs      1001, and 0 lines"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, says := plant(tt.texts, tt.doubles...)
@@ -160,14 +177,10 @@ func TestAudit(t *testing.T) {
 				t.Errorf("exit status %d, want %d: %s", got.code, code, got.err)
 			}
 			for _, want := range append(says, tt.says...) {
-				if !strings.Contains(got.out, want) {
-					t.Errorf("want %q in:\n%s", want, got.out)
-				}
+				require.Contains(t, got.out, want, "the output")
 			}
 			for _, other := range append(tt.not, "doubled  worker 2") {
-				if strings.Contains(got.out, other) {
-					t.Errorf("%q is in:\n%s", other, got.out)
-				}
+				require.Omits(t, got.out, other, "the output")
 			}
 		})
 	}
@@ -187,9 +200,7 @@ func TestManyRepeats(t *testing.T) {
 		"repeat   3 in lines 3 and 1003\n",
 		"repeats  2000\n",
 	} {
-		if !strings.Contains(got.out, want) {
-			t.Errorf("want %q in:\n%s", want, got.out)
-		}
+		require.Contains(t, got.out, want, "the output")
 	}
 }
 
@@ -201,32 +212,48 @@ func TestAuditReads(t *testing.T) {
 		input string
 		says  []string
 	}{
-		"CSV":                     {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n", []string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
-		"long rows":               {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
-		"many lines in a column":  {"id,note\n" + texts[0] + ",\"say \"\"two\nfaces\"\", or\nfaces\",x\n" + texts[1] + ",\"\"\n" + texts[0] + ",c\n", []string{"IDs      3, and 2 lines", "in lines 2 and 6\n"}},
-		"quotes in a column":      {texts[0] + ",27\"\" wide\n" + texts[1] + ",\"\"\"a\"\"\",b\n" + texts[2] + "\"\n", []string{"IDs      3, and 0 lines"}},
-		"other lines":             {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
-		"NULL":                    {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
-		"a title further down":    {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
-		"a long title":            {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
-		"no digits":               {"vkgttmbqtufka\nvkgttmbqtufkb\nvkgttmbqtufka\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
-		"gosuda's, no digits":     {"account_code\ndecade\nfkgttmbqtufk\nfkgttmbqtufk\n", []string{"IDs      2, and 0 lines", "in lines 3 and 4\n"}},
-		"gosuda's":                {"id\n3vgoe12ccb8gh\nfvvvvvvvvvvvv\n3vgoe12ccb8gh\n", []string{"form     3 of 3 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first; a text that lost", "repeat   3vgoe12ccb8gh in lines 2 and 4\n"}},
-		"texts and gosuda's":      {"id\njvgoe12ccb8gh\nvvvvvvvvvvvvv\n3vgoe12ccb8gh\n", []string{"form     1 of 3 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first", "repeat   3vgoe12ccb8gh in lines 2 and 4\n"}},
-		"numbers and gosuda's":    {"4594531474933654033\n3vgoe12ccb8gh\n", []string{"form     1 of 2 IDs", "in lines 1 and 2\n"}},
-		"texts that lost digits":  {"jvgoe12ccb8gh\n12ccb8gh\njvgoe\n", []string{"IDs      2, and 1 lines", "form     1 of 2 IDs read as gosuda/randflake prints them, 12ccb8gh first"}},
-		"typed":                   {"ord_jvgoe12ccb8gh\nord_jvgoe12ccb8gg\nord_jvgoe12ccb8gh\n", []string{"repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
-		"UUIDs":                   {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n", []string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
-		"TSIDs":                   {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n", []string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
-		"TypeIDs":                 {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n", []string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},
-		"hexadecimal":             {"01890a5dac96774bbcceb302099a8057\n01890a5d-ac96-774b-bcce-b302099a8057\n", []string{"in lines 1 and 2"}},
-		"a rollback":              {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
-		"a gap":                   {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
-		"TypeIDs and hexadecimal": {"user_01h2xcejqtf2nbrexx3vqjhp41\n0188bac74afa78aabc3bbd1eef28d881\n", []string{"kind     ULIDs", "in lines 1 and 2", "2023-06-14T"}},
-		"TSID as numbers":         {"0AWG1PRQQFZ8D\n392377999526722829\n", []string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
-		"mentions":                {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n", []string{"IDs      2, and 1 lines", "snowflake discord", "2015-08-10T"}},
-		"as people write them":    {"1_541_815_603_606_036_480\n1541815603606036480n\n0x1565a11f6217a000\n", []string{"IDs      3, and 0 lines", "repeats  2"}},
-		"digits first":            {"12\njvgoe12ccb8gh\n", []string{"IDs      2, and 0 lines", "kind     none that tells its time; Randflake IDs need their secret: --secret-file\nrepeats  0\n"}},
+		"CSV": {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n",
+			[]string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
+		"long rows": {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
+		"many lines in a column": {"id,note\n" + texts[0] + ",\"say \"\"two\nfaces\"\", or\nfaces\",x\n" + texts[1] + ",\"\"\n" + texts[0] + ",c\n",
+			[]string{"IDs      3, and 2 lines", "in lines 2 and 6\n"}},
+		"quotes in a column": {texts[0] + ",27\"\" wide\n" + texts[1] + ",\"\"\"a\"\"\",b\n" + texts[2] + "\"\n",
+			[]string{"IDs      3, and 0 lines"}},
+		"other lines":          {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
+		"NULL":                 {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
+		"a title further down": {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
+		"a long title":         {"description_id\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "snowflake twitter"}},
+		"no digits":            {"vkgttmbqtufka\nvkgttmbqtufkb\nvkgttmbqtufka\n", []string{"IDs      3, and 0 lines", "in lines 1 and 3\n"}},
+		"gosuda's, no digits": {"account_code\ndecade\nfkgttmbqtufk\nfkgttmbqtufk\n",
+			[]string{"IDs      2, and 0 lines", "in lines 3 and 4\n"}},
+		"gosuda's": {"id\n3vgoe12ccb8gh\nfvvvvvvvvvvvv\n3vgoe12ccb8gh\n",
+			[]string{"form     3 of 3 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first; a text that lost", "repeat   3vgoe12ccb8gh in lines 2 and 4\n"}},
+		"texts and gosuda's": {"id\njvgoe12ccb8gh\nvvvvvvvvvvvvv\n3vgoe12ccb8gh\n",
+			[]string{"form     1 of 3 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first", "repeat   3vgoe12ccb8gh in lines 2 and 4\n"}},
+		"numbers and gosuda's": {"4594531474933654033\n3vgoe12ccb8gh\n", []string{"form     1 of 2 IDs", "in lines 1 and 2\n"}},
+		"texts that lost digits": {"jvgoe12ccb8gh\n12ccb8gh\njvgoe\n",
+			[]string{"IDs      2, and 1 lines", "form     1 of 2 IDs read as gosuda/randflake prints them, 12ccb8gh first"}},
+		"typed": {"ord_jvgoe12ccb8gh\nord_jvgoe12ccb8gg\nord_jvgoe12ccb8gh\n",
+			[]string{"repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
+		"UUIDs": {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n",
+			[]string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
+		"TSIDs": {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n",
+			[]string{"kind     snowflake tsid", "in lines 1 and 3", "2026-11-27T17Z"}},
+		"TypeIDs": {"user_01h455vb4pex5vsknk084sn02q\nuser_01h455vb4qex5vsknk084sn02q\nuser_01h455vb4pex5vsknk084sn02q\n",
+			[]string{"kind     ULIDs", "in lines 1 and 3", "2023-06-30T03Z"}},
+		"hexadecimal": {"01890a5dac96774bbcceb302099a8057\n01890a5d-ac96-774b-bcce-b302099a8057\n", []string{"in lines 1 and 2"}},
+		"a rollback":  {"198158383604301824\n198158383604314112\n", []string{"snowflake node8", "workers  1, from 0 to 0"}},
+		"a gap":       {fmt.Sprint(1<<60|9) + "\n" + fmt.Sprint(1<<60|3) + "\n", []string{"made     10 or more"}},
+		"TypeIDs and hexadecimal": {"user_01h2xcejqtf2nbrexx3vqjhp41\n0188bac74afa78aabc3bbd1eef28d881\n",
+			[]string{"kind     ULIDs", "in lines 1 and 2", "2023-06-14T"}},
+		"TSID as numbers": {"0AWG1PRQQFZ8D\n392377999526722829\n",
+			[]string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
+		"mentions": {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n",
+			[]string{"IDs      2, and 1 lines", "snowflake discord", "2015-08-10T"}},
+		"as people write them": {"1_541_815_603_606_036_480\n1541815603606036480n\n0x1565a11f6217a000\n",
+			[]string{"IDs      3, and 0 lines", "repeats  2"}},
+		"digits first": {"12\njvgoe12ccb8gh\n",
+			[]string{"IDs      2, and 0 lines", "kind     none that tells its time; Randflake IDs need their secret: --secret-file\nrepeats  0\n"}},
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func check(t *testing.T, err error) {
@@ -90,22 +92,14 @@ func succeed(t *testing.T, stdin string, args ...string) string {
 // error, one line with all of wanted in it.
 func wantFailure(t *testing.T, r result, code int, wanted ...string) {
 	t.Helper()
-	if r.code != code {
-		t.Errorf("exit status %d, want %d", r.code, code)
-	}
-	if r.out != "" {
-		t.Errorf("standard output %.200q, want none", r.out)
-	}
+	require.Equal(t, r.code, code, "exit status")
+	require.Equal(t, r.out, "", "standard output")
 	if !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 || !strings.HasSuffix(r.err, "\n") {
 		t.Errorf("standard error %q, want one line of randflake", r.err)
 	}
-	if strings.Contains(r.err[min(len("randflake: "), len(r.err)):], ": randflake: ") {
-		t.Errorf("standard error %q: stutters", r.err)
-	}
+	require.Omits(t, r.err[min(len("randflake: "), len(r.err)):], ": randflake: ", "standard error stutters")
 	for _, w := range wanted {
-		if !strings.Contains(r.err, w) {
-			t.Errorf("standard error %q, want %q in it", r.err, w)
-		}
+		require.Contains(t, r.err, w, "standard error")
 	}
 }
 
@@ -176,8 +170,6 @@ func TestNote(t *testing.T) {
 	} {
 		var errs bytes.Buffer
 		(&tool{stderr: &errs}).note(errors.New(text))
-		if errs.String() != want {
-			t.Errorf("%q: %q, want %q", text, &errs, want)
-		}
+		require.Equal(t, errs.String(), want, "%q", text)
 	}
 }

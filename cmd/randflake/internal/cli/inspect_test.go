@@ -20,6 +20,7 @@ import (
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -60,11 +61,10 @@ func TestInspectForms(t *testing.T) {
 	for _, args := range [][]string{
 		{text}, {"--from", "text", text}, {`"` + text + `"`},
 		{"--kind=randflake", decimal}, {"--kind=randflake", "--from", "int", decimal}, {"--kind=randflake", "--", decimal},
-		{"--kind=randflake", "0x" + hex}, {"--kind=randflake", "0X" + strings.ToUpper(hex)}, {"--kind=randflake", "--from", "hex", hex}, {"--kind=randflake", "--from=hex", "0x" + hex},
+		{"--kind=randflake", "0x" + hex}, {"--kind=randflake", "0X" + strings.ToUpper(hex)}, {"--kind=randflake", "--from", "hex",
+			hex}, {"--kind=randflake", "--from=hex", "0x" + hex},
 	} {
-		if got := succeed(t, "", append([]string{"inspect", "--secret-file", file}, args...)...); got != want {
-			t.Errorf("inspect %q: %q, want %q", args, got, want)
-		}
+		require.Equal(t, succeed(t, "", append([]string{"inspect", "--secret-file", file}, args...)...), want, "inspect %q", args)
 		if len(args) > 1 && args[1] == "--" {
 			continue
 		}
@@ -78,9 +78,7 @@ func TestInspectForms(t *testing.T) {
 	other := gosuda.EncodeString(int64(id))
 	want = strings.Replace(want, "\n", "  form gosuda\n", 1)
 	for _, from := range []string{"auto", "gosuda"} {
-		if got := succeed(t, "", "inspect", "--secret-file", file, "--from", from, other); got != want {
-			t.Errorf("--from %s %s: %q, want %q", from, other, got, want)
-		}
+		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, other), want, "--from %s %s", from, other)
 	}
 	if got := succeed(t, "", "inspect", "--secret-file", file, "--json", other); !strings.Contains(got, `"id":"`+text+`"`) || !strings.Contains(got, `"form":"gosuda"`) {
 		t.Errorf("%s: %s, want %s and its form", other, got, text)
@@ -180,9 +178,7 @@ func TestInspectDoesNotHoldBack(t *testing.T) {
 		}
 	}
 	ask.Close()
-	if code := <-done; code != exitOK {
-		t.Errorf("exit status %d", code)
-	}
+	require.Equal(t, <-done, exitOK, "exit status")
 }
 
 // A late reader has what a function returns once it is read.
@@ -250,9 +246,11 @@ func TestConvert(t *testing.T) {
 // not where --from does.
 func TestConvertGosuda(t *testing.T) {
 	for _, c := range []struct{ args, out, err string }{
-		{"3vgoe12ccb8gh", "jvgoe12ccb8gh\n", "randflake: 1 of 1 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first; a text that lost its first digits looks so, too"},
+		{"3vgoe12ccb8gh", "jvgoe12ccb8gh\n",
+			"randflake: 1 of 1 IDs read as gosuda/randflake prints them, 3vgoe12ccb8gh first; a text that lost its first digits looks so, too"},
 		{"2ccb8gh", "g000002ccb8gh\n", "1 of 1 IDs"},
-		{"fvvvvvvvvvvvv jvgoe12ccb8gh 12 1e3", "vvvvvvvvvvvvv\njvgoe12ccb8gh\ng00000000000c\ng0000000001e3\n", "2 of 4 IDs read as gosuda/randflake prints them, fvvvvvvvvvvvv first"},
+		{"fvvvvvvvvvvvv jvgoe12ccb8gh 12 1e3", "vvvvvvvvvvvvv\njvgoe12ccb8gh\ng00000000000c\ng0000000001e3\n",
+			"2 of 4 IDs read as gosuda/randflake prints them, fvvvvvvvvvvvv first"},
 		{"x 1e3 0x1e3", "g0000000001e3\ng0000000000f3\n", "1 of 2 IDs"},
 		{"jvgoe12ccb8gh 10 0x1e3 0AWG1PRQQFZ8D", "jvgoe12ccb8gh\ng00000000000a\ng0000000000f3\ngasg1monnfv8d\n", ""},
 		{"--from gosuda fvvvvvvvvvvvv tot934enhmen null 10", "vvvvvvvvvvvvv\ngtot934enhmen\ng00000000null\ng000000000010\n", ""},
@@ -267,9 +265,7 @@ func TestConvertGosuda(t *testing.T) {
 		texts += v.Text + "\n"
 		gosudas += v.GosudaText + "\n"
 	}
-	if got := succeed(t, gosudas, "convert", "--from", "gosuda", "--to", "text"); got != texts {
-		t.Errorf("the vectors are %s, want %s", got, texts)
-	}
+	require.Equal(t, succeed(t, gosudas, "convert", "--from", "gosuda", "--to", "text"), texts, "the vectors")
 }
 
 // TestConvertBoundsLines: a line without end is refused, and the others are answered.
@@ -367,22 +363,14 @@ func TestInspectNumber(t *testing.T) {
 	text := fmt.Sprint(int64(id))
 	out := succeed(t, "", "inspect", "--secret-file", file, text)
 	want := fmt.Sprintf("%-19s  %-22s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, "randflake", f.Sequence)
-	if !strings.Contains(out, want) {
-		t.Errorf("%q, want %q in it", out, want)
-	}
+	require.Contains(t, out, want, "the output")
 	for _, from := range []string{"auto", "int"} {
-		if again := succeed(t, "", "inspect", "--secret-file", file, "--from", from, text); again != out {
-			t.Errorf("--from %s: %q, want %q", from, again, out)
-		}
+		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, text), out, "--from %s", from)
 	}
 	plain := fmt.Sprintf("%s  2025-01-31T12:00:00Z  node  70000  sequence %6d\n", id, f.Sequence)
-	if out := succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text); out != plain {
-		t.Errorf("--kind randflake: %q, want %q", out, plain)
-	}
+	require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--kind", "randflake", text), plain, "--kind randflake")
 	object := fmt.Sprintf(`{"kind":"randflake","id":"%s","int":"%s","time":"2025-01-31T12:00:00Z","node":70000,"sequence":%d,"plausible":true}`+"\n", id, text, f.Sequence)
-	if out := succeed(t, "", "inspect", "--secret-file", file, "--json", text); !strings.Contains(out, object) {
-		t.Errorf("--json: %q, want %q in it", out, object)
-	}
+	require.Contains(t, succeed(t, "", "inspect", "--secret-file", file, "--json", text), object, "--json")
 }
 
 // Discord's documentation has this ID, made at 2016-04-30 11:18:25.796 UTC by worker 1.
@@ -394,13 +382,13 @@ func TestInspectSnowflake(t *testing.T) {
 	id, err := snowflake.Parse(documented)
 	check(t, err)
 	for _, args := range [][]string{
-		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text", documented},
+		{documented}, {`"` + documented + `"`}, {"--kind", "snowflake", documented}, {"--from", "int", documented}, {"--from", "text",
+			documented},
 		{fmt.Sprintf("0x%016x", int64(id))}, {"--from", "hex", fmt.Sprintf("%x", int64(id))},
-		{"--from", "base32", string(base32.append(nil, id))}, {"--from", "base58", string(base58.append(nil, id))}, {"--from=base62", string(base62.append(nil, id))},
+		{"--from", "base32", string(base32.append(nil, id))}, {"--from", "base58", string(base58.append(nil, id))}, {"--from=base62",
+			string(base62.append(nil, id))},
 	} {
-		if got := succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...); got != want {
-			t.Errorf("inspect %q: %q, want %q", args, got, want)
-		}
+		require.Equal(t, succeed(t, "", append([]string{"inspect", "--layout", "discord"}, args...)...), want, "inspect %q", args)
 	}
 	// Without the layout it is one line of several.
 	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", string(base58.append(nil, id))}} {
@@ -409,9 +397,7 @@ func TestInspectSnowflake(t *testing.T) {
 		}
 	}
 	object := `{"kind":"snowflake","layout":"discord","id":"175928847299117063","int":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":1,"process":0,"sequence":7,"plausible":true}` + "\n"
-	if got := succeed(t, "", "inspect", "--json", "--layout", "discord", documented); got != object {
-		t.Errorf("%q, want %q", got, object)
-	}
+	require.Equal(t, succeed(t, "", "inspect", "--json", "--layout", "discord", documented), object, "as JSON")
 }
 
 func TestInspectRefusesKinds(t *testing.T) {
@@ -526,10 +512,14 @@ func TestPublishedIDs(t *testing.T) {
 		{"--layout sonyflake2 100000000000000", "machine "},
 		{"--layout sonyflake 100000000000000", "machine "},
 		{"--layout instagram 1387263000000000000", "shard "},
-		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "\n01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z  entropy d6764c61efb99302bd5b\n"},
-		{"--json 01ARZ3NDEKTSV4RRFFQ69G5FAV", `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`},
-		{"--json --from text 01arz3ndektsv4rrffq69g5fav", `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`},
-		{"--json --kind ulid --from text 01ARZ3NDEKTSV4RRFFQ69G5FAV", `{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV",
+			"\n01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z  entropy d6764c61efb99302bd5b\n"},
+		{"--json 01ARZ3NDEKTSV4RRFFQ69G5FAV",
+			`{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`},
+		{"--json --from text 01arz3ndektsv4rrffq69g5fav",
+			`{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`},
+		{"--json --kind ulid --from text 01ARZ3NDEKTSV4RRFFQ69G5FAV",
+			`{"kind":"ulid","id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","time":"2016-07-30T23:54:10.259Z","entropy":"d6764c61efb99302bd5b","plausible":true}`},
 		{"--json --kind ulid 00000000000000000000000000", `"time":"1970-01-01T00:00:00.000Z","entropy":"00000000000000000000","plausible":true}`},
 		{"--json 7ZZZZZZZZZZZZZZZZZZZZZZZZZ", `"time":"10889-08-02T05:31:50.655Z","entropy":"ffffffffffffffffffff","plausible":false}`},
 		{"7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "in the future"},
@@ -538,7 +528,8 @@ func TestPublishedIDs(t *testing.T) {
 
 		// What has a version: the times are those of Python's uuid module, and of RFC 9562's
 		// appendix.
-		{"C232AB00-9414-11EC-B3C8-9F6BDECED846", "c232ab00-9414-11ec-b3c8-9f6bdeced846  uuid                    2022-02-22T19:22:22.000Z  version      1\n"},
+		{"C232AB00-9414-11EC-B3C8-9F6BDECED846",
+			"c232ab00-9414-11ec-b3c8-9f6bdeced846  uuid                    2022-02-22T19:22:22.000Z  version      1\n"},
 		{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "1998-02-04T22:13:53.151Z  version      1\n"},
 		{"f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "1997-02-03T17:43:12.216Z  version      1\n"},
 		{"58e0a7d7-eebc-11d8-9669-0800200c9a66", "2004-08-15T13:09:31.981Z  version      1\n"},
@@ -558,15 +549,19 @@ func TestPublishedIDs(t *testing.T) {
 		{"01563e3a-b5d3-d676-4c61-efb99302bd5b", "01ARZ3NDEKTSV4RRFFQ69G5FAV  ulid                    2016-07-30T23:54:10.259Z"},
 		{"6ba7b810-9dad-11d1-c0b4-00c04fd430c8", "uuid                    no time\n\n"}, // of Microsoft's variant
 		{"333a2276-0000-0000-0d00-00809c000000", "uuid                    no time\n\n"}, // of Apollo's
-		{"--json f47ac10b-58cc-4372-a567-0e02b2c3d479", `{"kind":"uuid","id":"f47ac10b-58cc-4372-a567-0e02b2c3d479","version":4,"plausible":true}`},
+		{"--json f47ac10b-58cc-4372-a567-0e02b2c3d479",
+			`{"kind":"uuid","id":"f47ac10b-58cc-4372-a567-0e02b2c3d479","version":4,"plausible":true}`},
 		{"--kind ulid 0186c1b2-52d1-4320-9bac-f847db4148a8", "01GV0V4MPH8CG9QB7R8ZDM2J58"},
 		{"00000000-0000-0000-c000-000000000046", "\n00000000-0000-0000-c000-000000000046  uuid                    no time\n"}, // of COM, which has no version
-		{"00020813-0000-0000-C000-000000000046", "  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  if a ULID\n\n"},
-		{"--json user_01h2xcejqtf2nbrexx3vqjhp41", `{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","version":7,"plausible":true}`},
+		{"00020813-0000-0000-C000-000000000046",
+			"  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  if a ULID\n\n"},
+		{"--json user_01h2xcejqtf2nbrexx3vqjhp41",
+			`{"kind":"uuid","id":"0188bac7-4afa-78aa-bc3b-bd1eef28d881","prefix":"user","time":"2023-06-14T16:40:03.066Z","version":7,"plausible":true}`},
 
 		// What people paste, of a TypeID, a UUID, a TSID, JSON and a mention. The numbers are
 		// Python's.
-		{"prefix_01h455vb4pex5vsknk084sn02q", "01890a5d-ac96-774b-bcce-b302099a8057  uuid                    2023-06-30T03:34:18.518Z  version      7\n"},
+		{"prefix_01h455vb4pex5vsknk084sn02q",
+			"01890a5d-ac96-774b-bcce-b302099a8057  uuid                    2023-06-30T03:34:18.518Z  version      7\n"},
 		{"user_01h2xcejqtf2nbrexx3vqjhp41", "0188bac7-4afa-78aa-bc3b-bd1eef28d881  uuid                    2023-06-14T16:40:03.066Z"},
 		{"a_b_01h2e8kqvbfwea724h75qc655w", "01889c89-df6b-7f1c-a388-91396ec314bc  uuid                    2023-06-08T19:44:21.355Z"},
 		{"post_3bmyw117dd278r1d00r17x8c68", "6ba7b810-9dad-11d1-80b4-00c04fd430c8  uuid                    1998-02-04T22:13:53.151Z"},
@@ -578,7 +573,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"017f22e279b07cc398c4dc0c0c07398f", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f  uuid"},
 		{"C232AB00941411ECB3C89F6BDECED846", "2022-02-22T19:22:22.000Z  version      1"},
 		{"0AWG1PRQQFZ8D", "392377999526722829   snowflake tsid          2022-12-18T18:10:05.117Z  worker    895  sequence   3341\n"},
-		{"--kind snowflake 0AWG1PRQQFZ8D", "\n392377999526722829   snowflake tsid          2022-12-18T18:10:05.117Z  worker    895  sequence   3341\n"},
+		{"--kind snowflake 0AWG1PRQQFZ8D",
+			"\n392377999526722829   snowflake tsid          2022-12-18T18:10:05.117Z  worker    895  sequence   3341\n"},
 		{"--kind randflake 0AWG1PRQQFZ8D", "has capitals"},
 		{"--layout tsid 1arm1prqqfe8d", "snowflake tsid          2031-08-23T04:12:04.669Z"}, // without --layout as gosuda/randflake prints an ID
 		{"0aryzvzxw377r", "388400145978465528   snowflake tsid"},
@@ -588,12 +584,15 @@ func TestPublishedIDs(t *testing.T) {
 		{"--kind snowflake 0X62916C418E8", "\n6773545375976        snowflake discord "},
 		{"0HG2R8Z4Q3M7K", "630601013177471219   snowflake tsid          2024-10-06T03:03:17.541Z  worker    797  sequence    243\n"},
 		{"0APN7SXWT0001", "385805227634196481   snowflake tsid          2022-11-30T14:52:14.182Z  worker    512  sequence      1\n"},
-		{"--layout tsid 0E7Q9W3R5T2YX", "513104559881391069   snowflake tsid          2023-11-16T21:34:20.097Z  worker    464  sequence   3037\n"},
+		{"--layout tsid 0E7Q9W3R5T2YX",
+			"513104559881391069   snowflake tsid          2023-11-16T21:34:20.097Z  worker    464  sequence   3037\n"},
 		{`"1541815603606036480",`, "2022-06-28T16:07:40.105Z"},
 		{`'1541815603606036480',`, "2022-06-28T16:07:40.105Z"},
 		{"1541815603606036480,", "2022-06-28T16:07:40.105Z"},
-		{"<@80351110224678912>", "\n80351110224678912    snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0\n\n"},
-		{"--kind snowflake <@80351110224678912>", "\n80351110224678912    snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0\n\n"},
+		{"<@80351110224678912>",
+			"\n80351110224678912    snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0\n\n"},
+		{"--kind snowflake <@80351110224678912>",
+			"\n80351110224678912    snowflake discord       2015-08-10T17:26:37.529Z  worker      0  process      1  sequence      0\n\n"},
 		{"--layout twitter <@80351110224678912>", "\n80351110224678912    snowflake twitter "},
 		{"<@!80351110224678912>", "snowflake discord       2015-08-10T17:26:37.529Z"},
 		{"<#41771983423143937>", "snowflake discord       2015-04-26T06:26:56.934Z"},
@@ -605,14 +604,10 @@ func TestPublishedIDs(t *testing.T) {
 		{"what", "numbers, 0x and hexadecimal digits, ULIDs and UUIDs are read, too"},
 	} {
 		r := call(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...)
-		if !strings.Contains("\n"+r.out+"\n"+r.err, c.want) {
-			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
-		}
+		require.Contains(t, "\n"+r.out+"\n"+r.err, c.want, "%s", c.args)
 	}
 	future := call(t, "", "inspect", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
-	if future.code != exitFailed {
-		t.Errorf("an ID of the future: exit status %d, want %d", future.code, exitFailed)
-	}
+	require.Equal(t, future.code, exitFailed, "an ID of the future: exit status")
 }
 
 // TestOneReading: what could be two kinds is only that one whose time is plausible.
@@ -683,9 +678,7 @@ func TestConvertPasted(t *testing.T) {
 		}
 	}
 	all := "01FWHE4YDGFK1SHH6W1G60EECF  017f22e2-79b0-7cc3-98c4-dc0c0c07398f  0x017f22e279b07cc398c4dc0c0c07398f\n"
-	if got := succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"); got != all {
-		t.Errorf("%q, want %q", got, all)
-	}
+	require.Equal(t, succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), all, "without --to")
 	wantFailure(t, call(t, "", "convert", "--to", "int", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed, "has 128 bits: want --to text or --to hex")
 }
 
@@ -706,8 +699,6 @@ func TestRange(t *testing.T) {
 		"--layout discord 2014-01-01 2014-01-02":                          "invalid ID",
 	} {
 		r := call(t, "", append([]string{"range"}, strings.Fields(args)...)...)
-		if !strings.Contains(r.out+r.err, want) {
-			t.Errorf("%s: %+v, want %q", args, r, want)
-		}
+		require.Contains(t, r.out+r.err, want, "%s", args)
 	}
 }

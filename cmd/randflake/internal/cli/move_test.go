@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/url"
 )
@@ -151,9 +152,7 @@ func move(t *testing.T, from, to string, into time.Duration) {
 
 	said := succeed(t, "", "store", "move", from, to)
 	moved := time.Now()
-	if strings.Contains(said, "3. Keep") {
-		t.Errorf("to be kept, and not there: %s", said)
-	}
+	require.Omits(t, said, "3. Keep", "to be kept, and not there")
 	_, after, _ := strings.Cut(said, "are granted from ")
 	word, _, _ := strings.Cut(after, " ")
 	opens, err := time.Parse(time.RFC3339, word)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -48,9 +49,7 @@ func TestFormats(t *testing.T) {
 		"hex":    "0xfffffffffffffffb\n",
 		"binary": "\xfb\xff\xff\xff\xff\xff\xff\xff",
 	} {
-		if got := string(formatNamed(t, randflakeFormats, name)(nil, -5)); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		require.Equal(t, string(formatNamed(t, randflakeFormats, name)(nil, -5)), want, "%s", name)
 	}
 	for name, want := range map[string]string{
 		"text":   "175928847299117063\n",
@@ -59,9 +58,7 @@ func TestFormats(t *testing.T) {
 		"hex":    "0x0271065ac1020007\n",
 		"binary": "\x02\x71\x06\x5a\xc1\x02\x00\x07",
 	} {
-		if got := string(formatNamed(t, snowflakeFormats, name)(nil, 175928847299117063)); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		require.Equal(t, string(formatNamed(t, snowflakeFormats, name)(nil, 175928847299117063)), want, "%s", name)
 	}
 }
 
@@ -148,9 +145,7 @@ func TestNewULIDs(t *testing.T) {
 			}
 			last = id
 		}
-		if len(lines) != 100 {
-			t.Errorf("%s: %d lines", form, len(lines))
-		}
+		require.Equal(t, len(lines), 100, "%s: lines", form)
 	}
 	if out := succeed(t, "", "new", "--kind", "ulid", "-n", "3", "--format", "binary"); len(out) != 3*16 {
 		t.Errorf("binary: %d bytes", len(out))
@@ -178,9 +173,7 @@ func TestProgress(t *testing.T) {
 		} {
 			time.Sleep(step.pause)
 			check(t, m.write(t.Context(), nil, step.n))
-			if screen.String() != step.want {
-				t.Errorf("%q, want %q", &screen, step.want)
-			}
+			require.Equal(t, screen.String(), step.want, "the screen shows")
 			screen.Reset()
 		}
 		m.line.show("end")
@@ -221,9 +214,7 @@ func TestNewIntoInspect(t *testing.T) {
 			}
 			seen[v.ID] = true
 		}
-		if len(seen) != 100 {
-			t.Errorf("%s: %d distinct IDs, want 100", form, len(seen))
-		}
+		require.Equal(t, len(seen), 100, "%s: distinct IDs", form)
 	}
 }
 
@@ -398,9 +389,7 @@ func TestTerminal(t *testing.T) {
 	reader := tool{stdin: terminal, stderr: &errs}
 	reader.sayWhatIsRead([]string{"31"})
 	reader.sayWhatIsRead(nil)
-	if strings.Count(errs.String(), "reads IDs, one a line") != 1 {
-		t.Errorf("%q", &errs)
-	}
+	require.Equal(t, strings.Count(errs.String(), "reads IDs, one a line"), 1, "%q says what is read", &errs)
 	errs.Reset()
 	dir := newHome(t)
 	code := (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir, "--format", "binary"})
@@ -510,15 +499,11 @@ func TestLayoutWrittenOut(t *testing.T) {
 		if err := errors.Join(err, checkSnowflakes(layoutOf(t, text), ids)); err != nil || len(ids) != 3 {
 			t.Errorf("%s: %v, %v", text, ids, err)
 		}
-		if out := succeed(t, "", "inspect", "--layout", text, ids[0].String()); !strings.Contains(out, "sequence") {
-			t.Errorf("%s: inspect: %q", text, out)
-		}
+		require.Contains(t, succeed(t, "", "inspect", "--layout", text, ids[0].String()), "sequence", "%s: inspect", text)
 		all = append(all, ids...)
 	}
 	slices.Sort(all)
-	if n := len(slices.Compact(all)); n != 6 {
-		t.Errorf("%d distinct IDs, want 6", n)
-	}
+	require.Equal(t, len(slices.Compact(all)), 6, "distinct IDs")
 	for text, want := range map[string]string{"mine: time 41": "want a form like", "worker15": "a form like", "nobody": "want one of discord, twitter"} {
 		wantFailure(t, call(t, "", "new", "--layout", text), exitUsage, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 )
 
@@ -38,9 +39,7 @@ func TestMaskThroughPipes(t *testing.T) {
 	if lines := strings.Fields(out); len(lines) != 1000 || strings.Contains(out, "1000003") {
 		t.Errorf("%d lines, %.100q", len(lines), out)
 	}
-	if back := succeed(t, out, "unmask"); back != in.String() {
-		t.Errorf("%.100q, want %.100q", back, in.String())
-	}
+	require.Equal(t, succeed(t, out, "unmask"), in.String(), "unmasked")
 }
 
 func TestMaskRefuses(t *testing.T) {

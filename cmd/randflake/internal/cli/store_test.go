@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/url"
@@ -45,9 +46,11 @@ func TestStores(t *testing.T) {
 		{"store info missing", 1, "no such space"},
 		{"next a --store missing", 1, "randflake store init missing"},
 		{"store init --new ids", 0, "made a new secret in ids/secret\nmade space \"default\" in "},
-		{"sql --dialect postgres --default --node 131071 --store ids", 1, "leases all nodes, and can't give one up: in a space that was made with --nodes 131071, node 131071 is free"},
+		{"sql --dialect postgres --default --node 131071 --store ids", 1,
+			"leases all nodes, and can't give one up: in a space that was made with --nodes 131071, node 131071 is free"},
 		{"store init --new --nodes 131071 --secret-file ids/secret spare", 0, "leases begin at once\n"},
-		{"store info spare --secret-file ids/secret", 0, "ok     65535 nodes are leased while no data was lost, and 64 times 1024 are a reserve for the minutes after a loss\n"},
+		{"store info spare --secret-file ids/secret", 0,
+			"ok     65535 nodes are leased while no data was lost, and 64 times 1024 are a reserve for the minutes after a loss\n"},
 		{"sql --dialect postgres --default --node 131071 --store spare", 0, "node randflake_default_node DEFAULT 131071,"},
 		{"sql --dialect mysql --default --node 131070 --store spare", 1, "leases node 131070: want one that is not of 0 to 131070"},
 		{"store init --new ids", 1, "never replaced"},
@@ -63,7 +66,8 @@ func TestStores(t *testing.T) {
 		{"next a/b --store ids -n 4", 1, "ends at 9"},
 		{"counter create last --start 9 --end 9 --store ids", 0, "its next number is 9"},
 		{"counter list last --store ids", 0, "ready"},
-		{"counter list --store ids", 0, "a/b     -     5      2     9    -       ended\nlast    9     9      1     9    -       ready\norders  3     1      1     -    -       ready\n"},
+		{"counter list --store ids", 0,
+			"a/b     -     5      2     9    -       ended\nlast    9     9      1     9    -       ready\norders  3     1      1     -    -       ready\n"},
 		{"counter list --json or --store ids", 0, `{"name":"orders","next":3,"start":1,"step":1,"end":9223372036854775807,"id":"`},
 		{"counter set orders 2 --store ids", 2, "want 3 or more"},
 		{"counter set orders 10 --store ids", 0, "its next number is 10"},
@@ -73,7 +77,8 @@ func TestStores(t *testing.T) {
 		{"store info ids", 1, "wrong  3 counters give no number until they are set, as data was lost: a/b, last, orders"},
 		{"store info ids", 1, "ok     losses of data and moves: 1, the last one: reported by hand\n"},
 		{"new --store ids", 1, "wait until "},
-		{"next orders --store ids", 1, "9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
+		{"next orders --store ids", 1,
+			"9 is the highest number that is known to be taken: set the counter beyond all that were: randflake counter set orders NUMBER --store ids"},
 		{"counter set orders 12 --store ids", 0, ""},
 		{"next orders --store ids", 0, "12\n"},
 		{"counter create c --store ids", 0, "it waits until it is set"},
@@ -414,18 +419,14 @@ func TestInitAtOnce(t *testing.T) {
 		for range 12 {
 			all.Go(func() {
 				r := call(t, "", "store", "init", "--if-missing", "--new", "--secret-file", fmt.Sprint("secret", i), store)
-				if r.code != exitOK {
-					t.Errorf("%+v", r)
-				}
+				require.Equal(t, r.code, exitOK, "%+v", r)
 				if strings.Contains(r.out, "made space") {
 					made.Add(1)
 				}
 			})
 		}
 		all.Wait()
-		if made.Load() != 1 {
-			t.Errorf("%d of them made it", made.Load())
-		}
+		require.Equal(t, made.Load(), 1, "of them made it")
 	}
 }
 
@@ -472,9 +473,7 @@ func TestSignals(t *testing.T) {
 				t.Errorf("%s: %v, %s", name, err, &said)
 			}
 		default:
-			if status.Signal() != syscall.SIGINT {
-				t.Errorf("%s: %v, %s", name, err, &said)
-			}
+			require.Equal(t, status.Signal(), syscall.SIGINT, "%s: %v, %s", name, err, &said)
 		}
 	}
 }

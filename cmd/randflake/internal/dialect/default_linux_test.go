@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -237,9 +238,7 @@ func TestDefault(t *testing.T) {
 		})
 		stored, err := m.ids("SELECT id FROM ids")
 		must(t, err)
-		if len(stored) != n/8/500*8*500 {
-			t.Errorf("%d IDs are stored", len(stored))
-		}
+		require.Equal(t, len(stored), n/8/500*8*500, "IDs are stored")
 		for _, id := range stored {
 			f := m.cipher.Inspect(id)
 			if f.Node != randflake.MaxNode || f.Time.Before(begin.Add(-11*time.Second)) || f.Time.After(time.Now()) {
@@ -348,9 +347,7 @@ func TestDefaultCrash(t *testing.T) {
 		must(t, m.server.Start())
 		m.do(t, m.again)
 		after := insert(100)
-		if len(after) != 800 {
-			t.Errorf("%d IDs after the crash, want 800", len(after))
-		}
+		require.Equal(t, len(after), 800, "IDs after the crash")
 		wantUnique(t, append(before, after...))
 		stored, err := m.ids("SELECT id FROM ids")
 		must(t, err)
@@ -434,9 +431,7 @@ func (m *maker) wantHidden(t *testing.T, statement string, err error) {
 	if errors.As(err, &logged) {
 		said += logged.Detail + logged.Where
 	}
-	if strings.Contains(said, m.secret.Hex()[:16]) {
-		t.Errorf("%s shows the secret: %s", statement, said)
-	}
+	require.Omits(t, said, m.secret.Hex()[:16], "%s shows the secret", statement)
 }
 
 // TestDefaultRotation: half a secret, one in another form, or none, does not take the place of a
