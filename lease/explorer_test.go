@@ -24,7 +24,7 @@ type scenes struct {
 	clocks  bool // that are wrong
 	copies  bool // of machines
 	counter bool
-	parts   bool // three spaces of one secret, each with its own store and processes
+	parts   bool // two spaces of one secret, each with its own store and processes
 }
 
 var sets = []scenes{
@@ -66,7 +66,7 @@ func TestExplore(t *testing.T) {
 func play(seed uint64, set scenes, logs bool) (result string) {
 	worlds := 1
 	if set.parts {
-		worlds = 3
+		worlds = 2
 	}
 	uses := map[use]*held{}
 	first := uint32(0)

@@ -934,3 +934,43 @@ func TestMoveGrantsNothingTwice(t *testing.T) {
 		t.Error("the test shows too little")
 	}
 }
+
+// TestSplit: a space with all nodes is retired, and parts take its place without New. No second of a node has a
+// lease of the old space and one of a part, not even from the reserve of a part that loses its data at once.
+func TestSplit(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	limits := w.old.Limits()
+	seen := granted{}
+	takeAt := func(s *Space, n uint32, by string) (missing error) {
+		present := limits.WindowOf(w.now)
+		leases, missing := s.Take(t.Context(), present, present+limits.Ahead, n)
+		for _, l := range leases {
+			seen.add(t, 0, l, by)
+		}
+		return missing
+	}
+	w.must(takeAt(w.old, 40000, "old"))
+	w.must(w.old.ReportLoss(t.Context(), "by hand"))
+	w.now = w.now.Add(68 * time.Second)
+	takeAt(w.old, 1024, "old") // of its reserve
+	w.must(w.old.Retire(t.Context()))
+
+	var parts []*Space
+	for _, first := range []uint32{0, 1 << 16} {
+		part := Config{Limits: Limits{First: first, Nodes: 1 << 16}, Part: true, Clock: w.clock}
+		s, err := Create(t.Context(), conn{memory: newMemory()}, part)
+		w.must(err)
+		w.must(s.ReportLoss(t.Context(), "by hand"))
+		parts = append(parts, s)
+	}
+	count := len(seen)
+	end := w.now.Add(20 * time.Minute)
+	for ; w.now.Before(end); w.now = w.now.Add(10 * time.Second) {
+		for i, s := range parts {
+			takeAt(s, 512, fmt.Sprint("part ", i))
+		}
+	}
+	if count == 0 || len(seen) < 2*count {
+		t.Errorf("%d seconds of nodes were leased before, and %d in all: that shows too little", count, len(seen))
+	}
+}

@@ -2,6 +2,8 @@ package chaos
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -143,9 +145,13 @@ func TestRegions(t *testing.T) {
 		limits = lease.Limits{Window: longer, Ahead: ahead, MaxSkew: time.Second}
 		rate = 20_000
 	}
-	r := playRegions(t, regions, limits, rate, nodesOfRegion)
-	if !r.ok() || r.IDs < 20_000_000 {
-		t.Errorf("%d IDs, want 20 million: %q", r.IDs, r.Wrong)
+	r, err := playRegions(t, regions, limits, rate, nodesOfRegion)
+	if r.ok() && err != nil { // as on a machine that is busy with other things: see job.patiently
+		t.Logf("once more: %v", err)
+		r, err = playRegions(t, regions, limits, rate, nodesOfRegion)
+	}
+	if !r.ok() || r.IDs < 20_000_000 || err != nil {
+		t.Errorf("%d IDs, want 20 million: %q: %v", r.IDs, r.Wrong, err)
 	}
 	t.Logf("%d IDs", r.IDs)
 }
@@ -154,18 +160,20 @@ func TestRegions(t *testing.T) {
 func TestRegionsOverlap(t *testing.T) {
 	t.Parallel()
 	limits := lease.Limits{Window: usual, Ahead: ahead, MaxSkew: time.Second}
-	r := playRegions(t, []region{{engine: "file"}, {engine: "file"}}, limits, 20_000, 2*few)
+	r, err := playRegions(t, []region{{engine: "file"}, {engine: "file"}}, limits, 20_000, 2*few)
 	if r.Duplicates == 0 || r.Shared == 0 {
-		t.Errorf("%+v: want IDs that were made twice", r)
+		t.Errorf("%+v, %v: want IDs that were made twice", r, err)
 	}
 }
 
-// playRegions plays all regions at the same time, the first nodes of whose parts are distance apart.
-func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, distance uint32) result {
+// playRegions plays all regions at the same time, the first nodes of whose parts are distance apart. The error is
+// what the scripts found, and the result what the journals show.
+func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, distance uint32) (result, error) {
 	ctx, cancel := context.WithTimeout(interruptible(t), 5*time.Minute+20*limits.Window)
 	defer cancel()
 	secret := randflake.NewSecret()
 	worlds := make([]*world, len(regions))
+	errs := make([]error, len(regions))
 	var playing sync.WaitGroup
 	for i, r := range regions {
 		j := job{engine: r.engine, rate: rate, round: i, fault: &fault{name: "regions", may: r.may, window: limits.Window, setup: r.setup}}
@@ -193,7 +201,7 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 				err = w.judge(j.fault)
 			}
 			if err != nil {
-				t.Errorf("%s: %v", r.engine, err)
+				errs[i] = fmt.Errorf("%s: %w", r.engine, err)
 			}
 		})
 	}
@@ -206,9 +214,9 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 			journals = append(journals, p.config.Journal)
 		}
 	}
-	result, err := check(secret, journals)
+	found, err := check(secret, journals)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result
+	return found, errors.Join(errs...)
 }

@@ -211,9 +211,9 @@ func beginningOfNew(info lease.Info) string {
 	begin := "leases begin at once"
 	if info.Floor.After(time.Now()) {
 		begin = fmt.Sprintf("leases begin at %s, when those of an earlier space have ended: "+
-			"if it had other limits than --window %v --ahead %d --max-skew %v, "+
+			"if it had other limits than nodes %d to %d, --window %v --ahead %d --max-skew %v --reserve %d, "+
 			"make this one with those, under another name",
-			clockTime(info.Floor), info.Window, info.Ahead, info.MaxSkew)
+			clockTime(info.Floor), info.First, info.Last(), info.Window, info.Ahead, info.MaxSkew, info.Reserve)
 	}
 	if info.Check == "" && info.Nodes == randflake.MaxNode+1 {
 		begin += "; for IDs of any secret: " +

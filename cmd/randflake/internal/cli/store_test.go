@@ -89,7 +89,7 @@ func TestStores(t *testing.T) {
 		{"store info ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --if-missing ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"new --store ids --secret-file derived", 1, "is it the secret of another environment?"},
-		{"store init late --secret-file other", 0, "if it had other limits than --window 1m0s --ahead 5 --max-skew 1m0s, make this one with those"},
+		{"store init late --secret-file other", 0, "if it had other limits than nodes 0 to 131071, --window 1m0s --ahead 5 --max-skew 1m0s --reserve 1024, make this one with those"},
 		{"store info late --secret-file other", 1, "wrong  no lease begins before "},
 		{"store init --new --window 10s --ahead 3 --max-skew 5s --nodes 16 few", 0, "it has no reserve: after a loss of data programs make no IDs for up to 35s\n"},
 		{"store info few", 0, "has 16 nodes, 0 to 15, in windows of 10s, of which 3 may be leased ahead; clocks may differ by 5s\n"},

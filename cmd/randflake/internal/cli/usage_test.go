@@ -102,7 +102,7 @@ func TestMessages(t *testing.T) {
 	}
 	for _, c := range []struct{ variable, args, input, want string }{
 		{args: `store init --nodes 4294967297 new`, want: "value out of range"},
-		{args: `store init --nodes 131073 new`, want: "want 1 to 131072"},
+		{args: `store init --nodes 131073 new`, want: "want 1 or more, up to node 131071"},
 		{args: `store init --nodes 0 new`, want: "want more than 0"},
 		{args: `store init --nodes 1024`, want: "STORE is missing"},
 		{args: `store init --window 1500ms new`, want: "want whole seconds"},
