@@ -137,8 +137,6 @@ func TestRetiring(t *testing.T) {
 		answer := httptest.NewRecorder()
 		c := &connection{old: time.Now().Add(-age)}
 		handler.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), connectionKey{}, c)))
-		if got := answer.Header().Get("Connection") == "close"; got != closed {
-			t.Errorf("old since %v: closed %v", age, got)
-		}
+		require.Equal(t, answer.Header().Get("Connection") == "close", closed, "old since %v: closed", age)
 	}
 }
