@@ -363,9 +363,12 @@ func TestDefaultCrash(t *testing.T) {
 				return ids
 			})
 		}
-		made := make(chan []randflake.ID)
+		made := make(chan []randflake.ID, 1)
 		go func() { made <- insert(1_000_000) }()
 		for n := 0; n < 500; {
+			if len(made) > 0 {
+				t.Fatalf("%d IDs before the crash, want 500: inserts failed", n)
+			}
 			must(t, m.QueryRow("SELECT count(*) FROM ids").Scan(&n))
 		}
 		must(t, m.server.Kill())
