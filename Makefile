@@ -38,7 +38,7 @@ IN_test  = ordinary explore race clients
 IN_check = prove planted chaos-short race-all deploy rehearsal $(EMULATED) $(CPUS) browser elsewise i386
 IN_lint  = fmt vet staticcheck imports tidy generate words workflows budget
 
-.PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages node helm gotestsum
+.PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages node helm gotestsum built
 
 all: test check lint
 lint: $(IN_lint)
@@ -62,9 +62,15 @@ helm:
 	GOWORK=off GOBIN=$(CURDIR)/bin $(GO) install helm.sh/helm/v3/cmd/helm@v3.20.2
 
 # Every package as users build it, on real servers, which the tests start on free ports and in temporary directories.
-ordinary: gotestsum servers languages
+ordinary: gotestsum servers languages built
 	$(TEST) -p 3 $(EVERYTHING)
 	$(LAB) $(TEST) ./decoders ./etcd ./gapless ./readers ./s3 ./upgrade ./upstream
+# What tests run or compile besides, made once and apart from them: from empty caches it takes minutes, which count as a test's.
+built:
+	cd lab && GOFLAGS= GOWORK=off $(GO) tool -n go.etcd.io/etcd/server/v3 >/dev/null
+	cd lab/s3/versitygw && GOFLAGS= GOWORK=off $(GO) tool -n github.com/versity/versitygw/cmd/versitygw >/dev/null
+	cd examples/databases && export GOWORK=off && $(GO) tool -n ent >/dev/null && $(GO) build ./entschema entgo.io/ent/dialect/sql/schema github.com/jackc/pgx/v5/stdlib
+	$(GO) build -o /dev/null ./cmd/randflake
 race: gotestsum
 	$(TEST) -race -short $(CONCURRENT)
 # Random schedules of a few processes with leases and counters, for EXPLORE each of six sets of moves.

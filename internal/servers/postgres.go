@@ -3,7 +3,6 @@
 package servers
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -83,9 +82,7 @@ func (p *Postgres) tool(name string, args ...string) error {
 	if err != nil {
 		return p.failed(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), serverTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := exec.Command(path, args...)
 	cmd.Env = []string{"PGPASSWORD=" + p.password}
 	_, err = p.finish(cmd)
 	return err
@@ -214,5 +211,5 @@ func (p *Postgres) BaseBackup(dir string, standby bool) (*Postgres, error) {
 
 // Promote makes a standby a primary, on a new timeline, and waits until it is one.
 func (p *Postgres) Promote() error {
-	return p.tool("pg_ctl", "promote", "-w", "-D", p.data())
+	return p.tool("pg_ctl", "promote", "-w", "-t", strconv.Itoa(int(serverTimeout.Seconds())), "-D", p.data())
 }

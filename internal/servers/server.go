@@ -33,8 +33,9 @@ type Server struct {
 	process *Process            // nil while the server is down
 }
 
-// serverTimeout is how long a server may take to get ready, to end, or to follow another.
-const serverTimeout = 60 * time.Second
+// serverTimeout is how long a server may take to get ready, to end, or to follow another: a hundred
+// times what it takes on a machine without other work.
+const serverTimeout = 5 * time.Minute
 
 // New prepares a server of a kind that this package does not know: its directory, which is made,
 // and a port. It does not run before Launch. environ is in the environment of its processes in

@@ -156,7 +156,7 @@ func (d *daemon) shutdown(signal os.Signal) error {
 	d.tell(systemd.SdNotifyStopping)
 	d.server.Drain()
 	if signal == syscall.SIGTERM {
-		time.Sleep(d.limits.leave)
+		d.limits.wait(d.limits.leave)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.limits.drain)
 	defer cancel()

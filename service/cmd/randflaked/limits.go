@@ -26,6 +26,7 @@ type limits struct {
 
 	age     time.Duration // after which, or up to a tenth later, a connection ends with its next call
 	leave   time.Duration // after SIGTERM, for clients to learn of it and connect elsewhere
+	wait    func(leave time.Duration)
 	drain   time.Duration // then, for calls that are under way
 	renewal time.Duration // between two readings of the configured files
 }
@@ -38,6 +39,7 @@ var usual = limits{
 	idle:        2 * time.Minute,
 	age:         15 * time.Minute,
 	leave:       3 * time.Second,
+	wait:        time.Sleep,
 	drain:       3 * time.Second,
 	renewal:     time.Minute,
 }

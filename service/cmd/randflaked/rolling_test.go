@@ -22,16 +22,23 @@ import (
 
 // A balancer sends calls to the replicas that say that they are ready, as an orchestrator does.
 type balancer struct {
-	all, ready atomic.Pointer[[]string] // URLs
-	calls      atomic.Int64
+	mu     sync.Mutex
+	all    []string // URLs
+	ready  []string
+	rounds int            // of asking all
+	calls  int            // so far
+	busy   map[string]int // calls under way, by URL
 }
 
 // watch asks the replicas, until ctx ends.
 func (b *balancer) watch(ctx context.Context) {
 	asking := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		b.mu.Lock()
+		all := b.all
+		b.mu.Unlock()
 		var ready []string
-		for _, url := range *b.all.Load() {
+		for _, url := range all {
 			a, err := asking.Get(url + "/readyz")
 			if err != nil {
 				continue
@@ -41,13 +48,46 @@ func (b *balancer) watch(ctx context.Context) {
 				ready = append(ready, url)
 			}
 		}
-		b.ready.Store(&ready)
+		b.mu.Lock()
+		b.ready = ready
+		b.rounds++
+		b.mu.Unlock()
 	}
 }
 
-func (b *balancer) pick() string {
-	ready := *b.ready.Load()
-	return ready[int(b.calls.Add(1))%len(ready)]
+func (b *balancer) add(url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(slices.Clone(b.all), url)
+}
+
+// send makes a call of the next replica.
+func (b *balancer) send(call func(url string)) {
+	b.mu.Lock()
+	b.calls++
+	url := b.ready[b.calls%len(b.ready)]
+	b.busy[url]++
+	b.mu.Unlock()
+	call(url)
+	b.mu.Lock()
+	b.busy[url]--
+	b.mu.Unlock()
+}
+
+// leave waits for what the pause of a replica that ends is for: the balancer has asked it again, and
+// the calls that it had sent before are over. That takes longer on a busy machine than any pause.
+func (b *balancer) leave(t *testing.T, url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	asked := b.rounds + 2 // the round that is under way may have asked before
+	for b.rounds < asked || b.busy[url] > 0 && !slices.Contains(b.ready, url) {
+		b.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		b.mu.Lock()
+	}
+	if slices.Contains(b.ready, url) {
+		t.Errorf("%s says that it is ready after SIGTERM", url)
+	}
 }
 
 // TestRolling: while three replicas are replaced one by one, each call over HTTP/1.1, HTTP/2 and
@@ -58,15 +98,17 @@ func TestRolling(t *testing.T) {
 	asking := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var replicas []*process
 	var urls []string
+	b := &balancer{busy: map[string]int{}}
 	for range 3 {
-		p := start(t, read, asking)
+		var p *process
+		p = start(t, read, asking, func(l *limits) {
+			l.wait = func(time.Duration) { b.leave(t, p.url) }
+		})
 		replicas = append(replicas, p)
 		urls = append(urls, p.url)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &balancer{}
-	b.all.Store(&urls)
-	b.ready.Store(&urls)
+	b.all, b.ready = urls, urls
 	var running sync.WaitGroup
 	running.Go(func() { b.watch(ctx) })
 	protocols := new(http.Protocols)
@@ -87,8 +129,11 @@ func TestRolling(t *testing.T) {
 		for range 4 {
 			running.Go(func() {
 				for ctx.Err() == nil {
-					c := randflakev1connect.NewIDServiceClient(protocol.client, b.pick(), protocol.option)
-					_, err := c.Mint(ctx, &api.MintRequest{Space: "demo"})
+					var err error
+					b.send(func(url string) {
+						c := randflakev1connect.NewIDServiceClient(protocol.client, url, protocol.option)
+						_, err = c.Mint(ctx, &api.MintRequest{Space: "demo"})
+					})
 					switch {
 					case ctx.Err() != nil:
 					case err == nil:
@@ -104,8 +149,7 @@ func TestRolling(t *testing.T) {
 		}
 	}
 	for _, old := range replicas {
-		more := append(slices.Clone(*b.all.Load()), start(t, read, asking).url)
-		b.all.Store(&more)
+		b.add(start(t, read, asking).url)
 		old.stop <- syscall.SIGTERM
 		must(t, <-old.ended)
 		var before [3]int64
