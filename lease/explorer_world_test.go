@@ -325,6 +325,7 @@ func (w *world) rollBack() {
 	}
 	space, err := Open(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: func() time.Time { return time.Unix(w.now+w.anyOff(), 0) }})
 	if err == nil {
+		space.pause = noPause
 		err = space.ReportLoss(context.Background(), "an old backup")
 	}
 	if err != nil {

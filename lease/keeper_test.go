@@ -86,6 +86,9 @@ func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 	return s
 }
 
+// noPause is for Space.pause, where nothing but the test's own calls is waited for.
+func noPause(context.Context, time.Duration) error { return nil }
+
 // In a bubble time begins in the year 2000, before the epoch.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {

@@ -104,6 +104,7 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
+	old.pause = noPause
 	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
 }
 
@@ -888,6 +889,7 @@ func TestMoveGrantsNothingTwice(t *testing.T) {
 			if err != nil {
 				return
 			}
+			s.pause = noPause
 			window := limits.WindowOf(w.clock()) + r.Int64N(limits.Ahead+2) - 1
 			leases, _ := s.Take(t.Context(), window, window+r.Int64N(3), uint32(1+r.IntN(2)))
 			for _, l := range leases {
