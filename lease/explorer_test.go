@@ -12,7 +12,7 @@ import (
 
 var (
 	explore   = flag.Duration("explore", 0, "how long TestExplore explores each set of scenes; 0 for as many schedules as -schedules says")
-	schedules = flag.Int("schedules", 0, "how many schedules of each set of scenes TestExplore plays; 0 for 250, or 100 with -short")
+	schedules = flag.Int("schedules", 0, "how many schedules of each set of scenes TestExplore plays; 0 for 150, or 100 with -short")
 	first     = flag.Uint64("seed", 0, "of the first schedule of TestExplore; 0 for a random one")
 )
 
@@ -41,7 +41,7 @@ var sets = []scenes{
 // TestExplore plays random schedules of several processes on the real code above an engine in memory: see
 // world for what happens, and oracle for what must not. lab/planted has the bugs that it must find.
 func TestExplore(t *testing.T) {
-	most := cmp.Or(*schedules, 250) // make explore plays more
+	most := cmp.Or(*schedules, 150) // make explore plays more
 	if testing.Short() {            // such as under emulation
 		most = min(most, 100)
 	}
