@@ -210,7 +210,7 @@ func (g *Generator) freshAttempt() attempt {
 
 // Fill fills dst with new IDs and returns how many it made. If n < len(dst), err is one of
 // Generate's errors; the first n IDs are good all the same. For many IDs at once it is much faster
-// than Generate.
+// than Generate. Fewer than 64 come from where Generate takes its own.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
 	return n, g.report(err)

@@ -63,7 +63,7 @@ func (s *shard) prepare(g *Generator, a attempt) error {
 	usedUp := s.idsLeft == 0 && s.runLeft == 0
 	if usedUp || s.claimedAt != a.now {
 		// A published second may be late. A run claimed for it would be lost once the right one is
-		// published. (claimRun, for Fill, goes by it: it claims no more than it uses.)
+		// published. (claimRun, for many IDs, goes by it: it claims no more than it uses.)
 		if !a.fresh {
 			return errReadClock
 		}

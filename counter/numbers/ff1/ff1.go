@@ -19,9 +19,9 @@
 // are and which comes next. It does not sign them, and is not fit for storing passwords.
 //
 // Neither the branches taken nor the memory addresses read depend on the numbers or the key. AES is
-// crypto/aes, which runs in constant time if the CPU has instructions for it. Unless the radix is a power
-// of two, each round computes a remainder, which takes longer for larger dividends on some CPUs. The time may reveal something
-// about one round's dividend, but nothing about the AES key.
+// crypto/aes, which runs in constant time if the CPU has instructions for it. Unless the radix is a
+// power of two, each round computes a remainder, which takes longer for larger dividends on some CPUs.
+// The time may reveal something about one round's dividend, but nothing about the AES key.
 package ff1
 
 import (
