@@ -21,8 +21,8 @@ import (
 // has another lineage than the data.
 //
 // Until the third step, another space may be announced in place of the announced one, or created if
-// it is for another secret. Then the announced one is never made. The new meta remembers its name, so that the old space, which may be
-// retired for it, can be moved again.
+// it is for another secret. Then the announced one is never made. The new meta remembers its name, so
+// that the old space, which may be retired for it, can be moved again.
 
 // Retire ends a space: nothing is granted any more, neither leases nor numbers of counters. Leases
 // that were granted stay in force. Only an older copy of the data would undo it.
