@@ -54,6 +54,9 @@ func measure(rounds int, slice, calls time.Duration) result {
 			loads = append(loads, load{p.name, r.processors})
 		}
 	}
+	for _, p := range texts {
+		loads = append(loads, load{p.name, 1})
+	}
 	r.costs = costs(loads, rounds, slice)
 	for _, p := range peers {
 		r.latencies[p.name] = latencyOf(p, calls)

@@ -46,7 +46,22 @@ var peers = []peer{
 	{
 		name: "randflake Fill", bits: 64, call: "randflake.Generator.Fill, 1,024 IDs a call, all nodes leased",
 		perSecond: ownPerSecond, perCall: 1024,
-		open: openFill,
+		open: openFill(1024),
+	},
+	{
+		name: "randflake Fill 1", bits: 64, call: "randflake.Generator.Fill, an ID a call",
+		perSecond: ownPerSecond,
+		open:      openFill(1),
+	},
+	{
+		name: "randflake Fill 4", bits: 64, call: "randflake.Generator.Fill, 4 IDs a call",
+		perSecond: ownPerSecond, perCall: 4,
+		open: openFill(4),
+	},
+	{
+		name: "randflake Fill 16", bits: 64, call: "randflake.Generator.Fill, 16 IDs a call",
+		perSecond: ownPerSecond, perCall: 16,
+		open: openFill(16),
 	},
 	{
 		name: "randflake Wait", bits: 64, call: "randflake.Generator.Wait, one node leased",
@@ -139,5 +154,6 @@ var peers = []peer{
 
 // peerNamed returns the peer of a name.
 func peerNamed(name string) peer {
-	return peers[slices.IndexFunc(peers, func(p peer) bool { return p.name == name })]
+	all := slices.Concat(peers, texts)
+	return all[slices.IndexFunc(all, func(p peer) bool { return p.name == name })]
 }

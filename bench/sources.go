@@ -88,13 +88,16 @@ func openGenerate() func() next {
 	})
 }
 
-func openFill() func() next {
-	g := newGenerator(randflake.MaxNode + 1)
-	return func() next {
-		ids := make([]randflake.ID, 1024)
-		return func() (high, low uint64, err error) {
-			_, err = g.Fill(ids)
-			return 0, uint64(ids[0]), err
+// openFill opens sources that fill slices of n IDs.
+func openFill(n int) opener {
+	return func() func() next {
+		g := newGenerator(randflake.MaxNode + 1)
+		return func() next {
+			ids := make([]randflake.ID, n)
+			return func() (high, low uint64, err error) {
+				_, err = g.Fill(ids)
+				return 0, uint64(ids[0]), err
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ func (r result) tables() string {
 		fmt.Fprintf(&b, "## %s\n\n%s\n%s%s\n\n", title, markdown(rows), notes, r.machine())
 	}
 	section("What an ID costs", costNotes, r.all())
+	section("What a text costs", textNotes, r.texts())
 	section("How long a call takes", "Single calls of one goroutine, with a reading of the clock in each: *the loop* is what that takes, and at its "+
 		"worst, the machine. A call of `Fill` makes 1,024 IDs.\n\n", r.calls())
 	return strings.TrimRight(b.String(), "\n") + "\n"
@@ -22,6 +23,8 @@ func (r result) tables() string {
 const costNotes = "Time passed for each ID, by as many goroutines as processors together: medians of rounds in which all sources take turns. The ratio is to `" +
 	yardstick + "` in the same round. *At its limit*: the format has no more IDs a second, however fast the code is. *Beyond its limit*: the IDs have " +
 	"times that are still to come.\n\n"
+
+const textNotes = "Reading, printing and hiding an ID, as above on one processor.\n\n"
 
 // markdown returns a table whose first row is the head. Columns of numbers, or of nothing, are to the right.
 func markdown(rows [][]string) string {
@@ -70,6 +73,15 @@ func (r result) all() [][]string {
 			limit,
 			p.call,
 		})
+	}
+	return rows
+}
+
+func (r result) texts() [][]string {
+	rows := [][]string{{"what", "allocations", "ns", "ratio", "what is called"}}
+	for _, p := range texts {
+		one := r.costs[load{p.name, 1}]
+		rows = append(rows, []string{p.name, fmt.Sprintf("%.0f", one.allocs), number(one.ns), number(one.ratio), p.call})
 	}
 	return rows
 }
