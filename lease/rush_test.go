@@ -126,6 +126,9 @@ func TestRush(t *testing.T) {
 		{size: 300, delay: 30 * time.Millisecond, lost: true, soon: 110 * time.Second, start: 50, peace: 1.2},
 		{size: 1000, delay: 30 * time.Millisecond, lost: true, soon: 160 * time.Second, start: 100, peace: 1.5},
 	} {
+		if testing.Short() && tt.size > 300 { // a thousand are too many for the race detector
+			continue
+		}
 		bubble(t, func(t *testing.T) {
 			c := rush{size: tt.size, delay: tt.delay, limits: tt.limits, lost: tt.lost}
 			defer c.close()

@@ -18,10 +18,10 @@ const (
 	first = "v0.1.0"
 )
 
-// newerFormat makes a build that knows format 3, and makes spaces of 4,096 nodes in it.
+// newerFormat makes a build that knows format 2, and makes spaces of 4,096 nodes in it.
 var newerFormat = strings.NewReplacer(
-	"m.Format != plainFormat && m.Format != reserveFormat", "m.Format < 1 || m.Format > 3",
-	"	return json.Marshal(m)\n", "	if m.Nodes == 4096 {\n		m.Format = 3\n	}\n	return json.Marshal(m)\n",
+	"m.Format != metaFormat", "m.Format < 1 || m.Format > 2",
+	"	return json.Marshal(m)\n", "	if m.Nodes == 4096 {\n		m.Format = 2\n	}\n	return json.Marshal(m)\n",
 )
 
 func TestTwoBuilds(t *testing.T) {
@@ -65,7 +65,7 @@ func TestTwoBuilds(t *testing.T) {
 	before := content(t, changed)
 	for _, args := range [][]string{append(flags, "new"), {"store", "info", changed}, {"store", "report-loss", changed}} {
 		out, err := older.run(args...)
-		if err == nil || !strings.Contains(out, "its format is 3, and this program knows up to 2") {
+		if err == nil || !strings.Contains(out, "its format is 2, and this program knows 1 alone") {
 			t.Errorf("%s %q: %v: %s", older, args, err, out)
 		}
 	}
