@@ -140,7 +140,7 @@ var bugs = []bug{
 		name:  "a floor below windows that were seen",
 		file:  "lease/known.go",
 		right: "return m.Floor > nodes.Newest(end)",
-		wrong: "return end > 0 && taken != nil",
+		wrong: "return end > 0 && nodes != nil",
 		test:  "^TestFloorOfAnother$",
 	},
 	{
@@ -685,7 +685,7 @@ var bugs = []bug{
 		name:  "the first node added to what is taken by Info",
 		file:  "lease/reserve.go",
 		right: "	return min(max(nodes.At(window), begin), end) - begin\n",
-		wrong: "	return min(m.First+max(taken.at(window), begin), end) - begin\n",
+		wrong: "	return min(m.First+max(nodes.At(window), begin), end) - begin\n",
 		test:  "^TestInfo$",
 	},
 }
