@@ -113,12 +113,12 @@ func BenchmarkBackend(b *testing.B) {
 // BenchmarkGenerateHot is Generate with a block always in hand: what it costs beside encryption.
 func BenchmarkGenerateHot(b *testing.B) {
 	g := benchGenerator(b)
-	st := g.state.Load()
+	st := g.leases.InForce.Load()
 	inBulk(b, batchSize, func(n int) {
 		second := coarse.Seconds.Now()
-		s := st.shards.pin()
+		s := st.Work.shards.pin()
 		s.claimedAt, s.idsLeft = second, batchSize
-		st.shards.unpin(s)
+		st.Work.shards.unpin(s)
 		for range n {
 			id, err := g.Generate()
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/vmgen"
 )
@@ -224,7 +225,7 @@ func TestWholeSpace(t *testing.T) {
 		}
 	}
 	g := newGenerator(t, lease, WithClock(newFakeClock(MaxTimestamp).now))
-	g.state.Load().cursor.claim(MaxTimestamp, 1<<40, 1)
+	g.leases.InForce.Load().Work.cursor.claim(MaxTimestamp, 1<<40, 1)
 	for how, generate := range makers(g) {
 		if raw, err := generate(); !errors.Is(err, ErrExhausted) {
 			t.Errorf("%s after all was used: %v, %v", how, raw.Fields(), err)
@@ -327,7 +328,7 @@ func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Optio
 	if uint64(l.Count()) != asked.Load() {
 		t.Errorf("%d IDs, want %d", l.Count(), asked.Load())
 	}
-	if n := g.handedOut.Load(); n > asked.Load() || n == 0 {
+	if n := g.leases.HandedOut.Load(); n > asked.Load() || n == 0 {
 		t.Errorf("%d counted, want %d at most", n, asked.Load())
 	}
 }
@@ -416,22 +417,23 @@ func endAtOnce(t *testing.T, injected bool, end func(g *Generator, machine *atom
 
 // copiedMachine returns what a generator is in a copy of its machine.
 func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
-	twin := &Generator{cipher: g.cipher, clock: g.clock, strict: g.strict, line: queue.New("randflake")}
-	st := *g.state.Load()
-	st.machine = vmgen.Of(machine)
-	st.cursor = newCursor(st.cursor.bounds)
-	st.cursor.next.Store(g.state.Load().cursor.next.Load())
-	st.shards = newShards(len(st.shards.list))
-	for i := range st.shards.list {
-		from, to := &g.state.Load().shards.list[i], &st.shards.list[i]
+	twin := &Generator{cipher: g.cipher, clock: g.clock, strict: g.strict}
+	original := g.leases.InForce.Load()
+	c := newCursor(original.Work.cursor.bounds)
+	c.next.Store(original.Work.cursor.next.Load())
+	w := work{shards: newShards(len(original.Work.shards.list)), cursor: c, runLength: original.Work.runLength}
+	for i := range w.shards.list {
+		from, to := &original.Work.shards.list[i], &w.shards.list[i]
 		to.claimedAt, to.idsLeft, to.ids = from.claimedAt, from.idsLeft, from.ids
 		to.runNext, to.runLeft, to.runSize = from.runNext, from.runLeft, from.runSize
 		to.counted = from.counted
 	}
-	if st.quick.list != nil {
-		st.quick = st.shards
+	if original.Work.quick.list != nil {
+		w.quick = w.shards
 	}
-	twin.state.Store(&st)
+	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
+	twin.leases.Start((*maker)(twin), errs, queue.New("randflake"), original.Lease, w)
+	twin.leases.InForce.Load().Machine = vmgen.Of(machine)
 	return twin
 }
 

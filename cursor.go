@@ -52,6 +52,9 @@ func (l Lease) bounds() bounds {
 	}
 }
 
+// nodes returns how many nodes the lease covers.
+func (b *bounds) nodes() uint64 { return uint64(b.lastNode-b.firstNode) + 1 }
+
 func newCursor(b bounds) *cursor {
 	c := &cursor{bounds: b}
 	c.next.Store(b.base)

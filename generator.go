@@ -3,14 +3,11 @@ package randflake
 import (
 	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake/internal/coarse"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Generator makes IDs under a lease. It is safe for concurrent use and must not be copied. New
@@ -22,38 +19,22 @@ import (
 // new run from the cursor: one word, shared by all shards, that only grows, so that no two IDs are
 // the same (see shard.go and cursor.go). A timer of the process publishes the current second.
 type Generator struct {
-	state  atomic.Pointer[state]
-	cipher *Cipher
-	clock  coarse.Source // of seconds
-	strict bool          // whether IDs come from the cursor one by one
-
-	// refused tells the keeper of each refusal, and with true each time that a waiting caller still
-	// has to wait. It is nil without a keeper.
-	refused func(err error, waiting bool)
-
-	mu       sync.Mutex              // held while the state is replaced: see change
-	pending  handover.Pending[Lease] // leases that aren't in force
-	lastUsed int64                   // the newest second used under leases that are over, or 0
-
-	// line has the waiting callers. change serves them. follow and grow don't: a waiting caller may
-	// have called them, with the line locked. The line then tries again by its timer.
-	line *queue.Queue
-
-	_         [cacheLine]byte // keeps the counts off the cache lines that Generate reads
-	handedOut atomic.Uint64   // IDs handed out, late and not quite all: see shard.newRun
-	waited    atomic.Uint64   // calls that had to wait
+	cipher   *Cipher
+	clock    coarse.Source // of seconds
+	strict   bool          // whether IDs come from the cursor one by one
+	lastUsed int64         // the newest second used under leases that are over, or 0
+	leases   handover.Leases[Lease, work]
 }
 
-// A state is replaced as a whole when another lease comes into force, or there are more processors. It
-// is never changed itself.
-type state struct {
-	quick   shards           // the same shards, if Generate and Wait may take the short way; otherwise empty
-	shards  shards           // one for each processor
-	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
-	closed  bool             // by Close: there are no shards, and the cursor is frozen
-	dropped bool             // the lease is over, before its End; its cursor is frozen
+// A state is a lease in force, and what IDs are made with under it. It is replaced as a whole when
+// another lease comes into force, or there are more processors.
+type state = handover.State[Lease, work]
 
-	lease     Lease
+// work is what the IDs of a lease are made with. When the lease is over, only the cursor is left,
+// frozen.
+type work struct {
+	quick     shards // the same shards, if Generate and Wait may take the short way; otherwise empty
+	shards    shards // one for each processor
 	cursor    *cursor
 	runLength uint64 // how many raw values a shard claims at once
 }
@@ -75,7 +56,6 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 	g := &Generator{
 		cipher: NewCipher(secret),
 		clock:  coarse.SourceOf(&coarse.Seconds),
-		line:   queue.New("randflake"),
 	}
 	for i, option := range options {
 		if option.set == nil {
@@ -85,24 +65,24 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 			return nil, err
 		}
 	}
-	g.state.Store(g.newState(lease, newCursor(lease.bounds()), vmgen.Now(), runtime.GOMAXPROCS(0)))
+	first := g.newWork(newCursor(lease.bounds()), runtime.GOMAXPROCS(0))
+	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
+	g.leases.Start((*maker)(g), errs, queue.New("randflake"), lease, first)
 	return g, nil
 }
 
-func (g *Generator) newState(l Lease, c *cursor, machine vmgen.Generation, processors int) *state {
-	st := &state{
+func (g *Generator) newWork(c *cursor, processors int) work {
+	w := work{
 		shards:    newShards(processors),
-		machine:   machine,
-		lease:     l,
 		cursor:    c,
-		runLength: runLength(l.nodes(), processors),
+		runLength: runLength(c.nodes(), processors),
 	}
 	// The short way goes by the published second and by batches. An injected clock publishes nothing
 	// (a bubble of testing/synctest has one, too), and Strict has no batches.
 	if g.clock.Injected == nil && !g.strict {
-		st.quick = st.shards
+		w.quick = w.shards
 	}
-	return st
+	return w
 }
 
 // Generate returns a new ID. It never waits for time or I/O: if no ID can be proven unique it
@@ -112,25 +92,25 @@ func (g *Generator) Generate() (ID, error) {
 	if g == nil {
 		panicUnmade()
 	}
-	st := g.state.Load() // without load, which is not inlined
+	st := g.leases.InForce.Load() // without load, which is not inlined
 	if st == nil {
 		panicUnmade()
 	}
-	s := st.quick.pin()
+	s := st.Work.quick.pin()
 	if s != nil { // not joined to the next if by &&: the compiler would make a boolean of both
-		if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
+		if s.claimedAt == coarse.Seconds.Published() && !st.Machine.Stale() {
 			i := s.idsLeft - 1
 			if i < batchSize { // false if idsLeft was 0: i is then 2^64-1; also the bounds check of ids[i]
 				s.idsLeft = i
 				id := s.ids[i]
-				st.quick.unpin(s)
+				st.Work.quick.unpin(s)
 				return ID(id), nil
 			}
 		}
 	}
-	st.quick.unpin(s) // also without a shard
+	st.Work.quick.unpin(s) // also without a shard
 	id, err := g.generate()
-	return id, g.report(err)
+	return id, g.leases.Refused(err, false)
 }
 
 // generate is Generate by the slow way, without reporting a refusal. It never reads the clock while
@@ -144,7 +124,7 @@ func (g *Generator) generate() (ID, error) {
 	a := g.firstAttempt()
 	for {
 		id, refusal := g.fromShard(a)
-		if a.st.machine.Stale() { // asked last: a copy that was made meanwhile may have the same ID
+		if a.st.Machine.Stale() { // asked last: a copy that was made meanwhile may have the same ID
 			return 0, errCopied
 		}
 		if refusal == nil {
@@ -168,20 +148,20 @@ type attempt struct {
 // fromShard makes an attempt to get an ID from this processor's shard. A defer of unpin would make
 // Generate slower by 4%.
 func (g *Generator) fromShard(a attempt) (ID, error) {
-	s := a.st.shards.pin()
+	s := a.st.Work.shards.pin()
 	if s == nil {
-		a.st.shards.unpin(s)
+		a.st.Work.shards.unpin(s)
 		return 0, errNoShard
 	}
 	id, err := s.next(g, a)
-	a.st.shards.unpin(s)
+	a.st.Work.shards.unpin(s)
 	return id, err
 }
 
 // nextAttempt returns the attempt that follows a, which was refused. If no other attempt helps it
 // returns the error that callers get.
 func (g *Generator) nextAttempt(a attempt, refusal error) (attempt, error) {
-	if a.st.closed { // asked first, as a closed generator does not grow
+	if a.st.Closed { // asked first, as a closed generator does not grow
 		return attempt{}, ErrClosed
 	}
 	switch {
@@ -213,7 +193,7 @@ func (g *Generator) freshAttempt() attempt {
 // than Generate. Fewer than 64 come from where Generate takes its own.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst)
-	return n, g.report(err)
+	return n, g.leases.Refused(err, false)
 }
 
 // fill is Fill, but does not report a refusal. Few IDs come from a shard's batch, as a kernel takes as
@@ -222,14 +202,14 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 	st := g.load()
 	few := 0 < len(dst) && len(dst) < batchSize
 	switch {
-	case few && st.fillFromBatch(dst):
+	case few && fillFromBatch(st, dst):
 		return len(dst), nil
 	case few && !g.strict:
 		n, err = g.fillFew(dst)
 	default:
 		n, err = g.fillMany(dst)
 	}
-	if st.machine.Stale() { // which was the generator's before the first ID
+	if st.Machine.Stale() { // which was the generator's before the first ID
 		return 0, errCopied
 	}
 	return n, err
@@ -237,14 +217,14 @@ func (g *Generator) fill(dst []ID) (n int, err error) {
 
 // fillFromBatch fills dst from this processor's batch if that has as many IDs, by the short way of
 // Generate.
-func (st *state) fillFromBatch(dst []ID) bool {
-	s := st.quick.pin()
-	if s != nil && s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() && uint64(len(dst)) <= s.idsLeft {
+func fillFromBatch(st *state, dst []ID) bool {
+	s := st.Work.quick.pin()
+	if s != nil && s.claimedAt == coarse.Seconds.Published() && !st.Machine.Stale() && uint64(len(dst)) <= s.idsLeft {
 		s.take(dst)
-		st.quick.unpin(s)
+		st.Work.quick.unpin(s)
 		return true
 	}
-	st.quick.unpin(s)
+	st.Work.quick.unpin(s)
 	return false
 }
 
@@ -266,13 +246,13 @@ func (g *Generator) fillFew(dst []ID) (n int, err error) {
 
 // fillFromShard makes an attempt to fill dst from this processor's shard.
 func (g *Generator) fillFromShard(a attempt, dst []ID) (n int, err error) {
-	s := a.st.shards.pin()
+	s := a.st.Work.shards.pin()
 	if s == nil {
-		a.st.shards.unpin(s)
+		a.st.Work.shards.unpin(s)
 		return 0, errNoShard
 	}
 	n, err = s.fill(g, a, dst)
-	a.st.shards.unpin(s)
+	a.st.Work.shards.unpin(s)
 	return n, err
 }
 
@@ -286,7 +266,7 @@ func (g *Generator) fillMany(dst []ID) (n int, err error) {
 		}
 		encryptRun(g.cipher.keys(), asUint64(dst[n:n+int(taken)]), first)
 		n += int(taken)
-		g.handedOut.Add(taken)
+		g.leases.HandedOut.Add(taken)
 	}
 	return n, err
 }
@@ -296,7 +276,7 @@ func (g *Generator) claimRun(n uint64) (first, taken uint64, err error) {
 	a := g.firstAttempt()
 	for {
 		const sharers = 1 // all that is left in the second, if need be
-		first, taken, err = a.st.cursor.claim(a.now, n, sharers)
+		first, taken, err = a.st.Work.cursor.claim(a.now, n, sharers)
 		if err == nil {
 			return first, taken, nil
 		}
@@ -308,7 +288,7 @@ func (g *Generator) claimRun(n uint64) (first, taken uint64, err error) {
 }
 
 // Lease returns the lease in force; after Close, the last one.
-func (g *Generator) Lease() Lease { return g.load().lease }
+func (g *Generator) Lease() Lease { return g.load().Lease }
 
 // Format prints "[redacted]" for every verb that package fmt leaves to it, as the generator holds
 // the keys, and "<nil>" if there is no generator.
@@ -331,15 +311,8 @@ func (g *Generator) Cipher() *Cipher {
 // Another Close returns the same second and ErrClosed. In a copy of the machine the error of the
 // first one may wrap ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
-	err = g.change(func(st *state) error {
-		g.end(st)
-		neverStale := vmgen.Of(nil)
-		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
-		if st.machine.Stale() {
-			return errCopied
-		}
-		return nil
-	})
+	g.load() // panics without a generator
+	err = g.leases.Close()
 	if g.lastUsed == 0 { // which does not change any more
 		return g.Lease().Start.Add(-time.Second).UTC(), err
 	}
@@ -349,30 +322,15 @@ func (g *Generator) Close() (lastUsed time.Time, err error) {
 // grow gives every processor a shard after GOMAXPROCS was raised. The IDs left in the old shards
 // are dropped.
 func (g *Generator) grow(st *state) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.load() != st {
-		return
-	}
 	// At least one more, as the caller found too few: GOMAXPROCS may have been lowered again.
-	n := max(runtime.GOMAXPROCS(0), len(st.shards.list)+1)
-	grown := g.newState(st.lease, st.cursor, st.machine, n)
-	grown.dropped = st.dropped
-	g.state.Store(grown)
-}
-
-// report tells the keeper of err, if it is not nil, and returns it.
-func (g *Generator) report(err error) error {
-	if err != nil && g.refused != nil {
-		g.refused(err, false)
-	}
-	return err
+	n := max(runtime.GOMAXPROCS(0), len(st.Work.shards.list)+1)
+	g.leases.Rework(st, g.newWork(st.Work.cursor, n))
 }
 
 // load returns the state.
 func (g *Generator) load() *state {
 	if g != nil {
-		if st := g.state.Load(); st != nil {
+		if st := g.leases.InForce.Load(); st != nil {
 			return st
 		}
 	}

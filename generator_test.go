@@ -57,7 +57,7 @@ func newFakeClock(second int64) *fakeClock {
 func (c *fakeClock) now() time.Time { return time.Unix(c.second.Load(), 0) }
 
 // leasesOf is g as its keeper sees it.
-func leasesOf(g *Generator) handover.Queue[Lease] { return (*keeperView)(g) }
+func leasesOf(g *Generator) handover.Queue[Lease] { return g.Leases(handover.Key{}) }
 
 // add hands over leases; the zero Lease drops all.
 func add(t testing.TB, g *Generator, leases ...Lease) {
@@ -199,7 +199,8 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 	if how == "Generate" {
 		fill = idtest.One(g.Generate)
 	}
-	capacity := int(leases[0].nodes()) * perNode
+	bounds := leases[0].bounds()
+	capacity := int(bounds.nodes()) * perNode
 	ids := make([]ID, capacity+1)
 	for second := begin; second < begin+3; second++ {
 		clock.second.Store(second)
@@ -303,7 +304,7 @@ func TestLeasesAndClock(t *testing.T) {
 				clock.second.Store(testStart + step.now)
 				add(t, g, step.before...)
 				l.allow(step.before...)
-				handedOut := g.handedOut.Load()
+				handedOut := g.leases.HandedOut.Load()
 				if err := leasesOf(g).Ready(); err != step.err {
 					t.Fatalf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, err, step.err)
 				}
@@ -323,7 +324,7 @@ func TestLeasesAndClock(t *testing.T) {
 					handedOut++
 					newest = max(newest, step.made)
 				}
-				if n := g.handedOut.Load(); n != handedOut {
+				if n := g.leases.HandedOut.Load(); n != handedOut {
 					t.Fatalf("%s, step %d: %d handed out, want %d", how, i, n, handedOut)
 				}
 			}
@@ -519,7 +520,7 @@ func TestOnRefusal(t *testing.T) {
 	if err != nil || refusals != nil {
 		t.Errorf("Wait: %v, refusals %v, want none", err, refusals)
 	}
-	if n := g.waited.Load(); waits != 1 || n != 1 {
+	if n := g.leases.Waited.Load(); waits != 1 || n != 1 {
 		t.Errorf("told of %d waits, and %d calls waited; want 1", waits, n)
 	}
 
@@ -586,7 +587,7 @@ func TestHandedOut(t *testing.T) {
 	}
 	counted := func(want uint64) {
 		t.Helper()
-		if n := g.handedOut.Load(); n != want {
+		if n := g.leases.HandedOut.Load(); n != want {
 			t.Fatalf("%d counted of %d IDs, want %d", n, made, want)
 		}
 	}
@@ -622,7 +623,7 @@ func TestGrowComesTooLate(t *testing.T) {
 			add(t, g, testLease(2, 2, testStart+10, 10))
 			leasesOf(g).Ready()
 		},
-		"grow": func(g *Generator) { g.grow(g.state.Load()) },
+		"grow": func(g *Generator) { g.grow(g.leases.InForce.Load()) },
 	} {
 		clock := newFakeClock(testStart)
 		g := newGenerator(t, testLease(1, 1, testStart, 10), WithClock(clock.now))
@@ -631,14 +632,14 @@ func TestGrowComesTooLate(t *testing.T) {
 		}
 		clock.second.Add(10)
 
-		st := g.state.Load()
+		st := g.leases.InForce.Load()
 		replace(g)
-		replaced := g.state.Load()
+		replaced := g.leases.InForce.Load()
 		g.grow(st)
-		if replaced == st || g.state.Load() != replaced {
+		if replaced == st || g.leases.InForce.Load() != replaced {
 			t.Errorf("%s was undone", name)
 		}
-		if n := g.handedOut.Load(); n != 1 {
+		if n := g.leases.HandedOut.Load(); n != 1 {
 			t.Errorf("%s: %d counted, want 1", name, n)
 		}
 	}
@@ -647,10 +648,10 @@ func TestGrowComesTooLate(t *testing.T) {
 // With more shards a dropped lease stays dropped.
 func TestGrowAfterDrop(t *testing.T) {
 	g := newGenerator(t, systemLease(1, 1))
-	before := len(g.state.Load().shards.list)
 	leasesOf(g).Drop()
-	g.grow(g.state.Load())
-	if after := len(g.state.Load().shards.list); after <= before {
+	before := len(g.leases.InForce.Load().Work.shards.list)
+	g.grow(g.leases.InForce.Load())
+	if after := len(g.leases.InForce.Load().Work.shards.list); after <= before {
 		t.Errorf("%d shards, want more than %d", after, before)
 	}
 	if err := leasesOf(g).Ready(); err != ErrLeaseEnded {
@@ -660,12 +661,12 @@ func TestGrowAfterDrop(t *testing.T) {
 
 func TestGrowFromNoShard(t *testing.T) {
 	g := newGenerator(t, systemLease(1, 1))
-	none := *g.state.Load()
-	none.quick = shards{}
-	none.shards = shards{}
-	g.state.Store(&none)
+	none := *g.leases.InForce.Load()
+	none.Work.quick = shards{}
+	none.Work.shards = shards{}
+	g.leases.InForce.Store(&none)
 	_, err := g.Generate()
-	if n := len(g.state.Load().shards.list); err != nil || n == 0 {
+	if n := len(g.leases.InForce.Load().Work.shards.list); err != nil || n == 0 {
 		t.Errorf("without a shard: %v, and %d shards then", err, n)
 	}
 }
@@ -795,7 +796,7 @@ func TestMemory(t *testing.T) {
 	if after := unsafe.Sizeof(s) - used; after < cacheLine {
 		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
 	}
-	if gap := unsafe.Offsetof(g.handedOut) - unsafe.Offsetof(g.state); gap < cacheLine {
+	if gap := unsafe.Offsetof(g.leases.HandedOut) - unsafe.Offsetof(g.leases.InForce); gap < cacheLine {
 		t.Errorf("the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
 	}
 }

@@ -41,6 +41,3 @@ func (l Lease) check() error {
 	}
 	return nil
 }
-
-// nodes returns how many nodes l covers.
-func (l Lease) nodes() uint64 { return uint64(l.LastNode-l.FirstNode) + 1 }

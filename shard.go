@@ -84,13 +84,13 @@ func (s *shard) prepare(g *Generator, a attempt) error {
 // of a shard's last run are never added, as only the owner may read a shard: when another lease is
 // in force, the shards are new.
 func (s *shard) newRun(g *Generator, st *state, now int64) error {
-	sharers := 2 * uint64(len(st.shards.list)) // a run is at most half of a processor's share of what is left
-	first, n, err := st.cursor.claim(now, st.runLength, sharers)
+	sharers := 2 * uint64(len(st.Work.shards.list)) // a run is at most half of a processor's share of what is left
+	first, n, err := st.Work.cursor.claim(now, st.Work.runLength, sharers)
 	if err != nil {
 		return err
 	}
-	used := s.runSize - s.runLeft - s.idsLeft // of the old run; 0 in a new shard
-	g.handedOut.Add(used - s.counted + 1)     // 1 is the first ID of the new run
+	used := s.runSize - s.runLeft - s.idsLeft    // of the old run; 0 in a new shard
+	g.leases.HandedOut.Add(used - s.counted + 1) // 1 is the first ID of the new run
 	s.counted = 1
 	s.idsLeft = 0
 	s.claimedAt = now

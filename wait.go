@@ -17,24 +17,24 @@ import (
 // take IDs that a waiting caller would have got.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
 	st := g.load()
-	if g.line.Empty() {
+	if g.leases.Line.Empty() {
 		// Generate's lines once more: with a call instead, Wait takes twice the time.
-		s := st.quick.pin()
+		s := st.Work.quick.pin()
 		if s != nil {
-			if s.claimedAt == coarse.Seconds.Published() && !st.machine.Stale() {
+			if s.claimedAt == coarse.Seconds.Published() && !st.Machine.Stale() {
 				i := s.idsLeft - 1
 				if i < batchSize {
 					s.idsLeft = i
 					id := s.ids[i]
-					st.quick.unpin(s)
+					st.Work.quick.unpin(s)
 					return ID(id), nil
 				}
 			}
 		}
-		st.quick.unpin(s)
+		st.Work.quick.unpin(s)
 		id, err := g.generate()
 		if g.pause(err) == 0 {
-			return id, g.report(err)
+			return id, g.leases.Refused(err, false)
 		}
 	}
 	var id [1]ID
@@ -48,33 +48,33 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full; later callers wait until then. If err
 // is not nil, the first n IDs are good all the same.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	machine := g.load().machine
-	if g.line.Empty() {
+	machine := g.load().Machine
+	if g.leases.Line.Empty() {
 		n, err = g.fill(dst)
 		if g.pause(err) == 0 {
-			return n, g.report(err)
+			return n, g.leases.Refused(err, false)
 		}
 	}
 	m, err := g.fillInTurn(ctx, dst[n:])
 	canceled := ctx.Err() == context.Canceled
 	switch {
 	case machine.Stale(): // as in fill, once more: another goroutine may have served this caller
-		return 0, g.report(errCopied)
+		return 0, g.leases.Refused(errCopied, false)
 	case canceled: // by the caller, who gave up
 		return n + m, err
 	}
-	return n + m, g.report(err)
+	return n + m, g.leases.Refused(err, false)
 }
 
 // fillInTurn is FillWait for a caller that has to queue. It does not report its refusal.
 func (g *Generator) fillInTurn(ctx context.Context, dst []ID) (n int, err error) {
-	g.waited.Add(1)
-	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+	g.leases.Waited.Add(1)
+	err = g.leases.Line.Wait(ctx, func() (pause time.Duration, err error) {
 		made, err := g.fill(dst[n:])
 		n += made
 		pause = g.pause(err)
-		if pause > 0 && g.refused != nil {
-			g.refused(err, true)
+		if pause > 0 {
+			g.leases.Refused(err, true)
 		}
 		return pause, err
 	})

@@ -180,16 +180,16 @@ func TestCopiedBeforeWake(t *testing.T) {
 		})
 		made := uint64(0)
 		ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
-			made = g.handedOut.Load()
+			made = g.leases.HandedOut.Load()
 			machine.Add(1)
 		}}
 		done := make(chan error)
 		go func() { done <- wait(g, ctx) }()
-		for g.line.Empty() {
+		for g.leases.Line.Empty() {
 			runtime.Gosched()
 		}
 		clock.second.Store(lease.Start.Unix())
-		g.line.Serve()
+		g.leases.Line.Serve()
 		if err := <-done; err != errCopied || made != 1 {
 			t.Errorf("%s: %v, after %d IDs were made; want errCopied, after 1", how, err, made)
 		}

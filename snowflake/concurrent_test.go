@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/testing/require"
 )
@@ -30,7 +31,7 @@ func makeAtOnce(t *testing.T, g *Generator, rounds int, goOn func() bool) {
 		return goOn()
 	}, idtest.Ways(t.Context(), g)...)
 	g.Close()
-	if n := g.handedOut.Load(); n != uint64(l.Count()) {
+	if n := g.leases.HandedOut.Load(); n != uint64(l.Count()) {
 		t.Errorf("%d claimed, want %d", n, l.Count())
 	}
 }
@@ -67,7 +68,7 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 		for worker := uint32(999); worker > 0; worker-- {
 			following := randflake.Lease{FirstNode: worker, LastNode: worker, Start: lease.End.Add(time.Duration(999-worker) * time.Second)}
 			following.End = following.Start.Add(time.Second)
-			require.NoError(t, (*keeperView)(g).Add(following))
+			require.NoError(t, g.Leases(handover.Key{}).Add(following))
 		}
 		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < 1200*time.Millisecond })
 		if g.Lease() == lease {
@@ -93,7 +94,7 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				return true
 			}, b.Fill)
 			b.Close()
-			if n := b.handedOut.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
+			if n := b.leases.HandedOut.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
 				t.Errorf("%d IDs, %d claimed", l.Count(), n)
 			}
 		})

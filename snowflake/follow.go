@@ -3,146 +3,98 @@ package snowflake
 import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
-	"github.com/randflake/randflake/internal/vmgen"
 )
 
-// How leases follow one another in a generator, as in package randflake: see the drawing in its
-// follow.go.
+// How leases follow one another in a generator is told in package handover.
 
 // Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
 func (g *Generator) Leases(handover.Key) handover.Queue[randflake.Lease] {
 	g.load() // panics without a generator
-	return (*keeperView)(g)
+	return keeperView{&g.leases, g}
 }
 
-// A keeperView is a generator as its keeper sees it: see [handover.Queue].
-type keeperView Generator
-
-func (v *keeperView) OnRefusal(f func(err error, waiting bool)) { v.refused = f }
-
-func (v *keeperView) Counts() (handedOut, waited uint64) {
-	return v.handedOut.Load(), v.waited.Load()
+// A keeperView is a generator as its keeper sees it.
+type keeperView struct {
+	*handover.Leases[term, *cursor]
+	g *Generator
 }
 
-func (v *keeperView) Add(lease randflake.Lease) error {
-	g := (*Generator)(v)
-	added, err := g.termOf(lease)
+func (v keeperView) Add(lease randflake.Lease) error {
+	added, err := v.g.termOf(lease)
 	if err != nil {
 		return err
 	}
-	return g.change(func(*state) error {
-		g.pend(added)
-		return nil
-	})
+	return v.Leases.Add(added)
 }
 
-// Drop ends all leases at once, in a copy of the machine. The generator then works with new ones.
-func (v *keeperView) Drop() {
-	g := (*Generator)(v)
-	g.change(func(st *state) error {
-		g.pending.Clear()
-		over := *st
-		over.machine = vmgen.Now()
-		over.dropped = true
-		over.newestEarlier, _ = g.end(st)
-		g.state.Store(&over)
-		return nil
-	})
-}
-
-// change calls f with the state while no other call replaces it, and then serves the waiting
-// callers. If the generator is closed it does not call f, and returns errClosed.
-func (g *Generator) change(f func(st *state) error) error {
-	g.load() // panics without a generator
-	defer g.line.Serve()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	st := g.load()
-	if st.closed {
-		return errClosed
-	}
-	return f(st)
-}
-
-func (v *keeperView) Ready() error {
-	g := (*Generator)(v)
-	_, err := g.planAnew()
-	if err == nil && !g.line.Empty() {
+func (v keeperView) Ready() error {
+	_, err := v.g.planAnew()
+	if err == nil && !v.Line.Empty() {
 		return errExhausted
 	}
 	return err
 }
 
-// pend keeps a lease for its time.
-func (g *Generator) pend(t term) { g.pending.Add(t.bounds.first, t.bounds.end, t) }
+// A maker is a generator as its leases see it.
+type maker Generator
+
+func (m *maker) Span(t term) (first, end int64) { return t.bounds.first, t.bounds.end }
+
+// Begin returns a cursor whose IDs begin after the newest unit used, or if the clock stepped back, at
+// its present unit.
+func (m *maker) Begin(t term, now int64) *cursor {
+	from := max(t.bounds.first, m.newestUnit+1)
+	if now+t.bounds.ahead < m.newestUnit { // the clock stepped back: the first claim moves on to now
+		from = t.bounds.first
+	}
+	return newCursor(t.bounds, from, &m.leases.HandedOut)
+}
+
+func (m *maker) End(c *cursor) (over *cursor, used bool) {
+	next := c.freeze()
+	if next == c.bounds.base {
+		return c, false
+	}
+	latest := m.layout.start(c.latest(next))
+	m.lastSecond = max(m.lastSecond, latest.Unix())
+	m.newestUnit = c.bounds.newest(next)
+	return c, true
+}
 
 // follow switches to a pending lease, as that of st refused with err at unit now. nil means: try
 // again. Otherwise follow returns what callers get.
-//
-// New IDs begin after the newest unit used, or if the clock stepped back, at its present unit.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
-	case st.dropped:
+	case st.Dropped:
 		err = errLeaseEnded // whatever the clock says
 	case err == errEndOfLife:
 		return g.layout.ended()
 	case err == errExhausted && g.load() == st:
 		return err // the next unit brings new IDs, under the same lease
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.load() != st {
-		return nil // as always after errFrozen: end has frozen the cursor with mu held
+	if g.leases.Follow(st, now) {
+		return nil
 	}
-	next, ok := g.pending.Take(now)
-	if !ok {
-		_, later := g.pending.Next(now)
-		if later && err == errLeaseEnded {
+	if err == errLeaseEnded {
+		_, later := g.leases.Next(now)
+		if later {
 			return errLeaseNotStarted
 		}
-		return err
 	}
-	newest, used := g.end(st)
-	if !used {
-		g.pend(term{st.lease, st.cursor.bounds, st.static})
-	}
-	from := max(next.bounds.first, newest+1)
-	if now+next.bounds.ahead < newest { // the clock stepped back: the first claim moves on to now
-		from = next.bounds.first
-	}
-	g.state.Store(g.inForce(next, from, newest, st.machine))
-	return nil
-}
-
-// end freezes the cursor of st. It returns the newest unit used under all leases since the clock
-// was last seen to step back, and whether the lease was used, or dropped. If not, the lease can be
-// put in force again.
-func (g *Generator) end(st *state) (newest int64, used bool) {
-	if st.dropped {
-		return st.newestEarlier, true
-	}
-	next := st.cursor.freeze()
-	if next == st.cursor.bounds.base {
-		return st.newestEarlier, false
-	}
-	latest := g.layout.start(st.cursor.latest(next))
-	g.lastSecond = max(g.lastSecond, latest.Unix())
-	return st.cursor.bounds.newest(next), true
+	return err
 }
 
 // begins returns the next unit at which a lease begins, that in force or a pending one; or a past one
 // if that in force has begun since it refused.
 func (g *Generator) begins(now int64) int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	inForce := g.load().cursor.bounds.first
-	pending, ok := g.pending.Next(now)
+	inForce := g.load().Work.bounds.first
+	pending, ok := g.leases.Next(now)
 	switch {
 	case ok && inForce > now:
 		return min(inForce, pending)
 	case ok:
 		return pending
 	}
-	return inForce // which may have begun since it refused
+	return inForce
 }

@@ -3,14 +3,11 @@ package snowflake
 import (
 	"fmt"
 	"math"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/internal/vmgen"
 )
 
 // A Generator makes the IDs of one worker of a layout, under a lease. It is safe for concurrent use
@@ -29,51 +26,29 @@ import (
 // waits for a processor. It is exact if no ID was made for a few milliseconds. [Generator.Wait] and
 // [RunAhead] can shift the time further.
 type Generator struct {
-	state    atomic.Pointer[state]
 	layout   *Layout
 	settings settings
 
-	// refused tells the keeper of each refusal, and with true each time that a waiting caller has to
-	// wait for long. It is nil without a keeper.
-	refused func(err error, waiting bool)
+	// Of the leases that are over: the newest unit used since the clock was last seen to step back, or
+	// noUnit, and the newest second, or 0.
+	newestUnit int64
+	lastSecond int64
 
-	mu         sync.Mutex             // held while the state is replaced: see change
-	pending    handover.Pending[term] // leases that aren't in force
-	lastSecond int64                  // the newest one used under leases that are over, or 0
-
-	// line has the waiting callers. change serves them. follow doesn't: a waiting caller may have
-	// called it, with the line locked. The line then tries again by its timer.
-	line *queue.Queue
-
-	_         [64]byte      // keeps the counts off the cache lines that every claim reads
-	handedOut atomic.Uint64 // IDs handed out, late: see cursor.handedOut
-	waited    atomic.Uint64 // calls that had to wait
+	leases handover.Leases[term, *cursor]
 }
 
-// A state is replaced as a whole when another lease comes into force. It is never changed itself.
-type state struct {
-	machine vmgen.Generation // whose leases these are: stale in a copy of that machine
-	closed  bool             // by Close; the cursor stays, frozen, so claim need not look at closed
-	dropped bool             // the lease is over, before its End; its cursor is frozen
-
-	lease  randflake.Lease
-	cursor *cursor
-	static uint64 // the bits that all IDs have in common
-
-	// newestEarlier is the newest unit used under earlier leases, as end returned it, or noUnit. If
-	// dropped is set, it includes this lease.
-	newestEarlier int64
-}
+// A state is a lease in force, with its cursor.
+type state = handover.State[term, *cursor]
 
 // noUnit is before all units: none was used.
 const noUnit = math.MinInt64
 
-// A term is a lease before it is put in force, in the generator's terms. The base of its bounds has
-// no meaning: newCursor sets it.
+// A term is a lease in the generator's terms. The base of its bounds has no meaning: newCursor sets
+// it.
 type term struct {
-	lease  randflake.Lease
+	static uint64 // the bits that all IDs have in common
 	bounds bounds
-	static uint64
+	lease  randflake.Lease
 }
 
 // Forever returns a lease of a worker from 2024-10-27 until 9999-12-31. A generator stops earlier
@@ -117,12 +92,14 @@ func New(layout *Layout, lease randflake.Lease, options ...Option) (*Generator, 
 }
 
 func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Generator, error) {
-	g := &Generator{layout: layout, settings: settings, line: queue.New("snowflake")}
+	g := &Generator{layout: layout, settings: settings, newestUnit: noUnit}
 	t, err := g.termOf(lease)
 	if err != nil {
 		return nil, err
 	}
-	g.state.Store(g.inForce(t, t.bounds.first, noUnit, vmgen.Now()))
+	first := newCursor(t.bounds, t.bounds.first, &g.leases.HandedOut)
+	errs := handover.Errors{Closed: errClosed, Copied: errCopied}
+	g.leases.Start((*maker)(g), errs, queue.New("snowflake"), t, first)
 	return g, nil
 }
 
@@ -136,18 +113,7 @@ func (g *Generator) termOf(lease randflake.Lease) (term, error) {
 	if err != nil {
 		return term{}, err
 	}
-	return term{lease, b, static}, nil
-}
-
-// inForce returns the state of a lease whose cursor begins with unit from.
-func (g *Generator) inForce(t term, from, newestEarlier int64, machine vmgen.Generation) *state {
-	return &state{
-		machine:       machine,
-		lease:         t.lease,
-		cursor:        newCursor(t.bounds, from, &g.handedOut),
-		static:        t.static,
-		newestEarlier: newestEarlier,
-	}
+	return term{static, b, lease}, nil
 }
 
 // Generate returns a new ID. It never waits: if it can't make an ID at present it returns
@@ -158,7 +124,7 @@ func (g *Generator) inForce(t term, from, newestEarlier int64, machine vmgen.Gen
 func (g *Generator) Generate() (ID, error) {
 	id, _, err := g.claim(1, notInLine)
 	if err != nil {
-		return 0, g.report(err)
+		return 0, g.leases.Refused(err, false)
 	}
 	return id, nil
 }
@@ -173,7 +139,7 @@ const (
 
 // mustQueue reports whether a caller gets nothing now, as others wait in line.
 func (g *Generator) mustQueue(caller place) bool {
-	return caller == notInLine && !g.line.Empty()
+	return caller == notInLine && !g.leases.Line.Empty()
 }
 
 // claim takes up to n consecutive values of one unit, at least one. It returns the ID of the first
@@ -188,17 +154,17 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 	ms, _ := g.settings.clock.Now()
 	now := g.layout.unitAt(ms) // not read anew below: it may be late anyway
 	for {
-		next := st.cursor.next.Load()
-		p, err := st.cursor.bounds.planAt(next, st.cursor.awaitedEnd.Load(), now)
+		next := st.Work.next.Load()
+		p, err := st.Work.bounds.planAt(next, st.Work.awaitedEnd.Load(), now)
 		if err != nil {
 			return g.claimSlowly(n, caller)
 		}
-		taken := st.cursor.take(next, p, n)
+		taken := st.Work.take(next, p, n)
 		if taken > 0 {
-			if st.machine.Stale() { // asked last: a copy that was made meanwhile may have the same IDs
+			if st.Machine.Stale() { // asked last: a copy that was made meanwhile may have the same IDs
 				return 0, 0, errCopied
 			}
-			return g.layout.id(st.static, p.start), taken, nil
+			return g.layout.id(st.Lease.static, p.start), taken, nil
 		}
 		st = g.load() // another claim was faster, or another lease is in force
 	}
@@ -215,12 +181,12 @@ func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 		if g.mustQueue(caller) {
 			return 0, 0, errExhausted
 		}
-		taken := o.st.cursor.take(o.next, o.plan, n)
+		taken := o.st.Work.take(o.next, o.plan, n)
 		if taken > 0 {
-			if o.st.machine.Stale() {
+			if o.st.Machine.Stale() {
 				return 0, 0, errCopied
 			}
-			return g.layout.id(o.st.static, o.plan.start), taken, nil
+			return g.layout.id(o.st.Lease.static, o.plan.start), taken, nil
 		}
 	}
 }
@@ -237,15 +203,15 @@ type offer struct {
 func (g *Generator) planAnew() (offer, error) {
 	for {
 		st := g.load()
-		if st.closed {
+		if st.Closed {
 			return offer{}, errClosed
 		}
-		if err := st.checkMachine(); err != nil {
-			return offer{}, err
+		if st.Machine.Stale() {
+			return offer{}, errCopied
 		}
-		next := st.cursor.next.Load()
+		next := st.Work.next.Load()
 		now := g.layout.unitAt(g.settings.clock.Read()) // after next: an older reading could look like a step back
-		p, err := st.cursor.planFresh(next, now)
+		p, err := st.Work.planFresh(next, now)
 		if err == nil {
 			return offer{st, next, p}, nil
 		}
@@ -261,12 +227,12 @@ func (g *Generator) planAnew() (offer, error) {
 // is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, notInLine)
-	return n, g.report(err)
+	return n, g.leases.Refused(err, false)
 }
 
 // fill is Fill for a caller in any place, but does not report a refusal.
 func (g *Generator) fill(dst []ID, caller place) (n int, err error) {
-	machine := g.load().machine // as it was before the first ID
+	machine := g.load().Machine // as it was before the first ID
 	for n < len(dst) {
 		id, taken, refusal := g.claim(uint64(len(dst)-n), caller)
 		if machine.Stale() { // the IDs of earlier claims may be the original's
@@ -286,7 +252,7 @@ func (g *Generator) fill(dst []ID, caller place) (n int, err error) {
 }
 
 // Lease returns the lease in force; after Close, the last one.
-func (g *Generator) Lease() randflake.Lease { return g.load().lease }
+func (g *Generator) Lease() randflake.Lease { return g.load().Lease.lease }
 
 // Layout returns the layout of the generator's IDs.
 func (g *Generator) Layout() *Layout {
@@ -299,40 +265,20 @@ func (g *Generator) Layout() *Layout {
 // made none. Another Close returns the same second and randflake.ErrClosed. In a copy of the
 // machine the error of the first one may wrap randflake.ErrLeaseEnded.
 func (g *Generator) Close() (lastUsed time.Time, err error) {
-	err = g.change(func(st *state) error {
-		g.end(st)
-		neverStale := vmgen.Of(nil)
-		g.state.Store(&state{machine: neverStale, closed: true, lease: st.lease, cursor: st.cursor})
-		return st.checkMachine()
-	})
+	g.load() // panics without a generator
+	err = g.leases.Close()
 	if g.lastSecond == 0 { // which does not change any more
 		return g.Lease().Start.Add(-time.Second).UTC(), err
 	}
 	return time.Unix(g.lastSecond, 0).UTC(), err
 }
 
-// report returns err, after telling the keeper of it if it is not nil.
-func (g *Generator) report(err error) error {
-	if err != nil && g.refused != nil {
-		g.refused(err, false)
-	}
-	return err
-}
-
 // load returns the state.
 func (g *Generator) load() *state {
 	if g != nil {
-		if st := g.state.Load(); st != nil {
+		if st := g.leases.InForce.Load(); st != nil {
 			return st
 		}
 	}
 	panic("snowflake: no Generator, or the zero one: make one with New or Keep")
-}
-
-// checkMachine returns errCopied if this machine is a copy of the one that has the lease.
-func (st *state) checkMachine() error {
-	if st.machine.Stale() {
-		return errCopied
-	}
-	return nil
 }

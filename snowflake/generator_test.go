@@ -86,14 +86,14 @@ func (b *bench) add(leases ...randflake.Lease) {
 // count returns how many IDs were made, those of the newest unit included.
 func (b *bench) count() uint64 {
 	st := b.load()
-	next := st.cursor.next.Load()
+	next := st.Work.next.Load()
 	if next == frozen {
-		return b.handedOut.Load()
+		return b.leases.HandedOut.Load()
 	}
-	return b.handedOut.Load() + st.cursor.bounds.uncounted(next)
+	return b.leases.HandedOut.Load() + st.Work.bounds.uncounted(next)
 }
 
-func (b *bench) ready() error { return (*keeperView)(b.Generator).Ready() }
+func (b *bench) ready() error { return b.Leases(handover.Key{}).Ready() }
 
 // want makes n IDs and checks that they are new and carry a time ms after the start of the clock, a
 // second after testStart. Ready foretells each, and makes none. It returns the fields of the last.
@@ -283,7 +283,7 @@ func TestLeasesAndClock(t *testing.T) {
 		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil {
 			t.Errorf("%s: Close = %v, %v", policy, last, err)
 		}
-		if n := b.handedOut.Load(); n != uint64(len(b.made)) {
+		if n := b.leases.HandedOut.Load(); n != uint64(len(b.made)) {
 			t.Errorf("%s: %d counted, want %d", policy, n, len(b.made))
 		}
 	}
@@ -296,14 +296,9 @@ func TestEndedLeasesGo(t *testing.T) {
 	b.add(testLease(2, 60, 60), testLease(3, 120, 60), testLease(4, 180, 60), testLease(5, 180, 120))
 	b.step(180_000)
 	b.want(1, 180_000)
-	for _, second := range []int64{60, 120, 180} {
-		next, ok := b.pending.Take(b.layout.unitAt((testStart + second) * 1000))
-		if ok != (second == 180) {
-			t.Errorf("second %d: %v, %v, want a lease in second 180 alone", second, next, ok)
-		}
-		if ok && next.lease != testLease(5, 180, 120) {
-			t.Errorf("second %d: %v, want the lease of worker 5", second, next)
-		}
+	next, ok := b.leases.Next(b.layout.unitAt(testStart * 1000))
+	if want := b.layout.unitAt((testStart + 180) * 1000); !ok || next != want {
+		t.Errorf("the first lease at hand begins with unit %d, %v, want %d, that of worker 5", next, ok, want)
 	}
 }
 
@@ -585,7 +580,7 @@ func TestClose(t *testing.T) {
 	b.refuses(errClosed)
 	_, wait := b.Wait(t.Context())
 	_, fill := b.Fill(make([]ID, 2))
-	for _, err := range []error{wait, fill, (*keeperView)(b.Generator).Add(testLease(3, 0, 60))} {
+	for _, err := range []error{wait, fill, b.Leases(handover.Key{}).Add(testLease(3, 0, 60))} {
 		if err != errClosed {
 			t.Errorf("%v, want errClosed", err)
 		}
@@ -700,7 +695,7 @@ func TestPin(t *testing.T) {
 	if p := b.want(1, 0); p.Static["datacenter"] != 3 || p.Static["worker"] != 5 {
 		t.Errorf("%+v, want worker 5 of datacenter 3", p)
 	}
-	require.ErrorIs(t, (*keeperView)(b.Generator).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
+	require.ErrorIs(t, b.Leases(handover.Key{}).Add(testLease(32, 0, 60)), errInvalidLease, "worker 32 of a pinned datacenter")
 	b = newBenchFor(t, smallLayout(t), testLease(2, 0, 60), Pin("worker", 31))
 	if p := b.want(1, 0); p.Static["datacenter"] != 2 || p.Static["worker"] != 31 {
 		t.Errorf("%+v, want worker 31 of datacenter 2", p)
@@ -710,7 +705,7 @@ func TestPin(t *testing.T) {
 func TestOnRefusal(t *testing.T) {
 	var told []error
 	b := newBench(t)
-	(*keeperView)(b.Generator).OnRefusal(func(err error, _ bool) { told = append(told, err) })
+	b.leases.OnRefusal(func(err error, _ bool) { told = append(told, err) })
 	b.want(6, 0)
 	b.Fill(make([]ID, 1))
 	b.Fill(make([]ID, 2))

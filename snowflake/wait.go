@@ -36,7 +36,7 @@ const (
 // in such IDs is up to that much in the past. While unit after unit is used up, a call pauses for 7
 // ms instead of for each unit, which costs no ID and saves CPU time.
 func (g *Generator) Wait(ctx context.Context) (ID, error) {
-	machine := g.load().machine
+	machine := g.load().Machine
 	id, _, err := g.claim(1, notInLine)
 	switch {
 	case helps(err):
@@ -47,7 +47,7 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 		}
 		return ids[0], nil
 	case err != nil:
-		return 0, g.report(err)
+		return 0, g.leases.Refused(err, false)
 	}
 	return id, nil
 }
@@ -55,10 +55,10 @@ func (g *Generator) Wait(ctx context.Context) (ID, error) {
 // FillWait is Fill, but waits as Wait does until dst is full. The first n IDs are good even if err
 // is not nil; err says why n < len(dst). Later callers wait until this call has all its IDs.
 func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
-	machine := g.load().machine
+	machine := g.load().Machine
 	n, err = g.fill(dst, notInLine)
 	if !helps(err) {
-		return n, g.report(err)
+		return n, g.leases.Refused(err, false)
 	}
 	m, err := g.fillInTurn(ctx, machine, dst[n:])
 	if err == errCopied {
@@ -70,16 +70,16 @@ func (g *Generator) FillWait(ctx context.Context, dst []ID) (n int, err error) {
 // fillInTurn is FillWait if there is no ID at present. machine is as it was when the call began: if
 // that was copied meanwhile, the error is errCopied, and no ID is good.
 func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, dst []ID) (n int, err error) {
-	g.waited.Add(1)
-	err = g.line.Wait(ctx, func() (pause time.Duration, err error) {
+	g.leases.Waited.Add(1)
+	err = g.leases.Line.Wait(ctx, func() (pause time.Duration, err error) {
 		m, err := g.fill(dst[n:], firstInLine)
 		n += m
 		if !helps(err) {
 			return 0, err
 		}
 		pause = g.untilDue(err)
-		if pause > shortWait && g.refused != nil {
-			g.refused(err, true)
+		if pause > shortWait {
+			g.leases.Refused(err, true)
 		}
 		pause = min(pause, longestPause)
 		return max(pause, 1), err // a pause of 0 would end the wait
@@ -87,11 +87,11 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 	canceled := ctx.Err() == context.Canceled
 	switch {
 	case machine.Stale(): // another goroutine may have served this caller before that
-		return 0, g.report(errCopied)
+		return 0, g.leases.Refused(errCopied, false)
 	case canceled: // by the caller, who gave up
 		return n, err
 	}
-	return n, g.report(err)
+	return n, g.leases.Refused(err, false)
 }
 
 // helps reports whether waiting helps against err.
@@ -104,7 +104,7 @@ func helps(err error) bool {
 func (g *Generator) untilDue(cause error) time.Duration {
 	st := g.load()
 	now := g.layout.unitAt(g.settings.clock.Read())
-	next := st.cursor.next.Load()
+	next := st.Work.next.Load()
 	var due int64
 	switch {
 	case cause == errLeaseNotStarted:
@@ -112,11 +112,11 @@ func (g *Generator) untilDue(cause error) time.Duration {
 	case next == frozen: // by Close, Drop, or another lease
 		return 0
 	default:
-		due = st.cursor.bounds.due(next, now)
+		due = st.Work.bounds.due(next, now)
 	}
 	pause := g.layout.start(due).Sub(g.settings.clock.Time())
 	if cause == errExhausted {
-		lastWasAwaited := st.cursor.awaitUnit(next)
+		lastWasAwaited := st.Work.awaitUnit(next)
 		if lastWasAwaited {
 			pause = max(pause, lull)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -152,11 +153,11 @@ func TestGenerateGivesWay(t *testing.T) {
 			t.Errorf("Fill = %d, %v, want errExhausted", n, err)
 		}
 		require.Equal(t, w.ready(), errExhausted, "Ready")
-		if _, waited := (*keeperView)(w.Generator).Counts(); waited != 1 {
+		if _, waited := w.leases.Counts(); waited != 1 {
 			t.Errorf("a call waits, and %d are counted", waited)
 		}
 		<-done
-		if claimed, waited := (*keeperView)(w.Generator).Counts(); claimed != 9 || waited != 1 {
+		if claimed, waited := w.leases.Counts(); claimed != 9 || waited != 1 {
 			t.Errorf("counted %d IDs and %d calls that wait, want 9 and 1", claimed, waited)
 		}
 		w.waits = false
@@ -191,7 +192,7 @@ func TestWaitDoesNotSpin(t *testing.T) {
 func TestWait(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *waiting) {
 		told := map[error]int{}
-		(*keeperView)(w.Generator).OnRefusal(func(err error, waiting bool) {
+		w.leases.OnRefusal(func(err error, waiting bool) {
 			if waiting {
 				told[err]++
 			}
@@ -243,7 +244,7 @@ func TestWaitForTheLeaseInForce(t *testing.T) {
 	for _, pending := range [][]randflake.Lease{nil, {testLease(2, 30, 60)}} {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			told := 0
-			(*keeperView)(w.Generator).OnRefusal(func(error, bool) { told++ })
+			w.leases.OnRefusal(func(error, bool) { told++ })
 			w.add(pending...)
 			w.shift(-10 * time.Second)
 			time.Sleep(33_333 * time.Microsecond) // pauses don't end at the start by chance
@@ -262,7 +263,7 @@ func TestWaitHeedsItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	inBubble(t, func(t *testing.T, w *waiting) {
 		told := 0
-		(*keeperView)(w.Generator).OnRefusal(func(error, bool) { told++ })
+		w.leases.OnRefusal(func(error, bool) { told++ })
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*time.Microsecond, func() { stop(cause) })
 		n, err := w.FillWait(ctx, make([]ID, 9))
@@ -287,9 +288,9 @@ func TestWaitEnds(t *testing.T) {
 		end  func(g *Generator)
 		want error
 	}{
-		"another lease": {func(g *Generator) { (*keeperView)(g).Add(testLease(2, -10*3600, 20*3600)) }, nil},
+		"another lease": {func(g *Generator) { g.Leases(handover.Key{}).Add(testLease(2, -10*3600, 20*3600)) }, nil},
 		"closed":        {func(g *Generator) { g.Close() }, errClosed},
-		"dropped":       {func(g *Generator) { (*keeperView)(g).Drop() }, errLeaseEnded},
+		"dropped":       {func(g *Generator) { g.leases.Drop() }, errLeaseEnded},
 	} {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(1, 0)
@@ -324,7 +325,7 @@ func TestCopiedBeforeWake(t *testing.T) {
 		inBubble(t, func(t *testing.T, w *waiting) {
 			w.want(8, 0)
 			var refusals []error
-			(*keeperView)(w.Generator).OnRefusal(func(err error, _ bool) { refusals = append(refusals, err) })
+			w.leases.OnRefusal(func(err error, _ bool) { refusals = append(refusals, err) })
 			ctx := idtest.LateContext{Context: t.Context(), Asked: func() { machine.Add(1) }}
 			n, err := wait(w.Generator, ctx)
 			if n != 0 || err != errCopied || w.count() != 9 {

@@ -1,8 +1,6 @@
-// Package handover is how generators get the leases that follow their first one: a keeper of
-// package lease adds them to a Queue, and they are Pending until their time comes.
+// Package handover is how the leases of a generator follow one another: a keeper of package lease
+// adds them to a Queue, and Leases puts each in force when its time comes.
 package handover
-
-import "slices"
 
 // A Key is what Leases of a generator wants, so that packages of this module alone can call it. It
 // has a field, as anybody could pass a struct{}{} for a type without one.
@@ -28,45 +26,4 @@ type Queue[Lease any] interface {
 	// OnRefusal sets a function that is called with each error that a caller gets in place of an ID, and with
 	// why a caller goes on waiting. OnRefusal must come before the first ID.
 	OnRefusal(func(err error, waiting bool))
-}
-
-// Pending are the leases of a generator that aren't in force. Times are in whatever unit the
-// generator counts.
-type Pending[Lease any] struct{ terms []term[Lease] }
-
-type term[Lease any] struct {
-	first, end int64 // the lease is for [first, end)
-	lease      Lease
-}
-
-// Add adds a lease for the units [first, end).
-func (p *Pending[Lease]) Add(first, end int64, lease Lease) {
-	p.terms = append(p.terms, term[Lease]{first, end, lease})
-}
-
-// Clear removes all leases.
-func (p *Pending[Lease]) Clear() { p.terms = nil }
-
-// Take removes and returns a lease of the present moment, and removes those that are over. If there
-// is none, all stay, as the clock may be wrong.
-func (p *Pending[Lease]) Take(now int64) (lease Lease, ok bool) {
-	i := slices.IndexFunc(p.terms, func(t term[Lease]) bool { return t.first <= now && now < t.end })
-	if i < 0 {
-		return lease, false
-	}
-	lease = p.terms[i].lease
-	p.terms = slices.Delete(p.terms, i, i+1)
-	p.terms = slices.DeleteFunc(p.terms, func(t term[Lease]) bool { return t.end <= now })
-	return lease, true
-}
-
-// Next returns the first unit of the next lease that begins after now, if there is one.
-func (p *Pending[Lease]) Next(now int64) (first int64, ok bool) {
-	for _, t := range p.terms {
-		if t.first > now && (!ok || t.first < first) {
-			first = t.first
-			ok = true
-		}
-	}
-	return first, ok
 }
