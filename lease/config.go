@@ -11,7 +11,7 @@ import (
 
 // Limits are fixed when a space is created.
 type Limits struct {
-	First  uint32        `json:",omitempty"` // the first node, above 0 only in a part: see Config.Part
+	First  uint32        // the first node, above 0 only in a part: see Config.Part
 	Nodes  uint32        // of the layout, from First on: 131,072 for Randflake, 1,024 for Snowflake
 	Window time.Duration // whole seconds, 60 by default
 	Ahead  int64         // how many windows beyond the present one a process may take, 1 to 32; 5 by default

@@ -14,7 +14,7 @@ import (
 // The record of a counter that counts from 1 in each month, of which 41 numbers were taken in May
 // 2027:
 //
-//	{"format":2,"counter":{
+//	{"format":1,"counter":{
 //		"next":42,                                                    the number that is taken next
 //		"start":1, "step":1, "end":9999, "periods":"month in UTC",    what it is, which never changes
 //		"period":"2027-05", "begin":1809129600,                       the period of next
@@ -122,7 +122,7 @@ type counterEntry struct {
 	Counter Counter `json:"counter"`
 }
 
-const counterFormat = 2
+const counterFormat = 1
 
 func (c Counter) encode() ([]byte, error) { return json.Marshal(counterEntry{counterFormat, c}) }
 

@@ -390,9 +390,9 @@ func TestCounterFails(t *testing.T) {
 			"no read":          {"", isRead, errAway, true},
 			"no swap":          {"", isSwap, ErrUnknown, false},
 			"not JSON":         {"{", nil, ErrCorrupt, true},
-			"no number":        {`{"format":2,"counter":{"step":1,"next":"9"}}`, nil, ErrCorrupt, true},
-			"a step of 0":      {`{"format":2,"counter":{"next":9,"start":1,"end":99}}`, nil, ErrCorrupt, true},
-			"another's number": {`{"format":2,"counter":{"next":9,"start":1,"end":99,"step":-1}}`, nil, ErrCorrupt, true},
+			"no number":        {`{"format":1,"counter":{"step":1,"next":"9"}}`, nil, ErrCorrupt, true},
+			"a step of 0":      {`{"format":1,"counter":{"next":9,"start":1,"end":99}}`, nil, ErrCorrupt, true},
+			"another's number": {`{"format":1,"counter":{"next":9,"start":1,"end":99,"step":-1}}`, nil, ErrCorrupt, true},
 			"no format":        {`{"next":9,"start":1,"end":99,"step":1}`, nil, ErrCorrupt, true},
 			"another format":   {`{"format":3,"counter":{"next":9,"start":1,"end":99,"step":1}}`, nil, ErrCorrupt, true},
 		} {

@@ -13,14 +13,15 @@ import (
 // trust of the space changes, or it is retired.
 type meta struct {
 	Format int `json:"format"`
-	Limits
-	Check string `json:"check,omitempty"` // of the secret
+	Limits `json:"-"`
+	Kept   limitsEntry `json:"limits"`
+	Check  string      `json:"check,omitempty"` // of the secret
 
 	Name   string `json:"name"`            // random, and the space's for life
 	ID     string `json:"id"`              // random, new with each loss: within one ID the records only grow
 	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
 	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
-	Floor  int64  `json:"low"`             // a window: those before it are leased from the reserve alone
+	Floor  int64  `json:"floor"`           // a window: those before it are leased from the reserve alone
 	Tick   int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
 	Why    string `json:"why,omitempty"`   // why there is a floor
 
@@ -35,6 +36,38 @@ type meta struct {
 
 	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
 	Replaced  []string `json:"replaced,omitempty"`  // the names of spaces that were announced here, and never made
+}
+
+// A limitsEntry is how a space keeps its limits: times are in seconds.
+type limitsEntry struct {
+	First   uint32 `json:"first,omitempty"`
+	Nodes   uint32 `json:"nodes"`
+	Window  uint32 `json:"window"`
+	Ahead   int64  `json:"ahead"`
+	MaxSkew uint32 `json:"maxSkew"`
+	Reserve uint32 `json:"reserve"`
+}
+
+func (l Limits) entry() limitsEntry {
+	return limitsEntry{
+		First:   l.First,
+		Nodes:   l.Nodes,
+		Window:  uint32(l.Window / time.Second),
+		Ahead:   l.Ahead,
+		MaxSkew: uint32(l.MaxSkew / time.Second),
+		Reserve: l.Reserve,
+	}
+}
+
+func (e limitsEntry) limits() Limits {
+	return Limits{
+		First:   e.First,
+		Nodes:   e.Nodes,
+		Window:  time.Duration(e.Window) * time.Second,
+		Ahead:   e.Ahead,
+		MaxSkew: time.Duration(e.MaxSkew) * time.Second,
+		Reserve: e.Reserve,
+	}
 }
 
 // A program that knows another format would drop fields of this one, or grant what they forbid.
@@ -71,10 +104,11 @@ func (m *meta) mayShareIDs(other *meta) bool {
 	return m.Check == "" || other.Check == "" || m.Check == other.Check
 }
 
-// encode also sets the format, and forgets the oldest of many names.
+// encode also sets the format and the kept limits, and forgets the oldest of many names.
 func (m *meta) encode() ([]byte, error) {
 	const mostReplaced = 20 // keeps the entry small
 	m.Format = metaFormat
+	m.Kept = m.Limits.entry()
 	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
 	return json.Marshal(m)
 }
@@ -90,6 +124,7 @@ func decodeMeta(value []byte) (*meta, error) {
 	if m.Format != metaFormat {
 		return nil, fmt.Errorf("its format is %d, and this program knows %d alone", m.Format, metaFormat)
 	}
+	m.Limits = m.Kept.limits()
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}

@@ -416,20 +416,22 @@ func TestOpen(t *testing.T) {
 		entry, old, new string
 		open, use       error
 	}{
-		{"s/meta", `"Window":60`, `"Window":10`, nil, ErrNoSpace}, // made anew, with other limits
+		{"s/meta", `"window":60`, `"window":10`, nil, ErrNoSpace}, // made anew, with other limits
 		{"s/meta", `"check":"01`, `"check":"02`, nil, ErrNoSpace}, // and for another secret
-		{"s/meta", `"Nodes":1024`, `"First":1024,"Nodes":1024`, nil, ErrNoSpace},
-		{"s/meta", `"Nodes":1024`, `"First":131071,"Nodes":1024`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"nodes":1024`, `"first":1024,"nodes":1024`, nil, ErrNoSpace},
+		{"s/meta", `"nodes":1024`, `"first":131071,"nodes":1024`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"window":60`, `"window":60.5`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"window":60`, `"window":18446744073769551616`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"format":1`, `"format":0`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `"format":1`, `"format":4`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"Nodes":1024`, `"Nodes":0`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"Nodes":1024`, `"Nodes":1000000`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"nodes":1024`, `"nodes":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"nodes":1024`, `"nodes":1000000`, ErrCorrupt, ErrCorrupt},
 		{"s/meta", `{`, ``, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"low":0`, `"low":-1`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"low":0`, `"low":"9"`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"low":0`, `"begin":-1,"low":0`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"low":0`, `"low":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
-		{"s/meta", `"low":0`, `"low":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":"9"`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"begin":-1,"floor":0`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":0,"tick":-1`, ErrCorrupt, ErrCorrupt},
+		{"s/meta", `"floor":0`, `"floor":0,"tick":9223372036854775807`, ErrCorrupt, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1 0 0", nil, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1", nil, ErrCorrupt},
 		{"s/leases", "0 0 0 0", "1 0 0 x", nil, ErrCorrupt},
@@ -463,14 +465,14 @@ func TestOpen(t *testing.T) {
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
 	for _, meta := range []string{
-		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
-		`{"format":1,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":1,"limits":{"nodes":1024,"window":60,"ahead":5,"maxSkew":60,"reserve":0},"check":"0100000000000000","name":"N","id":"A","losses":0,"floor":0,"lineage":"first"}`,
+		`{"format":1,"limits":{"nodes":131072,"window":60,"ahead":5,"maxSkew":60,"reserve":1024},"check":"0100000000000000","name":"N","id":"A","losses":0,"floor":0,"lineage":"first"}`,
 	} {
 		data := newMemory()
 		data.data = map[string]string{
 			"s/meta":   meta,
 			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":2,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
 		if err != nil {
@@ -490,7 +492,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		want := map[string]string{
 			"s/meta":   meta,
 			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":2,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
 		}
 		if !maps.Equal(data.data, want) {
 			t.Errorf("%q, want %q", data.data, want)
