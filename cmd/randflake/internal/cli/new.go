@@ -88,7 +88,11 @@ func (o *order) prepare() (mint func(context.Context) error, err error) {
 }
 
 func (o *order) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
-	generator, err := ulid.New(ulid.Strict())
+	options := []ulid.Option{ulid.Strict()}
+	if o.format == "uuid" {
+		options = append(options, ulid.Version7())
+	}
+	generator, err := ulid.New(options...)
 	if err != nil {
 		return err
 	}
