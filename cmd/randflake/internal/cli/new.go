@@ -38,8 +38,10 @@ func (t *tool) newCommand() *cobra.Command {
 			if err := t.wantOutput(); err != nil {
 				return err
 			}
-			if err := o.locate(); err != nil {
-				return err
+			if o.kind != kindULID { // which needs neither a store nor a secret
+				if err := o.locate(); err != nil {
+					return err
+				}
 			}
 			return t.unlessStopped(cmd.Context(), mint)
 		},
