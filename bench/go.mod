@@ -14,7 +14,7 @@ require (
 	github.com/randflake/randflake v0.1.0
 	github.com/rs/xid v1.6.0
 	github.com/segmentio/ksuid v1.0.4
-	github.com/sony/sonyflake v1.2.0
+	github.com/sony/sonyflake v1.3.0
 	github.com/speps/go-hashids/v2 v2.0.1
 	github.com/sqids/sqids-go v0.4.1
 )

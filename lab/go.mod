@@ -44,7 +44,7 @@ require (
 	github.com/randflake/randflake/lease/url v0.1.0
 	github.com/randflake/randflake/service/client v0.1.0
 	github.com/shamaton/msgpack/v2 v2.4.0
-	github.com/sony/sonyflake v1.2.0
+	github.com/sony/sonyflake v1.3.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/viper v1.21.0
 	github.com/ugorji/go/codec v1.3.1

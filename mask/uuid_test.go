@@ -102,6 +102,23 @@ func TestUUIDVectors(t *testing.T) {
 	}
 }
 
+// TestUUIDOfULID: a ULID that is a UUID of version 7 can be masked.
+func TestUUIDOfULID(t *testing.T) {
+	g, err := ulid.New(ulid.Version7())
+	require.NoError(t, err)
+	for range 1000 {
+		id, err := g.Generate()
+		require.NoError(t, err)
+		inner := uuid(id)
+		masked, err := sessionMasker.Mask(inner)
+		require.NoError(t, err)
+		opened, err := sessionMasker.Open(masked)
+		if opened != inner || err != nil {
+			t.Errorf("%s is masked as %x, which opens to %x, %v", ulid.FormatUUID(id), masked, opened, err)
+		}
+	}
+}
+
 func uuidForms(t testing.TB) idtest.Forms[sessionID] {
 	k := idtest.Forms[sessionID]{
 		IDs:     map[string]sessionID{},

@@ -63,6 +63,9 @@ func makeAtOnce(t *testing.T, g *Generator) {
 	if g.strict != nil {
 		l.Compare = ID.Compare
 	}
+	if g.version7 {
+		l.Check = isVersion7
+	}
 	l.AtOnce(*idsFlag/24, func(err error) bool {
 		if err != nil {
 			t.Error(err)
@@ -82,7 +85,50 @@ func TestConcurrent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			makeAtOnce(t, mustNew(options...))
 			makeAtOnce(t, mustNew(append(options, Strict())...))
+			makeAtOnce(t, mustNew(append(options, Version7())...))
+			makeAtOnce(t, mustNew(append(options, Strict(), Version7())...))
 		})
+	}
+}
+
+func isVersion7(id ID) error {
+	if id[6]>>4 != 7 || id[8]>>6 != 2 {
+		return fmt.Errorf("want version 7 and its variant, as a UUID it is %s", FormatUUID(id))
+	}
+	return nil
+}
+
+// TestVersion7: IDs have the time and the order of ULIDs, also as UUIDs, and both values of each random bit.
+func TestVersion7(t *testing.T) {
+	const n, each = 600_000, 100 // IDs, and IDs of a millisecond
+	ms := int64(1_764_000_000_000)
+	g := mustNew(Strict(), Version7(), WithClock(func() time.Time { return time.UnixMilli(ms) }))
+	l := &idtest.Ledger[ID]{TB: t, Check: isVersion7, Compare: ID.Compare}
+	ids := make([]ID, each)
+	var ones, zeros [16]byte
+	last := ""
+	for range n / each {
+		if _, err := l.Take(ids, g.Fill); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			text := FormatUUID(id)
+			if text <= last || Inspect(id).Time.UnixMilli() != ms {
+				t.Fatalf("at %d: %s of %v after %s", ms, text, Inspect(id).Time, last)
+			}
+			last = text
+			for i, b := range id {
+				ones[i] |= b
+				zeros[i] |= ^b
+			}
+		}
+		ms++
+	}
+	const random = "\x0f\xff\x3f\xff\xff\xff\xff\xff\xff\xff"
+	for i, want := range []byte(random) {
+		if both := ones[6+i] & zeros[6+i]; both != want {
+			t.Errorf("byte %d: the bits %08b have both values, want %08b", 6+i, both, want)
+		}
 	}
 }
 
@@ -207,19 +253,25 @@ func (s *state) newID(ms int64) (id ID) {
 }
 
 func TestStateIsMadeOfItsRandomWords(t *testing.T) {
-	s := newState(words(0x0123_ffff, 0x456789ab, 0xcdef0123, 0, 0xffffffff, 0x8000_0000, 1, 2), false)
-	for i, want := range []string{
-		"00000000000a" + "0123456789abcdef0123",
-		"00000000000a" + "0123456789abcdef0124", // a step is at least 1
-		"00000000000a" + "0123456789accdef0124", // and at most 2^32
-		"00000000000b" + "80000000000100000002"[:4] + "0000000100000002",
+	for version7, wants := range map[bool][]string{
+		false: {
+			"00000000000a" + "0123456789abcdef0123",
+			"00000000000a" + "0123456789abcdef0124", // a step is at least 1
+			"00000000000a" + "0123456789accdef0124", // and at most 2^32
+			"00000000000b" + "80000000000100000002",
+		},
+		true: {
+			"00000000000a" + "7123856789abcdef0123",
+			"00000000000a" + "7123856789abcdef0124",
+			"00000000000a" + "7123856789accdef0124",
+			"00000000000b" + "70008000000100000002",
+		},
 	} {
-		ms := int64(10)
-		if i == 3 {
-			ms = 11
+		s := newState(words(0x0123_ffff, 0x456789ab, 0xcdef0123, 0, 0xffffffff, 0x8000_0000, 1, 2), false, version7)
+		for i, want := range wants {
+			id := s.newID(10 + int64(i/3))
+			require.Equal(t, fmt.Sprintf("%x", [16]byte(id)), want, "version 7 %v: ID %d is", version7, i)
 		}
-		id := s.newID(ms)
-		require.Equal(t, fmt.Sprintf("%x", [16]byte(id)), want, "ID %d is", i)
 	}
 }
 
@@ -238,8 +290,9 @@ func TestStateOverflows(t *testing.T) {
 		{"the step too large", [3]uint32{full, full, 5}, []uint32{full - 6, full}, 1},
 		{"the low half alone", [3]uint32{full &^ 0x10000, full, full}, []uint32{0, full}, -1},
 	} {
-		for _, hold := range []bool{false, true} {
-			s := newState(words(slices.Concat(c.start[:], c.steps, again)...), hold)
+		for i := range 4 {
+			hold, version7 := i&1 == 1, i&2 == 2
+			s := newState(words(slices.Concat(c.start[:], c.steps, again)...), hold, version7)
 			last := s.newID(7)
 			for i := range c.steps {
 				id := s.newID(7)
@@ -249,6 +302,9 @@ func TestStateOverflows(t *testing.T) {
 				}
 				if id.milliseconds() != want || (id.Compare(last) <= 0) != (!hold && i == c.over) {
 					t.Errorf("%s, hold %v: step %d: %v after %v", c.name, hold, i, id, last)
+				}
+				if version7 && isVersion7(id) != nil {
+					t.Errorf("%s, hold %v: step %d: %v", c.name, hold, i, isVersion7(id))
 				}
 				last = id
 			}
@@ -389,7 +445,7 @@ func TestStateErasesWhatItUsed(t *testing.T) {
 		for i := range p {
 			p[i] = 0xa5
 		}
-	}, false)
+	}, false, false)
 	const start, step = 12, 4
 	for i := range 1000 {
 		s.newID(1)

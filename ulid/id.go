@@ -196,7 +196,7 @@ func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte
 // Fields are the contents of an ID.
 type Fields struct {
 	Time    time.Time // a whole millisecond, in UTC
-	Entropy [10]byte
+	Entropy [10]byte  // with Version7, a UUID's version and variant too
 }
 
 // Inspect opens an ID. It works for every ID, without a secret.
@@ -224,8 +224,11 @@ func (id ID) milliseconds() int64 { return int64(binary.BigEndian.Uint64(id[:]) 
 const uuidSize = 36
 
 // FormatUUID returns the ID in the text form of UUIDs: 8-4-4-4-12 lower-case hexadecimal digits
-// (RFC 9562, section 4). Texts sort in the order of the IDs. The text contains no UUID version:
-// read as UUIDs, most IDs have an unknown version.
+// (RFC 9562, section 4). Texts sort in the order of the IDs.
+//
+// IDs that are made with [Version7] are UUIDs of version 7. Other ULIDs have random bits where a UUID has its
+// version and variant: PostgreSQL's type UUID takes them in their order, but MariaDB's refuses one in four and
+// sorts others wrongly, and validators refuse most of them.
 //
 // For columns and libraries that take the 16 bytes of a UUID, convert an ID by [16]byte(id), and
 // back by ID(u). From Go 1.27 on, uuid.UUID(id) converts it to the standard library's type.

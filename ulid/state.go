@@ -10,13 +10,14 @@ import (
 // noTime is the time of a state that has made no ID yet.
 const noTime = -1
 
-// A state makes IDs for one goroutine at a time. Each new millisecond starts at 80 random bits, and
+// A state makes IDs for one goroutine at a time. Each new millisecond starts at random bits, 80 or 74, and
 // continues in random steps of 1 to 2^32.
 type state struct {
-	ms     int64  // of the newest ID, or noTime
-	hi, lo uint64 // the newest ID, as 128 bits
-	hold   bool   // whether to stay in ms when the clock steps back behind it
-	random func([]byte)
+	ms       int64  // of the newest ID, or noTime
+	hi, lo   uint64 // the newest ID, as 128 bits
+	hold     bool   // whether to stay in ms when the clock steps back behind it
+	version7 bool   // whether IDs have the version and variant of a UUID
+	random   func([]byte)
 
 	machine vmgen.Generation // stale in a copy of the machine, where all of this is the original's, too
 	left    uint             // random bytes not used yet, a multiple of 4: buffer[:left]
@@ -26,8 +27,8 @@ type state struct {
 // bufferSize is how many random bytes a state reads at once.
 const bufferSize = 512
 
-func newState(random func([]byte), hold bool) *state {
-	return &state{ms: noTime, random: random, hold: hold, machine: vmgen.Now()}
+func newState(random func([]byte), hold, version7 bool) *state {
+	return &state{ms: noTime, random: random, hold: hold, version7: version7, machine: vmgen.Now()}
 }
 
 // copied reports whether the machine was copied since the random bytes were read. Then the original
@@ -68,12 +69,30 @@ func (s *state) begin(ms int64) {
 	s.ms = ms
 	s.hi = uint64(ms)<<16 | s.word()>>16
 	s.lo = s.word()<<32 | s.word()
+	if s.version7 {
+		s.hi = s.hi&^versionBits | version
+		s.lo = s.lo&^variantBits | variant
+	}
 }
 
-// step adds 1 to 2^32. If the result is not within the 80 bits of entropy, the state starts again.
+// Where a UUID has its version, in the first half, and its variant, in the second one: RFC 9562, sections 4.1 and 5.7.
+const (
+	versionBits uint64 = 0xf << 12
+	version     uint64 = 7 << 12
+	variantBits uint64 = 3 << 62
+	variant     uint64 = 2 << 62
+)
+
+// step adds 1 to 2^32 to the entropy. If it has no room for that, the state starts again.
 func (s *state) step() {
+	last := uint64(0xffff) // the largest entropy in the first half
 	lo, carry := bits.Add64(s.lo, 1+s.word(), 0)
-	if carry == 1 && s.hi&0xffff == 0xffff {
+	if s.version7 {
+		last &^= versionBits
+		carry = lo >> 62 & 1 // of the 62 bits below the variant
+		lo = lo&^variantBits | variant
+	}
+	if carry == 1 && s.hi&last == last {
 		s.restart()
 		return
 	}

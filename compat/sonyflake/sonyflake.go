@@ -1,10 +1,11 @@
-// Package sonyflake is a drop-in for github.com/sony/sonyflake v1: change the import path to
+// Package sonyflake is a drop-in for github.com/sony/sonyflake v1.3.0: change the import path to
 // github.com/randflake/randflake/compat/sonyflake and nothing else. IDs are the same, and its
 // package awsutil works with both. New code should use package snowflake with the layout sonyflake.
 // The differences are:
 //
 //   - All Sonyflakes of one machine ID and StartTime in a process share one generator. Theirs make the same IDs.
-//   - [Keep] leases the machine ID. The default is theirs, half of a private address: containers with the same one make the same IDs.
+//   - [Keep] leases the machine ID. The default is theirs, half of a private or link-local address:
+//     containers with the same one make the same IDs. Releases before v1.2.1 have no link-local ones.
 //   - A clock that is set, back or forward, has no effect until the process ends. A StartTime before 1970 is an error, and so is a copy of the machine.
 package sonyflake
 
@@ -34,16 +35,17 @@ const (
 // Settings are what New makes a Sonyflake of. All fields can be left out.
 type Settings struct {
 	StartTime      time.Time              // what times in IDs count from; by default 2014-09-01 UTC
-	MachineID      func() (uint16, error) // which no other process may have; by default half of a private address
+	MachineID      func() (uint16, error) // which no other process may have; by default half of a private or link-local address
 	CheckMachineID func(id uint16) (ok bool)
 }
 
-// The errors of New and NextID, which are not wrapped.
+// The errors of New, NextID and Compose, which are not wrapped.
 var (
 	ErrStartTimeAhead   = errors.New("sonyflake: StartTime is in the future")
-	ErrNoPrivateAddress = errors.New("sonyflake: this machine has no private IPv4 address: set MachineID, or call Keep")
+	ErrNoPrivateAddress = errors.New("sonyflake: this machine has no private or link-local IPv4 address: set MachineID, or call Keep")
 	ErrOverTimeLimit    = errors.New("sonyflake: 39 bits of time since StartTime have ended: no more IDs")
 	ErrInvalidMachineID = errors.New("sonyflake: CheckMachineID refuses the machine ID")
+	ErrInvalidSequence  = errors.New("sonyflake: the sequence number has more than 8 bits")
 )
 
 // A Sonyflake makes the IDs of one machine ID. It is safe for concurrent use.
@@ -111,12 +113,16 @@ func layoutOf(start time.Time) (*snowflake.Layout, error) {
 	return snowflake.ParseLayout("sonyflake: time 39, sequence 8, machine 16; 10ms since " + epoch)
 }
 
-// machineOf returns half of the first private IPv4 address.
+// machineOf returns half of the first IPv4 address that is private or link-local.
 func machineOf(addresses []net.Addr, err error) (uint16, error) {
 	for _, address := range addresses {
 		network, ok := address.(*net.IPNet)
-		if ok && network.IP.To4().IsPrivate() {
-			return binary.BigEndian.Uint16(network.IP.To4()[2:]), nil
+		if !ok {
+			continue
+		}
+		ip := network.IP.To4()
+		if ip.IsPrivate() || ip.IsLinkLocalUnicast() {
+			return binary.BigEndian.Uint16(ip[2:]), nil
 		}
 	}
 	return 0, cmp.Or(err, ErrNoPrivateAddress)
@@ -138,6 +144,22 @@ func SequenceNumber(id uint64) uint64     { return id >> BitLenMachineID & (1<<B
 func MachineID(id uint64) uint64          { return id & (1<<BitLenMachineID - 1) }
 
 func units(id uint64) uint64 { return id >> (BitLenSequence + BitLenMachineID) }
+
+// Compose returns the ID that a machine makes at a time with a sequence number, by the StartTime of sf. The error is
+// ErrStartTimeAhead if t is before that, ErrOverTimeLimit if it is beyond 39 bits, or ErrInvalidSequence.
+func Compose(sf *Sonyflake, t time.Time, sequence, machineID uint16) (uint64, error) {
+	start := (*worker.Worker)(sf).Layout().Epoch()
+	elapsed := (t.UnixMilli() - start.UnixMilli()) / unit.Milliseconds()
+	switch {
+	case t.Before(start):
+		return 0, ErrStartTimeAhead
+	case elapsed >= 1<<BitLenTime:
+		return 0, ErrOverTimeLimit
+	case sequence >= 1<<BitLenSequence:
+		return 0, ErrInvalidSequence
+	}
+	return uint64(elapsed)<<(BitLenSequence+BitLenMachineID) | uint64(sequence)<<BitLenMachineID | uint64(machineID), nil
+}
 
 // Decompose returns an ID and its parts, with the time in units of 10 ms.
 func Decompose(id uint64) map[string]uint64 {

@@ -62,6 +62,7 @@ func TestMachineOf(t *testing.T) {
 		"the first": {[]net.Addr{network("10.1.2.3"), network("10.1.2.4")}, nil, 0x0203, nil},
 		"not public": {[]net.Addr{network("127.0.0.1"), network("8.8.8.8"), network("fd00::1"), &net.UnixAddr{}, network("192.168.255.1")},
 			nil, 0xff01, nil},
+		"link-local": {[]net.Addr{network("fe80::1"), network("169.253.0.1"), network("169.254.3.4"), network("10.1.2.3")}, nil, 0x0304, nil},
 		"no private": {[]net.Addr{network("172.15.0.1"), network("172.32.0.1")}, nil, 0, ErrNoPrivateAddress},
 		"failure":    {nil, errNoID, 0, errNoID},
 	} {
@@ -82,6 +83,33 @@ func TestDecompose(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	require.Equal(t, ElapsedTime(0x123456<<24), 0x123456*10*time.Millisecond, "made after")
+}
+
+func TestCompose(t *testing.T) {
+	start := time.Date(2020, 1, 1, 0, 0, 0, 3e6, time.UTC) // within a unit
+	sf, err := New(Settings{StartTime: start, MachineID: machine(newMachine())})
+	require.NoError(t, err)
+	first := start.Truncate(unit)
+	end := first.Add(1 << BitLenTime * unit)
+	for _, tt := range []struct {
+		at       time.Time
+		sequence uint16
+		want     uint64
+		err      error
+	}{
+		{first, 0, 0x1234, nil},
+		{start.Add(unit), 255, 1<<24 | 255<<16 | 0x1234, nil},
+		{end.Add(-1).Local(), 7, (1<<BitLenTime-1)<<24 | 7<<16 | 0x1234, nil},
+		{first.Add(-1), 0, 0, ErrStartTimeAhead},
+		{time.Time{}, 0, 0, ErrStartTimeAhead},
+		{end, 0, 0, ErrOverTimeLimit},
+		{start, 256, 0, ErrInvalidSequence},
+	} {
+		id, err := Compose(sf, tt.at, tt.sequence, 0x1234)
+		if id != tt.want || err != tt.err {
+			t.Errorf("at %v, sequence %d: %#x, %v, want %#x, %v", tt.at, tt.sequence, id, err, tt.want, tt.err)
+		}
+	}
 }
 
 // In a bubble, where 256 IDs every 10 ms take no time to wait for. Times begin with the unit of the start.

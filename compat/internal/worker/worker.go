@@ -160,6 +160,9 @@ func (w *Worker) Close() {
 	}
 }
 
+// Layout returns the layout of the IDs.
+func (w *Worker) Layout() *snowflake.Layout { return w.generator.Layout() }
+
 // pause is how long Next sleeps before it looks again whether the keeper has another lease.
 const pause = 10 * time.Millisecond
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -48,6 +49,8 @@ type audit struct {
 	*inspector
 	entries  entries
 	odd      int      // how many lines are no IDs
+	floats   int      // of these, how many are floating-point numbers
+	float    string   // the first of them
 	chosen   decoding // the way to read the IDs
 	runnerUp decoding // the next best, which gives other times
 }
@@ -64,26 +67,18 @@ func (a *audit) readLines() error {
 	defer line.clear()
 	lines := bufio.NewScanner(a.stdin)
 	lines.Buffer(nil, longestRow)
-	quoted := 0 // the line with the opening quote of a column that is still open, or 0
+	var rows rows
 	for n := 1; lines.Scan(); n++ {
 		if n%1024 == 0 {
 			line.update(func(took time.Duration) string {
 				return fmt.Sprintf("%d lines, %.0f a second", n, float64(n)/took.Seconds())
 			})
 		}
-		before := quoted
-		switch {
-		case !endsInQuotes(lines.Bytes(), before > 0):
-			quoted = 0
-		case before == 0:
-			quoted = n
-		}
-		if before > 0 {
+		text, ok := rows.first(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")), n)
+		if !ok {
 			a.odd++
 			continue
 		}
-		column, _, _ := bytes.Cut(lines.Bytes(), []byte(","))
-		text := strings.TrimPrefix(string(column), "\ufeff") // a copy: the rest of the row is not kept
 		text = trimmed(text)
 		isEmpty := text == "" || strings.EqualFold(text, "null")
 		isFirst := a.entries.len()+a.odd == 0
@@ -96,40 +91,17 @@ func (a *audit) readLines() error {
 	switch {
 	case lines.Err() != nil:
 		return lines.Err()
-	case quoted > 0:
+	case rows.quoted > 0:
 		return fmt.Errorf("the quote in line %d has no end, so nothing behind it was read: "+
-			"mend that line, or give the column of IDs alone", quoted)
+			"mend that line, or give the column of IDs alone", rows.quoted)
+	case a.entries.len() == 0 && a.floats > 0:
+		return fmt.Errorf("%w: %d lines are as %s, where the last digits are lost: export the IDs as texts",
+			randflake.ErrInvalidID, a.floats, a.float)
 	case a.entries.len() == 0:
-		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column of CSV, "+
-			"before a comma", randflake.ErrInvalidID)
+		return fmt.Errorf("%w: no line is an ID: want one a line, or in the first column, "+
+			"before a comma, a semicolon, a bar or a tab", randflake.ErrInvalidID)
 	}
 	return nil
-}
-
-// endsInQuotes reports whether a line of CSV ends within a column in quotes, so that the next line
-// is still of that column. inQuotes says that it begins so. Within quotes two quotes are one; a
-// quote in a column without them is text.
-func endsInQuotes(line []byte, inQuotes bool) bool {
-	closed := -1
-	for i, c := range line {
-		switch {
-		case c != '"':
-		case inQuotes:
-			inQuotes = false
-			closed = i
-		case i == 0 || line[i-1] == ',' || closed == i-1:
-			inQuotes = true
-		}
-	}
-	return inQuotes
-}
-
-// isTitle reports whether text is the title of a column. IDs without digits are longer than words,
-// and rare.
-func isTitle(text string) bool {
-	word := text[len(prefixOf(text)):]
-	isID := len(word) >= 12 && (isText(word) || isGosuda(word))
-	return !strings.ContainsAny(text, "0123456789") && !isID
 }
 
 // add adds the ID of a line, or counts a text that is none.
@@ -137,6 +109,10 @@ func (a *audit) add(text string, line int) {
 	p := a.parse(text)
 	if p.err != nil {
 		a.odd++
+		if isFloat(text) {
+			a.floats++
+			a.float = cmp.Or(a.float, text)
+		}
 		return
 	}
 	if p.layout != "" && a.layout == nil && a.kind != kindRandflake {

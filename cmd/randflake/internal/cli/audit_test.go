@@ -204,6 +204,79 @@ func TestManyRepeats(t *testing.T) {
 	}
 }
 
+// burst are IDs of one worker, three in each millisecond, or as many as 300.
+func burst(n, each int) (ids []int64) {
+	begin := auditBegin.Sub(snowflake.Twitter().Epoch()).Milliseconds()
+	for i := range int64(n) {
+		ids = append(ids, (begin+i/int64(each))<<22|5<<12|i%int64(each))
+	}
+	return ids
+}
+
+// writtenBy are the texts of a program that takes IDs for floating-point numbers.
+func writtenBy(format string, precision int, ids ...int64) (texts []string) {
+	for _, id := range ids {
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(float64(id), 'g', precision, 64), 64)
+		switch format {
+		case "exact":
+			texts = append(texts, fmt.Sprint(int64(rounded)))
+		case "shortest":
+			texts = append(texts, strconv.FormatFloat(rounded, 'f', -1, 64))
+		default:
+			texts = append(texts, fmt.Sprintf(format, rounded))
+		}
+	}
+	return texts
+}
+
+// TestAuditRounded: IDs that a program has rounded are called so, and their repeats are not those of two processes.
+func TestAuditRounded(t *testing.T) {
+	isolate(t)
+	random := rand.New(rand.NewPCG(5, 6))
+	var randflakes []int64
+	for range 1000 {
+		randflakes = append(randflakes, int64(random.Uint64()))
+	}
+	nanoseconds := func(step int64) (texts []string) {
+		for i := range int64(1000) {
+			texts = append(texts, fmt.Sprint(auditBegin.UnixNano()+i*step))
+		}
+		return texts
+	}
+	const all, perhaps, none = "\nrounded  all: a program took them", "\nrounded  perhaps, if", "rounded"
+	for name, tt := range map[string]struct {
+		texts []string
+		says  string
+		not   string
+	}{
+		"pandas, a burst":         {writtenBy("exact", -1, burst(1000, 300)...), all, "repeat"},
+		"JavaScript, a burst":     {writtenBy("shortest", -1, burst(1000, 300)...), all, "repeat"},
+		"Excel, a burst":          {writtenBy("shortest", 15, burst(1000, 300)...), all, "doubled"},
+		"JavaScript, few at once": {writtenBy("shortest", -1, burst(1000, 3)...), all, "doubled"},
+		"pandas, few at once":     {writtenBy("exact", -1, burst(1000, 3)...), perhaps, "rounded  all"},
+		"pandas, Randflakes":      {writtenBy("exact", -1, randflakes...), all, "repeat"},
+		"JavaScript, Randflakes":  {writtenBy("shortest", -1, randflakes...), all, "repeat"},
+		"pandas, as floats":       {append(writtenBy("%v", -1, burst(1000, 3)...), "5"), "\nrounded  1000 lines as 2.0", ""},
+		"pandas, with a point":    {append(writtenBy("%.1f", -1, burst(1000, 3)...), "5"), "\nrounded  1000 lines as 2006515713438666752.0: a", ""},
+
+		"no burst":             {twitterIDs(1000), "repeats  0", none},
+		"two processes":        {slices.Concat(twitterIDs(1000), twitterIDs(50)), "doubled  worker 1", none},
+		"nanoseconds, of 1 µs": {nanoseconds(1000), "repeats  0", none},
+		"nanoseconds, of 1 ms": {nanoseconds(1_000_000), "repeats  0", none},
+		"small numbers":        {append(numbersFrom(1, 100), "12.5", "1e3"), "repeats  0", none},
+		"too few":              {writtenBy("exact", -1, randflakes[:9]...), "repeats  0", none},
+	} {
+		input := strings.Join(tt.texts, "\n") + "\n"
+		got := call(t, input, "audit")
+		isBad := strings.Contains(got.out, "rounded") || !strings.Contains(got.out, "repeats  0")
+		if !strings.Contains(got.out, tt.says) || tt.not != "" && strings.Contains(got.out, tt.not) || (got.code == exitFailed) != isBad {
+			t.Errorf("%s: exit status %d, want %q and not %q in:\n%s%s", name, got.code, tt.says, tt.not, got.out, got.err)
+		}
+	}
+	onlyFloats := call(t, "id\n1.8496880640000001e+18\n1.8496880640000003e+18\n", "audit")
+	wantFailure(t, onlyFloats, exitFailed, "2 lines are as 1.8496880640000001e+18, where the last digits are lost: export the IDs as texts")
+}
+
 // Columns, titles, quotes and other kinds of text. What is no ID is counted.
 func TestAuditReads(t *testing.T) {
 	isolate(t)
@@ -219,6 +292,17 @@ func TestAuditReads(t *testing.T) {
 			[]string{"IDs      3, and 2 lines", "in lines 2 and 6\n"}},
 		"quotes in a column": {texts[0] + ",27\"\" wide\n" + texts[1] + ",\"\"\"a\"\"\",b\n" + texts[2] + "\"\n",
 			[]string{"IDs      3, and 0 lines"}},
+		"quotes around groups": {"id,name\n\"1,541,815,603,606,036,480\",a\n1541815603606036480,b\n\"1,541,815\",c\n\"1,541,815\",d\n",
+			[]string{"IDs      4, and 0 lines", "in lines 2 and 3\n", "repeat   1,541,815 in lines 4 and 5\n"}},
+		"groups alone":      {"1,541,815,603,606,036,480\n1541815603606036480\n", []string{"IDs      2, and 0 lines", "repeats  1\n"}},
+		"columns of digits": {"1,541,815\n2,541,815\n1,000,000\n", []string{"IDs      3, and 0 lines", "repeat   1 in lines 1 and 3\n"}},
+		"tabs": {"id\tname\n" + texts[0] + "\ta,b\n\tno ID\n" + texts[1] + "\t\"say\n5\"\n" + texts[0] + "\tc;d\n",
+			[]string{"IDs      3, and 1 lines", "in lines 2 and 6\n"}},
+		"semicolons": {"\ufeff\"id\";\"name\"\n\"" + texts[0] + "\";\"a;\nb\"\n" + texts[1] + ";c,\"d\n" + texts[0] + ";27\"\n",
+			[]string{"IDs      3, and 1 lines", "in lines 2 and 5\n"}},
+		"bars":                 {" id | name\n" + texts[0] + "|a\n" + texts[0] + " | b\n", []string{"IDs      2, and 0 lines", "in lines 2 and 3\n"}},
+		"JSON":                 {"[\n\t\"" + texts[0] + "\",\n\t\"" + texts[1] + "\"\n]\n", []string{"IDs      2, and 1 lines", "repeats  0\n"}},
+		"doubled quotes":       {"\"\"\"x\"\"\",1\n" + texts[0] + ",2\n", []string{"IDs      1, and 0 lines"}},
 		"other lines":          {texts[0] + "\nnull!\n" + texts[1] + "\n-\n", []string{"IDs      2, and 2 lines"}},
 		"NULL":                 {"id\nNULL\n" + texts[0] + "\nNULL\nnull\n", []string{"IDs      1, and 0 lines", "repeats  0"}},
 		"a title further down": {"\n# of today\nid\n----\n" + texts[0] + "\n", []string{"IDs      1, and 0 lines", "2026-01-01T"}},
@@ -264,8 +348,8 @@ func TestAuditReads(t *testing.T) {
 	}
 	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
 	wantFailure(t, missing, exitFailed, "nowhere")
-	for _, input := range []string{"", "id\n", "\n?\n", texts[0] + ";a\n"} {
-		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID: want one a line, or in the first column of CSV, before a comma")
+	for _, input := range []string{"", "id\n", "\n?\n", texts[0] + " a\n"} {
+		wantFailure(t, call(t, input, "audit"), exitFailed, "no line is an ID: want one a line, or in the first column, before a comma")
 	}
 	unended := call(t, texts[0]+"\n"+texts[1]+",\"a\n"+texts[2]+"\n", "audit")
 	wantFailure(t, unended, exitFailed, "the quote in line 2 has no end")

@@ -140,6 +140,17 @@ func (h *home) findSecret() (randflake.Secret, error) {
 	return h.readSecret()
 }
 
+// lacksSecret reports whether err of findSecret says that the store has no secret for this user, and not that one is broken.
+func (h *home) lacksSecret(err error) bool {
+	switch {
+	case h.ownSecret:
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+	case h.secret.known():
+		return false
+	}
+	return h.implied || h.at.URL != ""
+}
+
 // name returns the name of the store, for package url. With a space at its end the state directory
 // may have a ? in its own name.
 func (h *home) name() string { return cmp.Or(h.store, "file:"+h.at.Dir+"?space=default") }

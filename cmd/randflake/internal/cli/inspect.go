@@ -3,9 +3,7 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -90,22 +88,22 @@ func (in *inspector) settle() error {
 	return nil
 }
 
-// findSecret reads the secret, unless the user chose a kind without one. It is no error if the user
-// named no secret and none is found: in.noSecret then waits for an ID that needs one.
+// findSecret reads the secret, unless the user chose a kind without one. If the command line asks for none and the
+// store has none, that is no error: in.noSecret then waits for an ID that needs one.
 func (in *inspector) findSecret() error {
 	if !in.mayBeRandflake() {
 		return nil
 	}
+	isAsked := in.kind == kindRandflake || in.home.store != "" || in.home.secret.file != ""
 	secret, err := in.home.findSecret()
-	isMissing := in.home.at.Dir == "" || errors.Is(err, fs.ErrNotExist) // the directory or its secret
 	switch {
 	case err == nil:
 		in.cipher = randflake.NewCipher(secret)
-	case in.home.implied && isMissing:
-		in.noSecret = err
-	default:
+		return nil
+	case isAsked && !in.home.implied, !in.home.lacksSecret(err):
 		return err
 	}
+	in.noSecret = err
 	return nil
 }
 

@@ -443,6 +443,32 @@ func TestInspectWithBrokenSecret(t *testing.T) {
 	succeed(t, "", "inspect", "--kind", "ulid", "01ARZ3NDEKTSV4RRFFQ69G5FAV")
 }
 
+// TestSnowflakesNeedNoSecret: whatever store the environment names, numbers are read. A Randflake ID needs its secret.
+func TestSnowflakesNeedNoSecret(t *testing.T) {
+	isolate(t)
+	empty := t.TempDir()
+	for store, says := range map[string]string{
+		"postgres://user@127.0.0.1:1/none":      "no secret: postgres://user@127.0.0.1:1/none is not a directory",
+		"redis://127.0.0.1:1?space=orders":      "no secret: redis://127.0.0.1:1 is not a directory",
+		"sqlite:" + filepath.Join(empty, "ids"): "is not a directory",
+		empty:                                   "no such file",
+		filepath.Join(empty, "not-mounted"):     "no such file",
+	} {
+		t.Setenv(storeVariable, store)
+		require.Contains(t, succeed(t, "", "inspect", documented), "snowflake discord", "%s", store)
+		require.Contains(t, succeed(t, "", "inspect", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), "2016-07-30T23:54:10.259Z", "%s", store)
+		require.Contains(t, succeed(t, documented+"\n", "audit"), "kind     snowflake node8", "%s", store)
+		wantFailure(t, call(t, "", "inspect", "jvgoe12ccb8gh"), exitFailed, says)
+		wantFailure(t, call(t, "", "inspect", "--kind", "randflake", documented), exitFailed, says)
+		wantFailure(t, call(t, "", "inspect", "--store", store, documented), exitFailed, says)
+	}
+
+	t.Setenv(storeVariable, " broken")
+	succeed(t, "", "new", "--kind", "ulid")
+	succeed(t, "", "inspect", "--kind", "snowflake", documented)
+	wantFailure(t, call(t, "", "inspect", documented), exitFailed, "RANDFLAKE_STORE")
+}
+
 // TestImplausible has times in the future, of IDs whose kind is known.
 func TestImplausible(t *testing.T) {
 	for kind, want := range map[string]string{

@@ -38,8 +38,10 @@ func (t *tool) newCommand() *cobra.Command {
 			if err := t.wantOutput(); err != nil {
 				return err
 			}
-			if err := o.locate(); err != nil {
-				return err
+			if o.kind != kindULID { // which needs neither a store nor a secret
+				if err := o.locate(); err != nil {
+					return err
+				}
 			}
 			return t.unlessStopped(cmd.Context(), mint)
 		},
@@ -88,7 +90,11 @@ func (o *order) prepare() (mint func(context.Context) error, err error) {
 }
 
 func (o *order) mintULIDs(ctx context.Context, f format[ulid.ID]) error {
-	generator, err := ulid.New(ulid.Strict())
+	options := []ulid.Option{ulid.Strict()}
+	if o.format == "uuid" {
+		options = append(options, ulid.Version7())
+	}
+	generator, err := ulid.New(options...)
 	if err != nil {
 		return err
 	}

@@ -143,6 +143,9 @@ func TestNewULIDs(t *testing.T) {
 			if err != nil || id.Compare(last) <= 0 || !isNow(ulid.Inspect(id).Time) {
 				t.Fatalf("%s: %s after %v: %v", form, line, last, err)
 			}
+			if form == "uuid" && line[14] != '7' {
+				t.Fatalf("%s is not of version 7", line)
+			}
 			last = id
 		}
 		require.Equal(t, len(lines), 100, "%s: lines", form)

@@ -52,7 +52,7 @@ func (a *audit) tally() tally {
 	return t
 }
 
-// report prints what the IDs tell. An ID that comes twice is an error, which the report shows.
+// report prints what the IDs tell. An ID that comes twice, or is rounded, is an error, which the report shows.
 func (a *audit) report() error {
 	t := a.tally()
 	w := &strings.Builder{}
@@ -70,6 +70,37 @@ func (a *audit) report() error {
 		fmt.Fprintf(w, "or       %s, by which the newest are of %s\n",
 			a.runnerUp.name, a.runnerUp.newest.Format(time.DateOnly))
 	}
+	rounding := a.entries.rounding()
+	a.writeRounding(w, rounding, t.repeats)
+	if rounding != isRounded {
+		a.writeRepeats(w, t)
+	}
+	if a.chosen.name != "" {
+		t.writeBars(w)
+	}
+	isGood := t.repeats == 0 && rounding != isRounded && a.floats == 0
+	if err := a.print("%s", w.String()); err != nil || isGood {
+		return err
+	}
+	return errReported
+}
+
+// writeRounding writes which IDs a program has rounded. Of exact ones without repeats it says nothing.
+func (a *audit) writeRounding(w io.Writer, r rounding, repeats int) {
+	const cause = "a program took them for floating-point numbers, as JavaScript, pandas and Excel do: export them as texts"
+	switch {
+	case r == isRounded:
+		fmt.Fprintf(w, "rounded  all: %s\n", cause)
+	case r == perhapsRounded && repeats >= a.entries.len()/10:
+		fmt.Fprintf(w, "rounded  perhaps, if %s\n", cause)
+	}
+	if a.floats > 0 {
+		fmt.Fprintf(w, "rounded  %d lines as %s: %s\n", a.floats, a.float, cause)
+	}
+}
+
+// writeRepeats writes what the last digits of IDs tell.
+func (a *audit) writeRepeats(w io.Writer, t tally) {
 	for _, pair := range t.examples {
 		fmt.Fprintf(w, "repeat   %s in lines %d and %d\n", a.entries.text(pair[1]), pair[0].at.line(), pair[1].at.line())
 	}
@@ -80,13 +111,6 @@ func (a *audit) report() error {
 	if strings.HasPrefix(a.chosen.name, kindSnowflake) {
 		fmt.Fprintf(w, "made     %d or more, by their sequence numbers\n", t.made)
 	}
-	if a.chosen.name != "" {
-		t.writeBars(w)
-	}
-	if err := a.print("%s", w.String()); err != nil || t.repeats == 0 {
-		return err
-	}
-	return errReported
 }
 
 // writeWorkers writes how many workers made IDs, and which of them made more than one ID twice.
