@@ -177,9 +177,19 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("the first masked order is %v, want 1", raw)
 	}
 
-	_, err = mariaDB.Do("CREATE DATABASE ids; USE ids;" + functions("mysql") + "CALL randflake_raise(); USE randflake;" + ordersInMariaDB +
+	// The page as one script, in which the functions' comments have statements of their owner.
+	file := filepath.Join(mariaDB.Data(), "secret") // where the client may read, as the server
+	must(t, os.WriteFile(file, []byte(secret.Hex()), 0o644))
+	text := functions("mysql")
+	_, owner, _ := strings.Cut(text, "--   LOAD DATA")
+	owner, _, _ = strings.Cut(owner, "CREATE TABLE")
+	owner = strings.NewReplacer("--   ", "", "'secret'", "'"+file+"'").Replace("LOAD DATA" + owner)
+	out, err := mariaDB.Do("CREATE DATABASE ids; USE ids;" + text + owner +
+		"USE randflake;" + ordersInMariaDB + "INSERT INTO orders (item) VALUES ('tea') RETURNING id;" +
 		"CREATE USER app IDENTIFIED BY 'app'; GRANT ALL ON randflake.* TO app")
 	must(t, err)
+	must(t, id.Scan([]byte(out)))
+	wantOwn()
 	source := databases(t)["MariaDB, binary"].source
 	db, err := sql.Open("mysql", source)
 	must(t, err)

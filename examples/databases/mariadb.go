@@ -21,14 +21,12 @@ func renameOrder(ctx context.Context, db *sql.DB, text, item string) error {
 	return err
 }
 
-// useSecretInMariaDB gives a secret to a session, and to the database ids once. The rows of a LOAD
-// DATA are in no log and no plan.
+// useSecretInMariaDB gives a secret to a session. The rows of a LOAD DATA are in no log and no plan.
 func useSecretInMariaDB(ctx context.Context, conn *sql.Conn, secret randflake.Secret) error {
 	mysql.RegisterReaderHandler("secret", func() io.Reader { return strings.NewReader(secret.Hex()) })
 	defer mysql.DeregisterReaderHandler("secret")
 	for _, statement := range []string{
 		"USE ids",
-		"LOAD DATA LOCAL INFILE 'Reader::secret' INTO TABLE randflake_default (@secret) SET round_keys = randflake_keys(@secret)",
 		"CREATE TEMPORARY TABLE given (secret CHAR(32))",
 		"LOAD DATA LOCAL INFILE 'Reader::secret' INTO TABLE given",
 		"SET @randflake_key = (SELECT randflake_keys(secret) FROM given)",

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -70,6 +71,9 @@ func newPostgres(t *testing.T) *maker {
 // runningClock is the time that MariaDB's functions ask for.
 const runningClock = "UNIX_TIMESTAMP()"
 
+const idsInMariaDB = "CREATE TABLE ids (id BIGINT, item INT);" +
+	"CREATE TRIGGER row_ids BEFORE INSERT ON ids FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next())"
+
 // newMariaDB returns a maker with a clock, an expression in seconds.
 func newMariaDB(t *testing.T, clock string) *maker {
 	m := newMaker(&maker{key: "round_keys", series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, rotate: rotateMariaDB, open: openMariaDB, server: mariaDB})
@@ -79,8 +83,7 @@ func newMariaDB(t *testing.T, clock string) *maker {
 		functions = strings.Replace(functions, sinceItBegan, "", 1)
 	}
 	m.DB = m.open(t, m.name, clockTable+Text("mysql")+functions+"INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('"+m.secret.Hex()+"'));"+
-		"CREATE TABLE ids (id BIGINT, item INT);"+
-		"CREATE TRIGGER row_ids BEFORE INSERT ON ids FOR EACH ROW SET NEW.id = IF(NEW.id <> 0, NEW.id, randflake_next())")
+		idsInMariaDB)
 	m.do(t, m.again)
 	return m
 }
@@ -112,7 +115,7 @@ func openPostgres(t *testing.T, name, statements string) *sql.DB {
 func openMariaDB(t *testing.T, name, statements string) *sql.DB {
 	_, err := mariaDB.Do("CREATE DATABASE " + name + "; USE " + name + ";\n" + statements)
 	must(t, err)
-	config := configOf(t)
+	config := configOf(t, mariaDB)
 	config.DBName = name
 	db, err := sql.Open("mysql", config.FormatDSN())
 	must(t, err)
@@ -120,9 +123,9 @@ func openMariaDB(t *testing.T, name, statements string) *sql.DB {
 	return db
 }
 
-// configOf returns how the driver connects to MariaDB.
-func configOf(t *testing.T) *mysql.Config {
-	address, err := url.Parse(mariaDB.URL())
+// configOf returns how the driver connects to a MariaDB.
+func configOf(t *testing.T, server *servers.MySQL) *mysql.Config {
+	address, err := url.Parse(server.URL())
 	must(t, err)
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.DBName, config.User = "tcp", address.Host, address.Path[1:], address.User.Username()
@@ -136,7 +139,7 @@ func copyPostgres(t *testing.T, from, to string) {
 }
 
 func copyMariaDB(t *testing.T, from, to string) {
-	config := configOf(t)
+	config := configOf(t, mariaDB)
 	host, port, _ := strings.Cut(config.Addr, ":")
 	t.Setenv("MYSQL_PWD", config.Passwd)
 	shell(t, `set -- "$1" "$2" --no-defaults --user=root --host="$3" --port="$4"
@@ -177,21 +180,6 @@ func (m *maker) ids(query string, args ...any) (ids []randflake.ID, err error) {
 // next has n IDs made by one statement.
 func (m *maker) next(n int) ([]randflake.ID, error) {
 	return m.ids("SELECT randflake_next() FROM " + fmt.Sprintf(m.series, n) + " AS n")
-}
-
-// eventIsLate is in the error of MariaDB's functions whose event has not run for ten seconds.
-const eventIsLate = "is event_scheduler ON, and the event ENABLED?"
-
-// insert inserts n rows by one statement, which it repeats where a busy machine has MariaDB's event late.
-func (m *maker) insert(n int) (err error) {
-	for range 1000 {
-		_, err = m.Exec("INSERT INTO ids (item) SELECT 1 FROM " + fmt.Sprintf(m.series, n) + " AS n")
-		if err == nil || !strings.Contains(err.Error(), eventIsLate) {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return err
 }
 
 // setClock sets how many seconds the clock is ahead.
@@ -256,7 +244,8 @@ func TestDefault(t *testing.T) {
 				}
 			}
 			for range n / 8 / 500 {
-				if err := m.insert(500); err != nil {
+				_, err := m.Exec("INSERT INTO ids (item) SELECT 1 FROM " + fmt.Sprintf(m.series, 500) + " AS n")
+				if err != nil {
 					t.Error(err)
 				}
 			}
@@ -318,20 +307,62 @@ func TestDefaultClock(t *testing.T) {
 		}
 		wantUnique(t, all)
 
-		// The caller's time doesn't matter to MariaDB, and only that of a server whose event does
-		// not run.
-		if m.again == nothing {
-			return
-		}
-		m = newMariaDB(t, runningClock)
-		_, err = mariaDB.Do("USE " + m.name + "; CALL randflake_raise(); SET timestamp = 2000000000; SELECT randflake_next()")
-		must(t, err)
-		m.do(t, "UPDATE test_clock SET ahead = 3600")
-		_, err = m.next(1)
-		if err == nil || !strings.Contains(err.Error(), eventIsLate) {
-			t.Errorf("without the event: %v", err)
+		if m.again != nothing { // the caller's time doesn't matter to MariaDB
+			m = newMariaDB(t, runningClock)
+			_, err = mariaDB.Do("USE " + m.name + "; CALL randflake_raise(); SET timestamp = 2000000000; SELECT randflake_next()")
+			must(t, err)
 		}
 	})
+}
+
+// TestDefaultEvent: at once after a start of MariaDB, INSERTs wait until its event has run. They are
+// refused where it can't run, and told why.
+func TestDefaultEvent(t *testing.T) {
+	server, err := servers.StartMySQL(t.TempDir(), "--event-scheduler=ON")
+	must(t, err)
+	defer server.Kill()
+	m := newMaker(&maker{})
+	_, err = server.Do(Text("mysql") + Default("mysql", 0) + "INSERT INTO randflake_default (round_keys) VALUES (randflake_keys('" + m.secret.Hex() + "'));" + idsInMariaDB)
+	must(t, err)
+	m.DB, err = sql.Open("mysql", configOf(t, server).FormatDSN())
+	must(t, err)
+	defer m.Close()
+
+	const forgetTime = "ALTER SEQUENCE randflake_cursor RESTART 0"
+	early := false // the first INSERTs were before the event
+	for starts := 0; !early && starts < 10; starts++ {
+		m.do(t, "SET GLOBAL event_scheduler = OFF")
+		m.do(t, forgetTime)
+		m.SetMaxIdleConns(0)
+		must(t, server.Stop())
+		must(t, server.Start())
+		m.SetMaxIdleConns(8)
+		var place int64
+		must(t, m.QueryRow("SELECT NEXTVAL(randflake_cursor)").Scan(&place))
+		wantUnique(t, together(func(int) []randflake.ID {
+			ids, err := m.ids("INSERT INTO ids (item) VALUES (1), (2) RETURNING id")
+			if err != nil {
+				t.Errorf("after a start: %v", err)
+			}
+			return ids
+		}))
+		early = place < 1<<17
+	}
+	if !early {
+		t.Error("the event always ran before the first INSERTs")
+	}
+
+	for _, stop := range []struct{ statement, why string }{
+		{"ALTER EVENT randflake_second DISABLE", "has not run for ten seconds: is it ENABLED?"},
+		{"SET GLOBAL event_scheduler = OFF", "SET GLOBAL event_scheduler = ON"},
+	} {
+		m.do(t, stop.statement)
+		m.do(t, forgetTime)
+		_, err := m.ids("SELECT randflake_next()")
+		if err == nil || !strings.Contains(err.Error(), stop.why) {
+			t.Errorf("after %s: %v", stop.statement, err)
+		}
+	}
 }
 
 // TestDefaultRate: clients that make more IDs than a second has are slowed down before they are refused.

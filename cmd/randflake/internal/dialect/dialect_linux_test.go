@@ -54,7 +54,7 @@ func TestFunctions(t *testing.T) {
 		[]string{"SELECT randflake_text($1::bigint), randflake_unsigned($2::bigint)::text"},
 		[]string{"SELECT randflake_id($1)", "SELECT randflake_id($1::text COLLATE caseless)"},
 	}, {
-		"MariaDB", "mysql", configOf(t).FormatDSN(), "DO 0", "SET @randflake_key = randflake_keys(?)",
+		"MariaDB", "mysql", configOf(t, mariaDB).FormatDSN(), "DO 0", "SET @randflake_key = randflake_keys(?)",
 		"SELECT randflake_mask(?, KEY), randflake_unmask(?, KEY), TIMESTAMPDIFF(SECOND, '1970-01-01', randflake_time(?, KEY)), randflake_node(?, KEY), randflake_sequence(?, KEY)",
 		[]string{"@randflake_key"},
 		[]string{"SELECT randflake_text(CAST(? AS SIGNED)), CAST(? AS UNSIGNED)", "SELECT randflake_text(CAST(? AS UNSIGNED)), CAST(? AS UNSIGNED)"},
