@@ -245,3 +245,30 @@ func ExampleRaw() {
 	// the same: true
 	// printed: [inner]
 }
+
+// Old rows get IDs with the times at which they were made. Nobody had a lease of the secret then, so it is enough that
+// the rows of one second have different sequence numbers.
+func ExampleCipher_Compose() {
+	cipher := randflake.NewCipher(randflake.NewSecret())
+	noon := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+	created := []time.Time{noon, noon.Add(300 * time.Millisecond), noon.Add(5 * time.Second)} // in order
+
+	var fields randflake.Fields
+	for _, at := range created {
+		second := at.Truncate(time.Second)
+		if second.Equal(fields.Time) {
+			fields.Sequence++
+		} else {
+			fields = randflake.Fields{Time: second}
+		}
+		id := must(cipher.Compose(fields))
+		fmt.Println(cipher.Inspect(id))
+	}
+	_, err := cipher.Compose(randflake.Fields{Time: time.Unix(randflake.Epoch-1, 0)})
+	fmt.Println(errors.Is(err, randflake.ErrInvalidID))
+	// Output:
+	// {2025-03-01 12:00:00 +0000 UTC 0 0}
+	// {2025-03-01 12:00:00 +0000 UTC 0 1}
+	// {2025-03-01 12:00:05 +0000 UTC 0 0}
+	// true
+}

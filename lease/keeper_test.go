@@ -335,3 +335,22 @@ func TestStep(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsOfKeeper: from these docs/operations.md computes what a bucket costs.
+func TestCallsOfKeeper(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		data := newMemory()
+		var q queue
+		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, time.Now), WithClock(time.Now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keeper.Close()
+		time.Sleep(time.Hour)
+		calls, position := data.calls, data.position
+		time.Sleep(10 * time.Hour)
+		if calls, swaps := data.calls-calls, data.position-position; calls != 600 || swaps != 300 {
+			t.Errorf("%d calls, of which %d swaps, in ten hours: want 600 and 300", calls, swaps)
+		}
+	})
+}

@@ -250,3 +250,62 @@ func TestClockAhead(t *testing.T) {
 		}
 	})
 }
+
+// byHand starts a program that has a node of a table for as long as it likes.
+func (f *fleet) byHand(node uint32, from time.Time) *randflake.Generator {
+	f.Helper()
+	forever := randflake.Lease{FirstNode: node, LastNode: node, Start: from, End: time.Unix(randflake.MaxTimestamp+1, 0)}
+	generator, err := randflake.New(f.secret, forever, randflake.WithClock(time.Now))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return generator
+}
+
+// TestTable goes from a table of nodes to a space as docs/moving.md says, and back as it says of leaving. Under one
+// secret no ID repeats, and no program pauses.
+func TestTable(t *testing.T) {
+	commands := commandsOf(t, "moving.md", "## From a table of nodes", "STORE", "ids")
+	t.Chdir(t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		f := &fleet{t, randflake.NewSecret(), map[randflake.ID]string{}, map[string]int{}}
+		write(t, "secret", f.secret.Hex()+"\n")
+		table := []*randflake.Generator{f.byHand(0, time.Now()), f.byHand(1023, time.Now())}
+		for _, args := range commands {
+			succeed(t, "", args...)
+		}
+		programs := []*program{f.start("ids", "first"), f.start("ids", "second")}
+		defer programs[0].stop()
+		defer programs[1].stop()
+		f.runBeside(table, 10*time.Minute, programs...)
+		f.run(10*time.Minute, programs...)
+
+		said := succeed(t, "", "store", "retire", "ids")
+		_, word, _ := strings.Cut(strings.TrimSpace(said), "ends before ")
+		ends, err := time.Parse(time.RFC3339, word)
+		check(t, err)
+		if len(f.refusals) > 0 {
+			t.Errorf("refused: %v", f.refusals)
+		}
+		f.run(time.Until(ends), programs...)
+		f.runBeside([]*randflake.Generator{f.byHand(1024, ends), f.byHand(1025, ends)}, 10*time.Minute, programs...)
+		if f.refusals["first"] < 1000 {
+			t.Errorf("refused: %v, want all calls after the space was retired", f.refusals)
+		}
+	})
+}
+
+// runBeside is run of programs that have leases, and of some with a node of a table.
+func (f *fleet) runBeside(table []*randflake.Generator, d time.Duration, programs ...*program) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		for _, generator := range table {
+			id, err := generator.Generate()
+			if err != nil || f.ids[id] != "" {
+				f.Fatalf("by hand: %v, %v", f.ids[id], err)
+			}
+			f.ids[id] = "by hand"
+		}
+		f.run(400*time.Millisecond, programs...)
+	}
+}
