@@ -91,7 +91,7 @@ func (s *entries) add(p parsed, line int, text string) {
 	if !s.isWritten(s.writing, e, text) {
 		s.writing = s.writingOf(p.form, e, text)
 	}
-	e.at = place(line<<8 | s.writing)
+	e.at = place(line)<<8 | place(s.writing) // an int may have 32 bits
 	if s.writing == other {
 		s.keep(text, line)
 	}
