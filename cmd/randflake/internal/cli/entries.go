@@ -95,10 +95,11 @@ func (s *entries) add(p parsed, line int, text string) {
 	if s.writing == other {
 		s.keep(text, line)
 	}
-	if p.isWide() {
-		s.wide.add(e)
-	} else {
+	fits64 := binary.BigEndian.Uint64(e.id[:8]) == 0 // as a UUID of a small value does, which may repeat a number
+	if fits64 {
 		s.narrow.add(narrow{e.bits64(), e.at})
+	} else {
+		s.wide.add(e)
 	}
 }
 
