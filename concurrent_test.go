@@ -309,13 +309,19 @@ func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Optio
 				t.Error("strict, and raw values don't grow")
 			}
 
-			ids := make([]ID, 30)
-			asked.Add(uint64(len(ids)))
-			n, err := g.FillWait(t.Context(), ids)
-			if n != len(ids) || err != nil {
-				t.Errorf("FillWait = %d, %v", n, err)
+			for round := range 40 { // by shards and past them, also to the end of a shard's run
+				ids := make([]ID, rand.IntN(batchSize+8))
+				asked.Add(uint64(len(ids)))
+				fill := g.Fill
+				if round%2 == 0 {
+					fill = func(dst []ID) (int, error) { return g.FillWait(t.Context(), dst) }
+				}
+				n, err := fill(ids)
+				if n != len(ids) || err != nil {
+					t.Errorf("%d of %d IDs, %v", n, len(ids), err)
+				}
+				l.addIDs(g, ids)
 			}
-			l.addIDs(g, ids)
 		})
 	}
 	if len(leases) > 1 {

@@ -86,7 +86,7 @@ func makers(g *Generator) map[string]func() (Raw, error) {
 		n, err := fill(ids[:])
 		made := n == 1
 		if made != (err == nil) {
-			return 0, fmt.Errorf("%d IDs beside the error %w", n, err)
+			return 0, fmt.Errorf("%d IDs beside the error %v", n, err) // which is then no typed one
 		}
 		return opened(ids[0], err)
 	}

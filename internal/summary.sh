@@ -16,7 +16,7 @@ for target in $targets; do
 		continue
 	fi
 	for log in "$target"-??????.json; do
-		grep -qsE '"Action":"(pass|fail|skip)".*"Test":' "$log" || idle="$idle $target"
+		grep -qs '"Action":"run".*"Test":' "$log" || idle="$idle $target"
 	done
 done
 logs=$(ls | grep '\.json$' || true)
@@ -25,15 +25,22 @@ echo "the slowest tests:"
 cat $logs </dev/null | "$gotestsum" tool slowest --num 10 | sed 's/^/  /'
 complete=true
 # shellcheck disable=SC2086
-awk -v required="$*" -v idle="$idle" '
+awk -v targets="$targets" -v required="$*" -v idle="$idle" '
 	function field(name) {
 		return match($0, "\"" name "\":\"([^\"\\\\]|\\\\.)*\"") ? substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5) : ""
 	}
-	{ test = field("Package") "." field("Test"); sub(/.*randflake\/randflake[\/.]/, "", test) }
-	/"Action":"output"/ && /_test\.go:[0-9]+: / { reason[test] = field("Output"); gsub(/\\[nt]|^ +/, " ", reason[test]) }
+	{
+		package = field("Package")
+		test = package "." field("Test")
+		sub(/.*randflake\/randflake[\/.]/, "", test)
+		target = substr(FILENAME, 1, length(FILENAME) - length("-XXXXXX.json"))
+	}
+	/"Action":"output"/ && /\.go:[0-9]+: / { reason[test] = field("Output"); gsub(/\\[nt]|^ +/, " ", reason[test]) }
 	/"Action":"pass"/ { ran[test] = 1 }
 	/"Action":"skip"/ && field("Test") != "" { skipped[test] = 1 }
-	field("Test") != "" { target = substr(FILENAME, 1, length(FILENAME) - length("-XXXXXX.json")); count[target, field("Action")]++; targets[target] }
+	field("Test") != "" { count[target, field("Action")]++; if (/"Action":"fail"/) failing[target, package] }
+	# A package can fail without a test that does: it does not compile, or was killed in the middle of one.
+	/"Action":"fail"/ && field("Test") == "" && !((target, package) in failing) { count[target, "fail"]++ }
 	END {
 		for (test in skipped) if (!(test in ran)) print "skipped: " test ":" reason[test] | "sort"
 		close("sort")
@@ -45,7 +52,11 @@ awk -v required="$*" -v idle="$idle" '
 			for (test in skipped) if (index(test, names[i] "/") == 1 && !(test in ran)) { print "must run here, and was skipped: " test; bad = 1 }
 		}
 		printf "%-16s %7s %7s %7s\n", "target", "passed", "failed", "skipped" >"table"
-		for (t in targets) printf "%-16s %7d %7d %7d\n", t, count[t, "pass"], count[t, "fail"], count[t, "skip"] >"table"
+		n = split(targets, names, " ")
+		for (i = 1; i <= n; i++) {
+			t = names[i]
+			printf "%-16s %7d %7d %7d\n", t, count[t, "pass"], count[t, "fail"], count[t, "skip"] >"table"
+		}
 		exit bad
 	}' $logs </dev/null || complete=false
 for failed in *.failed; do

@@ -207,6 +207,24 @@ func TestZero(t *testing.T) {
 	}
 }
 
+// Of several calls the one with the fewest allocations counts: a sync.Pool drops what it has now and then.
+func TestAllocations(t *testing.T) {
+	text := signer.Text(1)
+	for name, tt := range map[string]struct {
+		call func()
+		want float64
+	}{
+		"Text":   {func() { signer.Text(1) }, 1},
+		"Verify": {func() { signer.Verify(text) }, 0},
+	} {
+		fewest := math.Inf(1)
+		for range 20 {
+			fewest = min(fewest, testing.AllocsPerRun(1, tt.call))
+		}
+		require.Equal(t, fewest, tt.want, "allocations of %s", name)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	fixed, _ := randflake.ParseSecret("dffd6021bb2bd5b0af676290809ec3a5")
 	s := link.New(fixed, "receipt")

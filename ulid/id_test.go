@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // kind has texts by a library that knows nothing of them, and reads columns of bytes, texts and UUIDs.
@@ -134,10 +135,16 @@ func FuzzParseUUID(f *testing.F) {
 	})
 }
 
-// TestParseSaysBytes: the length in an error is that of bytes, as digits outside ASCII have several.
-func TestParseSaysBytes(t *testing.T) {
-	if _, err := Parse("é"); err == nil || !strings.Contains(err.Error(), "want 26 digits, got 2 bytes") {
-		t.Error(err)
+// TestParseSays: an error says what is wrong, and counts bytes, as digits outside ASCII have several.
+func TestParseSays(t *testing.T) {
+	zeros := strings.Repeat("0", textSize-1)
+	for text, want := range map[string]string{
+		"é":         "want 26 digits, got 2 bytes",
+		zeros + "U": "character 26 is not a digit",
+		"8" + zeros: "more than 128 bits",
+	} {
+		_, err := Parse(text)
+		require.Contains(t, fmt.Sprint(err), want, "the error of %q", text)
 	}
 }
 

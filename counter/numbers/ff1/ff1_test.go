@@ -169,6 +169,7 @@ func TestOutsideOfDomain(t *testing.T) {
 		"Decrypt of a high of 4":   func() { c.DecryptHalves(1000, 0) },
 		"Encrypt of a low of five": func() { c.EncryptHalves(0, 10_000) },
 		"Encrypt in one number":    func() { newTest(t, 2, 122, "").Encrypt(0) },
+		"Decrypt in one number":    func() { newTest(t, 2, 122, "").Decrypt(0) },
 		"Decrypt of a low of five": func() { c.DecryptHalves(0, 10_000) },
 	} {
 		func() {

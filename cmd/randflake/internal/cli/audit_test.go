@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -332,6 +335,8 @@ func TestAuditReads(t *testing.T) {
 			[]string{"kind     ULIDs", "in lines 1 and 2", "2023-06-14T"}},
 		"TSID as numbers": {"0AWG1PRQQFZ8D\n392377999526722829\n",
 			[]string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
+		"a small UUID": {"5\n7\n00000000-0000-0000-0000-000000000005\n019aa91c-8e00-7abc-9def-0123456789ab\n",
+			[]string{"repeat   00000000-0000-0000-0000-000000000005 in lines 1 and 3\nrepeats  1\n"}},
 		"mentions": {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n",
 			[]string{"IDs      2, and 1 lines", "snowflake discord", "2015-08-10T"}},
 		"as people write them": {"1_541_815_603_606_036_480\n1541815603606036480n\n0x1565a11f6217a000\n",
@@ -353,6 +358,35 @@ func TestAuditReads(t *testing.T) {
 	}
 	unended := call(t, texts[0]+"\n"+texts[1]+",\"a\n"+texts[2]+"\n", "audit")
 	wantFailure(t, unended, exitFailed, "the quote in line 2 has no end")
+}
+
+// A lateReader reads after a pause.
+type lateReader struct{ io.Reader }
+
+func (r lateReader) Read(b []byte) (int, error) {
+	time.Sleep(progressPause)
+	return r.Reader.Read(b)
+}
+
+// TestAuditProgress: on a terminal a line says how many lines are read, and is gone in the end.
+func TestAuditProgress(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer terminal.Close()
+	synctest.Test(t, func(t *testing.T) {
+		table := lateReader{strings.NewReader(strings.Repeat("5\n", 1024))}
+		a := audit{inspector: newInspector(&tool{stdin: table, stderr: terminal})}
+		check(t, a.readLines())
+	})
+	const line = "1024 lines, 4096 a second"
+	terminal.WriteString("\n\n\n") // for as many lines, also where none was shown
+	shown := bufio.NewScanner(terminal) // its echo, in which a return ends a line
+	for _, want := range []string{"", line, strings.Repeat(" ", len(line))} {
+		shown.Scan()
+		require.Equal(t, shown.Text(), want, "the terminal shows")
+	}
 }
 
 // TestAuditMemory: of a row, only the ID is kept.

@@ -91,14 +91,15 @@ func (s *entries) add(p parsed, line int, text string) {
 	if !s.isWritten(s.writing, e, text) {
 		s.writing = s.writingOf(p.form, e, text)
 	}
-	e.at = place(line<<8 | s.writing)
+	e.at = place(line)<<8 | place(s.writing) // an int may have 32 bits
 	if s.writing == other {
 		s.keep(text, line)
 	}
-	if p.isWide() {
-		s.wide.add(e)
-	} else {
+	fits64 := binary.BigEndian.Uint64(e.id[:8]) == 0 // as a UUID of a small value does, which may repeat a number
+	if fits64 {
 		s.narrow.add(narrow{e.bits64(), e.at})
+	} else {
+		s.wide.add(e)
 	}
 }
 
