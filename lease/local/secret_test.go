@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // wantErr fails the test unless err is target and says something.
@@ -25,11 +26,9 @@ func TestSecretFile(t *testing.T) {
 	file, secret := filepath.Join(t.TempDir(), "s"), randflake.NewSecret()
 	_, err := ReadSecret(file)
 	wantErr(t, "no file", err, fs.ErrNotExist, file)
-	must(t, WriteSecret(file, secret))
+	require.NoError(t, WriteSecret(file, secret))
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
-	if got, err := ReadSecret(file); got != secret || err != nil {
-		t.Errorf("not the secret that was written: %v", err)
-	}
+	require.Gives(t, secret, "the secret that was written")(ReadSecret(file))
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -40,10 +39,8 @@ func TestSecretFile(t *testing.T) {
 		"\ufeff" + secret.Hex(),
 		fmt.Sprintf("%1024s", secret.Hex()),
 	} {
-		must(t, os.WriteFile(file, []byte(text), 0o600))
-		if got, err := ReadSecret(file); got != secret || err != nil {
-			t.Errorf("%d characters: %v", len(text), err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		require.Gives(t, secret, "%d characters", len(text))(ReadSecret(file))
 	}
 }
 
@@ -58,7 +55,7 @@ func TestReadSecretRefuses(t *testing.T) {
 		fmt.Sprintf("%-1025s", text),
 	} {
 		file := filepath.Join(t.TempDir(), "s")
-		must(t, os.WriteFile(file, []byte(bad), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(bad), 0o600))
 		_, err := ReadSecret(file)
 		wantErr(t, fmt.Sprintf("%d bytes", len(bad)), err, randflake.ErrInvalidSecret, file)
 		if strings.Contains(err.Error(), text[:16]) {
@@ -77,7 +74,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 		t.Skip("modes are not those of Unix here")
 	}
 	file := filepath.Join(t.TempDir(), "s")
-	must(t, WriteSecret(file, randflake.NewSecret()))
+	require.NoError(t, WriteSecret(file, randflake.NewSecret()))
 	for mode, good := range map[fs.FileMode]bool{
 		0o600: true,
 		0o400: true,
@@ -89,7 +86,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 		0o602: false,
 		0o604: false,
 	} {
-		must(t, os.Chmod(file, mode))
+		require.NoError(t, os.Chmod(file, mode))
 		if _, err := ReadSecret(file); (err == nil) != good && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %04o: %v", mode, err)
 		} else if !good && !strings.Contains(err.Error(), "chmod 600 "+file) {
@@ -102,10 +99,8 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 func TestPublishWithoutLinks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s")
 	noLinks := func(string, string) error { return errors.ErrUnsupported }
-	must(t, publish(file, "one", noLinks))
-	if err := publish(file, "two", noLinks); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("over a file: %v", err)
-	}
+	require.NoError(t, publish(file, "one", noLinks))
+	require.ErrorIs(t, publish(file, "two", noLinks), fs.ErrExist, "over a file")
 	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
 		t.Errorf("%q, %v", content, err)
 	}
@@ -126,19 +121,15 @@ func TestSecretForAFile(t *testing.T) {
 	if strings.Contains(err.Error(), secret.Hex()) {
 		t.Error(err)
 	}
-	must(t, WriteSecret(secret.Hex(), secret))
-	if got, err := ReadSecret(secret.Hex()); got != secret || err != nil {
-		t.Errorf("from a file that is named so: %v", err)
-	}
+	require.NoError(t, WriteSecret(secret.Hex(), secret))
+	require.Gives(t, secret, "from a file that is named so")(ReadSecret(secret.Hex()))
 }
 
 // TestWriteSecretRefuses: there is no file without a secret, nor one without a directory.
 func TestWriteSecretRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	wantErr(t, "no secret", WriteSecret(file, randflake.Secret{}), randflake.ErrInvalidSecret, "not set")
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file without a secret: %v", err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "a file without a secret")(os.Stat(file))
 	err := WriteSecret(filepath.Join(file, "secret"), randflake.NewSecret())
 	wantErr(t, "no directory", err, fs.ErrNotExist, "make the directory "+file)
 	if made, err := Create(""); made || err == nil {

@@ -11,6 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 )
@@ -48,7 +49,7 @@ func TestBrokenDisk(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	must(t, os.Remove(dir))
+	require.NoError(t, os.Remove(dir))
 	if e, err := New("app.db"); e != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, %v, want ErrNotExist", e, err)
 	}
@@ -58,14 +59,12 @@ func TestNowhere(t *testing.T) {
 func TestMountedAlone(t *testing.T) {
 	path, alone := filepath.Join(t.TempDir(), "app.db"), filepath.Join(t.TempDir(), "app.db")
 	prepared(t, path)
-	must(t, os.WriteFile(alone, nil, 0o600))
+	require.NoError(t, os.WriteFile(alone, nil, 0o600))
 	if err := syscall.Mount(path, alone, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("can't mount: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(alone, syscall.MNT_DETACH) })
-	if _, err := open(t, alone).Read(t.Context(), "a"); !errors.Is(err, lease.ErrUnsafe) {
-		t.Errorf("%v, want ErrUnsafe", err)
-	}
+	require.Refuses(t, lease.ErrUnsafe, "Read")(open(t, alone).Read(t.Context(), "a"))
 }
 
 // TestOpenFiles: no file stays open after a call, successful or not.
@@ -73,17 +72,13 @@ func TestOpenFiles(t *testing.T) {
 	e := prepared(t, filepath.Join(t.TempDir(), "app.db"))
 	count := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
-		must(t, err)
+		require.NoError(t, err)
 		return len(files)
 	}
 	before := count()
 	put(t, e, "a", "2")
 	get(t, e, "a")
 	do(t, e.path, "DROP TABLE randflake_entries").Close()
-	if _, err := e.Swap(t.Context(), nil, entry("a", "3")); !errors.Is(err, lease.ErrNoSpace) {
-		t.Error(err)
-	}
-	if after := count(); after != before {
-		t.Errorf("%d files are open, and were %d", after, before)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "Swap")(e.Swap(t.Context(), nil, entry("a", "3")))
+	require.Equal(t, count(), before, "open files")
 }

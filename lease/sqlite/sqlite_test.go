@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -21,13 +22,12 @@ var (
 	entry = leasetest.Entry
 	put   = leasetest.Put
 	get   = leasetest.Get
-	must  = enginetest.Must
 )
 
 func open(t testing.TB, path string) *Engine {
 	t.Helper()
 	e, err := New(path)
-	must(t, err)
+	require.NoError(t, err)
 	return e
 }
 
@@ -35,7 +35,7 @@ func open(t testing.TB, path string) *Engine {
 func prepared(t testing.TB, path string) *Engine {
 	t.Helper()
 	e := open(t, path)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
 	return e
 }
@@ -44,12 +44,11 @@ func prepared(t testing.TB, path string) *Engine {
 func do(t testing.TB, path string, statements ...string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
 	for _, text := range statements {
-		_, err := db.Exec(text)
-		must(t, err)
+		require.Done(t)(db.Exec(text))
 	}
 	return db
 }
@@ -88,7 +87,7 @@ func TestLocked(t *testing.T) {
 	put(t, e, "a", "3")
 	// A reader only lets go after COMMIT found it.
 	rows, err := db.Query("SELECT * FROM randflake_entries")
-	must(t, err)
+	require.NoError(t, err)
 	rows.Next()
 	time.AfterFunc(300*time.Millisecond, func() { rows.Close() })
 	before, after := put(t, e, "a", "4"), put(t, e, "a", "5")
@@ -102,21 +101,21 @@ func TestCopy(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	seen := leasetest.Lineages{}
 	seen.WantNew(t, "original", e)
 	for _, where := range []string{"moved here", "removed and written anew"} {
 		if where == "moved here" {
-			must(t, os.WriteFile(path+"2", content, 0o600))
-			must(t, os.Rename(path+"2", path))
+			require.NoError(t, os.WriteFile(path+"2", content, 0o600))
+			require.NoError(t, os.Rename(path+"2", path))
 		} else {
-			must(t, os.Remove(path))
-			must(t, os.WriteFile(path, content, 0o600))
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.WriteFile(path, content, 0o600))
 		}
 		seen.WantNew(t, where, e)
 	}
 	newer := put(t, e, "a", "2")
-	must(t, os.WriteFile(path, content, 0o600))
+	require.NoError(t, os.WriteFile(path, content, 0o600))
 	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || found.Position >= newer.Position {
 		t.Errorf("older content has %q, %+v after %+v", value, found, newer)
 	}
@@ -126,25 +125,23 @@ func TestCopy(t *testing.T) {
 func TestLinked(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
-	must(t, os.Link(path, path+"2"))
+	require.NoError(t, os.Link(path, path+"2"))
 	for _, e := range []*Engine{e, open(t, path+"2")} {
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-			if !errors.Is(err, lease.ErrUnsafe) {
-				t.Errorf("%s: %v", e, err)
-			}
+			require.ErrorIs(t, err, lease.ErrUnsafe, "%s", e)
 		}
 	}
-	must(t, os.Remove(path+"2"))
+	require.NoError(t, os.Remove(path+"2"))
 	put(t, e, "a", "2")
 }
 
 // TestNew refuses a file on a network file system, which may be that of a link's target.
 func TestNew(t *testing.T) {
 	network, local := t.TempDir(), t.TempDir()
-	must(t, os.WriteFile(filepath.Join(network, "app.db"), nil, 0o600))
-	must(t, os.Symlink(filepath.Join(network, "app.db"), filepath.Join(local, "link.db")))
+	require.NoError(t, os.WriteFile(filepath.Join(network, "app.db"), nil, 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(network, "app.db"), filepath.Join(local, "link.db")))
 	for _, tt := range []struct {
 		path string
 		want error
@@ -185,9 +182,7 @@ func TestCloseWhileLocked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	closing := observed{ctx, func() { e.Close() }} // which the call has looked at by then
-	if _, err := e.Swap(closing, nil, entry("a", "2")); !errors.Is(err, fs.ErrClosed) {
-		t.Error(err)
-	}
+	require.Refuses(t, fs.ErrClosed, "Swap")(e.Swap(closing, nil, entry("a", "2")))
 }
 
 // TestRefused: a call fails if any of its statements does, and then nothing was changed.
@@ -220,8 +215,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: call %d: %v, want %s", tt.does, i, err, tt.want)
 			}
 		}
-		_, err := db.Exec(tt.undoes)
-		must(t, err)
+		require.Done(t)(db.Exec(tt.undoes))
 		if value, after := get(t, e, "a"); value != "1" || after.Position != before.Position {
 			t.Errorf("%s: found %s, %+v, and before %+v", tt.does, value, after, before)
 		}
@@ -244,7 +238,7 @@ func TestRemoved(t *testing.T) {
 func TestGone(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
-	must(t, os.Remove(path))
+	require.NoError(t, os.Remove(path))
 	_, readErr := e.Read(t.Context(), "a")
 	_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 	_, openErr := lease.Open(t.Context(), e, lease.Config{})
@@ -261,9 +255,7 @@ func TestGone(t *testing.T) {
 		t.Error(err)
 	}
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
-	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) {
-		t.Error(err)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "Read")(e.Read(t.Context(), "a"))
 	do(t, path, "CREATE TABLE randflake_position (token, position)",
 		"CREATE TRIGGER t BEFORE INSERT ON randflake_position BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
@@ -276,9 +268,9 @@ func TestDamage(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	for _, damage := range []string{string(content[:len(content)-4096]), strings.Repeat("no file of SQLite's", 999)} {
-		must(t, os.WriteFile(path, []byte(damage), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(damage), 0o600))
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		left, err := os.ReadFile(path)
@@ -297,9 +289,9 @@ func TestDamagedLater(t *testing.T) {
 		},
 		"zeros": func(t *testing.T, path string) {
 			content, err := os.ReadFile(path)
-			must(t, err)
+			require.NoError(t, err)
 			clear(content[len(content)-4096:])
-			must(t, os.WriteFile(path, content, 0o600))
+			require.NoError(t, os.WriteFile(path, content, 0o600))
 		},
 	} {
 		path := place(t)
