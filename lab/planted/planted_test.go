@@ -18,11 +18,10 @@ const root = "../.."
 // A bug is a file with a wrong text in place of one that stands there once, and the test of its
 // package that must fail then. What is internal to lease is tested there.
 type bug struct {
-	name         string
-	file         string
-	right, wrong string
+	name, file   string
 	test         string
 	schedules    int // that are enough for TestExplore
+	right, wrong string
 }
 
 // TestFound builds each package with its bug, and runs the test. Two at a time, as many as -parallel says.
