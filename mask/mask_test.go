@@ -108,9 +108,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s is %x in binary, %v", text, b, err)
 		}
 		got := fmt.Sprintf("%d %x %#v %b %z", id, id, id, id, any(id))
-		if want := strings.Join(slices.Repeat([]string{text}, 5), " "); got != want {
-			t.Errorf("%s is printed as %s", text, got)
-		}
+		want := strings.Join(slices.Repeat([]string{text}, 5), " ")
+		require.That(t, got == want, "%s is printed as %s", text, got)
 	}
 	for _, n := range []int{0, 7, 9} {
 		require.ErrorIs(t, new(orderID).UnmarshalBinary(make([]byte, n)), ErrInvalidID, "from %d bytes", n)
@@ -133,20 +132,16 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bits uint64) {
 		masked := randflake.ID(bits)
 		raw, err := (&Masker[randflake.Raw]{Cipher: orderCipher}).Open(masked)
-		if err != nil || raw != orderCipher.Decrypt(masked) {
-			t.Fatalf("%v opens to %d, %v", masked, raw, err)
-		}
+		require.Must(t, err == nil && raw == orderCipher.Decrypt(masked), "%v opens to %d, %v", masked, raw, err)
 
 		inner, err := orders{}.Masker().Open(masked)
 		if raw >= 1<<63 {
-			if inner != 0 || !errors.Is(err, ErrInvalidID) {
-				t.Fatalf("%v, which is of %d, opens to %d, %v", masked, raw, inner, err)
-			}
+			require.Must(t, inner == 0 && errors.Is(err, ErrInvalidID),
+				"%v, which is of %d, opens to %d, %v", masked, raw, inner, err)
 			return
 		}
-		if err != nil || randflake.Raw(inner) != raw {
-			t.Fatalf("%v opens to %d, %v, want %d", masked, inner, err, raw)
-		}
+		require.Must(t, err == nil && randflake.Raw(inner) == raw,
+			"%v opens to %d, %v, want %d", masked, inner, err, raw)
 		if again, err := (orders{}).Masker().Mask(inner); again != masked || err != nil {
 			t.Fatalf("%d is masked as %v, %v, want %v", inner, again, err, masked)
 		}
@@ -168,17 +163,14 @@ func TestHeldByKind(t *testing.T) {
 	} {
 		id := reflect.ValueOf(row.id)
 		held := reflect.TypeOf(row.held)
-		if id.Kind() != held.Kind() || id.Convert(held).Interface() != row.held {
-			t.Errorf("a %T is a %v of %v, want %v", row.id, id.Kind(), id.Convert(held), row.held)
-		}
-		if back := reflect.ValueOf(row.held).Convert(id.Type()); back.Interface() != row.id {
-			t.Errorf("%v converts to %v, want %v", row.held, back, row.id)
-		}
+		require.That(t, id.Kind() == held.Kind() && id.Convert(held).Interface() == row.held,
+			"a %T is a %v of %v, want %v", row.id, id.Kind(), id.Convert(held), row.held)
+		back := reflect.ValueOf(row.held).Convert(id.Type())
+		require.That(t, back.Interface() == row.id, "%v converts to %v, want %v", row.held, back, row.id)
 	}
 	for _, inner := range rawEdges {
-		if got := Of[rawOrders](randflake.Raw(inner)).Inner(); uint64(got) != inner {
-			t.Errorf("the inner value is %d, want %d", got, inner)
-		}
+		got := Of[rawOrders](randflake.Raw(inner)).Inner()
+		require.That(t, uint64(got) == inner, "the inner value is %d, want %d", got, inner)
 	}
 }
 
@@ -190,9 +182,8 @@ func TestNewMasker(t *testing.T) {
 	customer := NewMasker[sortable](secret, "customer", nil)
 	for _, inner := range signedEdges {
 		masked, err := order.Mask(sortable(inner))
-		if err != nil || masked != cipher.Encrypt(randflake.Raw(inner)) {
-			t.Errorf("%d is masked as %v, %v", inner, masked, err)
-		}
+		require.That(t, err == nil && masked == cipher.Encrypt(randflake.Raw(inner)),
+			"%d is masked as %v, %v", inner, masked, err)
 		if other, err := customer.Mask(sortable(inner)); other == masked || err != nil {
 			t.Errorf("%d is masked as %v for two kinds, %v", inner, other, err)
 		}
@@ -227,9 +218,8 @@ func TestBareJSON(t *testing.T) {
 		id := kept
 		err := id.UnmarshalJSON([]byte(row.data))
 		refused := row.want == kept && row.data != "null"
-		if id != row.want || errors.Is(err, ErrInvalidID) != refused {
-			t.Errorf("%s is read as %v, %v, want %v", row.data, id, err, row.want)
-		}
+		require.That(t, id == row.want && errors.Is(err, ErrInvalidID) == refused,
+			"%s is read as %v, %v, want %v", row.data, id, err, row.want)
 	}
 }
 
@@ -287,9 +277,8 @@ func testCBOR[T comparable](t *testing.T, id T, read func(to *T, data []byte) er
 	} {
 		var got T
 		err := read(&got, row.data)
-		if got != row.want || (err == nil) != row.ok || errors.Is(err, ErrInvalidID) == row.ok {
-			t.Errorf("%s is read as the %T %v, %v", row.name, got, got, err)
-		}
+		require.That(t, got == row.want && (err == nil) == row.ok && errors.Is(err, ErrInvalidID) != row.ok,
+			"%s is read as the %T %v, %v", row.name, got, got, err)
 	}
 }
 
@@ -314,9 +303,7 @@ func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflak
 			t.Errorf("%s of a %T: %v", what, id, err)
 		}
 		for _, w := range want {
-			if !errors.Is(err, w) {
-				t.Errorf("%s of a %T: %v, want %v", what, id, err, w)
-			}
+			require.That(t, errors.Is(err, w), "%s of a %T: %v, want %v", what, id, err, w)
 		}
 		for _, other := range []error{ErrInvalidID, ErrNoCipher} {
 			if errors.Is(err, other) && !slices.Contains(want, other) {
@@ -355,9 +342,7 @@ func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflak
 	check("Value", err, nil)
 	var back ID[K, T]
 	check("Scan", back.Scan(column), nil)
-	if back != id {
-		t.Errorf("the column of a %T is %v, which is read as %v", id, column, back)
-	}
+	require.That(t, back == id, "the column of a %T is %v, which is read as %v", id, column, back)
 }
 
 func TestFailures(t *testing.T) {
@@ -390,16 +375,12 @@ func TestImplausible(t *testing.T) {
 	require.Gives(t, plausible, "%v is parsed as", plausible)(Parse[small[sortable]](plausible.String()))
 
 	_, err := Parse[small[sortable]](implausible.String())
-	if loud := new(loudError); errors.As(err, loud) {
-		t.Errorf("%q has the cause, which tells the inner value", err)
-	}
-	if !strings.Contains(err.Error(), implausible.String()) {
-		t.Errorf("%q does not name %v", err, implausible)
-	}
+	loud := new(loudError)
+	require.That(t, !errors.As(err, loud), "%q has the cause, which tells the inner value", err)
+	require.That(t, strings.Contains(err.Error(), implausible.String()), "%q does not name %v", err, implausible)
 	for err := err; err != nil; err = errors.Unwrap(err) {
-		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
-			t.Errorf("the error leaks the inner value: %s", text)
-		}
+		text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err)
+		require.That(t, !leaks(text, inner), "the error leaks the inner value: %s", text)
 	}
 }
 
@@ -444,9 +425,7 @@ func TestNothingLeaks(t *testing.T) {
 
 	for name, got := range leaktest.ByMethods(id) {
 		for _, shown := range []string{got, raw[name], unset[name]} {
-			if leaks(shown, inner) {
-				t.Errorf("%s leaks the inner value: %s", name, shown)
-			}
+			require.That(t, !leaks(shown, inner), "%s leaks the inner value: %s", name, shown)
 		}
 		verb := name[0] == '%'
 		if asked := !strings.HasSuffix(name, "T"); asked && !strings.Contains(got, id.String()) && !strings.Contains(got, string(masked)) {
@@ -455,9 +434,8 @@ func TestNothingLeaks(t *testing.T) {
 		if verb && strings.ContainsAny(name, "cqT") {
 			continue // characters, of which none has such a number, and types
 		}
-		if !leaks(plain[name], inner) {
-			t.Errorf("%s: the check does not find a plain integer in %q", name, plain[name])
-		}
+		require.That(t, leaks(plain[name], inner),
+			"%s: the check does not find a plain integer in %q", name, plain[name])
 	}
 }
 

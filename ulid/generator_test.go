@@ -395,9 +395,8 @@ func TestCopiedMachine(t *testing.T) {
 				l := &idtest.Ledger[ID]{TB: t}
 				l.Take(ids, g.Fill)
 				made := ids[0]
-				if id, _ := copies[0].Generate(); id != made {
-					t.Errorf("%s: not copied yet, and %v is another ID than %v", where, id, made)
-				}
+				id, _ := copies[0].Generate()
+				require.That(t, id == made, "%s: not copied yet, and %v is another ID than %v", where, id, made)
 
 				starts := map[[4]byte]bool{[4]byte(made[6:]): true}
 				for i, c := range copies[1:] {
@@ -417,9 +416,7 @@ func TestCopiedMachine(t *testing.T) {
 					}
 					for range 3 {
 						made, err := call(c)
-						if err != nil {
-							t.Errorf("%s: %v", where, err)
-						}
+						require.That(t, err == nil, "%s: %v", where, err)
 						l.Add(made...)
 						own.Take(made, func([]ID) (int, error) { return len(made), nil })
 						starts[[4]byte(made[0][6:])] = true

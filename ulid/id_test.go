@@ -68,9 +68,8 @@ func TestKind(t *testing.T) {
 		t.Errorf("15 bytes: %v, %v", id, err)
 	}
 	a, b := MustParse("00000000000000000000000009"), MustParse("0000000000000000000000000A")
-	if a.Compare(b) != -1 || b.Compare(a) != +1 || a.Compare(a) != 0 {
-		t.Errorf("%v is compared wrongly with %v", a, b)
-	}
+	require.That(t, a.Compare(b) == -1 && b.Compare(a) == +1 && a.Compare(a) == 0,
+		"%v is compared wrongly with %v", a, b)
 }
 
 func FuzzKind(f *testing.F) { kind().Fuzz(f) }
@@ -78,9 +77,8 @@ func FuzzKind(f *testing.F) { kind().Fuzz(f) }
 func TestInspect(t *testing.T) {
 	id, err := Parse("01ARYZ6S410000000000000001")
 	want := Fields{Time: time.Date(2016, 7, 30, 22, 36, 16, 385e6, time.UTC), Entropy: [10]byte{9: 1}}
-	if got := Inspect(id); err != nil || got != want {
-		t.Errorf("Inspect(%v) = %v, %v, want %v", id, got, err, want)
-	}
+	got := Inspect(id)
+	require.That(t, err == nil && got == want, "Inspect(%v) = %v, %v, want %v", id, got, err, want)
 	for _, at := range []time.Time{time.UnixMilli(-1), time.UnixMilli(1 << 48), {}} {
 		if id, err := Compose(Fields{Time: at}); !errors.Is(err, ErrTime) || id != (ID{}) {
 			t.Errorf("Compose at %v: %v, %v, want ErrTime", at, id, err)
@@ -126,9 +124,8 @@ func FuzzParseUUID(f *testing.F) {
 		id, err := ParseUUID(text)
 		switch {
 		case err != nil:
-			if !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 500 {
-				t.Errorf("%q is %v, %v", text, id, err)
-			}
+			require.That(t, errors.Is(err, ErrInvalidID) && id == (ID{}) && len(err.Error()) <= 500,
+				"%q is %v, %v", text, id, err)
 		case FormatUUID(id) != strings.ToLower(text):
 			t.Errorf("%q is %v, which is %s", text, id, FormatUUID(id))
 		}
@@ -151,15 +148,13 @@ func TestParseSays(t *testing.T) {
 func TestUUIDText(t *testing.T) {
 	for text, want := range uuids {
 		id, err := ParseUUID(text)
-		if err != nil || id.String() != want || FormatUUID(id) != strings.ToLower(text) {
-			t.Errorf("%s is %v, %v, want %s", text, id, err, want)
-		}
+		require.That(t, err == nil && id.String() == want && FormatUUID(id) == strings.ToLower(text),
+			"%s is %v, %v, want %s", text, id, err, want)
 	}
 	for _, text := range badUUIDs {
 		id, err := ParseUUID(text)
-		if !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 200 {
-			t.Errorf("%q is %v, %v, want ErrInvalidID", text, id, err)
-		}
+		require.That(t, errors.Is(err, ErrInvalidID) && id == (ID{}) && len(err.Error()) <= 200,
+			"%q is %v, %v, want ErrInvalidID", text, id, err)
 	}
 	for i := range goodUUID { // any other character, at each place
 		text := []byte(goodUUID)

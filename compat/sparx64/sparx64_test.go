@@ -28,28 +28,22 @@ func TestVectors(t *testing.T) {
 		Vectors []struct{ Key, Plaintext, Ciphertext idtest.Hex }
 	}
 	idtest.ReadJSON(t, "../../testdata/sparx64.json", &file)
-	if len(file.Vectors) < 100 {
-		t.Fatalf("%d vectors", len(file.Vectors))
-	}
+	require.Must(t, len(file.Vectors) >= 100, "%d vectors", len(file.Vectors))
 	for i, v := range file.Vectors {
 		s := sparx64.NewSparx64(v.Key)
 		clear(v.Key) // it was copied
 
 		apart := make([]byte, 8)
 		s.Encrypt(apart, v.Plaintext)
-		if !bytes.Equal(apart, v.Ciphertext) {
-			t.Errorf("vector %d: %+v is encrypted to %x", i, v, apart)
-		}
+		require.That(t, bytes.Equal(apart, v.Ciphertext), "vector %d: %+v is encrypted to %x", i, v, apart)
 
 		over := append(bytes.Clone(v.Plaintext), 1, 2, 3) // the other package lets blocks overlap in any way
 		s.Encrypt(over[3:], over[:8])
-		if !bytes.Equal(over[3:], v.Ciphertext) {
-			t.Errorf("vector %d: %+v is encrypted to %x where blocks overlap", i, v, over[3:])
-		}
+		require.That(t, bytes.Equal(over[3:], v.Ciphertext),
+			"vector %d: %+v is encrypted to %x where blocks overlap", i, v, over[3:])
 		s.Decrypt(over[:8], over[3:])
-		if !bytes.Equal(over[:8], v.Plaintext) {
-			t.Errorf("vector %d: %+v is decrypted to %x where blocks overlap", i, v, over[:8])
-		}
+		require.That(t, bytes.Equal(over[:8], v.Plaintext),
+			"vector %d: %+v is decrypted to %x where blocks overlap", i, v, over[:8])
 	}
 }
 

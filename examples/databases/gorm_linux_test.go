@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -175,19 +176,50 @@ func (key keyType[K]) conditions(db *gorm.DB) []condition {
 	}
 }
 
-// An operation returns what it found, and how it ended: as a *gorm.DB, or an error.
+// An operation returns what it found or wrote, and how it ended: as a *gorm.DB, or an error.
 type operation struct {
 	name string
 	do   func(db *gorm.DB) []any
 }
 
+// found finds a T.
+func found[T any](do func(db *gorm.DB, got *T) *gorm.DB) func(*gorm.DB) []any {
+	return func(db *gorm.DB) []any {
+		got := new(T)
+		return []any{do(db, got), got}
+	}
+}
+
+// wrote writes rows.
+func wrote(rows any, do func(db *gorm.DB, rows any) *gorm.DB) func(*gorm.DB) []any {
+	return func(db *gorm.DB) []any { return []any{do(db, rows), rows} }
+}
+
+func created(rows any) func(*gorm.DB) []any { return wrote(rows, (*gorm.DB).Create) }
+func saved(rows any) func(*gorm.DB) []any   { return wrote(rows, (*gorm.DB).Save) }
+
+func updated(rows any, column string, value any) func(*gorm.DB) []any {
+	return wrote(rows, func(db *gorm.DB, rows any) *gorm.DB { return db.Model(rows).Update(column, value) })
+}
+
+func changed(rows, values any) func(*gorm.DB) []any {
+	return wrote(rows, func(db *gorm.DB, rows any) *gorm.DB { return db.Model(rows).Updates(values) })
+}
+
+func deleted(rows any) func(*gorm.DB) []any {
+	return wrote(rows, func(db *gorm.DB, rows any) *gorm.DB { return db.Delete(rows) })
+}
+
 // conditional is what takes a condition.
 func (key keyType[K]) conditional(db *gorm.DB) (operations []operation) {
+	type row = purchase[K]
 	for _, c := range key.conditions(db) {
 		add := func(name string, do func(db *gorm.DB) []any) {
 			operations = append(operations, operation{name + ", by " + c.name, do})
 		}
-		type row = purchase[K]
+		find := func(name string, do func(db *gorm.DB, got *[]row) *gorm.DB) { add(name, found(do)) }
+		one := func(name string, do func(db *gorm.DB, got *row) *gorm.DB) { add(name, found(do)) }
+		write := func(name string, do func(db *gorm.DB, rows any) *gorm.DB) { add(name, wrote(&row{}, do)) }
 		where := func(db *gorm.DB) *gorm.DB {
 			if c.args == nil {
 				return db
@@ -195,75 +227,41 @@ func (key keyType[K]) conditional(db *gorm.DB) (operations []operation) {
 			return db.Where(c.args[0], c.args[1:]...)
 		}
 
-		add("Find", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Find(&got, c.args...), &got}
+		find("Find", func(db *gorm.DB, got *[]row) *gorm.DB { return db.Find(got, c.args...) })
+		one("First", func(db *gorm.DB, got *row) *gorm.DB { return db.First(got, c.args...) })
+		one("Take", func(db *gorm.DB, got *row) *gorm.DB { return db.Take(got, c.args...) })
+		one("Find in one with a key", func(db *gorm.DB, got *row) *gorm.DB {
+			got.ID = key(1)
+			return db.Find(got, c.args...)
 		})
-		add("First", func(db *gorm.DB) []any {
-			var got row
-			return []any{db.First(&got, c.args...), &got}
-		})
-		add("Take", func(db *gorm.DB) []any {
-			var got row
-			return []any{db.Take(&got, c.args...), &got}
-		})
-		add("Find in one with a key", func(db *gorm.DB) []any {
-			got := row{ID: key(1)}
-			return []any{db.Find(&got, c.args...), &got}
-		})
-		add("Where", func(db *gorm.DB) []any {
-			var got []row
-			return []any{where(db).Find(&got), &got}
-		})
+		find("Where", func(db *gorm.DB, got *[]row) *gorm.DB { return where(db).Find(got) })
 		if c.args != nil {
-			add("Not", func(db *gorm.DB) []any {
-				var got []row
-				return []any{db.Not(c.args[0], c.args[1:]...).Find(&got), &got}
-			})
-			add("Or", func(db *gorm.DB) []any {
-				var got []row
-				return []any{db.Where("item = ?", "cups").Or(c.args[0], c.args[1:]...).Find(&got), &got}
+			find("Not", func(db *gorm.DB, got *[]row) *gorm.DB { return db.Not(c.args[0], c.args[1:]...).Find(got) })
+			find("Or", func(db *gorm.DB, got *[]row) *gorm.DB {
+				return db.Where("item = ?", "cups").Or(c.args[0], c.args[1:]...).Find(got)
 			})
 		}
-		add("Count", func(db *gorm.DB) []any {
-			var n int64
-			return []any{where(db.Model(&row{})).Count(&n), n}
+		add("Count", found(func(db *gorm.DB, n *int64) *gorm.DB { return where(db.Model(&row{})).Count(n) }))
+		add("Pluck", found(func(db *gorm.DB, ids *[]K) *gorm.DB { return where(db.Model(&row{})).Pluck("id", ids) }))
+		one("FirstOrInit", func(db *gorm.DB, got *row) *gorm.DB { return db.FirstOrInit(got, c.args...) })
+		one("FirstOrCreate", func(db *gorm.DB, got *row) *gorm.DB {
+			return db.Attrs(row{ID: key(5), BuyerID: key(12)}).FirstOrCreate(got, c.args...)
 		})
-		add("Pluck", func(db *gorm.DB) []any {
-			var ids []K
-			return []any{where(db.Model(&row{})).Pluck("id", &ids), &ids}
-		})
-		add("FirstOrInit", func(db *gorm.DB) []any {
-			var got row
-			return []any{db.FirstOrInit(&got, c.args...), &got}
-		})
-		add("FirstOrCreate", func(db *gorm.DB) []any {
-			var got row
-			return []any{db.Attrs(row{ID: key(5), BuyerID: key(12)}).FirstOrCreate(&got, c.args...), &got}
-		})
-		add("Delete", func(db *gorm.DB) []any {
-			return []any{db.Delete(&row{}, c.args...)}
-		})
-		add("Where and Delete", func(db *gorm.DB) []any {
-			return []any{db.Where("item = ?", "tea").Delete(&row{}, c.args...)}
-		})
-		add("Delete of Where", func(db *gorm.DB) []any {
-			return []any{where(db).Delete(&row{})}
-		})
-		add("Update", func(db *gorm.DB) []any {
-			return []any{where(db.Model(&row{})).Update("buyer_id", key(12))}
-		})
-		add("Updates", func(db *gorm.DB) []any {
-			return []any{where(db.Model(&row{})).Updates(row{BuyerID: key(12), Item: "mug"})}
-		})
-		add("Preload", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Preload("Parent", c.args...).Find(&got), &got}
-		})
+		find("Preload", func(db *gorm.DB, got *[]row) *gorm.DB { return db.Preload("Parent", c.args...).Find(got) })
 		add("Association", func(db *gorm.DB) []any {
 			var got []row
 			children := []row{{ID: key(2), ParentID: new(key(1))}, {ID: key(4), ParentID: new(key(3))}}
 			return []any{db.Model(&children).Association("Parent").Find(&got, c.args...), &got}
+		})
+
+		write("Delete", func(db *gorm.DB, rows any) *gorm.DB { return db.Delete(rows, c.args...) })
+		write("Where and Delete", func(db *gorm.DB, rows any) *gorm.DB {
+			return db.Where("item = ?", "tea").Delete(rows, c.args...)
+		})
+		write("Delete of Where", func(db *gorm.DB, rows any) *gorm.DB { return where(db).Delete(rows) })
+		write("Update", func(db *gorm.DB, rows any) *gorm.DB { return where(db.Model(rows)).Update("buyer_id", key(12)) })
+		write("Updates", func(db *gorm.DB, rows any) *gorm.DB {
+			return where(db.Model(rows)).Updates(row{BuyerID: key(12), Item: "mug"})
 		})
 	}
 	return operations
@@ -273,97 +271,55 @@ func (key keyType[K]) conditional(db *gorm.DB) (operations []operation) {
 func (key keyType[K]) writing() []operation {
 	type row = purchase[K]
 	one, two, three := key(1), key(2), key(3)
+	family := row{ID: key(6), Buyer: &buyer[K]{key(13), "eve"}, Parts: []part[K]{{ID: key(25)}, {ID: key(26)}}}
+	plan := []row{{ID: one, BuyerID: key(12), Item: "mug"}, {ID: key(5), BuyerID: key(12)}}
+	batches := []*row{{ID: key(5), BuyerID: key(11)}, {ID: key(6), BuyerID: key(11)}, {ID: key(7), BuyerID: key(11)}}
+	nobody := map[string]any{"parent_id": (*K)(nil)}
 
 	return []operation{
-		{"Create", func(db *gorm.DB) []any {
-			rows := []row{
-				{ID: key(5), BuyerID: key(11), ParentID: &one, Item: "mug"},
-				{ID: key(6), Buyer: &buyer[K]{key(13), "eve"}, Parts: []part[K]{{ID: key(25)}, {ID: key(26)}}, Item: "jar"},
-			}
-			return []any{db.Create(&rows), &rows}
-		}},
-		{"Create without a key", func(db *gorm.DB) []any {
-			made := row{BuyerID: key(11), Item: "mug"}
-			return []any{db.Create(&made), &made}
-		}},
-		{"Create without another key", func(db *gorm.DB) []any {
-			made := row{ID: key(5)}
-			return []any{db.Create(&made), &made}
-		}},
-		{"Create again", func(db *gorm.DB) []any {
-			return []any{db.Create(&row{ID: one, BuyerID: key(12)})}
-		}},
-		{"Create or change", func(db *gorm.DB) []any {
-			rows := []row{{ID: one, BuyerID: key(12), Item: "mug"}, {ID: key(5), BuyerID: key(12)}}
-			return []any{db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&rows)}
-		}},
-		{"CreateInBatches", func(db *gorm.DB) []any {
-			rows := []*row{{ID: key(5), BuyerID: key(11)}, {ID: key(6), BuyerID: key(11)}, {ID: key(7), BuyerID: key(11)}}
-			return []any{db.CreateInBatches(rows, 2), &rows}
-		}},
+		{"Create", created(&[]row{{ID: key(5), BuyerID: key(11), ParentID: &one, Item: "mug"}, family})},
+		{"Create without a key", created(&row{BuyerID: key(11), Item: "mug"})},
+		{"Create without another key", created(&row{ID: key(5)})},
+		{"Create again", created(&row{ID: one, BuyerID: key(12)})},
+		{"Create or change", wrote(&plan, func(db *gorm.DB, rows any) *gorm.DB {
+			return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(rows)
+		})},
+		{"CreateInBatches", wrote(batches, func(db *gorm.DB, rows any) *gorm.DB { return db.CreateInBatches(rows, 2) })},
 		{"Create of a map", func(db *gorm.DB) []any {
 			return []any{db.Model(&row{}).Create(map[string]any{"ID": key(5), "BuyerID": key(12), "ParentID": &one})}
 		}},
-		{"Save", func(db *gorm.DB) []any {
-			return []any{db.Save(&row{ID: one, BuyerID: key(12), ParentID: &two})}
-		}},
-		{"Save of a new row", func(db *gorm.DB) []any {
-			return []any{db.Save(&row{ID: key(5), BuyerID: key(12)})}
-		}},
-		{"Save of rows", func(db *gorm.DB) []any {
-			return []any{db.Save(&[]row{{ID: one, BuyerID: key(12)}, {ID: key(5), BuyerID: key(11)}})}
-		}},
-		{"Update of a row", func(db *gorm.DB) []any {
-			return []any{db.Model(&row{ID: one}).Update("item", "mug")}
-		}},
-		{"Update of rows", func(db *gorm.DB) []any {
-			return []any{db.Model(&[]row{{ID: one}, {ID: three}}).Update("item", "mug")}
-		}},
-		{"Update of a row without a key", func(db *gorm.DB) []any {
-			return []any{db.Model(&row{}).Update("item", "mug")}
-		}},
-		{"Update of a key", func(db *gorm.DB) []any {
-			return []any{db.Model(&row{ID: one}).Update("id", key(5))}
-		}},
-		{"Updates by a map", func(db *gorm.DB) []any {
-			changed := row{ID: two}
-			return []any{db.Model(&changed).Updates(map[string]any{"buyer_id": key(12), "parent_id": &three}), &changed}
-		}},
-		{"Updates by a map of nil", func(db *gorm.DB) []any {
-			changed := row{ID: two, ParentID: &one}
-			return []any{db.Model(&changed).Updates(map[string]any{"parent_id": nil}), &changed}
-		}},
-		{"Updates by a map of a nil pointer", func(db *gorm.DB) []any {
-			return []any{db.Model(&row{ID: two}).Updates(map[string]any{"parent_id": (*K)(nil)})}
-		}},
-		{"Updates by a struct", func(db *gorm.DB) []any {
-			return []any{db.Updates(&row{ID: two, BuyerID: key(12)})}
-		}},
-		{"Updates of zeros", func(db *gorm.DB) []any {
-			return []any{db.Model(&row{ID: two}).Select("buyer_id", "parent_id").Updates(row{})}
-		}},
-		{"UpdateColumns", func(db *gorm.DB) []any {
-			return []any{db.Model(&row{}).Where("buyer_id", key(11)).UpdateColumns(row{BuyerID: key(12)})}
-		}},
-		{"Delete of a row", func(db *gorm.DB) []any {
-			return []any{db.Delete(&row{ID: one})}
-		}},
-		{"Delete of rows", func(db *gorm.DB) []any {
-			return []any{db.Delete(&[]row{{ID: one}, {ID: three}})}
-		}},
-		{"Delete of a row without a key", func(db *gorm.DB) []any {
-			return []any{db.Delete(&row{})}
-		}},
-		{"Delete of a row with another condition", func(db *gorm.DB) []any {
-			return []any{db.Where("item = ?", "cups").Delete(&row{ID: one})}
-		}},
-		{"Delete of a row and its parts", func(db *gorm.DB) []any {
-			return []any{db.Select("Parts").Delete(&row{ID: one})}
-		}},
-		{"Delete of returned rows", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Clauses(clause.Returning{}).Delete(&got, []K{one, three}), &got}
-		}},
+
+		{"Save", saved(&row{ID: one, BuyerID: key(12), ParentID: &two})},
+		{"Save of a new row", saved(&row{ID: key(5), BuyerID: key(12)})},
+		{"Save of rows", saved(&[]row{{ID: one, BuyerID: key(12)}, {ID: key(5), BuyerID: key(11)}})},
+
+		{"Update of a row", updated(&row{ID: one}, "item", "mug")},
+		{"Update of rows", updated(&[]row{{ID: one}, {ID: three}}, "item", "mug")},
+		{"Update of a row without a key", updated(&row{}, "item", "mug")},
+		{"Update of a key", updated(&row{ID: one}, "id", key(5))},
+		{"Updates by a map", changed(&row{ID: two}, map[string]any{"buyer_id": key(12), "parent_id": &three})},
+		{"Updates by a map of nil", changed(&row{ID: two, ParentID: &one}, map[string]any{"parent_id": nil})},
+		{"Updates by a map of a nil pointer", changed(&row{ID: two}, nobody)},
+		{"Updates by a struct", wrote(&row{ID: two, BuyerID: key(12)}, (*gorm.DB).Updates)},
+		{"Updates of zeros", wrote(&row{ID: two}, func(db *gorm.DB, rows any) *gorm.DB {
+			return db.Model(rows).Select("buyer_id", "parent_id").Updates(row{})
+		})},
+		{"UpdateColumns", wrote(&row{}, func(db *gorm.DB, rows any) *gorm.DB {
+			return db.Model(rows).Where("buyer_id", key(11)).UpdateColumns(row{BuyerID: key(12)})
+		})},
+
+		{"Delete of a row", deleted(&row{ID: one})},
+		{"Delete of rows", deleted(&[]row{{ID: one}, {ID: three}})},
+		{"Delete of a row without a key", deleted(&row{})},
+		{"Delete of a row with another condition", wrote(&row{ID: one}, func(db *gorm.DB, rows any) *gorm.DB {
+			return db.Where("item = ?", "cups").Delete(rows)
+		})},
+		{"Delete of a row and its parts", wrote(&row{ID: one}, func(db *gorm.DB, rows any) *gorm.DB {
+			return db.Select("Parts").Delete(rows)
+		})},
+		{"Delete of returned rows", found(func(db *gorm.DB, got *[]row) *gorm.DB {
+			return db.Clauses(clause.Returning{}).Delete(got, []K{one, three})
+		})},
 		{"Exec", func(db *gorm.DB) []any {
 			return []any{db.Exec("UPDATE purchases SET item = 'mug' WHERE id IN ? OR id = ?", []K{one}, &three)}
 		}},
@@ -373,94 +329,73 @@ func (key keyType[K]) writing() []operation {
 // reading is what finds rows, other than by conditions alone.
 func (key keyType[K]) reading() []operation {
 	type row = purchase[K]
+	keys := []K{key(1), key(3)}
+	of := func(db *gorm.DB) *gorm.DB { return db.Model(&row{}) }
+	cups := func(db *gorm.DB) *gorm.DB { return of(db).Select("id").Where("item = ?", "cups") }
+	children := func(db *gorm.DB) *gorm.DB { return of(db).Where("parent_id IS NOT NULL") }
+	type nullable struct {
+		ID       *K
+		BuyerID  sql.Null[K]
+		ParentID sql.Null[K]
+	}
+	type counted struct {
+		BuyerID K
+		N       int64
+	}
 
 	return []operation{
-		{"First into a row with a key", func(db *gorm.DB) []any {
-			got := row{ID: key(3)}
-			return []any{db.First(&got), &got}
-		}},
-		{"Preload of all", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Preload(clause.Associations).Preload("Parent.Parts").Find(&got), &got}
-		}},
-		{"Preload of parts", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Preload("Parts", []K{key(21), key(23)}).Find(&got), &got}
-		}},
-		{"Preload of labels", func(db *gorm.DB) []any {
-			var got []labelled[K]
-			return []any{db.Preload("Labels").Find(&got), &got}
-		}},
-		{"Joins", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Joins("Buyer").Joins("Parent").Find(&got), &got}
-		}},
-		{"Joins by conditions", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Joins("Buyer", db.Where(&buyer[K]{ID: key(11)})).InnerJoins("Parent", db.Where(&row{ID: key(1)})).Find(&got), &got}
-		}},
-		{"Joins by SQL", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Joins("JOIN parts ON parts.purchase_id = purchases.id AND parts.id IN ?", []K{key(21), key(23)}).Find(&got, key(1)), &got}
-		}},
-		{"Scan into keys", func(db *gorm.DB) []any {
-			var got []K
-			return []any{db.Model(&row{}).Select("parent_id").Where("parent_id IS NOT NULL").Scan(&got), &got}
-		}},
-		{"Scan into a key", func(db *gorm.DB) []any {
-			var got K
-			return []any{db.Model(&row{}).Select("id").Where("item = ?", "cups").Scan(&got), &got}
-		}},
-		{"Scan into a pointer", func(db *gorm.DB) []any {
-			var got *K
-			return []any{db.Model(&row{}).Select("id").Where("item = ?", "cups").Scan(&got), &got}
-		}},
-		{"Scan into structs", func(db *gorm.DB) []any {
-			var got []struct {
-				ID       *K
-				BuyerID  sql.Null[K]
-				ParentID sql.Null[K]
-			}
-			return []any{db.Model(&row{}).Scan(&got), &got}
-		}},
+		{"First into a row with a key", found(func(db *gorm.DB, got *row) *gorm.DB {
+			got.ID = key(3)
+			return db.First(got)
+		})},
+		{"Preload of all", found(func(db *gorm.DB, got *[]row) *gorm.DB {
+			return db.Preload(clause.Associations).Preload("Parent.Parts").Find(got)
+		})},
+		{"Preload of parts", found(func(db *gorm.DB, got *[]row) *gorm.DB {
+			return db.Preload("Parts", []K{key(21), key(23)}).Find(got)
+		})},
+		{"Preload of labels", found(func(db *gorm.DB, got *[]labelled[K]) *gorm.DB { return db.Preload("Labels").Find(got) })},
+		{"Joins", found(func(db *gorm.DB, got *[]row) *gorm.DB { return db.Joins("Buyer").Joins("Parent").Find(got) })},
+		{"Joins by conditions", found(func(db *gorm.DB, got *[]row) *gorm.DB {
+			buyers, parents := db.Where(&buyer[K]{ID: key(11)}), db.Where(&row{ID: key(1)})
+			return db.Joins("Buyer", buyers).InnerJoins("Parent", parents).Find(got)
+		})},
+		{"Joins by SQL", found(func(db *gorm.DB, got *[]row) *gorm.DB {
+			const parts = "JOIN parts ON parts.purchase_id = purchases.id AND parts.id IN ?"
+			return db.Joins(parts, []K{key(21), key(23)}).Find(got, key(1))
+		})},
+
+		{"Scan into keys", found(func(db *gorm.DB, got *[]K) *gorm.DB { return children(db).Select("parent_id").Scan(got) })},
+		{"Scan into a key", found(func(db *gorm.DB, got *K) *gorm.DB { return cups(db).Scan(got) })},
+		{"Scan into a pointer", found(func(db *gorm.DB, got **K) *gorm.DB { return cups(db).Scan(got) })},
+		{"Scan into structs", found(func(db *gorm.DB, got *[]nullable) *gorm.DB { return of(db).Scan(got) })},
 		{"Scan into a map", func(db *gorm.DB) []any {
 			var ids []any
 			var got []map[string]any
-			end := db.Model(&row{}).Find(&got)
+			end := of(db).Find(&got)
 			for _, g := range got {
 				ids = append(ids, g["id"], g["parent_id"])
 			}
 			return []any{end, &ids}
 		}},
-		{"Pluck of pointers", func(db *gorm.DB) []any {
-			var got []*K
-			return []any{db.Model(&row{}).Where("parent_id IS NOT NULL").Pluck("parent_id", &got), &got}
-		}},
-		{"Pluck of NULL", func(db *gorm.DB) []any {
-			var got []sql.Null[K]
-			return []any{db.Model(&row{}).Pluck("parent_id", &got), &got}
-		}},
-		{"Distinct", func(db *gorm.DB) []any {
-			var got []K
-			return []any{db.Model(&row{}).Distinct("buyer_id").Order("buyer_id").Find(&got), &got}
-		}},
-		{"Group", func(db *gorm.DB) []any {
-			var got []struct {
-				BuyerID K
-				N       int64
-			}
-			return []any{db.Model(&row{}).Select("buyer_id, COUNT(*) AS n").Group("buyer_id").Having("buyer_id IN ?", []K{key(11)}).Scan(&got), &got}
-		}},
-		{"FindInBatches", func(db *gorm.DB) []any {
-			var got, all []row
-			add := func(*gorm.DB, int) error {
-				all = append(all, got...)
+		{"Pluck of pointers", found(func(db *gorm.DB, got *[]*K) *gorm.DB { return children(db).Pluck("parent_id", got) })},
+		{"Pluck of NULL", found(func(db *gorm.DB, got *[]sql.Null[K]) *gorm.DB { return of(db).Pluck("parent_id", got) })},
+		{"Distinct", found(func(db *gorm.DB, got *[]K) *gorm.DB {
+			return of(db).Distinct("buyer_id").Order("buyer_id").Find(got)
+		})},
+		{"Group", found(func(db *gorm.DB, got *[]counted) *gorm.DB {
+			groups := of(db).Select("buyer_id, COUNT(*) AS n").Group("buyer_id")
+			return groups.Having("buyer_id IN ?", []K{key(11)}).Scan(got)
+		})},
+		{"FindInBatches", found(func(db *gorm.DB, all *[]row) *gorm.DB {
+			var got []row
+			return db.FindInBatches(&got, 3, func(*gorm.DB, int) error {
+				*all = append(*all, got...)
 				return nil
-			}
-			return []any{db.FindInBatches(&got, 3, add), &all}
-		}},
+			})
+		})},
 		{"Rows", func(db *gorm.DB) []any {
-			rows, err := db.Model(&row{}).Where("id", key(1)).Rows()
+			rows, err := of(db).Where("id", key(1)).Rows()
 			if err != nil {
 				return []any{err}
 			}
@@ -469,13 +404,12 @@ func (key keyType[K]) reading() []operation {
 			rows.Next()
 			return []any{db.ScanRows(rows, &got), &got}
 		}},
-		{"Raw", func(db *gorm.DB) []any {
-			var got []row
-			return []any{db.Raw("SELECT * FROM purchases WHERE id IN @ids", sql.Named("ids", []K{key(1), key(3)})).Scan(&got), &got}
-		}},
+		{"Raw", found(func(db *gorm.DB, got *[]row) *gorm.DB {
+			return db.Raw("SELECT * FROM purchases WHERE id IN @ids", sql.Named("ids", keys)).Scan(got)
+		})},
 		{"generics", func(db *gorm.DB) []any {
-			got, err := gorm.G[row](db).Where("id IN ?", []K{key(1), key(3)}).Find(db.Statement.Context)
-			n, deleteErr := gorm.G[row](db).Where([]K{key(1), key(3)}).Delete(db.Statement.Context)
+			got, err := gorm.G[row](db).Where("id IN ?", keys).Find(db.Statement.Context)
+			n, deleteErr := gorm.G[row](db).Where(keys).Delete(db.Statement.Context)
 			return []any{got, err, int64(n), deleteErr}
 		}},
 	}
@@ -589,16 +523,14 @@ type dialect struct {
 var dialects = map[string]dialect{
 	"PostgreSQL": {
 		open: func(t *testing.T, database string) gorm.Dialector {
-			_, err := connectPostgres(t).Exec(t.Context(), "CREATE SCHEMA "+database)
-			must(t, err)
+			require.Done(t)(connectPostgres(t).Exec(t.Context(), "CREATE SCHEMA "+database))
 			return postgres.Open(postgresServer.URL() + "&search_path=" + database)
 		},
 		identity: "bigint GENERATED BY DEFAULT AS IDENTITY",
 	},
 	"MariaDB": {
 		open: func(t *testing.T, database string) gorm.Dialector {
-			_, err := mariaDB.Do("CREATE DATABASE " + database)
-			must(t, err)
+			require.Done(t)(mariaDB.Do("CREATE DATABASE " + database))
 			source := databases(t)["MariaDB, binary"].source
 			return mysql.Open(source[:strings.LastIndex(source, "/")+1] + database)
 		},
@@ -642,9 +574,8 @@ func testKeys[P, M any](t *testing.T, plain keyType[P], masked keyType[M]) {
 				if want.refused() {
 					same = got.failed && got.rows == wants[0].rows
 				}
-				if !same {
-					t.Errorf("%s: %s%s\nwith plain keys: %s%s", want.name, got.text, got.rows, want.text, want.rows)
-				}
+				require.That(t, same,
+					"%s: %s%s\nwith plain keys: %s%s", want.name, got.text, got.rows, want.text, want.rows)
 			}
 		})
 	}
@@ -665,9 +596,7 @@ func TestGORMMigrates(t *testing.T) {
 			must(t, err)
 			plain := migrated[int64, uuid.UUID](t, db.Table("plain"))
 			masked := migrated[numberedKey, datedKey](t, db.Table("masked"))
-			if masked != plain {
-				t.Errorf("%s, with plain keys: %s", masked, plain)
-			}
+			require.That(t, masked == plain, "%s, with plain keys: %s", masked, plain)
 		})
 	}
 }

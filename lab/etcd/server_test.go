@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lab/etcd"
 )
 
@@ -37,13 +38,11 @@ func TestSameData(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got, after := read(t, e, "x")
-		if got != value || after.Lineage != before.Lineage || after.Position < before.Position {
-			t.Errorf("%s: %q, %+v; before it %q, %+v", name, got, after, value, before)
-		}
+		require.That(t, got == value && after.Lineage == before.Lineage && after.Position >= before.Position,
+			"%s: %q, %+v; before it %q, %+v", name, got, after, value, before)
 		answer, err := e.Swap(t.Context(), entries("x", value), entries("x", value+"1"))
-		if err != nil || !answer.Swapped || answer.Position <= after.Position {
-			t.Errorf("%s: Swap after it: %+v, %v", name, answer, err)
-		}
+		require.That(t, err == nil && answer.Swapped && answer.Position > after.Position,
+			"%s: Swap after it: %+v, %v", name, answer, err)
 	}
 }
 
@@ -55,9 +54,8 @@ func TestNoMajority(t *testing.T) {
 	cluster.Members[0].Stop()
 	client := clientOf(t, cluster)
 	e := newEngine(t, client, "") // one member does not answer
-	if value, _ := read(t, e, "x"); value != "1" {
-		t.Errorf("found %q, want 1", value)
-	}
+	value, _ := read(t, e, "x")
+	require.That(t, value == "1", "found %q, want 1", value)
 	cluster.Members[1].Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

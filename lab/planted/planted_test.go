@@ -4,13 +4,15 @@ package planted
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/lab/overlay"
 )
 
 const root = "../.."
@@ -18,11 +20,10 @@ const root = "../.."
 // A bug is a file with a wrong text in place of one that stands there once, and the test of its
 // package that must fail then. What is internal to lease is tested there.
 type bug struct {
-	name         string
-	file         string
-	right, wrong string
+	name, file   string
 	test         string
 	schedules    int // that are enough for TestExplore
+	right, wrong string
 }
 
 // TestFound builds each package with its bug, and runs the test. Two at a time, as many as -parallel says.
@@ -46,41 +47,22 @@ func TestFound(t *testing.T) {
 
 // goTest returns the arguments of the go command that run the test on the package with the bug.
 func (b bug) goTest(t *testing.T) []string {
-	file, err := filepath.Abs(filepath.Join(root, b.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := filepath.Join(root, b.file)
 	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(source, []byte(b.right)); n != 1 {
-		t.Fatalf("%s has this text %d times, want 1:\n%s", b.file, n, b.right)
-	}
-	patched := filepath.Join(t.TempDir(), filepath.Base(file))
-	write(t, patched, bytes.Replace(source, []byte(b.right), []byte(b.wrong), 1))
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlay := patched + ".json"
-	write(t, overlay, replace)
+	require.NoError(t, err)
+	n := strings.Count(string(source), b.right)
+	require.Must(t, n == 1, "%s has this text %d times, want 1:\n%s", b.file, n, b.right)
+	replaced := overlay.Write(t, map[string]string{file: strings.Replace(string(source), b.right, b.wrong, 1)})
 
 	tested := filepath.Dir(b.file)
 	if strings.HasPrefix(tested, "lease/internal/") {
 		tested = "lease"
 	}
-	args := []string{"test", "-overlay", overlay, "-vet=off", "-count=1", "-run", b.test, "./" + tested}
+	args := []string{"test", "-overlay", replaced, "-vet=off", "-count=1", "-run", b.test, "./" + tested}
 	if b.schedules > 0 {
 		args = append(args, "-seed", "1", "-schedules", fmt.Sprint(b.schedules))
 	}
 	return args
-}
-
-func write(t *testing.T, file string, content []byte) {
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func command(args ...string) *exec.Cmd {

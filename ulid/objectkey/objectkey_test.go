@@ -37,9 +37,7 @@ func TestKey(t *testing.T) {
 		keys := mustKeys(t, c.format)
 		id := ulid.MustParse(text)
 		require.Equal(t, keys.Key(id), c.want, "%+v", c.format)
-		if back, err := keys.Parse(c.want); err != nil || back != id {
-			t.Errorf("%+v: %s is of %v, %v", c.format, c.want, back, err)
-		}
+		require.Gives(t, id, "%+v: %s is of", c.format, c.want)(keys.Parse(c.want))
 	}
 }
 
@@ -152,9 +150,7 @@ func FuzzParseKey(f *testing.F) {
 		id, err := keys.Parse(key)
 		switch {
 		case err != nil:
-			if !errors.Is(err, ErrInvalidKey) || id != (ulid.ID{}) {
-				t.Errorf("%q is of %v, %v", key, id, err)
-			}
+			require.That(t, errors.Is(err, ErrInvalidKey) && id == (ulid.ID{}), "%q is of %v, %v", key, id, err)
 		case keys.Key(id) != key:
 			t.Errorf("%q is of %v, which is %q", key, id, keys.Key(id))
 		}
@@ -228,9 +224,8 @@ func TestListing(t *testing.T) {
 		{"all but the first", time.UnixMilli(1), time.UnixMilli(endTime), Listing{"e/", "e/000000/00/01", ""}},
 		{"all but the last", time.UnixMilli(0), time.UnixMilli(endTime - 1), Listing{"e/", "", "e/7ZZZZZ/ZZ/ZZ"}},
 	} {
-		if got, ok := keys.Listing(c.from, c.to); !ok || got != c.want {
-			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
-		}
+		got, ok := keys.Listing(c.from, c.to)
+		require.That(t, ok && got == c.want, "%s: %+v, %v, want %+v", c.name, got, ok, c.want)
 	}
 }
 
@@ -292,9 +287,8 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 	for ms := first; ms < end; ms = blockOf(ms, chars) + blockSize(chars) {
 		want = append(want, keys.point(ms, chars))
 	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("%d characters, [%v, %v): listings of %q, want %q", chars, from, to, got, want)
-	}
+	require.Must(t, slices.Equal(got, want),
+		"%d characters, [%v, %v): listings of %q, want %q", chars, from, to, got, want)
 }
 
 // In random formats, each way lists exactly the objects of a random interval, each once, among
@@ -368,9 +362,8 @@ func TestNoListing(t *testing.T) {
 	}
 	all, _ := keys.Listings(time.Time{}, time.Unix(1<<60, 0), timeChars)
 	for l := range all { // made one by one: a caller may stop after the first of very many
-		if want := (Listing{Prefix: "e/0000000000"}); l != want {
-			t.Errorf("%+v, want %+v", l, want)
-		}
+		want := (Listing{Prefix: "e/0000000000"})
+		require.That(t, l == want, "%+v, want %+v", l, want)
 		break
 	}
 }

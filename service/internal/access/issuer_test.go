@@ -207,9 +207,8 @@ func (s *signer) identify(ctx context.Context, header string) (string, error) {
 	}
 	isToken := strings.HasPrefix(header, "Bearer ")
 	saysMore := isToken && err.Error() != (refusedToken{}).Error()
-	if !errors.Is(err, ErrUnknown) || saysMore || strings.Contains(Why(err), header[7:]) {
-		s.Errorf("%s: a stranger is told %v, and the log %v", header, err, Why(err))
-	}
+	require.That(s, errors.Is(err, ErrUnknown) && !saysMore && !strings.Contains(Why(err), header[7:]),
+		"%s: a stranger is told %v, and the log %v", header, err, Why(err))
 	return who, err
 }
 
@@ -265,9 +264,8 @@ func TestServiceAccounts(t *testing.T) {
 			{"a password", "Basic d2ViOndlYg==", "want Bearer and a token"},
 		} {
 			who, err := s.identify(t.Context(), tt.header)
-			if err == nil || !strings.Contains(Why(err), tt.why) {
-				t.Errorf("%s: %q, and the log says %v, want %s", tt.what, who, err, tt.why)
-			}
+			require.That(t, err != nil && strings.Contains(Why(err), tt.why),
+				"%s: %q, and the log says %v, want %s", tt.what, who, err, tt.why)
 		}
 		for what, header := range map[string]string{
 			"a good one":                       good,
@@ -277,9 +275,8 @@ func TestServiceAccounts(t *testing.T) {
 				t.Errorf("%s: %q, %v", what, who, err)
 			}
 		}
-		if n := s.fetches(); n != 1 {
-			t.Errorf("the keys were asked for %d times, want once a minute at most", n)
-		}
+		n := s.fetches()
+		require.That(t, n == 1, "the keys were asked for %d times, want once a minute at most", n)
 	})
 }
 
@@ -307,9 +304,8 @@ func TestKeysForSome(t *testing.T) {
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		transport := i.client.Transport.(*http.Transport)
-		if !transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) || transport.Proxy == nil {
-			t.Error("want the authority of the file, and the proxy of the environment")
-		}
+		require.That(t, transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) && transport.Proxy != nil,
+			"want the authority of the file, and the proxy of the environment")
 		for _, wrong := range []string{"", "-missing"} {
 			write([]byte("no certificate"))
 			c := config.Issuer{Issuer: issuerURL, CA: file + wrong}
@@ -375,9 +371,8 @@ func TestMadeUpKey(t *testing.T) {
 			s.hangUp()
 			time.Sleep(time.Second)
 		}
-		if n := s.fetches() - before; n > 11 {
-			t.Errorf("%d fetches in ten minutes", n)
-		}
+		n := s.fetches() - before
+		require.That(t, n <= 11, "%d fetches in ten minutes", n)
 		s.serve("two")
 		for range 11 {
 			s.hangUp()
@@ -462,9 +457,7 @@ func TestKeysAge(t *testing.T) {
 		s.serve("one")
 		time.Sleep(time.Minute)
 		s.good()
-		if !strings.Contains(s.log.String(), "10.1.2.3") {
-			t.Error("the log does not say why there are no keys")
-		}
+		require.That(t, strings.Contains(s.log.String(), "10.1.2.3"), "the log does not say why there are no keys")
 	})
 }
 
@@ -476,9 +469,8 @@ func TestKeysNeverHad(t *testing.T) {
 			s.hangUp()
 			time.Sleep(time.Second / 2)
 		}
-		if n := s.fetches(); n < 140 || n > 150 {
-			t.Errorf("%d fetches in 150 seconds", n)
-		}
+		n := s.fetches()
+		require.That(t, n >= 140 && n <= 150, "%d fetches in 150 seconds", n)
 		s.serve("one")
 		time.Sleep(time.Second)
 		s.good()
@@ -557,16 +549,13 @@ func TestDiscovery(t *testing.T) {
 			s.found = tt.found
 			if tt.why == "" {
 				s.good()
-				if want := []string{discoveryURL, keysURL}; !slices.Equal(s.asked, want) {
-					t.Errorf("asked %q, want %q", s.asked, want)
-				}
+				want := []string{discoveryURL, keysURL}
+				require.That(t, slices.Equal(s.asked, want), "asked %q, want %q", s.asked, want)
 				return
 			}
 			s.bad("keys that were not found", "one")
-			if !strings.Contains(s.log.String(), tt.why) || s.fetches() != 1 {
-				t.Errorf("discovery says %q: asked %q, and the log has %s, want %s",
-					tt.found, s.asked, &s.log, tt.why)
-			}
+			require.That(t, strings.Contains(s.log.String(), tt.why) && s.fetches() == 1,
+				"discovery says %q: asked %q, and the log has %s, want %s", tt.found, s.asked, &s.log, tt.why)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -611,9 +600,8 @@ func TestKeysInFile(t *testing.T) {
 		_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
 		said := fmt.Sprint(err)
 		hasBoth := strings.Contains(said, "jwks: open "+file) && strings.Contains(said, "no/such/certificate")
-		if !errors.Is(err, fs.ErrNotExist) || !hasBoth {
-			t.Errorf("neither a certificate nor a file of keys: error %v, want both", err)
-		}
+		require.That(t, errors.Is(err, fs.ErrNotExist) && hasBoth,
+			"neither a certificate nor a file of keys: error %v, want both", err)
 		time.Sleep(2 * time.Hour)
 		s.good()
 	})

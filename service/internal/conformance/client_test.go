@@ -40,7 +40,7 @@ func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{T: t, data: leasetest.NewMemory()}
 	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{New: true})
-	b.must(err)
+	require.NoError(b, err)
 	b.Cleanup(func() { made.Close() })
 	for i := range b.down {
 		s := server.New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
@@ -48,7 +48,7 @@ func newBed(t *testing.T) *bed {
 		}, io.Discard, quiet)
 		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
 			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}, {Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
-		b.must(s.Configure(c))
+		require.NoError(b, s.Configure(c))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}
 		handler := s.Handler()
@@ -87,24 +87,17 @@ func checkOf(t *testing.T, pattern string) string {
 	return c.Check
 }
 
-func (b *bed) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
 // leases returns a client that begins with one of the replicas.
 func (b *bed) leases(first int) *client.Leases {
 	b.Helper()
 	leases, err := client.New(b.Context(), "demo", []string{b.addresses[first], b.addresses[1-first]})
-	b.must(err)
+	require.NoError(b, err)
 	return leases
 }
 
 func (b *bed) counters(first int) *counter.Counters {
 	counters, err := client.NewCounters("demo", []string{b.addresses[first], b.addresses[1-first]})
-	b.must(err)
+	require.NoError(b, err)
 	return counters
 }
 
@@ -152,9 +145,8 @@ func TestFailures(t *testing.T) {
 	b.down[0].Store(false)
 	b.down[1].Store(false)
 	all.Wait()
-	if len(ids) < 1000 || len(numbers) < 1000 || b.lost.Load() == 0 {
-		t.Errorf("%d IDs, %d numbers, %d lost answers", len(ids), len(numbers), b.lost.Load())
-	}
+	require.That(t, len(ids) >= 1000 && len(numbers) >= 1000 && b.lost.Load() != 0,
+		"%d IDs, %d numbers, %d lost answers", len(ids), len(numbers), b.lost.Load())
 }
 
 // TestLoss: after a loss of data clients are told until when to wait, and counters wait until they are set.
@@ -162,7 +154,7 @@ func TestLoss(t *testing.T) {
 	b := newBed(t)
 	leases, counters := b.leases(0), b.counters(1)
 	strict, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{Start: 5, Step: 2}))
-	b.must(err)
+	require.NoError(b, err)
 	require.Gives(t, int64(5), "the first number")(strict.Next(t.Context()))
 	if _, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})); !errors.Is(err, counter.ErrMismatch) {
 		t.Errorf("another counter of that name: %v", err)
@@ -174,7 +166,7 @@ func TestLoss(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	require.Refuses(t, lease.ErrCounter, "after a loss")(strict.Next(t.Context()))
-	b.must(counters.SetCounter(t.Context(), "orders", 1001))
+	require.NoError(b, counters.SetCounter(t.Context(), "orders", 1001))
 	require.Gives(t, int64(1001), "once it is set")(strict.Next(t.Context()))
 	if all, err := counters.Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
 		t.Errorf("%+v, %v", all, err)
@@ -187,14 +179,12 @@ func TestSeries(t *testing.T) {
 	b, seen := newBed(t), map[string]bool{}
 	for i := range 4 {
 		series, err := numbers.Open(t.Context(), b.counters(i%2), "invoices", invoices)
-		b.must(err)
+		require.NoError(b, err)
 		defer series.Close()
 		for range 50 {
 			n, err := series.Next(t.Context())
-			b.must(err)
-			if seen[n.String()] {
-				t.Errorf("%s twice", n)
-			}
+			require.NoError(b, err)
+			require.That(t, !seen[n.String()], "%s twice", n)
 			seen[n.String()] = true
 		}
 	}
@@ -211,9 +201,8 @@ func TestSeries(t *testing.T) {
 	} {
 		clock := func() time.Time { return time.Now().Add(c.clock) }
 		series, err := numbers.Open(t.Context(), b.counters(0), "invoices", c.pattern, numbers.WithClock(clock))
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s, a clock %v ahead: %v, %v, want %v", c.pattern, c.clock, series, err, c.want)
-		}
+		require.That(t, errors.Is(err, c.want),
+			"%s, a clock %v ahead: %v, %v, want %v", c.pattern, c.clock, series, err, c.want)
 	}
 	require.Refuses(t, lease.ErrMismatch, "without a period")(b.counters(0).OpenStrict(t.Context(), "invoices"))
 }

@@ -73,9 +73,8 @@ func TestPages(t *testing.T) {
 			a = w.send(http.MethodGet, path, "", as(who))
 			asked = int64(w.asked.Load() - before)
 		}
-		if a.status != http.StatusTooManyRequests || asked > 0 {
-			t.Errorf("%s for %s after many calls: %d %s", path, who, a.status, a.text)
-		}
+		require.That(t, a.status == http.StatusTooManyRequests && asked == 0,
+			"%s for %s after many calls: %d %s", path, who, a.status, a.text)
 	}
 	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) {
 		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
@@ -148,9 +147,8 @@ func TestPage(t *testing.T) {
 			"X-Content-Type-Options":  "nosniff",
 			"Content-Security-Policy": "default-src 'none'",
 		} {
-			if !strings.HasPrefix(a.header.Get(name), want) {
-				t.Errorf("%s: %q, want %s", name, a.header.Get(name), want)
-			}
+			require.That(t, strings.HasPrefix(a.header.Get(name), want),
+				"%s: %q, want %s", name, a.header.Get(name), want)
 		}
 		for range 300 { // seconds, in which the next leases come
 			if strings.Contains(a.text, "windows are leased ahead") {
@@ -237,9 +235,7 @@ func TestHealth(t *testing.T) {
 	for _, status := range []string{"SERVING_STATUS_SERVING", "SERVING_STATUS_NOT_SERVING"} {
 		for _, service := range []string{"", "randflake.v1.IDService", "randflake.v1.LeaseService", "randflake.v1.CounterService"} {
 			a := w.send(http.MethodPost, "/grpc.health.v1.Health/Check", `{"service":"`+service+`"}`)
-			if !strings.Contains(a.text, `"`+status+`"`) {
-				t.Errorf("%q: %s, want %s", service, a.text, status)
-			}
+			require.That(t, strings.Contains(a.text, `"`+status+`"`), "%q: %s, want %s", service, a.text, status)
 		}
 		w.Drain()
 	}

@@ -37,13 +37,10 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			if state.Check != tt.check || f.Ready() != nil || !f.Begun() {
-				t.Errorf("%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
-			}
+			require.That(t, state.Check == tt.check && f.Ready() == nil && f.Begun(),
+				"%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
 			if tt.nodes == 0 {
-				if state.Minter != nil || state.Own != nil {
-					t.Errorf("%+v: it makes IDs", tt.space)
-				}
+				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
 			}
 			texts, _, err := state.Minter(t.Context(), 100, true)
@@ -60,9 +57,7 @@ func TestMinters(t *testing.T) {
 			for _, l := range f.leases() {
 				require.Equal(t, l.LastNode-l.FirstNode+1, tt.nodes, "%+v: nodes of lease %+v", tt.space, l)
 			}
-			if len(f.taken) == 0 {
-				t.Errorf("%+v: no lease was taken", tt.space)
-			}
+			require.That(t, len(f.taken) != 0, "%+v: no lease was taken", tt.space)
 		})
 	}
 }
@@ -87,20 +82,16 @@ func TestULIDs(t *testing.T) {
 				t.Errorf("store %q: an ID as an integer: error %v", place, err)
 			}
 			asked := f.attempts.Load() > 0
-			if asked != (place != "") || f.Ready() != nil {
-				t.Errorf("store %q: asked %v, ready %v", place, asked, f.Ready())
-			}
-			if len(f.leases()) > 0 || state.Own != nil {
-				t.Errorf("store %q: leases %v for ULIDs", place, f.leases())
-			}
+			require.That(t, asked == (place != "") && f.Ready() == nil,
+				"store %q: asked %v, ready %v", place, asked, f.Ready())
+			require.That(t, len(f.leases()) == 0 && state.Own == nil,
+				"store %q: leases %v for ULIDs", place, f.leases())
 			require.Equal(t, f.Try(t.Context()), nil, "store %q: it can't be opened", place)
 			if place == "" {
 				return
 			}
 			run, _, err := state.Counters.Take(t.Context(), "orders", 2)
-			if err != nil || run.First != 1 || run.N != 2 {
-				t.Errorf("the first numbers: %+v, error %v", run, err)
-			}
+			require.That(t, err == nil && run.First == 1 && run.N == 2, "the first numbers: %+v, error %v", run, err)
 		})
 	}
 }
@@ -128,12 +119,10 @@ func TestFewer(t *testing.T) {
 				seen[number] = true
 			}
 			n := len(texts) + len(numbers)
-			if !errors.Is(err, context.DeadlineExceeded) || n < 4096 || n > 60_000 {
-				t.Errorf("%d IDs, error %v", n, err)
-			}
-			if len(seen) != n || seen[""] || seen[int64(0)] {
-				t.Errorf("%d IDs, %d different ones, or an empty one", n, len(seen))
-			}
+			require.That(t, errors.Is(err, context.DeadlineExceeded) && n >= 4096 && n <= 60_000,
+				"%d IDs, error %v", n, err)
+			require.That(t, len(seen) == n && !seen[""] && !seen[int64(0)],
+				"%d IDs, %d different ones, or an empty one", n, len(seen))
 		}
 	})
 }
@@ -190,9 +179,8 @@ func TestClockAhead(t *testing.T) {
 		state := f.open(t)
 		f.fail(lease.ErrClock)
 		time.Sleep(time.Hour)
-		if _, _, err := state.Minter(t.Context(), 3, true); !errors.Is(err, lease.ErrClock) {
-			t.Errorf("%v, want ErrClock", err)
-		}
+		_, _, err := state.Minter(t.Context(), 3, true)
+		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
 	})
 }
 

@@ -176,9 +176,7 @@ func TestAudit(t *testing.T) {
 			if len(tt.doubles) > 0 {
 				code = exitFailed
 			}
-			if got.code != code || got.err != "" {
-				t.Errorf("exit status %d, want %d: %s", got.code, code, got.err)
-			}
+			require.That(t, got.code == code && got.err == "", "exit status %d, want %d: %s", got.code, code, got.err)
 			for _, want := range append(says, tt.says...) {
 				require.Contains(t, got.out, want, "the output")
 			}
@@ -346,9 +344,7 @@ func TestAuditReads(t *testing.T) {
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {
-			if !strings.Contains(got.out, want) {
-				t.Errorf("%s: want %q in:\n%s%s", name, want, got.out, got.err)
-			}
+			require.That(t, strings.Contains(got.out, want), "%s: want %q in:\n%s%s", name, want, got.out, got.err)
 		}
 	}
 	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
@@ -381,7 +377,7 @@ func TestAuditProgress(t *testing.T) {
 		check(t, a.readLines())
 	})
 	const line = "1024 lines, 4096 a second"
-	terminal.WriteString("\n\n\n") // for as many lines, also where none was shown
+	terminal.WriteString("\n\n\n")      // for as many lines, also where none was shown
 	shown := bufio.NewScanner(terminal) // its echo, in which a return ends a line
 	for _, want := range []string{"", line, strings.Repeat(" ", len(line))} {
 		shown.Scan()
@@ -405,9 +401,8 @@ func TestAuditMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	if a.entries.len() != len(rows)/2 || taken > 50*length {
-		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
-	}
+	require.That(t, a.entries.len() == len(rows)/2 && taken <= 50*length,
+		"%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
 }
 
 // TestAuditKeepsIDs: of the usual forms no text is kept, and each comes out as it went in.
@@ -428,9 +423,8 @@ func TestAuditKeepsIDs(t *testing.T) {
 		a := audit{inspector: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
 		a.from = tt.from
 		check(t, a.readLines())
-		if a.entries.others.n > 0 || a.entries.len() != len(tt.texts) {
-			t.Errorf("of %d IDs of %q the texts of %d are kept", a.entries.len(), tt.texts, len(a.entries.starts))
-		}
+		require.That(t, a.entries.others.n == 0 && a.entries.len() == len(tt.texts),
+			"of %d IDs of %q the texts of %d are kept", a.entries.len(), tt.texts, len(a.entries.starts))
 		for e := range a.entries.all() {
 			if got, want := a.entries.text(e), tt.texts[e.at.line()-1]; got != want {
 				t.Errorf("%s: came out as %s", want, got)
@@ -457,9 +451,7 @@ func TestAuditTable(t *testing.T) {
 			size := func(lines int) int64 { return auditedHeap(t, strings.Join(tt.texts[:lines], "\n")+"\n") }
 			taken := float64(size(n)-size(1)) / float64(n)
 			t.Logf("%.1f bytes an ID", taken)
-			if taken > float64(tt.bytes) {
-				t.Errorf("%.1f bytes an ID, want %d at most", taken, tt.bytes)
-			}
+			require.That(t, taken <= float64(tt.bytes), "%.1f bytes an ID, want %d at most", taken, tt.bytes)
 		})
 	}
 }
