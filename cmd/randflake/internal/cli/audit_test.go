@@ -297,7 +297,7 @@ func TestAuditProgress(t *testing.T) {
 		check(t, a.readLines())
 	})
 	const line = "1024 lines, 4096 a second"
-	terminal.WriteString("\n\n\n") // for as many lines, also where none was shown
+	terminal.WriteString("\n\n\n")      // for as many lines, also where none was shown
 	shown := bufio.NewScanner(terminal) // its echo, in which a return ends a line
 	for _, want := range []string{"", line, strings.Repeat(" ", len(line))} {
 		shown.Scan()
