@@ -251,6 +251,7 @@ func TestAuditReads(t *testing.T) {
 			[]string{"kind     ULIDs", "in lines 1 and 2", "2023-06-14T"}},
 		"TSID as numbers": {"0AWG1PRQQFZ8D\n392377999526722829\n",
 			[]string{"snowflake tsid", "in lines 1 and 2", "from 895 to 895", "2022-12-18T"}},
+		"zero": {"0\n1\n", []string{"IDs      2, and 0 lines", "repeats  0"}},
 		"a small UUID": {"5\n7\n00000000-0000-0000-0000-000000000005\n019aa91c-8e00-7abc-9def-0123456789ab\n",
 			[]string{"repeat   00000000-0000-0000-0000-000000000005 in lines 1 and 3\nrepeats  1\n"}},
 		"mentions": {"<@80351110224678912>\n<@!80351110224678912>\n<@x>,y\n",
