@@ -537,6 +537,7 @@ func goOnAsCopy(t *testing.T, twin *Generator, machine *atomic.Uint64, own Lease
 
 // By the system clock, IDs follow the published second.
 func TestNextSecond(t *testing.T) {
+	onOneProcessor(t)
 	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
 	for how := range ways { // each by a generator of its own: one may refill the batch of another
 		ways[how] = makers(newGenerator(t, systemLease(0, MaxNode)))[how]
