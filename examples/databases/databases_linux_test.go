@@ -365,6 +365,12 @@ func TestPairsInPostgres(t *testing.T) {
 				}
 			}
 		}
+		const text = "j9asnv055nmpf"
+		_, err := randflake.Parse(text)
+		must(t, err)
+		if _, err := db.Exec("SELECT CAST('" + text + "' AS DATE)"); err != nil {
+			t.Errorf("docs/databases.md says that %s is a date: %v", text, err)
+		}
 	}
 }
 

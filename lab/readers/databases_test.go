@@ -67,7 +67,7 @@ func mariaDBReads(t *testing.T, texts iter.Seq[string]) []string {
 	return misread
 }
 
-// postgresReads: PostgreSQL refuses to cast a text, but for dates.
+// postgresReads: PostgreSQL refuses to cast a text, but for dates: see docs/databases.md.
 func postgresReads(t *testing.T, texts iter.Seq[string]) []string {
 	server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "postgres"), nil)
 	must(t, err)
