@@ -54,7 +54,7 @@ func TestPaging(t *testing.T) {
 
 // TestRetries: the statements of docs/databases.md return the first ID of a request, however often it is sent.
 func TestRetries(t *testing.T) {
-	statements := strings.Split(statementsOf(t, "databases.md", "One ID for one request")[0], "\n")
+	statements := strings.Split(statementsOf(t, "One ID for one request")[0], "\n")
 	for name, d := range databases(t) {
 		db := open(t, d, "orders", "id BIGINT PRIMARY KEY, request VARCHAR(36) UNIQUE")
 		of := 0
@@ -82,7 +82,7 @@ func TestRetries(t *testing.T) {
 
 // TestOtherVersions: the query of docs/security.md finds the UUIDs that mask.UUID can't show.
 func TestOtherVersions(t *testing.T) {
-	query := statementsOf(t, "security.md", "Masked UUIDs")[0]
+	query := statementsOf(t, "Masked UUIDs")[0]
 	other := []uuid.UUID{
 		uuid.Nil,
 		uuid.Max,
