@@ -28,13 +28,31 @@ func serve(t *testing.T) string {
 	return url
 }
 
-// TestPage: the page shows a space, its counter and until when IDs last, fits a phone and a screen,
-// and runs no script.
+// brokenWords are the words of a page that go on in another line.
+const brokenWords = `(() => {
+	const broken = [];
+	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	while (texts.nextNode()) {
+		for (const word of texts.currentNode.data.matchAll(/[^\s-]+/g)) {
+			const range = document.createRange();
+			range.setStart(texts.currentNode, word.index);
+			range.setEnd(texts.currentNode, word.index + word[0].length);
+			const lines = new Set([...range.getClientRects()].map(box => box.top));
+			if (lines.size > 1) broken.push(word[0]);
+		}
+	}
+	return broken.join(" ");
+})()`
+
+// TestPage: the page shows a space, its counters and until when IDs last, fits a phone and a screen
+// without a break in a word, and runs no script.
 func TestPage(t *testing.T) {
 	url := serve(t)
-	a, err := http.Post(url+"/randflake.v1.CounterService/Next", "application/json", strings.NewReader(`{"space":"demo","counter":"orders","count":3}`))
-	require.NoError(t, err)
-	a.Body.Close()
+	for _, counter := range []string{"orders", "certificates-of-the-year-2026"} {
+		a, err := http.Post(url+"/randflake.v1.CounterService/Next", "application/json", strings.NewReader(`{"space":"demo","counter":"`+counter+`","count":3}`))
+		require.NoError(t, err)
+		a.Body.Close()
+	}
 	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir())))
 	defer cancel()
 	for _, width := range []int64{390, 1400} {
@@ -43,12 +61,18 @@ func TestPage(t *testing.T) {
 		}
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		require.NoError(t, err)
-		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20", "of 131072 nodes of this window are taken", "orders\t11\t"} {
+		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20", "of 131072 nodes of this window are taken", "orders\t11\tnone", "demo ready"} {
 			require.Contains(t, text, want, "the page")
 		}
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth"))
 		require.That(t, err == nil && int64(wide) <= width, "it is %d pixels wide, of %d, %v", wide, width, err)
+		broken, err := chromedp.Run(ctx, chromedp.Evaluate[string](brokenWords))
+		require.NoError(t, err)
+		require.Equal(t, broken, "", "words that are broken at %d pixels", width)
 	}
+	looks, err := chromedp.Run(ctx, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("td + td")).textAlign + " " + getComputedStyle(document.querySelector("h2 .state")).backgroundColor`))
+	require.NoError(t, err)
+	require.Equal(t, looks, "right rgb(26, 127, 55)", "how numbers and the state look")
 	ran, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.body.appendChild(document.createElement("script")).textContent = "window.ran = true"; window.ran === true`))
 	require.That(t, err == nil && !ran, "a script ran: %v, %v", ran, err)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -277,6 +280,62 @@ func TestFloods(t *testing.T) {
 			}
 			wantIDs(t, p, client)
 		})
+	}
+}
+
+// TestResets: while clients of HTTP/2, with a token or without, begin calls to cancel them at once,
+// and connect again when they are cut off, each call of another client is answered.
+func TestResets(t *testing.T) {
+	store, secret := newPostgres(t)
+	text := fmt.Sprintf(`listen: localhost:0
+audit: %s
+spaces: [{name: demo, kind: randflake, store: %q, secretFile: %s}]
+principals: [{name: greedy, tokens: [%s]}, {name: web, tokens: [%s]}]
+rules: [{principals: [greedy, web], spaces: [demo], verbs: [mint]}]
+`, filepath.Join(t.TempDir(), "audit"), store, secret, hashOf("greedy"), hashOf("web"))
+	c, err := config.Parse("test", []byte(text))
+	must(t, err)
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	p := start(t, func() (*config.Config, error) { return c, nil }, client)
+	mint := func() {
+		request, err := http.NewRequest(http.MethodPost, p.url+mintPath, strings.NewReader(mintOne))
+		must(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer token-of-web")
+		answer, err := client.Do(request)
+		must(t, err)
+		answer.Body.Close()
+		require.Equal(t, answer.StatusCode, http.StatusOK, "a call of another client: status")
+	}
+	for _, token := range []string{"", "token-of-greedy"} {
+		var begun, cut atomic.Int64
+		ctx, stop := context.WithCancel(t.Context())
+		var floods sync.WaitGroup
+		for range 4 {
+			floods.Go(func() {
+				for ctx.Err() == nil {
+					conn := newPlain2(t, p)
+					go io.Copy(io.Discard, conn.Conn)
+					for stream := uint32(1); ctx.Err() == nil; stream += 2 {
+						err := conn.ask(stream, hpack.HeaderField{Name: "authorization", Value: "Bearer " + token})
+						if errors.Join(err, conn.WriteRSTStream(stream, http2.ErrCodeCancel)) != nil {
+							cut.Add(1)
+							break
+						}
+						begun.Add(1)
+					}
+					conn.Close()
+				}
+			})
+		}
+		calls := 0
+		for ; calls < 30 || cut.Load() < 20; calls++ {
+			mint()
+		}
+		stop()
+		floods.Wait()
+		t.Logf("with token %q: %d calls that were canceled, %d connections that were cut, %d calls answered", token, begun.Load(), cut.Load(), calls)
 	}
 }
 

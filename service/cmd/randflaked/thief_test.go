@@ -8,12 +8,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
@@ -69,20 +71,32 @@ func (g *given) call(who, procedure, body string) (first int64, code string) {
 	return first, answer.Code
 }
 
-// TestThief: a principal that has the right count alone tries all that the protocol has. Numbers of
-// others go on, and none repeats.
-func TestThief(t *testing.T) {
+// newPostgres makes a space of IDs in a PostgreSQL, and returns its URL and the name of a file with
+// its secret.
+func newPostgres(t *testing.T) (store, secretFile string) {
+	t.Helper()
 	if _, err := exec.LookPath("pg_config"); err != nil {
 		t.Skip("PostgreSQL is not installed")
 	}
 	server, err := servers.StartPostgres(t.TempDir(), nil)
 	must(t, err)
 	t.Cleanup(func() { server.Stop() })
-	store := server.URL()
-	space, err := url.Create(t.Context(), store, lease.Config{New: true})
+	secret := randflake.NewSecret()
+	space, err := url.Create(t.Context(), server.URL(), lease.Config{New: true, Check: secret.CheckValue()})
 	must(t, err)
 	must(t, space.Close())
-	hash := func(who string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte("token-of-"+who))) }
+	secretFile = filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secretFile, []byte(secret.Hex()), 0o600))
+	return server.URL(), secretFile
+}
+
+// hashOf returns the hash of the token of a principal.
+func hashOf(who string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte("token-of-"+who))) }
+
+// TestThief: a principal that has the right count alone tries all that the protocol has. Numbers of
+// others go on, and none repeats.
+func TestThief(t *testing.T) {
+	store, _ := newPostgres(t)
 	text := fmt.Sprintf(`listen: localhost:0
 audit: %s
 spaces:
@@ -97,7 +111,7 @@ principals: [{name: thief, tokens: [%s]}, {name: owner, tokens: [%s]}]
 rules:
 - {principals: [thief], spaces: [orders], verbs: [count], limits: {batch: 20, rate: 1000000}}
 - {principals: [owner], spaces: [orders], verbs: [count, set], limits: {rate: 1000000}}
-`, filepath.Join(t.TempDir(), "audit"), store, hash("thief"), hash("owner"))
+`, filepath.Join(t.TempDir(), "audit"), store, hashOf("thief"), hashOf("owner"))
 	c, err := config.Parse("test", []byte(text))
 	must(t, err)
 	p := start(t, func() (*config.Config, error) { return c, nil }, http.DefaultClient)

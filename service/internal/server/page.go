@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"html/template"
+	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -76,6 +77,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		"At":      time.Now().UTC().Format(time.DateTime),
 		"Trouble": s.Ready(),
 		"Spaces":  all,
+		"NoEnd":   int64(math.MaxInt64), // of a counter
 	})
 	if err != nil {
 		s.logger.Error("page was not written", "error", err)

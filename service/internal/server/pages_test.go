@@ -159,15 +159,16 @@ func TestPage(t *testing.T) {
 		}
 		page("windows are leased ahead")
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
+		page("is ready, at ", `<h2>mint <span class="state ready">ready</span>`, `orders</span><td>42<td>none`, "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		require.NoError(t, err)
 		require.NoError(t, state.Store.ReportLoss(t.Context(), "a mistake"))
 		floor := state.Store.Limits().WindowOf(time.Now()) + 7
-		page("Data was lost 1 time; all nodes are leased from " + time.Unix(60*floor, 0).UTC().Format("2006-01-02 15:04:05") + " on.")
+		page("until " + time.Unix(60*floor, 0).UTC().Format("2006-01-02 15:04:05") + " leases that the store has forgotten may be in use.")
 		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
-		page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
+		page("No IDs since 2026-11-27 01:02:03.", `<h2>mint <span class="state closed">not ready</span>`, `<span class="bad">space mint: `)
 		w.broken.Store(true)
+		page(`<h2>none <span class="state away">store away</span>`)
 		if err := w.reconfigure(func(c *config.Config) {
 			c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
 		}); err != nil {

@@ -120,6 +120,9 @@ func (f *findings) addLimits() {
 			"and 64 times %d are a reserve for the minutes after a loss", info.Main, info.Reserve)
 	}
 	f.add(true, "nodes of the present window that are leased: %d", info.Taken)
+	if info.Lost != "" || time.Now().Before(info.Floor) {
+		f.add(true, "leases that the store has forgotten may also be in use")
+	}
 	if !info.Time.IsZero() {
 		ahead := time.Until(info.Time).Round(time.Millisecond)
 		where := "ahead of"
@@ -169,7 +172,7 @@ func (f *findings) addBeginning() {
 			"take more nodes or shorter windows, in another space", info.Taken, most)
 	}
 	if info.Losses > 0 {
-		f.add(true, "losses of data and moves: %d, the last one: %s", info.Losses, info.Why)
+		f.add(true, "the last loss of data, change of trust or move: %s", info.Why) // a restore is often noted twice
 	}
 }
 

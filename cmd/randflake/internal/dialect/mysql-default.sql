@@ -42,11 +42,9 @@ BEGIN
   END WHILE;
   IF place >> 17 > clock + 10 THEN
     SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the clock is behind the newest ID';
-  ELSEIF place >> 17 >= clock - 10 THEN
-    RETURN randflake_mask((place >> 17 << 34) | (own << 17) | (place & 131071), k);
-  ELSEIF @@event_scheduler = 'ON' THEN
-    SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the event randflake_second has not run for ten seconds: is it ENABLED?';
+  ELSEIF place >> 17 < clock - 10 THEN
+    SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the event randflake_second has not run for ten seconds: is event_scheduler ON, and the event ENABLED?';
   END IF;
-  SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'randflake: the event randflake_second does not run: SET GLOBAL event_scheduler = ON';
+  RETURN randflake_mask((place >> 17 << 34) | (own << 17) | (place & 131071), k);
 END //
 DELIMITER ;
