@@ -198,7 +198,12 @@ func TestOfPeriod(t *testing.T) {
 	require.Gives(t, int64(3), "today")(today.Next())
 	require.Gives(t, int64(13), "after a run of two")(strict.Next(t.Context()))
 	other := OfPeriod(lease.Period{Of: "week", Key: "zz", Begin: time.Now()})
-	for what, options := range map[string][]Option{"none": {quiet}, "others": {other}, "to create": {config, other}, "none to create": {config}} {
+	for what, options := range map[string][]Option{
+		"none":           {quiet},
+		"others":         {other},
+		"to create":      {config, other},
+		"none to create": {config},
+	} {
 		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) || c != nil {
 			t.Errorf("periods, %s: %v", what, err)
 		}
@@ -269,9 +274,8 @@ func TestCreatedAtOnce(t *testing.T) {
 		"same":  {25, nil},
 		"other": {26, ErrMismatch},
 	} {
-		if _, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end})); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
+		_, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end}))
+		require.ErrorIs(t, err, c.want, "%s", name)
 	}
 }
 

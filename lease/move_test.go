@@ -69,8 +69,7 @@ func newRemoval(t *testing.T, limits Limits) *removal {
 	w.old = w.init(w.from, Config{Limits: limits, Check: [8]byte{1}})
 	for _, name := range []string{"a", "b"} {
 		w.must(w.old.CreateCounter(t.Context(), Counter{Name: name, Start: 1}))
-		_, err := w.old.TakeNumbers(t.Context(), name, Period{}, 9)
-		w.must(err)
+		require.Done(t)(w.old.TakeNumbers(t.Context(), name, Period{}, 9))
 	}
 	return w
 }
@@ -122,11 +121,10 @@ func TestMoveKilled(t *testing.T) {
 		killed := 0
 		for done := false; !done; killed++ {
 			w := newRemoval(t, Limits{First: 1 << 15, Nodes: 1 << 15})
-			_, err := takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5)
-			w.must(err)
+			require.Done(t)(takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5))
 			f.calls = 0
 			f.last = killed + 1
-			_, err = w.move(&f, "s")
+			_, err := w.move(&f, "s")
 			done = err == nil
 			if done && f.calls >= f.last {
 				t.Errorf("call %d fails, %+v, and the move says that it is done", f.last, f)
@@ -156,7 +154,7 @@ func TestMoveKilled(t *testing.T) {
 			}
 			wantRetired(t, w.old)
 			before := []state{w.from.snapshot(), w.to.snapshot()}
-			w.must(errorOf(w.move(never(), "s")))
+			require.Done(w)(w.move(never(), "s"))
 			if !reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}) {
 				t.Errorf("killed at call %d: to run it once more changes something", killed+1)
 			}
@@ -185,7 +183,7 @@ func wantRetired(t *testing.T, s *Space) {
 
 // TestMoveRefused has moves that must not be, and whether they retire the space all the same.
 func TestMoveRefused(t *testing.T) {
-	again := func(w *removal) { w.must(errorOf(w.move(never(), "s"))) }
+	again := func(w *removal) { require.Done(w)(w.move(never(), "s")) }
 	for _, tt := range []struct {
 		what    string
 		before  func(w *removal)
@@ -200,7 +198,7 @@ func TestMoveRefused(t *testing.T) {
 		{"another space moved to the name", func(w *removal) {
 			w.must(w.old.Retire(w.Context()))
 			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-			w.must(errorOf(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})))
+			require.Done(w)(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock}))
 		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
 		{"the old clock is wrong", func(w *removal) { w.from.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
@@ -226,7 +224,7 @@ func TestMoveRefused(t *testing.T) {
 		{"its successor was moved on", func(w *removal) {
 			again(w)
 			next := open(w.T, conn{memory: w.to}, w.clock)
-			w.must(errorOf(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock})))
+			require.Done(w)(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock}))
 		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
 			w.move(&fuse{last: afterMark}, "s")
@@ -277,26 +275,25 @@ func TestMoveOverlap(t *testing.T) {
 				w.to.data[fmt.Sprintf("a/c/%d", i)] = "x"
 			}
 		}, ErrExists},
-		{"one that can't be read", secret, Config{Limits: Limits{First: 200}, Check: secret}, func(w *removal, _ *Space) { w.to.data["a/meta"] = "x" }, nil},
+		{"one that can't be read", secret, Config{Limits: Limits{First: 200}, Check: secret}, func(w *removal, _ *Space) {
+			w.to.data["a/meta"] = "x"
+		}, nil},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
-			old, err := Create(t.Context(), conn{memory: w.from}, Config{Name: "s", Limits: Limits{First: 100, Nodes: 100}, Check: tt.check, New: true, Clock: w.clock})
-			w.must(err)
+			old := w.init(w.from, Config{Limits: Limits{First: 100, Nodes: 100}, Check: tt.check})
 			tt.other.Name, tt.other.New, tt.other.Clock = "other", true, w.clock
-			other, err := Create(t.Context(), conn{memory: w.to}, tt.other)
-			w.must(err)
+			other := createAs(t, conn{memory: w.to}, tt.other)
 			if tt.before != nil {
 				tt.before(w, other)
 			}
-			_, err = Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+			_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
 			require.ErrorIs(t, err, tt.err, "Move")
 			w.wantMark(tt.err == nil)
 		})
 	}
 	w := newRemoval(t, Limits{})
-	old, err := Create(t.Context(), conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
-	w.must(err)
+	old := createAs(t, conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
 	if _, err := Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}); !errors.Is(err, errAway) {
 		t.Errorf("to a store that does not list its spaces: %v", err)
 	}
@@ -311,8 +308,6 @@ func (w *removal) wantMark(want bool) {
 	require.Equal(w, strings.Contains(w.from.data["s/meta"], `"retired"`), want, "retired")
 }
 
-func errorOf[T any](_ T, err error) error { return err }
-
 // TestMoveByTwo: before any call of a move another process moves the space to the same place, and uses it, or
 // makes another space there.
 func TestMoveByTwo(t *testing.T) {
@@ -321,8 +316,7 @@ func TestMoveByTwo(t *testing.T) {
 		"moves": func(w *removal) {
 			s, err := w.move(never(), "s")
 			w.must(err)
-			_, err = s.TakeNumbers(t.Context(), "b", Period{}, 5)
-			w.must(err)
+			require.Done(t)(s.TakeNumbers(t.Context(), "b", Period{}, 5))
 		},
 		"makes": (*removal).obstruct,
 	} {
@@ -423,8 +417,7 @@ func TestMoveCounters(t *testing.T) {
 	w.must(w.old.ReportLoss(t.Context(), "restored"))
 	w.must(w.old.SetCounter(t.Context(), "b", 50))
 	w.must(w.old.SetCounter(t.Context(), "c", 8))
-	_, err := w.old.TakeNumbers(t.Context(), "c", shift, 2)
-	w.must(err)
+	require.Done(t)(w.old.TakeNumbers(t.Context(), "c", shift, 2))
 	s, err := w.move(never(), "s")
 	w.must(err)
 	was, err := w.old.Counter(t.Context(), "c")
@@ -459,8 +452,7 @@ func TestMoveBack(t *testing.T) {
 		w.from.restore(backup)
 		w.must(w.old.ReportLoss(t.Context(), "restored"))
 		w.must(w.old.SetCounter(t.Context(), "a", 10))
-		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 5)
-		w.must(err)
+		require.Done(t)(w.old.TakeNumbers(t.Context(), "a", Period{}, 5))
 		s, err := w.move(never(), "s")
 		w.must(err)
 		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
@@ -506,8 +498,7 @@ func TestMoveStalled(t *testing.T) {
 			lost.lineage = "restored"
 			s, err := w.move(never(), "s")
 			w.must(err)
-			_, err = s.TakeNumbers(t.Context(), "a", Period{}, 5)
-			w.must(err)
+			require.Done(t)(s.TakeNumbers(t.Context(), "a", Period{}, 5))
 			w.to.restore(lost)
 		}), w.clock)
 		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
@@ -554,7 +545,7 @@ func TestMoveTrust(t *testing.T) {
 func TestMoveVanished(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	empty := w.to.snapshot()
-	w.must(errorOf(w.move(never(), "s")))
+	require.Done(w)(w.move(never(), "s"))
 	opened := false
 	reads := 0
 	old := open(t, before(w.from, func(call) bool {
@@ -577,9 +568,8 @@ func TestMoveAddress(t *testing.T) {
 		w := newRemoval(t, Limits{})
 		p := open(t, conn{memory: w.from}, w.clock)
 		present := p.Limits().WindowOf(noon)
-		_, err := p.Take(t.Context(), present, present+5, 1)
-		w.must(err)
-		w.must(errorOf(w.move(never(), "s")))
+		require.Done(t)(p.Take(t.Context(), present, present+5, 1))
+		require.Done(w)(w.move(never(), "s"))
 		if saw {
 			wantRetired(t, p)
 		}
@@ -587,7 +577,7 @@ func TestMoveAddress(t *testing.T) {
 		w.now = noon.Add(2 * time.Minute)
 		if saw {
 			_, err := takeWindow(t.Context(), p, present+2, 1)
-			number := errorOf(p.TakeNumbers(t.Context(), "a", Period{}, 1))
+			_, number := p.TakeNumbers(t.Context(), "a", Period{}, 1)
 			report := p.ReportLoss(t.Context(), "a mistake")
 			retire := p.Retire(t.Context())
 			for _, err := range []error{err, number, report, retire} {
@@ -619,12 +609,12 @@ func TestMoveReplaced(t *testing.T) {
 	}
 
 	w := newRemoval(t, Limits{})
-	w.must(errorOf(w.move(never(), "s")))
+	require.Done(w)(w.move(never(), "s"))
 	mistake := newMemory()
 	if _, err := moveTo(w, w.old, mistake); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
 		t.Errorf("moved twice: %v, and %v in the store", err, mistake.data)
 	}
-	w.must(errorOf(moveTo(w, another(w), mistake)))
+	require.Done(w)(moveTo(w, another(w), mistake))
 
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
@@ -749,8 +739,7 @@ func TestMoveLoss(t *testing.T) {
 		backup := w.from.snapshot()
 		backup.lineage = lineage
 		backup.position += 100
-		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 1)
-		w.must(err)
+		require.Done(t)(w.old.TakeNumbers(t.Context(), "a", Period{}, 1))
 		copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
 		old := open(t, before(w.from, copies, func() {
 			if lineage != "old" {
@@ -786,7 +775,8 @@ func TestMoveOpens(t *testing.T) {
 		if m.Reserve > 0 {
 			wait = info.Opens
 		}
-		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && (info.Opens.Before(late.Add(m.MaxSkew)) || info.Opens.After(late.Add(68*time.Second))) {
+		opensInTime := !info.Opens.Before(late.Add(m.MaxSkew)) && !info.Opens.After(late.Add(68*time.Second))
+		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && !opensInTime {
 			t.Errorf("the reserve opens at %v", info.Opens)
 		}
 		if !info.Floor.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
@@ -845,8 +835,7 @@ func TestSplit(t *testing.T) {
 	var parts []*Space
 	for _, first := range []uint32{0, 1 << 16} {
 		part := Config{Limits: Limits{First: first, Nodes: 1 << 16}, Part: true, Clock: w.clock}
-		s, err := Create(t.Context(), conn{memory: newMemory()}, part)
-		w.must(err)
+		s := createAs(t, conn{memory: newMemory()}, part)
 		w.must(s.ReportLoss(t.Context(), "by hand"))
 		parts = append(parts, s)
 	}
