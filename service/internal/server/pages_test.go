@@ -108,7 +108,8 @@ func TestStuckScrapes(t *testing.T) {
 		clients.Go(func() { w.handler.ServeHTTP(stuck{httptest.NewRecorder(), writing, released}, r) })
 		<-writing
 	}
-	if a := w.send(http.MethodGet, "/metrics", "", as("all")); a.status != http.StatusOK || !strings.Contains(a.text, "randflaked_space_ready") {
+	if a := w.send(http.MethodGet, "/metrics", "", as("all")); a.status != http.StatusOK ||
+		!strings.Contains(a.text, "randflaked_space_ready") {
 		t.Errorf("%d clients don't read: %d %s", maxScrapes, a.status, a.text)
 	}
 	close(released)
