@@ -213,9 +213,7 @@ func TestNew(t *testing.T) {
 				return 0
 			}
 			g, err := make(tt.node, tt.first, tt.last, tt.secret, clock)
-			if err != tt.want[v] || (g == nil) != (err != nil) {
-				t.Errorf("v%d: %+v: %v", v+1, tt, err)
-			}
+			require.That(t, err == tt.want[v] && (g == nil) == (err != nil), "v%d: %+v: %v", v+1, tt, err)
 		}
 	}
 }
@@ -320,9 +318,7 @@ func TestCopiedMachine(t *testing.T) {
 		calls := 0
 		clock := func() int64 {
 			calls++
-			if calls > 1000 {
-				t.Fatalf("v%d: Generate reads the clock again and again", v+1)
-			}
+			require.Must(t, calls <= 1000, "v%d: Generate reads the clock again and again", v+1)
 			return now
 		}
 		g := newVersion(t, v, start, start+10, clock)
@@ -438,9 +434,8 @@ func TestWildClock(t *testing.T) {
 					return idtest.One(g.Generate)(dst)
 				})
 			}
-			if l.Count() == 0 || refused.Load() == 0 {
-				t.Errorf("v%d: %d IDs, %d steps back, want some of both", v+1, l.Count(), refused.Load())
-			}
+			require.That(t, l.Count() != 0 && refused.Load() != 0,
+				"v%d: %d IDs, %d steps back, want some of both", v+1, l.Count(), refused.Load())
 		}
 	}
 }
@@ -502,9 +497,7 @@ func TestVectors(t *testing.T) {
 			for range vector.Sequence {
 				g.Generate()
 			}
-			if text, err := g.GenerateString(); text != vector.GosudaText || err != nil {
-				t.Errorf("v%d: made %s, %v, want %+v", v+1, text, err, vector)
-			}
+			require.Gives(t, vector.GosudaText, "v%d: made", v+1)(g.GenerateString())
 		}
 	}
 }
@@ -545,9 +538,7 @@ var (
 
 func TestText(t *testing.T) {
 	for text, want := range looseText {
-		if id, err := v1.DecodeString(text); id != want || err != nil {
-			t.Errorf("v1: DecodeString(%q) = %d, %v, want %d", text, id, err, want)
-		}
+		require.Gives(t, want, "v1: DecodeString(%q)", text)(v1.DecodeString(text))
 	}
 	bad := noText
 	for v := range versions {
@@ -617,9 +608,7 @@ func FuzzInspect(f *testing.F) {
 			t.Errorf("%d opens to sequence %d, which is outside of the format", id, sequence)
 		}
 		text := one.encode(id)
-		if same := two.encode(id); same != text {
-			t.Errorf("%d is %s in v1, and %s in v2", id, text, same)
-		}
+		require.Equal(t, two.encode(id), text, "%d in v2", id)
 		opened := fmt.Sprint(second, node, sequence, " ", nil)
 		if one.open(text) != opened || two.open(text) != opened {
 			t.Errorf("%s opens to %s in v1, and %s in v2, want %s", text, one.open(text), two.open(text), opened)

@@ -66,15 +66,13 @@ func read(t *testing.T, s *link.Signer, text string) (id randflake.ID, verified 
 	strict, strictErr := s.Verify(text)
 
 	forged := form.MatchString(text) && text != s.Text(strict)
-	if errors.Is(err, link.ErrForged) != forged || errors.Is(strictErr, link.ErrForged) != forged {
-		t.Errorf("%q is forged: %t; Parse: %v; Verify: %v", text, forged, err, strictErr)
-	}
+	require.That(t, errors.Is(err, link.ErrForged) == forged && errors.Is(strictErr, link.ErrForged) == forged,
+		"%q is forged: %t; Parse: %v; Verify: %v", text, forged, err, strictErr)
 
 	switch {
 	case err != nil:
-		if id != 0 || verified || !errors.Is(err, randflake.ErrInvalidID) {
-			t.Errorf("Parse(%q) = %v, %t, %v, want ErrInvalidID alone", text, id, verified, err)
-		}
+		require.That(t, id == 0 && !verified && errors.Is(err, randflake.ErrInvalidID),
+			"Parse(%q) = %v, %t, %v, want ErrInvalidID alone", text, id, verified, err)
 	case verified:
 		if s.Text(id) != text || strict != id || strictErr != nil {
 			t.Errorf("Parse(%q) = %v, whose link is %s; Verify: %v, %v", text, id, s.Text(id), strict, strictErr)

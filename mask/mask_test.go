@@ -133,20 +133,16 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, bits uint64) {
 		masked := randflake.ID(bits)
 		raw, err := (&Masker[randflake.Raw]{Cipher: orderCipher}).Open(masked)
-		if err != nil || raw != orderCipher.Decrypt(masked) {
-			t.Fatalf("%v opens to %d, %v", masked, raw, err)
-		}
+		require.Must(t, err == nil && raw == orderCipher.Decrypt(masked), "%v opens to %d, %v", masked, raw, err)
 
 		inner, err := orders{}.Masker().Open(masked)
 		if raw >= 1<<63 {
-			if inner != 0 || !errors.Is(err, ErrInvalidID) {
-				t.Fatalf("%v, which is of %d, opens to %d, %v", masked, raw, inner, err)
-			}
+			require.Must(t, inner == 0 && errors.Is(err, ErrInvalidID),
+				"%v, which is of %d, opens to %d, %v", masked, raw, inner, err)
 			return
 		}
-		if err != nil || randflake.Raw(inner) != raw {
-			t.Fatalf("%v opens to %d, %v, want %d", masked, inner, err, raw)
-		}
+		require.Must(t, err == nil && randflake.Raw(inner) == raw,
+			"%v opens to %d, %v, want %d", masked, inner, err, raw)
 		if again, err := (orders{}).Masker().Mask(inner); again != masked || err != nil {
 			t.Fatalf("%d is masked as %v, %v, want %v", inner, again, err, masked)
 		}
@@ -190,9 +186,8 @@ func TestNewMasker(t *testing.T) {
 	customer := NewMasker[sortable](secret, "customer", nil)
 	for _, inner := range signedEdges {
 		masked, err := order.Mask(sortable(inner))
-		if err != nil || masked != cipher.Encrypt(randflake.Raw(inner)) {
-			t.Errorf("%d is masked as %v, %v", inner, masked, err)
-		}
+		require.That(t, err == nil && masked == cipher.Encrypt(randflake.Raw(inner)),
+			"%d is masked as %v, %v", inner, masked, err)
 		if other, err := customer.Mask(sortable(inner)); other == masked || err != nil {
 			t.Errorf("%d is masked as %v for two kinds, %v", inner, other, err)
 		}
@@ -227,9 +222,8 @@ func TestBareJSON(t *testing.T) {
 		id := kept
 		err := id.UnmarshalJSON([]byte(row.data))
 		refused := row.want == kept && row.data != "null"
-		if id != row.want || errors.Is(err, ErrInvalidID) != refused {
-			t.Errorf("%s is read as %v, %v, want %v", row.data, id, err, row.want)
-		}
+		require.That(t, id == row.want && errors.Is(err, ErrInvalidID) == refused,
+			"%s is read as %v, %v, want %v", row.data, id, err, row.want)
 	}
 }
 
@@ -287,9 +281,8 @@ func testCBOR[T comparable](t *testing.T, id T, read func(to *T, data []byte) er
 	} {
 		var got T
 		err := read(&got, row.data)
-		if got != row.want || (err == nil) != row.ok || errors.Is(err, ErrInvalidID) == row.ok {
-			t.Errorf("%s is read as the %T %v, %v", row.name, got, got, err)
-		}
+		require.That(t, got == row.want && (err == nil) == row.ok && errors.Is(err, ErrInvalidID) != row.ok,
+			"%s is read as the %T %v, %v", row.name, got, got, err)
 	}
 }
 
@@ -314,9 +307,7 @@ func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflak
 			t.Errorf("%s of a %T: %v", what, id, err)
 		}
 		for _, w := range want {
-			if !errors.Is(err, w) {
-				t.Errorf("%s of a %T: %v, want %v", what, id, err, w)
-			}
+			require.That(t, errors.Is(err, w), "%s of a %T: %v, want %v", what, id, err, w)
 		}
 		for _, other := range []error{ErrInvalidID, ErrNoCipher} {
 			if errors.Is(err, other) && !slices.Contains(want, other) {
@@ -355,9 +346,7 @@ func testFailures[K Kind[T], T Inner](t *testing.T, id ID[K, T], masked randflak
 	check("Value", err, nil)
 	var back ID[K, T]
 	check("Scan", back.Scan(column), nil)
-	if back != id {
-		t.Errorf("the column of a %T is %v, which is read as %v", id, column, back)
-	}
+	require.That(t, back == id, "the column of a %T is %v, which is read as %v", id, column, back)
 }
 
 func TestFailures(t *testing.T) {
@@ -393,9 +382,7 @@ func TestImplausible(t *testing.T) {
 	if loud := new(loudError); errors.As(err, loud) {
 		t.Errorf("%q has the cause, which tells the inner value", err)
 	}
-	if !strings.Contains(err.Error(), implausible.String()) {
-		t.Errorf("%q does not name %v", err, implausible)
-	}
+	require.That(t, strings.Contains(err.Error(), implausible.String()), "%q does not name %v", err, implausible)
 	for err := err; err != nil; err = errors.Unwrap(err) {
 		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
 			t.Errorf("the error leaks the inner value: %s", text)
@@ -444,9 +431,7 @@ func TestNothingLeaks(t *testing.T) {
 
 	for name, got := range leaktest.ByMethods(id) {
 		for _, shown := range []string{got, raw[name], unset[name]} {
-			if leaks(shown, inner) {
-				t.Errorf("%s leaks the inner value: %s", name, shown)
-			}
+			require.That(t, !leaks(shown, inner), "%s leaks the inner value: %s", name, shown)
 		}
 		verb := name[0] == '%'
 		if asked := !strings.HasSuffix(name, "T"); asked && !strings.Contains(got, id.String()) && !strings.Contains(got, string(masked)) {

@@ -93,12 +93,8 @@ func TestUUIDVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		inner := uuidOf(t, v[0])
 		masked := uuidOf(t, v[1])
-		if got, err := sessionMasker.Mask(inner); got != masked || err != nil {
-			t.Errorf("%s is masked as %x, %v, want %s", v[0], got, err, v[1])
-		}
-		if got, err := sessionMasker.Open(masked); got != inner || err != nil {
-			t.Errorf("%s opens to %x, %v, want %s", v[1], got, err, v[0])
-		}
+		require.Gives(t, masked, "%s is masked as", v[0])(sessionMasker.Mask(inner))
+		require.Gives(t, inner, "%s opens to", v[1])(sessionMasker.Open(masked))
 	}
 }
 
@@ -217,14 +213,12 @@ func TestUUIDFailures(t *testing.T) {
 
 	for name, id := range map[string]sessionID{"zero": {}, "version 4": OfUUID[sessions](masked)} {
 		_, err := id.MarshalText()
-		if !errors.Is(err, ErrInvalidID) || !strings.HasPrefix(id.String(), "[") {
-			t.Errorf("%s: %v, %v", name, id, err)
-		}
+		require.That(t, errors.Is(err, ErrInvalidID) && strings.HasPrefix(id.String(), "["),
+			"%s: %v, %v", name, id, err)
 		column, err := id.Value()
 		var back sessionID
-		if err != nil || back.Scan(column) != nil || back != id {
-			t.Errorf("%s: the column has %v, %v, which is read as %v", name, column, err, back)
-		}
+		require.That(t, err == nil && back.Scan(column) == nil && back == id,
+			"%s: the column has %v, %v, which is read as %v", name, column, err, back)
 	}
 	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) || (sessionID{}) != OfUUID[sessions](uuid{}) || id.IsZero() || !(sessionID{}).IsZero() {
 		t.Error("UUIDs are not equal, or zero, where their inner ones are")
@@ -249,9 +243,7 @@ func TestUUIDKinds(t *testing.T) {
 			refused++
 		}
 	}
-	if refused < 998 {
-		t.Errorf("a check refuses %d of 1,000 UUIDs of another kind", refused)
-	}
+	require.That(t, refused >= 998, "a check refuses %d of 1,000 UUIDs of another kind", refused)
 }
 
 func TestUUIDQuery(t *testing.T) {
@@ -272,9 +264,8 @@ func TestUUIDQuery(t *testing.T) {
 	} {
 		query := url.Values{"id": {"kept"}}
 		err := row.id.EncodeValues("id", &query)
-		if !slices.Equal(query["id"], row.want) || len(query) != 1 || !errors.Is(err, row.err) {
-			t.Errorf("%s: %q, %v, want %q, %v", row.name, query, err, row.want, row.err)
-		}
+		require.That(t, slices.Equal(query["id"], row.want) && len(query) == 1 && errors.Is(err, row.err),
+			"%s: %q, %v, want %q, %v", row.name, query, err, row.want, row.err)
 	}
 }
 
@@ -300,9 +291,8 @@ func TestUUIDYAML(t *testing.T) {
 			return row.err
 		})
 		refused := row.want.IsZero()
-		if id != row.want || errors.Is(err, ErrInvalidID) != refused {
-			t.Errorf("%q, %v is read as %v, %v", row.text, row.err, id, err)
-		}
+		require.That(t, id == row.want && errors.Is(err, ErrInvalidID) == refused,
+			"%q, %v is read as %v, %v", row.text, row.err, id, err)
 		if row.err != nil && strings.Contains(err.Error(), inner) {
 			t.Errorf("the error shows what was read: %v", err)
 		}
@@ -351,16 +341,12 @@ func TestUUIDCheck(t *testing.T) {
 			continue
 		}
 		shown := ulid.FormatUUID(ulid.ID(forged))
-		if !errors.Is(err, ErrInvalidID) || !errors.Is(err, errNotSmall) {
-			t.Fatalf("%s: %v", shown, err)
-		}
+		require.Must(t, errors.Is(err, ErrInvalidID) && errors.Is(err, errNotSmall), "%s: %v", shown, err)
 		if loud := new(loudError); errors.As(err, loud) || !strings.Contains(err.Error(), shown) {
 			t.Fatalf("%s: %v", shown, err)
 		}
 	}
-	if passed < 5 || passed > 40 {
-		t.Errorf("%d of 200,000 made-up UUIDs pass, want about 20", passed)
-	}
+	require.That(t, passed >= 5 && passed <= 40, "%d of 200,000 made-up UUIDs pass, want about 20", passed)
 }
 
 // Nothing that prints, encodes or refuses shows four bytes of the inner UUID.

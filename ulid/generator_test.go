@@ -361,9 +361,7 @@ func TestCopiedMachine(t *testing.T) {
 					}
 					for range 3 {
 						made, err := call(c)
-						if err != nil {
-							t.Errorf("%s: %v", where, err)
-						}
+						require.That(t, err == nil, "%s: %v", where, err)
 						l.Add(made...)
 						own.Take(made, func([]ID) (int, error) { return len(made), nil })
 						starts[[4]byte(made[0][6:])] = true

@@ -14,6 +14,7 @@ import (
 
 	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // kind has texts by a library that knows nothing of them, and reads columns of bytes, texts and UUIDs.
@@ -67,9 +68,8 @@ func TestKind(t *testing.T) {
 		t.Errorf("15 bytes: %v, %v", id, err)
 	}
 	a, b := MustParse("00000000000000000000000009"), MustParse("0000000000000000000000000A")
-	if a.Compare(b) != -1 || b.Compare(a) != +1 || a.Compare(a) != 0 {
-		t.Errorf("%v is compared wrongly with %v", a, b)
-	}
+	require.That(t, a.Compare(b) == -1 && b.Compare(a) == +1 && a.Compare(a) == 0,
+		"%v is compared wrongly with %v", a, b)
 }
 
 func FuzzKind(f *testing.F) { kind().Fuzz(f) }
@@ -125,9 +125,8 @@ func FuzzParseUUID(f *testing.F) {
 		id, err := ParseUUID(text)
 		switch {
 		case err != nil:
-			if !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 500 {
-				t.Errorf("%q is %v, %v", text, id, err)
-			}
+			require.That(t, errors.Is(err, ErrInvalidID) && id == (ID{}) && len(err.Error()) <= 500,
+				"%q is %v, %v", text, id, err)
 		case FormatUUID(id) != strings.ToLower(text):
 			t.Errorf("%q is %v, which is %s", text, id, FormatUUID(id))
 		}
@@ -144,15 +143,13 @@ func TestParseSaysBytes(t *testing.T) {
 func TestUUIDText(t *testing.T) {
 	for text, want := range uuids {
 		id, err := ParseUUID(text)
-		if err != nil || id.String() != want || FormatUUID(id) != strings.ToLower(text) {
-			t.Errorf("%s is %v, %v, want %s", text, id, err, want)
-		}
+		require.That(t, err == nil && id.String() == want && FormatUUID(id) == strings.ToLower(text),
+			"%s is %v, %v, want %s", text, id, err, want)
 	}
 	for _, text := range badUUIDs {
 		id, err := ParseUUID(text)
-		if !errors.Is(err, ErrInvalidID) || id != (ID{}) || len(err.Error()) > 200 {
-			t.Errorf("%q is %v, %v, want ErrInvalidID", text, id, err)
-		}
+		require.That(t, errors.Is(err, ErrInvalidID) && id == (ID{}) && len(err.Error()) <= 200,
+			"%q is %v, %v, want ErrInvalidID", text, id, err)
 	}
 	for i := range goodUUID { // any other character, at each place
 		text := []byte(goodUUID)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // TestMain builds the command for the pages.
@@ -31,12 +33,8 @@ func TestMain(m *testing.M) {
 
 var programs string // where the command is
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// check ends a test on an error.
+var check = require.NoError
 
 // A block is one between two fences.
 type block struct {
@@ -91,9 +89,7 @@ func TestMetrics(t *testing.T) {
 		queries, err := os.ReadFile("../../service/deploy/chart/" + file)
 		check(t, err)
 		for _, n := range name.FindAllString(string(queries), -1) {
-			if !made[ending.ReplaceAllString(n, "")] {
-				t.Errorf("%s asks for %s", file, n)
-			}
+			require.That(t, made[ending.ReplaceAllString(n, "")], "%s asks for %s", file, n)
 		}
 	}
 }
@@ -113,9 +109,8 @@ func TestDocs(t *testing.T) {
 			switch {
 			case b.language != "go":
 			case filepath.Base(path) == "databases.md": // shows examples/databases, a module of its own
-				if !strings.Contains(examples, strings.ReplaceAll(b.code, "\t", "")) {
-					t.Errorf("%s, line %d: examples/databases has other code", path, b.line)
-				}
+				require.That(t, strings.Contains(examples, strings.ReplaceAll(b.code, "\t", "")),
+					"%s, line %d: examples/databases has other code", path, b.line)
 			default:
 				blocks[fmt.Sprintf("%s/line%d", filepath.Base(path), b.line)] = b
 			}
@@ -215,7 +210,5 @@ func TestReadme(t *testing.T) {
 		}
 		ran++
 	}
-	if ran != 2 {
-		t.Errorf("%d blocks ran, want 2", ran)
-	}
+	require.That(t, ran == 2, "%d blocks ran, want 2", ran)
 }

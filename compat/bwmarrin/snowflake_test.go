@@ -63,9 +63,7 @@ func TestNodesOfANumberShareAGenerator(t *testing.T) {
 		return node.Generate()
 	}
 	l.AtOnce(2000, func(error) bool { return true }, fill(one), fill(mine.Generate))
-	if l.Count() < 40_000 {
-		t.Errorf("%d IDs, want 40,000 or more", l.Count())
-	}
+	require.That(t, l.Count() >= 40_000, "%d IDs, want 40,000 or more", l.Count())
 }
 
 func TestFormats(t *testing.T) {
@@ -93,9 +91,8 @@ func TestFormats(t *testing.T) {
 			setFormat(t, tt.epoch, tt.nodeBits, tt.stepBits)
 			node, err := snowflake.NewNode(tt.node)
 			if tt.says != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.says) {
-					t.Fatalf("%v, want an error that says %q", err, tt.says)
-				}
+				require.Must(t, err != nil && strings.Contains(err.Error(), tt.says),
+					"%v, want an error that says %q", err, tt.says)
 				return
 			}
 			require.NoError(t, err)
@@ -134,9 +131,7 @@ func TestGenerateWaits(t *testing.T) {
 		before := snowflake.ID(0)
 		for range 200 {
 			id := node.Generate()
-			if id <= before {
-				t.Fatalf("%d after %d", id, before)
-			}
+			require.Must(t, id > before, "%d after %d", id, before)
 			before = id
 		}
 		if took := time.Since(begin); took < 99*time.Millisecond || took > 110*time.Millisecond {
@@ -151,9 +146,8 @@ func wantPanic(t *testing.T, says string, generate func() snowflake.ID) {
 	defer func() {
 		t.Helper()
 		said, _ := recover().(string)
-		if !strings.Contains(said, "waiting doesn't help") || !strings.Contains(said, says) {
-			t.Errorf("panics with %q, want a sentence with %q", said, says)
-		}
+		require.That(t, strings.Contains(said, "waiting doesn't help") && strings.Contains(said, says),
+			"panics with %q, want a sentence with %q", said, says)
 	}()
 	t.Errorf("made %d", generate())
 }
@@ -248,9 +242,7 @@ func TestKeep(t *testing.T) {
 			})
 		}
 		processes.Wait()
-		if l.Count() < 40_000 {
-			t.Errorf("%d IDs, want 40,000", l.Count())
-		}
+		require.That(t, l.Count() >= 40_000, "%d IDs, want 40,000", l.Count())
 	})
 }
 
@@ -333,9 +325,7 @@ func TestKeepBesideNewNode(t *testing.T) {
 			kept.Close()
 			same := m.own(last.Node())
 			id := same.Generate()
-			if id <= last {
-				m.Errorf("%d with the number of a Node that is closed, after %d", id, last)
-			}
+			require.That(m, id > last, "%d with the number of a Node that is closed, after %d", id, last)
 			l.Add(id)
 			addAll(l, m.own(0), m.own(1), m.own(2), m.own(3))
 		}},
@@ -358,9 +348,8 @@ func TestKeepBesideNewNode(t *testing.T) {
 				require.NoError(m, err)
 				defer node.Close()
 				number, takes := node.Generate().Node(), space.takes.Load()
-				if number != 100+want || takes != want+1 {
-					m.Errorf("the number is %d after %d takes, want %d after %d", number, takes, 100+want, want+1)
-				}
+				require.That(m, number == 100+want && takes == want+1,
+					"the number is %d after %d takes, want %d after %d", number, takes, 100+want, want+1)
 			}
 		}},
 		{"another format", func(m *market, l *idtest.Ledger[snowflake.ID]) {

@@ -172,9 +172,8 @@ func TestKeep(t *testing.T) {
 			}()
 		}
 		_, err := Keep(t.Context(), spaceOf(65537), time.Time{})
-		if !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "65536 nodes") {
-			t.Errorf("too many nodes: %v", err)
-		}
+		require.That(t, errors.Is(err, snowflake.ErrInvalidLayout) && strings.Contains(err.Error(), "65536 nodes"),
+			"too many nodes: %v", err)
 		if _, err := Keep(t.Context(), space, time.Now().Add(time.Hour)); err != ErrStartTimeAhead {
 			t.Errorf("a later start: %v", err)
 		}

@@ -28,18 +28,14 @@ func TestVectors(t *testing.T) {
 		Vectors []struct{ Key, Plaintext, Ciphertext idtest.Hex }
 	}
 	idtest.ReadJSON(t, "../../testdata/sparx64.json", &file)
-	if len(file.Vectors) < 100 {
-		t.Fatalf("%d vectors", len(file.Vectors))
-	}
+	require.Must(t, len(file.Vectors) >= 100, "%d vectors", len(file.Vectors))
 	for i, v := range file.Vectors {
 		s := sparx64.NewSparx64(v.Key)
 		clear(v.Key) // it was copied
 
 		apart := make([]byte, 8)
 		s.Encrypt(apart, v.Plaintext)
-		if !bytes.Equal(apart, v.Ciphertext) {
-			t.Errorf("vector %d: %+v is encrypted to %x", i, v, apart)
-		}
+		require.That(t, bytes.Equal(apart, v.Ciphertext), "vector %d: %+v is encrypted to %x", i, v, apart)
 
 		over := append(bytes.Clone(v.Plaintext), 1, 2, 3) // the other package lets blocks overlap in any way
 		s.Encrypt(over[3:], over[:8])

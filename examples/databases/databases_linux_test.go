@@ -30,6 +30,7 @@ import (
 	compat "github.com/randflake/randflake/compat"
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -42,12 +43,8 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(servers.ShareSQL(m, &postgresServer, &mariaDB)) }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// must ends a test on an error.
+var must = require.NoError
 
 // A database is one as a driver answers: in text, or in binary.
 type database struct{ driver, source, unsigned, parameter string }
@@ -81,8 +78,7 @@ var ids = []randflake.ID{
 // finds each by all three.
 func testColumn[T comparable](t *testing.T, db *sql.DB, kind, parameter string, of func(randflake.ID) T) {
 	table := fmt.Sprintf("column%d", rand.Uint32())
-	_, err := db.Exec(fmt.Sprintf("CREATE TABLE %s (n BIGINT, id %s, none %s)", table, kind, kind))
-	must(t, err)
+	require.Done(t)(db.Exec(fmt.Sprintf("CREATE TABLE %s (n BIGINT, id %s, none %s)", table, kind, kind)))
 	for i, id := range ids {
 		_, err := db.Exec(fmt.Sprintf("INSERT INTO %s (n, id) VALUES (%d, %s)", table, i, parameter), of(id))
 		must(t, err)
@@ -133,9 +129,8 @@ func TestColumns(t *testing.T) {
 			var id, whole randflake.ID
 			unsigned := strings.TrimPrefix(d.unsigned, "BIGINT ")
 			err = db.QueryRow("SELECT -1, CAST(18446744073709551615 AS "+unsigned+")").Scan(&id, &whole)
-			if err != nil || id != -1 || whole != -1 {
-				t.Errorf("-1 is %d, unsigned %d: %v", int64(id), int64(whole), err)
-			}
+			require.That(t, err == nil && id == -1 && whole == -1,
+				"-1 is %d, unsigned %d: %v", int64(id), int64(whole), err)
 		})
 	}
 }
@@ -196,9 +191,7 @@ func TestSecrets(t *testing.T) {
 		wantOwn()
 	}
 	must(t, app.QueryRow("SELECT LAST_INSERT_ID()").Scan(&last))
-	if last != 0 {
-		t.Errorf("LAST_INSERT_ID() is %d, want 0, as the docs say", last)
-	}
+	require.That(t, last == 0, "LAST_INSERT_ID() is %d, want 0, as the docs say", last)
 	if _, err := app.Exec("SELECT round_keys FROM ids.randflake_default"); err == nil {
 		t.Error("who inserts orders reads the key")
 	}
@@ -211,14 +204,10 @@ func TestMoved(t *testing.T) {
 	db, err := sql.Open("mysql", databases(t)["MariaDB, binary"].source)
 	must(t, err)
 	defer db.Close()
-	_, err = db.Exec("DROP TABLE IF EXISTS orders")
-	must(t, err)
-	_, err = db.Exec("CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, item TEXT)")
-	must(t, err)
-	_, err = db.Exec("INSERT INTO orders (item) SELECT 'old' FROM seq_1_to_1000")
-	must(t, err)
-	_, err = db.Exec("ALTER TABLE orders MODIFY id BIGINT NOT NULL")
-	must(t, err)
+	require.Done(t)(db.Exec("DROP TABLE IF EXISTS orders"))
+	require.Done(t)(db.Exec("CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY, item TEXT)"))
+	require.Done(t)(db.Exec("INSERT INTO orders (item) SELECT 'old' FROM seq_1_to_1000"))
+	require.Done(t)(db.Exec("ALTER TABLE orders MODIFY id BIGINT NOT NULL"))
 
 	texts := map[string]randflake.ID{ // Python's int(text, 32), without the 65th bit
 		"jvgoe12ccb8gh": 4594531474933654033,
@@ -260,8 +249,7 @@ func TestMoved(t *testing.T) {
 			t.Errorf("%s as a text: %v", number, err)
 		}
 	}
-	_, err = db.Exec("UPDATE orders SET item = 'wrong' WHERE id = ?", randflake.TextID(4594531474933654033))
-	must(t, err)
+	require.Done(t)(db.Exec("UPDATE orders SET item = 'wrong' WHERE id = ?", randflake.TextID(4594531474933654033)))
 	if rows := changed("wrong"); !slices.Equal(rows, []randflake.ID{0}) {
 		t.Errorf("a TextID changed %d, want 0, as the docs say", rows)
 	}
@@ -274,13 +262,10 @@ func openPairs(t *testing.T, d database) *sql.DB {
 	db, err := sql.Open(d.driver, d.source)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
-	_, err = db.Exec("DROP TABLE IF EXISTS pairs")
-	must(t, err)
-	_, err = db.Exec("CREATE TABLE pairs (id BIGINT, zero BIGINT, text VARCHAR(13))")
-	must(t, err)
+	require.Done(t)(db.Exec("DROP TABLE IF EXISTS pairs"))
+	require.Done(t)(db.Exec("CREATE TABLE pairs (id BIGINT, zero BIGINT, text VARCHAR(13))"))
 	for id := range randflake.ID(pairRows) {
-		_, err := db.Exec(fmt.Sprintf("INSERT INTO pairs VALUES (%d, 0, '%v')", int64(id), id))
-		must(t, err)
+		require.Done(t)(db.Exec(fmt.Sprintf("INSERT INTO pairs VALUES (%d, 0, '%v')", int64(id), id)))
 	}
 	return db
 }
@@ -338,9 +323,8 @@ func TestPairs(t *testing.T) {
 					must(t, err)
 					row += " " + found + " |"
 				}
-				if !strings.Contains(plain, row+"\n") {
-					t.Errorf("%s, %#v: docs/databases.md should have the row\n%s", name, value, row)
-				}
+				require.That(t, strings.Contains(plain, row+"\n"),
+					"%s, %#v: docs/databases.md should have the row\n%s", name, value, row)
 			}
 		}
 	}
@@ -366,8 +350,7 @@ func TestPairsInPostgres(t *testing.T) {
 			}
 		}
 		const text = "j9asnv055nmpf"
-		_, err := randflake.Parse(text)
-		must(t, err)
+		require.Done(t)(randflake.Parse(text))
 		if _, err := db.Exec("SELECT CAST('" + text + "' AS DATE)"); err != nil {
 			t.Errorf("docs/databases.md says that %s is a date: %v", text, err)
 		}
@@ -391,9 +374,7 @@ func statementsOf(t *testing.T, section string) (blocks []string) {
 // second time it must not change anything.
 func TestFromGosuda(t *testing.T) {
 	statements := statementsOf(t, "From gosuda.org/randflake")
-	if len(statements) != 1 {
-		t.Fatalf("%d blocks of SQL, want one", len(statements))
-	}
+	require.Must(t, len(statements) == 1, "%d blocks of SQL, want one", len(statements))
 	texts := map[string]string{}
 	for _, v := range idtest.Vectors(t, "../../testdata/randflake.json") {
 		texts[v.GosudaText] = v.Text
@@ -406,17 +387,13 @@ func TestFromGosuda(t *testing.T) {
 			db, err := sql.Open(d.driver, d.source)
 			must(t, err)
 			defer db.Close()
-			_, err = db.Exec("DROP TABLE IF EXISTS gosuda")
-			must(t, err)
-			_, err = db.Exec("CREATE TABLE gosuda (id " + kind + " PRIMARY KEY, gosuda VARCHAR(13))")
-			must(t, err)
+			require.Done(t)(db.Exec("DROP TABLE IF EXISTS gosuda"))
+			require.Done(t)(db.Exec("CREATE TABLE gosuda (id " + kind + " PRIMARY KEY, gosuda VARCHAR(13))"))
 			for text := range texts {
-				_, err := db.Exec("INSERT INTO gosuda VALUES ('" + text + "', '" + text + "')")
-				must(t, err)
+				require.Done(t)(db.Exec("INSERT INTO gosuda VALUES ('" + text + "', '" + text + "')"))
 			}
 			for range 2 {
-				_, err := db.Exec(strings.ReplaceAll(statements[0], "orders", "gosuda"))
-				must(t, err)
+				require.Done(t)(db.Exec(strings.ReplaceAll(statements[0], "orders", "gosuda")))
 			}
 			got := map[string]string{}
 			rows, err := db.Query("SELECT gosuda, id FROM gosuda")
@@ -429,9 +406,7 @@ func TestFromGosuda(t *testing.T) {
 				got[text] = id.String()
 			}
 			must(t, rows.Err())
-			if !maps.Equal(got, texts) {
-				t.Errorf("%s, %s: texts have become %v, want %v", name, kind, got, texts)
-			}
+			require.That(t, maps.Equal(got, texts), "%s, %s: texts have become %v, want %v", name, kind, got, texts)
 		}
 	}
 }
@@ -440,16 +415,13 @@ func TestFromGosuda(t *testing.T) {
 // batches of 10 rows for its 15.
 func TestFromUUIDs(t *testing.T) {
 	steps := statementsOf(t, "From UUIDs")
-	if len(steps) != 3 {
-		t.Fatalf("%d blocks of SQL, want what comes before the batches, a batch, and what comes after", len(steps))
-	}
+	require.Must(t, len(steps) == 3,
+		"%d blocks of SQL, want what comes before the batches, a batch, and what comes after", len(steps))
 	steps[1] = strings.ReplaceAll(steps[1], "10000", "10")
 
 	programs, home := t.TempDir(), t.TempDir()
 	out, err := exec.Command("go", "build", "-o", programs, "../../cmd/randflake").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	require.Must(t, err == nil, "%v: %s", err, out)
 	source := postgresServer.URL()
 	psql := func(statements string) string {
 		t.Helper()
@@ -457,9 +429,7 @@ func TestFromUUIDs(t *testing.T) {
 		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "PATH="+programs+":"+os.Getenv("PATH"))
 		cmd.Stdin = strings.NewReader(statements)
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", statements, err, out)
-		}
+		require.Must(t, err == nil, "%s: %v: %s", statements, err, out)
 		return string(out)
 	}
 	psql("CREATE DATABASE uuids")
@@ -485,8 +455,7 @@ func TestFromUUIDs(t *testing.T) {
 func TestPGX(t *testing.T) {
 	ctx := t.Context()
 	conn := connectPostgres(t)
-	_, err := conn.Exec(ctx, "CREATE TABLE items (id bigint PRIMARY KEY, name text NOT NULL)")
-	must(t, err)
+	require.Done(t)(conn.Exec(ctx, "CREATE TABLE items (id bigint PRIMARY KEY, name text NOT NULL)"))
 
 	items := []Item{{Name: "tea"}, {Name: "two cups"}, {Name: "a pot"}}
 	must(t, copyItems(ctx, conn, items))
@@ -522,12 +491,9 @@ func testArray[T comparable](t *testing.T, conn *pgx.Conn, mode pgx.QueryExecMod
 	}
 	var some []*T
 	err := conn.QueryRow(t.Context(), "SELECT $1::"+kind+", array_append($1::"+kind+", NULL)", mode, want).Scan(&got, &some)
-	if err != nil || !slices.Equal(got, want) {
-		t.Fatalf("%v: %v, want %v: %v", mode, got, want, err)
-	}
-	if len(some) != len(want)+1 || *some[0] != want[0] || some[len(want)] != nil {
-		t.Errorf("%v: %v, want a NULL at the end", mode, some)
-	}
+	require.Must(t, err == nil && slices.Equal(got, want), "%v: %v, want %v: %v", mode, got, want, err)
+	require.That(t, len(some) == len(want)+1 && *some[0] == want[0] && some[len(want)] == nil,
+		"%v: %v, want a NULL at the end", mode, some)
 }
 
 // TestGORM: what the tags of Order are for is in docs/databases.md.
@@ -539,9 +505,7 @@ func TestGORM(t *testing.T) {
 
 	orders := []Order{{Item: "tea"}, {ID: -1, Item: "two cups"}, {Item: "tea"}}
 	must(t, db.Create(&orders).Error)
-	if orders[0].ID == 0 || orders[1].ID != -1 || orders[2].ID == 0 {
-		t.Errorf("orders have the IDs of %v", orders)
-	}
+	require.That(t, orders[0].ID != 0 && orders[1].ID == -1 && orders[2].ID != 0, "orders have the IDs of %v", orders)
 
 	var got []Order
 	must(t, db.Order("id").Find(&got, []OrderID{orders[0].ID, -1, orders[2].ID}).Error)
@@ -560,9 +524,7 @@ func TestGORMCallback(t *testing.T) {
 
 	var bare Invoice
 	must(t, db.Create(&bare).Error)
-	if bare.ID != 1 {
-		t.Errorf("without the callback the key is %d, want 1", int64(bare.ID))
-	}
+	require.That(t, bare.ID == 1, "without the callback the key is %d, want 1", int64(bare.ID))
 
 	must(t, db.Callback().Create().Before("gorm:create").Register("randflake", giveIDs))
 	one := Invoice{Lines: []Line{{Label: &Label{Text: "tea"}}, {ID: 7, Label: &Label{ID: 8}}}}
@@ -587,21 +549,16 @@ func TestGORMCallback(t *testing.T) {
 		keys := []randflake.ID{got.ID}
 		for i, line := range got.Lines {
 			keys = append(keys, randflake.ID(line.ID), randflake.ID(line.LabelID))
-			if line.InvoiceID != invoice.ID || line.Label.Text != invoice.Lines[i].Label.Text {
-				t.Errorf("line %v of %v has %v, %+v", line.ID, invoice.ID, line.InvoiceID, line.Label)
-			}
+			require.That(t, line.InvoiceID == invoice.ID && line.Label.Text == invoice.Lines[i].Label.Text,
+				"line %v of %v has %v, %+v", line.ID, invoice.ID, line.InvoiceID, line.Label)
 		}
 		for _, key := range keys {
 			small := key >= 0 && key < 1000 && key != 7 && key != 8
-			if seen[key] || small {
-				t.Errorf("%v, which is %d, is no key of its own", key, int64(key))
-			}
+			require.That(t, !seen[key] && !small, "%v, which is %d, is no key of its own", key, int64(key))
 			seen[key] = true
 		}
 	}
-	if len(seen) != 10 {
-		t.Errorf("there are %d keys, want 10", len(seen))
-	}
+	require.That(t, len(seen) == 10, "there are %d keys, want 10", len(seen))
 }
 
 func TestBun(t *testing.T) {
@@ -609,12 +566,10 @@ func TestBun(t *testing.T) {
 	must(t, err)
 	defer source.Close()
 	db := bun.NewDB(source, pgdialect.New())
-	_, err = db.NewCreateTable().Model((*Note)(nil)).Exec(t.Context())
-	must(t, err)
+	require.Done(t)(db.NewCreateTable().Model((*Note)(nil)).Exec(t.Context()))
 
 	notes := []Note{{Author: 32, Text: "tea"}, {ID: -1, Author: -1, Text: "cups"}, {Text: "a pot"}}
-	_, err = db.NewInsert().Model(&notes).Exec(t.Context())
-	must(t, err)
+	require.Done(t)(db.NewInsert().Model(&notes).Exec(t.Context()))
 	if notes[0].ID == 0 || notes[1].ID != -1 || notes[2].ID == 0 || notes[0].ID == notes[2].ID {
 		t.Errorf("notes have the IDs of %v", notes)
 	}
@@ -627,9 +582,7 @@ func TestBun(t *testing.T) {
 	}
 	var author string
 	must(t, source.QueryRow("SELECT author FROM notes WHERE text = 'tea'").Scan(&author))
-	if author != "g000000000010" {
-		t.Errorf("the author of tea is %q, want the text of 32", author)
-	}
+	require.That(t, author == "g000000000010", "the author of tea is %q, want the text of 32", author)
 }
 
 // TestEnt has ent make its code of the schema, in a copy of this module, and runs a program with it.
@@ -659,17 +612,14 @@ func TestEnt(t *testing.T) {
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("go %q: %v: %s", args, err, &errs)
-		}
+		require.Must(t, err == nil, "go %q: %v: %s", args, err, &errs)
 		return string(out)
 	}
 	run("mod", "edit", "-replace=github.com/randflake/randflake="+filepath.Join(here, "..", ".."))
 	run("tool", "ent", "generate", "--target", "./orm", "./entschema")
 	lines := strings.Split(strings.TrimSpace(run("run", ".", postgresServer.URL())), "\n")
-	if len(lines) != 3 || lines[1] != "vvvvvvvvvvvvv cups" {
-		t.Fatalf("ent made %q, want three rows, the second with the ID -1", lines)
-	}
+	require.Must(t, len(lines) == 3 && lines[1] == "vvvvvvvvvvvvv cups",
+		"ent made %q, want three rows, the second with the ID -1", lines)
 	for i, item := range []string{0: "tea", 2: "a pot"} {
 		if item == "" {
 			continue

@@ -47,12 +47,8 @@ func TestPage(t *testing.T) {
 			require.Contains(t, text, want, "the page")
 		}
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth"))
-		if err != nil || int64(wide) > width {
-			t.Errorf("it is %d pixels wide, of %d, %v", wide, width, err)
-		}
+		require.That(t, err == nil && int64(wide) <= width, "it is %d pixels wide, of %d, %v", wide, width, err)
 	}
 	ran, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.body.appendChild(document.createElement("script")).textContent = "window.ran = true"; window.ran === true`))
-	if err != nil || ran {
-		t.Errorf("a script ran: %v, %v", ran, err)
-	}
+	require.That(t, err == nil && !ran, "a script ran: %v, %v", ran, err)
 }

@@ -299,9 +299,8 @@ func TestPatterns(t *testing.T) {
 	for _, text := range texts {
 		id, err := randflake.Parse(text)
 		_, typedErr := randflake.ParseTyped[ticket]("tkt_" + text)
-		if ids.MatchString(text) != (err == nil) || typed.MatchString("tkt_"+text) != (typedErr == nil) {
-			t.Errorf("%q is read as %v: %v, %v", text, id, err, typedErr)
-		}
+		require.That(t, ids.MatchString(text) == (err == nil) && typed.MatchString("tkt_"+text) == (typedErr == nil),
+			"%q is read as %v: %v, %v", text, id, err, typedErr)
 		if !links.MatchString(receipts.Text(id)) {
 			t.Errorf("%s is no link", receipts.Text(id))
 		}

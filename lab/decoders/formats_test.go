@@ -23,6 +23,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -115,9 +116,8 @@ func testFormats[T comparable](t *testing.T, id T) {
 		if err == nil {
 			err = f.read(data, &back)
 		}
-		if err != nil || !back.is(id) {
-			t.Errorf("%s: the %T %v is %q, and that %v: %v", f.name, id, id, data, back, err)
-		}
+		require.That(t, err == nil && back.is(id),
+			"%s: the %T %v is %q, and that %v: %v", f.name, id, id, data, back, err)
 		if f.text && strings.Count(string(data), fmt.Sprint(id)) != 3 {
 			t.Errorf("%s: the %T %v is %q", f.name, id, id, data)
 		}
@@ -130,9 +130,7 @@ func testStrangers[T comparable](t *testing.T, formats []format, strangers ...an
 		for _, stranger := range strangers {
 			var got record[T]
 			data, err := f.write(stranger)
-			if err != nil {
-				t.Fatalf("%s: %v: %v", f.name, stranger, err)
-			}
+			require.Must(t, err == nil, "%s: %v: %v", f.name, stranger, err)
 			if err := f.read(data, &got); err == nil && !f.byKind {
 				t.Errorf("%s: %q is read as the %T %v", f.name, data, got.ID, got.ID)
 			}
@@ -208,8 +206,6 @@ func TestOmitted(t *testing.T) {
 		data, err := f.write(struct {
 			ID documentID `yaml:"id,omitempty"`
 		}{})
-		if err != nil || string(data) != "{}\n" {
-			t.Errorf("%s: a zero UUID is %q, %v", f.name, data, err)
-		}
+		require.That(t, err == nil && string(data) == "{}\n", "%s: a zero UUID is %q, %v", f.name, data, err)
 	}
 }

@@ -44,18 +44,14 @@ func TestRedis(t *testing.T) {
 			client.HGetAll(ctx, "hash").Scan(&back),
 		}
 		for _, err := range stored {
-			if err != nil {
-				t.Errorf("%s: %v", text, err)
-			}
+			require.That(t, err == nil, "%s: %v", text, err)
 		}
 		parsed, err := randflake.Parse(client.Get(ctx, "text").Val())
 		integer, integerErr := client.Get(ctx, "integer").Int64()
 		if parsed != id || err != nil || randflake.ID(integer) != id || integerErr != nil || back.ID != text {
 			t.Errorf("%s came back as %v, %d and %s", text, parsed, integer, back.ID)
 		}
-		if !client.SIsMember(ctx, "set", text).Val() {
-			t.Errorf("%s is not in the set", text)
-		}
+		require.That(t, client.SIsMember(ctx, "set", text).Val(), "%s is not in the set", text)
 	}
 
 	testBinary(t, client, ulid.MustParse("01ARZ3NDEKTSV4RRFFQ69G5FAV"), 16, false)
@@ -80,16 +76,12 @@ func testBinary[T comparable](t *testing.T, client *redis.Client, id T, length i
 	var got T
 	err := client.Set(ctx, "binary", id, 0).Err()
 	scanErr := client.Get(ctx, "binary").Scan(&got)
-	if err != nil || scanErr != nil || got != id {
-		t.Errorf("%v came back as %v: %v, %v", id, got, err, scanErr)
-	}
+	require.That(t, err == nil && scanErr == nil && got == id, "%v came back as %v: %v, %v", id, got, err, scanErr)
 	require.Equal(t, client.StrLen(ctx, "binary").Val(), length, "bytes of a %T", id)
 
 	var back record
 	err = client.HSet(ctx, "binaries", record{id}).Err()
 	scanErr = client.HGetAll(ctx, "binaries").Scan(&back)
 	read := scanErr == nil && back.ID == id
-	if err != nil || read != text {
-		t.Errorf("a struct with %v came back as %v: %v, %v", id, back, err, scanErr)
-	}
+	require.That(t, err == nil && read == text, "a struct with %v came back as %v: %v, %v", id, back, err, scanErr)
 }

@@ -14,6 +14,7 @@ import (
 	bson2 "go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -70,18 +71,15 @@ func testStored[T, I comparable](t *testing.T, stores []format, key T, stored I)
 		if err == nil {
 			err = errors.Join(s.read(data, &columns), s.read(data, &back))
 		}
-		if err != nil || !back.is(key) || !columns.is(stored) {
-			t.Errorf("%s: the %T %v is stored as %v, and that is %v: %v", s.name, key, key, columns, back, err)
-		}
+		require.That(t, err == nil && back.is(key) && columns.is(stored),
+			"%s: the %T %v is stored as %v, and that is %v: %v", s.name, key, key, columns, back, err)
 
 		var read record[T]
 		data, err = s.write(recordOf(stored))
 		if err == nil {
 			err = s.read(data, &read)
 		}
-		if err != nil || !read.is(key) {
-			t.Errorf("%s: the stored %v is read as %v: %v", s.name, stored, read, err)
-		}
+		require.That(t, err == nil && read.is(key), "%s: the stored %v is read as %v: %v", s.name, stored, read, err)
 	}
 }
 

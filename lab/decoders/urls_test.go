@@ -14,6 +14,7 @@ import (
 	"github.com/oapi-codegen/runtime"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
@@ -99,9 +100,8 @@ func TestURLs(t *testing.T) {
 
 	id := ulid.ID(inner)
 	numbers, err := query.Values(keyed[ulid.ID]{id})
-	if err != nil || numbers.Get("ID") == id.String() {
-		t.Errorf("go-querystring writes ULIDs: %v, %v", numbers, err)
-	}
+	require.That(t, err == nil && numbers.Get("ID") != id.String(),
+		"go-querystring writes ULIDs: %v, %v", numbers, err)
 }
 
 func testURLs[T any](t *testing.T, id T) {
@@ -109,9 +109,8 @@ func testURLs[T any](t *testing.T, id T) {
 	for _, e := range urlEncoders[T]() {
 		written, err := e.write(id)
 		values := max(1, strings.Count(written, "="))
-		if err != nil || strings.Count(written, text) != values {
-			t.Errorf("%s: the %T %v is %s, %v", e.name, id, id, written, err)
-		}
+		require.That(t, err == nil && strings.Count(written, text) == values,
+			"%s: the %T %v is %s, %v", e.name, id, id, written, err)
 	}
 	for _, e := range urlsByKind[T]() {
 		if written, _ := e.write(id); strings.Contains(written, text) {

@@ -50,9 +50,7 @@ func testXORM[T, R any](t *testing.T, key T, column string, row, other R, alike 
 	require.NoError(t, engine.Sync(&row))
 	one := func(what string, n int64, err error) {
 		t.Helper()
-		if n != 1 || err != nil {
-			t.Errorf("%s: %d rows of the %T %v, %v", what, n, key, key, err)
-		}
+		require.That(t, n == 1 && err == nil, "%s: %d rows of the %T %v, %v", what, n, key, key, err)
 	}
 	for _, r := range []R{row, other} {
 		n, err := engine.Insert(&r)
@@ -72,13 +70,10 @@ func testXORM[T, R any](t *testing.T, key T, column string, row, other R, alike 
 	}
 	got := *new(R)
 	found, err := engine.ID(pk).Get(&got)
-	if !found || err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", row) {
-		t.Errorf("Get: %+v, %v, want %+v", got, err, row)
-	}
+	require.That(t, found && err == nil && fmt.Sprintf("%+v", got) == fmt.Sprintf("%+v", row),
+		"Get: %+v, %v, want %+v", got, err, row)
 	n, err = engine.Count(&other)
-	if n != alike || err != nil {
-		t.Errorf("%d rows are like %v, %v, want %d", n, other, err, alike)
-	}
+	require.That(t, n == alike && err == nil, "%d rows are like %v, %v, want %d", n, other, err, alike)
 	n, err = engine.ID(pk).Cols("maybe").Update(new(R))
 	one("Update", n, err)
 	n, err = engine.ID(pk).Delete(new(R))

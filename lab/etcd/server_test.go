@@ -9,6 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lab/etcd"
 )
 
@@ -37,13 +38,11 @@ func TestSameData(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got, after := read(t, e, "x")
-		if got != value || after.Lineage != before.Lineage || after.Position < before.Position {
-			t.Errorf("%s: %q, %+v; before it %q, %+v", name, got, after, value, before)
-		}
+		require.That(t, got == value && after.Lineage == before.Lineage && after.Position >= before.Position,
+			"%s: %q, %+v; before it %q, %+v", name, got, after, value, before)
 		answer, err := e.Swap(t.Context(), entries("x", value), entries("x", value+"1"))
-		if err != nil || !answer.Swapped || answer.Position <= after.Position {
-			t.Errorf("%s: Swap after it: %+v, %v", name, answer, err)
-		}
+		require.That(t, err == nil && answer.Swapped && answer.Position > after.Position,
+			"%s: Swap after it: %+v, %v", name, answer, err)
 	}
 }
 

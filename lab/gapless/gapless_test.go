@@ -42,8 +42,7 @@ func (d database) test(t *testing.T) {
 	defer db.Close()
 	db.SetMaxIdleConns(workers)
 	for _, statement := range []string{d.schema, d.schema, "CREATE TABLE invoices (counter VARCHAR(50), number BIGINT)"} {
-		_, err := db.ExecContext(t.Context(), statement)
-		must(t, err)
+		require.Done(t)(db.ExecContext(t.Context(), statement))
 	}
 	t.Run("steps", func(t *testing.T) { d.steps(t, db, proxy) })
 	t.Run("new year", func(t *testing.T) { d.newYear(t, db) })
@@ -51,12 +50,8 @@ func (d database) test(t *testing.T) {
 	t.Run("control", func(t *testing.T) { d.control(t, db) })
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// must ends a test on an error.
+var must = require.NoError
 
 // newYear tests that transactions that take the first number of a series at the same moment all get
 // one, and that none has to be run again, if the first one commits and if it rolls back; and that a
@@ -164,9 +159,8 @@ func (d database) steps(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		} {
 			before := proxy.Requests()
 			first, err := tx.NextN(t.Context(), step.name, step.n)
-			if first != step.first || !errors.Is(err, step.err) {
-				t.Errorf("NextN(%q, %d) = %d, %v; want %d, %v", step.name, step.n, first, err, step.first, step.err)
-			}
+			require.That(t, first == step.first && errors.Is(err, step.err),
+				"NextN(%q, %d) = %d, %v; want %d, %v", step.name, step.n, first, err, step.first, step.err)
 			if trips := proxy.Requests() - before; err == nil && trips != 1 {
 				t.Errorf("NextN(%q, %d) made %d round trips", step.name, step.n, trips)
 			}
@@ -287,14 +281,11 @@ func (d database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 		t.Error(err)
 	}
 	t.Logf("%d numbers; transactions: %d committed, %d rolled back, %d lost", len(numbers), r.committed.Load(), r.rolledBack.Load(), r.lost.Load())
-	if r.rolledBack.Load() == 0 || r.lost.Load() < 5 || !proxy.Lost() {
-		t.Error("not all faults took place: the test shows nothing")
-	}
+	require.That(t, r.rolledBack.Load() != 0 && r.lost.Load() >= 5 && proxy.Lost(),
+		"not all faults took place: the test shows nothing")
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {
 		next, err := tx.Next(t.Context(), r.name)
-		if next != int64(len(numbers))+1 {
-			t.Errorf("the next is %d, want %d", next, len(numbers)+1)
-		}
+		require.That(t, next == int64(len(numbers))+1, "the next is %d, want %d", next, len(numbers)+1)
 		return err
 	}))
 }
@@ -309,8 +300,6 @@ func (d database) control(t *testing.T, db *sql.DB) {
 		return taken + 1, err
 	}}
 	err := check(d.run(t, &noLock, 60))
-	if err == nil {
-		t.Error("nothing is found")
-	}
+	require.That(t, err != nil, "nothing is found")
 	t.Log(err)
 }

@@ -47,10 +47,8 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 			t.Errorf("a %T is taken for a transaction", other)
 		}
 	}
-	_, err = pool.Exec(t.Context(), "CREATE SCHEMA gapless_pgx")
-	must(t, err)
-	_, err = pool.Exec(t.Context(), gapless.PostgresSchema)
-	must(t, err)
+	require.Done(t)(pool.Exec(t.Context(), "CREATE SCHEMA gapless_pgx"))
+	require.Done(t)(pool.Exec(t.Context(), gapless.PostgresSchema))
 	take := func(tx pgx.Tx) error {
 		_, err := gapless.Pgx(tx).NextOrCreate(t.Context(), "a", 1, 5)
 		return err

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 const root = "../.."
@@ -46,22 +48,16 @@ func TestFound(t *testing.T) {
 // goTest returns the arguments of the go command that run the test on the package with the bug.
 func (b bug) goTest(t *testing.T) []string {
 	file, err := filepath.Abs(filepath.Join(root, b.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := bytes.Count(source, []byte(b.right)); n != 1 {
 		t.Fatalf("%s has this text %d times, want 1:\n%s", b.file, n, b.right)
 	}
 	patched := filepath.Join(t.TempDir(), filepath.Base(file))
 	write(t, patched, bytes.Replace(source, []byte(b.right), []byte(b.wrong), 1))
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	overlay := patched + ".json"
 	write(t, overlay, replace)
 
@@ -77,9 +73,7 @@ func (b bug) goTest(t *testing.T) []string {
 }
 
 func write(t *testing.T, file string, content []byte) {
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, content, 0o600))
 }
 
 func command(args ...string) *exec.Cmd {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/ulid"
 	"github.com/randflake/randflake/ulid/objectkey"
 )
@@ -20,9 +21,7 @@ func list(t *testing.T, client minio.Core, l objectkey.Listing, pageSize int) (k
 	t.Helper()
 	for token := ""; ; {
 		page, err := client.ListObjectsV2(Bucket, l.Prefix, l.StartAfter, token, "", pageSize)
-		if err != nil {
-			t.Fatalf("list %+v: %v", l, err)
-		}
+		require.Must(t, err == nil, "list %+v: %v", l, err)
 		pages++
 		for _, object := range page.Contents {
 			if l.Ends(object.Key) {
@@ -42,9 +41,7 @@ func folders(t *testing.T, client minio.Core, prefix string) (found []string) {
 	t.Helper()
 	for token := ""; ; {
 		page, err := client.ListObjectsV2(Bucket, prefix, "", token, "/", 3)
-		if err != nil {
-			t.Fatalf("folders of %s: %v", prefix, err)
-		}
+		require.Must(t, err == nil, "folders of %s: %v", prefix, err)
 		for _, common := range page.CommonPrefixes {
 			found = append(found, common.Prefix)
 		}
@@ -124,9 +121,8 @@ func TestListingsOnAServer(t *testing.T) {
 				from, to := interval(random, ids)
 				want := during(keys, ids, from, to)
 				check := func(way string, got []string) {
-					if !slices.Equal(got, want) {
-						t.Fatalf("%s of [%s, %s):\n got %q\nwant %q", way, from, to, got, want)
-					}
+					require.Must(t, slices.Equal(got, want),
+						"%s of [%s, %s):\n got %q\nwant %q", way, from, to, got, want)
 				}
 
 				const pageSize = 7
@@ -199,7 +195,5 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 func put(t *testing.T, client minio.Core, key string) {
 	t.Helper()
 	_, err := client.PutObject(context.Background(), Bucket, key, strings.NewReader(""), 0, "", "", minio.PutObjectOptions{})
-	if err != nil {
-		t.Fatalf("put %s: %v", key, err)
-	}
+	require.Must(t, err == nil, "put %s: %v", key, err)
 }

@@ -45,9 +45,7 @@ func TestTwoBuilds(t *testing.T) {
 			seen[id] = string(program)
 		}
 		number := program.must(t, "next", "orders", "--store", shared)
-		if numbers[number] {
-			t.Errorf("%s gave %s again", program, number)
-		}
+		require.That(t, !numbers[number], "%s gave %s again", program, number)
 		numbers[number] = true
 	}
 	for id := range seen {
@@ -65,13 +63,10 @@ func TestTwoBuilds(t *testing.T) {
 	before := content(t, changed)
 	for _, args := range [][]string{append(flags, "new"), {"store", "info", changed}, {"store", "report-loss", changed}} {
 		out, err := older.run(args...)
-		if err == nil || !strings.Contains(out, "its format is 2, and this program knows 1 alone") {
-			t.Errorf("%s %q: %v: %s", older, args, err, out)
-		}
+		require.That(t, err != nil && strings.Contains(out, "its format is 2, and this program knows 1 alone"),
+			"%s %q: %v: %s", older, args, err, out)
 	}
-	if content(t, changed) != before {
-		t.Error("a program that does not know the format has changed the space")
-	}
+	require.That(t, content(t, changed) == before, "a program that does not know the format has changed the space")
 	newer.must(t, append(flags, "new")...)
 }
 
@@ -123,9 +118,7 @@ func (p program) run(args ...string) (string, error) {
 func (p program) must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := p.run(args...)
-	if err != nil {
-		t.Fatalf("%s %q: %v: %s", p, args, err, out)
-	}
+	require.Must(t, err == nil, "%s %q: %v: %s", p, args, err, out)
 	return out
 }
 

@@ -27,9 +27,7 @@ func TestBwmarrinProgram(t *testing.T) {
 	program, _, _ = strings.Cut(program, "```")
 	program = "package main" + strings.Replace(program, `"`+bwmarrin+`"`, `"github.com/randflake/randflake/compat/bwmarrin"`, 1)
 	output, err := runProgram(t, program, "run")
-	if err != nil || !strings.Contains(output, "ID Node  : 1\n") {
-		t.Errorf("%v\n%s", err, output)
-	}
+	require.That(t, err == nil && strings.Contains(output, "ID Node  : 1\n"), "%v\n%s", err, output)
 }
 
 // runProgram has the go command do something with a program.

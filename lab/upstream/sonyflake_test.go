@@ -77,9 +77,7 @@ func without(t *testing.T, content string, functions map[string]string) string {
 		delete(missing, f.Name.Name)
 		return true
 	})
-	if len(missing) > 0 {
-		t.Errorf("there is nothing to leave out: %v", missing)
-	}
+	require.That(t, len(missing) == 0, "there is nothing to leave out: %v", missing)
 	used := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if selector, ok := n.(*ast.SelectorExpr); ok {

@@ -103,9 +103,7 @@ func wantTests(t *testing.T, pkg string, files map[string]string) {
 	for tries := 1; err != nil && tries < 3; tries++ { // Sonyflake's allow 10 ms for a sleep, which a busy machine exceeds
 		output, err = run(t, pkg, files, "test", "-v", "-count=1", "-vet=off", "-run", only)
 	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
+	require.Must(t, err == nil, "%v\n%s", err, output)
 	for _, name := range names {
 		require.Contains(t, output, "--- PASS: "+name+" ", "%s did not run", name)
 	}
@@ -140,9 +138,7 @@ func TestItsVectors(t *testing.T) {
 		Text       string   `json:"encoded_id"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors))
-	if len(vectors) < 16 {
-		t.Errorf("only %d vectors", len(vectors))
-	}
+	require.That(t, len(vectors) >= 16, "only %d vectors", len(vectors))
 	for _, v := range vectors {
 		g, err := randflake.NewGenerator(v.Node, v.LeaseStart, v.LeaseEnd, v.Secret)
 		require.NoError(t, err)
@@ -151,9 +147,8 @@ func TestItsVectors(t *testing.T) {
 			require.Done(t)(g.Generate())
 		}
 		text, err := g.GenerateString()
-		if text != v.Text || err != nil || randflake.EncodeString(v.ID) != v.Text {
-			t.Errorf("made %s, %v, want %s, which is %d", text, err, v.Text, v.ID)
-		}
+		require.That(t, text == v.Text && err == nil && randflake.EncodeString(v.ID) == v.Text,
+			"made %s, %v, want %s, which is %d", text, err, v.Text, v.ID)
 		second, node, sequence, err := g.InspectString(v.Text)
 		if second != v.Timestamp || node != v.Node || sequence != v.Sequence || err != nil {
 			t.Errorf("%s opens to %d, %d, %d, %v, want %d, %d, %d", v.Text, second, node, sequence, err, v.Timestamp, v.Node, v.Sequence)
@@ -186,9 +181,7 @@ func TestBothWays(t *testing.T) {
 			require.NoError(t, err)
 			b, err := theirs.GenerateString()
 			require.NoError(t, err)
-			if a != b {
-				t.Fatalf("ID %d: %s here, %s there", want+1, a, b)
-			}
+			require.Must(t, a == b, "ID %d: %s here, %s there", want+1, a, b)
 			for name, inspect := range map[string]func(string) (second, node, sequence int64, err error){"here": ours.InspectString, "there": theirs.InspectString} {
 				if s, n, sequence, err := inspect(a); s != second || n != node || sequence != want+1 || err != nil {
 					t.Fatalf("%s opens %s to %d, %d, %d, %v, want %d, %d, %d", a, name, s, n, sequence, err, second, node, want+1)

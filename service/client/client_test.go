@@ -155,16 +155,13 @@ func TestReplicas(t *testing.T) {
 	}
 	leases, err := client.New(t.Context(), "demo", []string{away, sound})
 	want := lease.Limits{First: 16, Nodes: 8, Ahead: 5, Window: time.Minute, MaxSkew: 7 * time.Second}
-	if err != nil || leases.Limits() != want {
-		t.Fatalf("%+v, %v", leases, err)
-	}
+	require.Must(t, err == nil && leases.Limits() == want, "%+v, %v", leases, err)
 	if err := leases.CheckSecret([8]byte{1, 35, 69, 103, 137, 171, 205, 239}); err != nil {
 		t.Error(err)
 	}
 	err = leases.CheckSecret([8]byte{})
-	if !errors.Is(err, lease.ErrSecret) || !strings.Contains(err.Error(), sound) {
-		t.Errorf("another secret: error %v, want one that says of which service", err)
-	}
+	require.That(t, errors.Is(err, lease.ErrSecret) && strings.Contains(err.Error(), sound),
+		"another secret: error %v, want one that says of which service", err)
 	last, err := client.New(t.Context(), "demo", []string{serve(t, &replica{err: sent(lease.ErrClock)}), resetting(t)})
 	require.NoError(t, err)
 	if _, err := last.Take(t.Context(), 30_000_000, 30_000_000, 2); err == nil || errors.Is(err, lease.ErrClock) {
@@ -183,18 +180,14 @@ func TestCurrent(t *testing.T) {
 	for _, first.err = range []error{nil, coded(connect.CodeUnavailable), nil, nil} {
 		require.Done(t)(leases.Take(t.Context(), 30_000_000, 30_000_000, 1))
 	}
-	if first.calls != 2 || second.calls != 3 {
-		t.Errorf("%d and %d calls, want two until the first one failed, and three then",
-			first.calls, second.calls)
-	}
+	require.That(t, first.calls == 2 && second.calls == 3,
+		"%d and %d calls, want two until the first one failed, and three then", first.calls, second.calls)
 	if want := "/" + filepath.Base(os.Args[0]); !strings.HasSuffix(second.label, want) || second.label == want {
 		t.Errorf("label %q, want this machine and program", second.label)
 	}
 	require.Refuses(t, lease.ErrInvalid, "a lease of no nodes")(leases.Take(t.Context(), 30_000_000, 30_000_000, 0))
 	require.Refuses(t, lease.ErrInvalid, "a lease of no windows")(leases.Take(t.Context(), 30_000_000, 29_999_999, 1))
-	if second.calls != 3 {
-		t.Errorf("%d calls, want none for leases of nothing", second.calls)
-	}
+	require.That(t, second.calls == 3, "%d calls, want none for leases of nothing", second.calls)
 }
 
 // TestMissing: leases of several windows come in one call. The first window that has none in its
@@ -324,9 +317,8 @@ func TestToken(t *testing.T) {
 	missing := errors.New("no such file")
 	option := client.WithTokenFrom(func() (string, error) { return "", missing })
 	_, err := client.New(t.Context(), "demo", []string{address}, option)
-	if !errors.Is(err, missing) || r.header != nil {
-		t.Errorf("without the token: error %v, header %v", err, r.header)
-	}
+	require.That(t, errors.Is(err, missing) && r.header == nil,
+		"without the token: error %v, header %v", err, r.header)
 }
 
 // A counting service notes what it is asked.
@@ -398,10 +390,8 @@ func TestCounters(t *testing.T) {
 	} {
 		service.err = nil
 		got, err := tt.call()
-		if err != nil || got != tt.want || !proto.Equal(service.asked, tt.asked) {
-			t.Errorf("%s: %v, error %v, asked %v; want %v, asked %v",
-				tt.what, got, err, service.asked, tt.want, tt.asked)
-		}
+		require.That(t, err == nil && got == tt.want && proto.Equal(service.asked, tt.asked),
+			"%s: %v, error %v, asked %v; want %v, asked %v", tt.what, got, err, service.asked, tt.want, tt.asked)
 		service.err = sent(lease.ErrInvalid)
 		require.Refuses(t, lease.ErrInvalid, "%s", tt.what)(tt.call())
 	}
@@ -440,9 +430,8 @@ func TestInvalidOptions(t *testing.T) {
 		"token":       client.WithTokenFrom(nil),
 	} {
 		_, err := client.New(t.Context(), "demo", []string{"https://ids"}, option)
-		if !errors.Is(err, randflake.ErrInvalidOption) {
-			t.Errorf("%s: error %v, want one that wraps ErrInvalidOption", name, err)
-		}
+		require.That(t, errors.Is(err, randflake.ErrInvalidOption),
+			"%s: error %v, want one that wraps ErrInvalidOption", name, err)
 	}
 }
 
@@ -484,9 +473,8 @@ func TestPlaintext(t *testing.T) {
 		_, err := client.NewCounters("demo", []string{tt.address}, tt.options...)
 		text := fmt.Sprint(err)
 		refused := strings.Contains(text, "want https, or WithPlaintext")
-		if (err != nil) != tt.refused || refused != tt.refused || strings.Contains(text, "pass-word") {
-			t.Errorf("%s: error %v, refused: want %v", tt.address, err, tt.refused)
-		}
+		require.That(t, (err != nil) == tt.refused && refused == tt.refused && !strings.Contains(text, "pass-word"),
+			"%s: error %v, refused: want %v", tt.address, err, tt.refused)
 	}
 	secure := httptest.NewUnstartedServer(nil)
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -494,7 +482,6 @@ func TestPlaintext(t *testing.T) {
 	defer secure.Close()
 	insecure := strings.Replace(secure.URL, "https", "http", 1)
 	_, err := client.New(t.Context(), "demo", []string{insecure}, token)
-	if err == nil || !strings.Contains(err.Error(), "its address begins with https") {
-		t.Errorf("http for a service with TLS: error %v", err)
-	}
+	require.That(t, err != nil && strings.Contains(err.Error(), "its address begins with https"),
+		"http for a service with TLS: error %v", err)
 }

@@ -197,10 +197,8 @@ func TestMintFails(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		before := m.calls.Load()
 		n, err := ids.Fill(t.Context(), make([]randflake.ID, 12))
-		if n != 2 || !errors.Is(err, lease.ErrCorrupt) || m.calls.Load() != before+1 {
-			t.Errorf("%d IDs, error %v, %d calls, want the 2 that were left, and an error",
-				n, err, m.calls.Load()-before)
-		}
+		require.That(t, n == 2 && errors.Is(err, lease.ErrCorrupt) && m.calls.Load() == before+1,
+			"%d IDs, error %v, %d calls, want the 2 that were left, and an error", n, err, m.calls.Load()-before)
 		m.fail.Store(nil)
 		if _, err := ids.Mint(t.Context()); err != nil {
 			t.Error(err)
@@ -232,9 +230,8 @@ func TestMintKinds(t *testing.T) {
 		for _, other := range []string{"ulid", "twitter"} {
 			_, err := minting[randflake.ID](t, &mint{kind: other}).Mint(t.Context())
 			wantText := "space demo: want the type of its IDs for NewIDs, not randflake.ID"
-			if err == nil || !strings.Contains(err.Error(), wantText) {
-				t.Errorf("IDs of the kind %s for randflake.ID: error %v", other, err)
-			}
+			require.That(t, err != nil && strings.Contains(err.Error(), wantText),
+				"IDs of the kind %s for randflake.ID: error %v", other, err)
 		}
 		if _, err := minting[randflake.ID](t, &mint{short: true}).Mint(t.Context()); err == nil {
 			t.Error("one ID in place of 512")
@@ -257,8 +254,6 @@ func TestMintKinds(t *testing.T) {
 	}
 	for _, n := range []int{0, -1, 65537} {
 		_, err := client.NewIDs[ulid.ID]("demo", []string{"http://one"}, client.WithBatch(n))
-		if !errors.Is(err, randflake.ErrInvalidOption) {
-			t.Errorf("batches of %d: error %v", n, err)
-		}
+		require.That(t, errors.Is(err, randflake.ErrInvalidOption), "batches of %d: error %v", n, err)
 	}
 }

@@ -21,9 +21,7 @@ func TestProtocol(t *testing.T) {
 	require.NoError(t, err)
 	protocol := protocolLines()
 	for line := range strings.Lines(string(released)) {
-		if !slices.Contains(protocol, strings.TrimSuffix(line, "\n")) {
-			t.Errorf("the protocol has no %s", line)
-		}
+		require.That(t, slices.Contains(protocol, strings.TrimSuffix(line, "\n")), "the protocol has no %s", line)
 	}
 	if t.Failed() {
 		t.Logf("it has:\n%s", strings.Join(protocol, "\n"))

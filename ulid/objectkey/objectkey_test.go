@@ -37,9 +37,7 @@ func TestKey(t *testing.T) {
 		keys := mustKeys(t, c.format)
 		id := ulid.MustParse(text)
 		require.Equal(t, keys.Key(id), c.want, "%+v", c.format)
-		if back, err := keys.Parse(c.want); err != nil || back != id {
-			t.Errorf("%+v: %s is of %v, %v", c.format, c.want, back, err)
-		}
+		require.Gives(t, id, "%+v: %s is of", c.format, c.want)(keys.Parse(c.want))
 	}
 }
 
@@ -152,9 +150,7 @@ func FuzzParseKey(f *testing.F) {
 		id, err := keys.Parse(key)
 		switch {
 		case err != nil:
-			if !errors.Is(err, ErrInvalidKey) || id != (ulid.ID{}) {
-				t.Errorf("%q is of %v, %v", key, id, err)
-			}
+			require.That(t, errors.Is(err, ErrInvalidKey) && id == (ulid.ID{}), "%q is of %v, %v", key, id, err)
 		case keys.Key(id) != key:
 			t.Errorf("%q is of %v, which is %q", key, id, keys.Key(id))
 		}
@@ -292,9 +288,8 @@ func wantOneForEachPrefix(t *testing.T, keys *Keys, listings []Listing, from, to
 	for ms := first; ms < end; ms = blockOf(ms, chars) + blockSize(chars) {
 		want = append(want, keys.point(ms, chars))
 	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("%d characters, [%v, %v): listings of %q, want %q", chars, from, to, got, want)
-	}
+	require.Must(t, slices.Equal(got, want),
+		"%d characters, [%v, %v): listings of %q, want %q", chars, from, to, got, want)
 }
 
 // In random formats, each way lists exactly the objects of a random interval, each once, among
@@ -330,9 +325,7 @@ func TestListingsAreExact(t *testing.T) {
 				}
 				for _, l := range listings {
 					listed := strings.HasPrefix(key, l.Prefix) && key > l.StartAfter && (l.Until == "" || key < l.Until)
-					if l.Contains(key) != listed {
-						t.Fatalf("%+v: %q: Contains says %v", l, key, !listed)
-					}
+					require.Must(t, l.Contains(key) == listed, "%+v: %q: Contains says %v", l, key, !listed)
 					if listed {
 						found++
 					}

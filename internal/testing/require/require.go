@@ -1,4 +1,4 @@
-// Package require has what tests say most often: NoError ends a test, and the others let it go on.
+// Package require has what tests say most often: NoError, Done and Must end a test, and the others let it go on.
 package require
 
 import (
@@ -8,6 +8,22 @@ import (
 	"strings"
 	"testing"
 )
+
+// That checks what must be so. A format says what is so instead.
+func That(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if !so {
+		t.Errorf(format, args...)
+	}
+}
+
+// Must ends the test unless it is so. A format says what is so instead.
+func Must(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if !so {
+		t.Fatalf(format, args...)
+	}
+}
 
 // NoError ends the test on an error.
 func NoError(t testing.TB, err error) {
@@ -28,17 +44,13 @@ func Done(t testing.TB) func(any, error) {
 // Contains checks that a text has a part. A format says whose it is.
 func Contains(t testing.TB, text, part, format string, args ...any) {
 	t.Helper()
-	if !strings.Contains(text, part) {
-		t.Errorf("%s: %q, want %q in it", fmt.Sprintf(format, args...), text, part)
-	}
+	That(t, strings.Contains(text, part), "%s: %q, want %q in it", fmt.Sprintf(format, args...), text, part)
 }
 
 // Omits checks that a text does not have a part. A format says whose it is.
 func Omits(t testing.TB, text, part, format string, args ...any) {
 	t.Helper()
-	if strings.Contains(text, part) {
-		t.Errorf("%s: %q, want no %q in it", fmt.Sprintf(format, args...), text, part)
-	}
+	That(t, !strings.Contains(text, part), "%s: %q, want no %q in it", fmt.Sprintf(format, args...), text, part)
 }
 
 // Equal checks a value. A format says whose it is.
@@ -78,7 +90,5 @@ func Refuses(t testing.TB, want error, format string, args ...any) func(any, err
 // ErrorIs checks the error of a call that returns nothing else. A format says which call it is.
 func ErrorIs(t testing.TB, err, want error, format string, args ...any) {
 	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("%s: error %v, want %v", fmt.Sprintf(format, args...), err, want)
-	}
+	That(t, errors.Is(err, want), "%s: error %v, want %v", fmt.Sprintf(format, args...), err, want)
 }

@@ -70,9 +70,8 @@ func TestError(t *testing.T) {
 		had := fmt.Errorf("%w: of %s", tt.err, place)
 		sent, whole := Error(had, "procedure", place)
 		want := tt.err.Error() + tt.text
-		if sent.Code() != tt.code || sent.Message() != want || whole != (tt.text != more) {
-			t.Errorf("%v: sent as %v, whole %v; want %v: %s", had, sent, whole, tt.code, want)
-		}
+		require.That(t, sent.Code() == tt.code && sent.Message() == want && whole == (tt.text != more),
+			"%v: sent as %v, whole %v; want %v: %s", had, sent, whole, tt.code, want)
 		got := Received(arrived(t, sent))
 		if errors.Is(got, tt.err) != (tt.reason != "") || tt.reason != "" && got.Error() != sent.Message() {
 			t.Errorf("%v: received as %v", had, got)
@@ -87,9 +86,8 @@ func TestError(t *testing.T) {
 		}
 		info := detail[*errdetails.ErrorInfo](sent)
 		procedure := info.GetMetadata()["procedure"]
-		if info.GetReason() != reason || info.GetDomain() != "randflake" || procedure != "procedure" {
-			t.Errorf("%v: described as %v, want reason %s", had, info, reason)
-		}
+		require.That(t, info.GetReason() == reason && info.GetDomain() == "randflake" && procedure == "procedure",
+			"%v: described as %v, want reason %s", had, info, reason)
 		for _, k := range codings {
 			if k.err != tt.err && k.reason != "" && errors.Is(got, k.err) {
 				t.Errorf("%v: received as %v, too", had, k.err)
@@ -115,9 +113,8 @@ func TestOther(t *testing.T) {
 		sent, whole := Error(tt.err, "procedure", place)
 		reason := detail[*errdetails.ErrorInfo](sent).GetReason()
 		shows := whole || strings.Contains(sent.Message(), "db-7")
-		if sent.Code() != tt.code || reason != tt.reason || shows {
-			t.Errorf("%v: sent as %v, reason %s, whole %v", tt.err, sent, reason, whole)
-		}
+		require.That(t, sent.Code() == tt.code && reason == tt.reason && !shows,
+			"%v: sent as %v, reason %s, whole %v", tt.err, sent, reason, whole)
 	}
 	denied := connect.NewError(connect.CodePermissionDenied, errors.New("no"))
 	if sent, whole := Error(fmt.Errorf("it: %w", denied), "procedure", place); sent != denied || !whole {
@@ -146,9 +143,8 @@ func TestLimitError(t *testing.T) {
 	why := fmt.Errorf("denied: %w", &LimitError{What: "count", Asked: 6, Limit: 5})
 	over, _ := Error(connect.NewError(connect.CodePermissionDenied, why), "procedure", place)
 	got := detail[*errdetails.ErrorInfo](over).GetMetadata()["limit"]
-	if got != "5" || over.Message() != "denied: count 6: the limit is 5" {
-		t.Errorf("%v, with the limit %q", over, got)
-	}
+	require.That(t, got == "5" && over.Message() == "denied: count 6: the limit is 5",
+		"%v, with the limit %q", over, got)
 }
 
 // TestWait: clients learn until when to wait, or else after what pause to try again, where that

@@ -58,9 +58,7 @@ func (p *process) wantNone(t *testing.T) {
 		if strings.Contains(answer.Body.String(), "\nrandflaked_connections 0\n") {
 			return
 		}
-		if time.Now().After(end) {
-			t.Fatalf("connections are open after a minute: %s", answer.Body)
-		}
+		require.Must(t, !time.Now().After(end), "connections are open after a minute: %s", answer.Body)
 	}
 }
 
@@ -82,9 +80,7 @@ func wantIDs(t *testing.T, p *process, client *http.Client) {
 				return
 			}
 		}
-		if time.Now().After(end) {
-			t.Fatalf("no IDs: %+v, %v", a, err)
-		}
+		require.Must(t, !time.Now().After(end), "no IDs: %+v, %v", a, err)
 	}
 }
 
@@ -130,9 +126,8 @@ func TestSlow(t *testing.T) {
 		"a probe, and no more": idleProbe,
 	} {
 		answer, err := io.ReadAll(conn)
-		if errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), "internal") {
-			t.Errorf("%s: %q, %v, want the end of the connection", what, answer, err)
-		}
+		require.That(t, !errors.Is(err, os.ErrDeadlineExceeded) && !strings.Contains(string(answer), "internal"),
+			"%s: %q, %v, want the end of the connection", what, answer, err)
 	}
 }
 
@@ -156,8 +151,7 @@ func TestCrowd(t *testing.T) {
 	for range maxProbes {
 		conn := dial(t, p.probes.Addr)
 		fmt.Fprint(conn, half)
-		_, err := io.ReadFull(conn, make([]byte, 12))
-		must(t, err)
+		require.Done(t)(io.ReadFull(conn, make([]byte, 12)))
 	}
 	for range 20 {
 		client.CloseIdleConnections()
@@ -342,12 +336,8 @@ func TestHalfCalls(t *testing.T) {
 	for range 11 {
 		all += half(newPlain2(t, p))
 	}
-	if all != 1000 {
-		t.Errorf("%d calls of a principal are under way, want a thousand", all)
-	}
-	if status := mint("greedy"); status != http.StatusTooManyRequests {
-		t.Errorf("one call more: status %d", status)
-	}
+	require.That(t, all == 1000, "%d calls of a principal are under way, want a thousand", all)
+	require.Equal(t, mint("greedy"), http.StatusTooManyRequests, "one call more: status")
 	require.Equal(t, mint("web"), http.StatusOK, "a call of another principal: status")
 
 	// As through a proxy, on one connection:
@@ -358,7 +348,5 @@ func TestHalfCalls(t *testing.T) {
 	const stream = 2*maxStreams + 1
 	must(t, shared.ask(stream, hpack.HeaderField{Name: "authorization", Value: "Bearer web"}))
 	must(t, shared.WriteData(stream, true, []byte(mintOne)))
-	if status := shared.status(t); status != "200" {
-		t.Errorf("a call of another principal on the same connection: status %s", status)
-	}
+	require.Equal(t, shared.status(t), "200", "a call of another principal on the same connection: status")
 }

@@ -105,12 +105,8 @@ func start(
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// must ends a test on an error.
+var must = require.NoError
 
 // TestDev: IDs come by JSON, gRPC and gRPC-Web.
 func TestDev(t *testing.T) {
@@ -128,9 +124,7 @@ func TestDev(t *testing.T) {
 		randflakev1connect.NewIDServiceClient(plain2, p.url, connect.WithGRPC()),
 	} {
 		a, err := c.Mint(t.Context(), &api.MintRequest{Space: "demo", Count: counts[i]})
-		if err != nil {
-			t.Fatalf("protocol %d: %v", i, err)
-		}
+		require.Must(t, err == nil, "protocol %d: %v", i, err)
 		for _, id := range a.Ids {
 			seen[id] = true
 		}
@@ -140,9 +134,8 @@ func TestDev(t *testing.T) {
 	p.stop <- os.Interrupt
 	must(t, <-p.ended)
 	secret, err := local.ReadSecret(filepath.Join(dir, "secret"))
-	if err != nil || strings.Contains(p.written.String(), secret.Hex()) {
-		t.Errorf("the secret was written, or error %v", err)
-	}
+	require.That(t, err == nil && !strings.Contains(p.written.String(), secret.Hex()),
+		"the secret was written, or error %v", err)
 }
 
 // An authority signs certificates, and writes them to files.
@@ -230,18 +223,16 @@ rules:
 	for _, there := range []string{dir + "/secret", "file:" + dir} {
 		wrong := a.write("wrong.yaml", strings.Replace(text, there, there+"-missing", 1))
 		err := run([]string{"check", "--config", wrong}, &made, &made)
-		if err == nil || strings.Count(err.Error(), "space shop: ") != 1 {
-			t.Errorf("a check without %s: error %v, want one of space shop", there, err)
-		}
+		require.That(t, err != nil && strings.Count(err.Error(), "space shop: ") == 1,
+			"a check without %s: error %v, want one of space shop", there, err)
 	}
 	web, anonymous := a.client("web.example"), a.client("")
 	p := start(t, func() (*config.Config, error) { return config.Read(file) }, anonymous)
 
 	must(t, run([]string{"ready", "--ca", a.dir + "/ca.pem", p.url}, &made, &made))
 	for _, ca := range []string{file, newAuthority(t).dir + "/ca.pem"} {
-		if run([]string{"ready", "--ca", ca, p.url}, &made, &made) == nil {
-			t.Errorf("ready by the authority of %s: no error", ca)
-		}
+		require.That(t, run([]string{"ready", "--ca", ca, p.url}, &made, &made) != nil,
+			"ready by the authority of %s: no error", ca)
 	}
 
 	mint := func(client *http.Client, token string) connect.Code {
@@ -269,13 +260,11 @@ rules:
 	p.stop <- os.Interrupt
 	must(t, <-p.ended)
 	audit, err := os.ReadFile(filepath.Join(a.dir, "audit.log"))
-	if err != nil || !strings.Contains(string(audit), `"msg":"mint","principal":"web"`) {
-		t.Errorf("audit log %s, error %v", audit, err)
-	}
+	require.That(t, err == nil && strings.Contains(string(audit), `"msg":"mint","principal":"web"`),
+		"audit log %s, error %v", audit, err)
 	for _, hidden := range []string{secret.Hex(), token, hash} {
-		if strings.Contains(p.written.String()+string(audit), hidden) {
-			t.Error("a secret, token or hash was written")
-		}
+		require.That(t, !strings.Contains(p.written.String()+string(audit), hidden),
+			"a secret, token or hash was written")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/local"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"
 	"github.com/randflake/randflake/service/client/api/randflake/v1/randflakev1connect"
@@ -34,8 +35,7 @@ func newReloading(t *testing.T) *reloading {
 	r.sign("other")
 	for i, name := range []string{"old", "new"} {
 		dir := filepath.Join(r.dir, name)
-		_, err := local.Create(dir)
-		must(t, err)
+		require.Done(t)(local.Create(dir))
 		ca, server := r.dir+"/ca.pem", "server"
 		if name == "new" {
 			ca, server = r.added.dir+"/ca.pem", "other"

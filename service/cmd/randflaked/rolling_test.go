@@ -85,9 +85,7 @@ func (b *balancer) leave(t *testing.T, url string) {
 		time.Sleep(time.Millisecond)
 		b.mu.Lock()
 	}
-	if slices.Contains(b.ready, url) {
-		t.Errorf("%s says that it is ready after SIGTERM", url)
-	}
+	require.That(t, !slices.Contains(b.ready, url), "%s says that it is ready after SIGTERM", url)
 }
 
 // TestRolling: while three replicas are replaced one by one, each call over HTTP/1.1, HTTP/2 and

@@ -63,9 +63,7 @@ func (g *given) call(who, procedure, body string) (first int64, code string) {
 	}
 	for _, n := range answer.Numbers {
 		key := asked.Counter + " " + answer.Period + " " + n
-		if g.seen[key] {
-			g.Fatalf("%s %s: number %s was given before", procedure, body, key)
-		}
+		require.Must(g, !g.seen[key], "%s %s: number %s was given before", procedure, body, key)
 		g.seen[key] = true
 	}
 	return first, answer.Code
@@ -124,9 +122,7 @@ rules:
 		mayCall := strings.HasPrefix(procedure, "CounterService/") && !strings.HasSuffix(procedure, "/Set")
 		if _, code := g.call("thief", procedure, body); code == "" {
 			given++
-			if !mayCall {
-				t.Fatalf("%s %s is not denied", procedure, body)
-			}
+			require.Must(t, mayCall, "%s %s is not denied", procedure, body)
 		}
 		for _, counter := range []string{"invoices", "daily"} {
 			if i%10 > 0 {
@@ -142,13 +138,10 @@ rules:
 			last[counter] = first
 		}
 	}
-	if given < 50 || last["invoices"] < 1000 {
-		t.Errorf("%d calls of the thief were answered, and the owner is at %v", given, last)
-	}
+	require.That(t, given >= 50 && last["invoices"] >= 1000,
+		"%d calls of the thief were answered, and the owner is at %v", given, last)
 	_, code := g.call("owner", "CounterService/Set", `{"space":"orders","counter":"invoices","next":"10000000"}`)
 	require.Equal(t, code, "", "set")
 	first, code := g.call("owner", "CounterService/Take", `{"space":"orders","counter":"invoices"}`)
-	if first != 10000000 || code != "" {
-		t.Errorf("after set: %d, %s", first, code)
-	}
+	require.That(t, first == 10000000 && code == "", "after set: %d, %s", first, code)
 }

@@ -72,18 +72,14 @@ func TestTrusted(t *testing.T) {
 		own := *ours.Leaf
 		own.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 		r.TLS.VerifiedChains[0][1] = &own
-		if who, err := p.Identify(r); err != nil || who != "web" {
-			t.Errorf("an authority that signs for clients alone: %q, error %v", who, err)
-		}
+		require.Gives(t, "web", "an authority that signs for clients alone")(p.Identify(r))
 		trusted := x509.NewCertPool()
 		trusted.AddCert(r.TLS.PeerCertificates[0])
 		alone := &http.Request{TLS: &tls.ConnectionState{
 			PeerCertificates: r.TLS.PeerCertificates,
 			VerifiedChains:   [][]*x509.Certificate{r.TLS.PeerCertificates},
 		}}
-		if who, err := policy(trusted).Identify(alone); err != nil || who != "web" {
-			t.Errorf("a certificate that is among the authorities itself: %q, error %v", who, err)
-		}
+		require.Gives(t, "web", "a certificate that is among the authorities itself")(policy(trusted).Identify(alone))
 		time.Sleep(time.Hour + time.Second)
 		require.Refuses(t, ErrCertificate, "once it has expired")(p.Identify(r))
 	})
@@ -115,9 +111,8 @@ func TestNames(t *testing.T) {
 		})
 		who, err := p.Identify(showing(ours, pair))
 		wantErr := tt.want == ""
-		if who != tt.want || (err != nil) != wantErr || errors.Is(err, ErrUnknown) != wantErr {
-			t.Errorf("DNS names %q and URIs %q: %q, error %v, want %q", tt.dns, tt.uris, who, err, tt.want)
-		}
+		require.That(t, who == tt.want && (err != nil) == wantErr && errors.Is(err, ErrUnknown) == wantErr,
+			"DNS names %q and URIs %q: %q, error %v, want %q", tt.dns, tt.uris, who, err, tt.want)
 	}
 }
 
@@ -157,15 +152,11 @@ func TestRules(t *testing.T) {
 	} {
 		limits, err := p.Allow(tt.who, tt.verb, tt.space)
 		wantErr := tt.batch == 0
-		if limits.Batch != tt.batch || (err != nil) != wantErr || errors.Is(err, ErrDenied) != wantErr {
-			t.Errorf("%s, %s in %s: %+v, error %v; want the rule with %d",
-				tt.who, tt.verb, tt.space, limits, err, tt.batch)
-		}
+		require.That(t, limits.Batch == tt.batch && (err != nil) == wantErr && errors.Is(err, ErrDenied) == wantErr,
+			"%s, %s in %s: %+v, error %v; want the rule with %d", tt.who, tt.verb, tt.space, limits, err, tt.batch)
 	}
 	open := newPolicy(t, &config.Config{}, nil)
-	if limits, err := open.Allow(config.Anyone, "set", "orders"); err != nil || limits != (config.Limits{}) {
-		t.Errorf("without principals: %+v, error %v; want that all is allowed", limits, err)
-	}
+	require.Gives(t, (config.Limits{}), "without principals")(open.Allow(config.Anyone, "set", "orders"))
 }
 
 // TestIdentify: a token is good with the scheme Bearer alone, and without principals so is
@@ -202,12 +193,10 @@ func TestIdentify(t *testing.T) {
 		for _, r.TLS = range []*tls.ConnectionState{nil, {}} {
 			who, err := p.Identify(r)
 			wantErr := tt.want == ""
-			if who != tt.want || (err != nil) != wantErr || errors.Is(err, ErrUnknown) != wantErr {
-				t.Errorf("%q for %q: %q, error %v, want %q", tt.header, tt.host, who, err, tt.want)
-			}
-			if errors.Is(err, ErrCertificate) {
-				t.Errorf("%q for %q: error %v, without a certificate", tt.header, tt.host, err)
-			}
+			require.That(t, who == tt.want && (err != nil) == wantErr && errors.Is(err, ErrUnknown) == wantErr,
+				"%q for %q: %q, error %v, want %q", tt.header, tt.host, who, err, tt.want)
+			require.That(t, !errors.Is(err, ErrCertificate),
+				"%q for %q: error %v, without a certificate", tt.header, tt.host, err)
 		}
 	}
 }

@@ -265,9 +265,8 @@ func TestServiceAccounts(t *testing.T) {
 			{"a password", "Basic d2ViOndlYg==", "want Bearer and a token"},
 		} {
 			who, err := s.identify(t.Context(), tt.header)
-			if err == nil || !strings.Contains(Why(err), tt.why) {
-				t.Errorf("%s: %q, and the log says %v, want %s", tt.what, who, err, tt.why)
-			}
+			require.That(t, err != nil && strings.Contains(Why(err), tt.why),
+				"%s: %q, and the log says %v, want %s", tt.what, who, err, tt.why)
 		}
 		for what, header := range map[string]string{
 			"a good one":                       good,
@@ -307,9 +306,8 @@ func TestKeysForSome(t *testing.T) {
 		i, err := newIssuer(config.Issuer{Issuer: issuerURL, JWKS: keysURL, CA: file}, nil, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		transport := i.client.Transport.(*http.Transport)
-		if !transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) || transport.Proxy == nil {
-			t.Error("want the authority of the file, and the proxy of the environment")
-		}
+		require.That(t, transport.TLSClientConfig.RootCAs.Equal(servers.Pool(ours)) && transport.Proxy != nil,
+			"want the authority of the file, and the proxy of the environment")
 		for _, wrong := range []string{"", "-missing"} {
 			write([]byte("no certificate"))
 			c := config.Issuer{Issuer: issuerURL, CA: file + wrong}
@@ -462,9 +460,7 @@ func TestKeysAge(t *testing.T) {
 		s.serve("one")
 		time.Sleep(time.Minute)
 		s.good()
-		if !strings.Contains(s.log.String(), "10.1.2.3") {
-			t.Error("the log does not say why there are no keys")
-		}
+		require.That(t, strings.Contains(s.log.String(), "10.1.2.3"), "the log does not say why there are no keys")
 	})
 }
 
@@ -563,10 +559,8 @@ func TestDiscovery(t *testing.T) {
 				return
 			}
 			s.bad("keys that were not found", "one")
-			if !strings.Contains(s.log.String(), tt.why) || s.fetches() != 1 {
-				t.Errorf("discovery says %q: asked %q, and the log has %s, want %s",
-					tt.found, s.asked, &s.log, tt.why)
-			}
+			require.That(t, strings.Contains(s.log.String(), tt.why) && s.fetches() == 1,
+				"discovery says %q: asked %q, and the log has %s, want %s", tt.found, s.asked, &s.log, tt.why)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -611,9 +605,8 @@ func TestKeysInFile(t *testing.T) {
 		_, err := New(s.config, s.Policy, slog.New(slog.DiscardHandler))
 		said := fmt.Sprint(err)
 		hasBoth := strings.Contains(said, "jwks: open "+file) && strings.Contains(said, "no/such/certificate")
-		if !errors.Is(err, fs.ErrNotExist) || !hasBoth {
-			t.Errorf("neither a certificate nor a file of keys: error %v, want both", err)
-		}
+		require.That(t, errors.Is(err, fs.ErrNotExist) && hasBoth,
+			"neither a certificate nor a file of keys: error %v, want both", err)
 		time.Sleep(2 * time.Hour)
 		s.good()
 	})

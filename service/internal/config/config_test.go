@@ -68,9 +68,8 @@ func TestRead(t *testing.T) {
 		Limits:     Limits{Nodes: 16, Batch: 1000, Rate: 50.5},
 		Counters:   []Counter{{Name: "invoices/2026", Start: 1000, Step: 2, End: 99999}},
 	}
-	if !reflect.DeepEqual(c.Spaces[0], want) || c.Rules[0].Limits.Batch != 10 || !c.Guarded() {
-		t.Errorf("read %+v", c)
-	}
+	require.That(t, reflect.DeepEqual(c.Spaces[0], want) && c.Rules[0].Limits.Batch == 10 && c.Guarded(),
+		"read %+v", c)
 }
 
 // TestCounter: a counter is that of its name, or of the longest pattern.
@@ -109,9 +108,8 @@ func TestPeriodAt(t *testing.T) {
 		{Counter{Period: "day", Zone: "Europe/Berlin"}, "2026-07-02"},
 	} {
 		got, err := tt.counter.PeriodAt(late)
-		if got.Key != tt.key || err != nil {
-			t.Errorf("%+v is in the period %q, error %v; want %q", tt.counter, got.Key, err, tt.key)
-		}
+		require.That(t, got.Key == tt.key && err == nil,
+			"%+v is in the period %q, error %v; want %q", tt.counter, got.Key, err, tt.key)
 	}
 }
 
@@ -134,9 +132,8 @@ func TestLocation(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o600))
 		got, err := tt.space.Location()
 		text := fmt.Sprint(err)
-		if got != tt.want || (err != nil) != (tt.err != "") || !strings.Contains(text, tt.err) {
-			t.Errorf("%s: %q, error %v; want %q, %s", tt.what, got, err, tt.want, tt.err)
-		}
+		require.That(t, got == tt.want && (err != nil) == (tt.err != "") && strings.Contains(text, tt.err),
+			"%s: %q, error %v; want %q, %s", tt.what, got, err, tt.want, tt.err)
 		require.Omits(t, text, "pass-word", "%s: the error shows what the file says", tt.what)
 	}
 }

@@ -89,9 +89,7 @@ func checkOf(t *testing.T, pattern string) string {
 
 func (b *bed) must(err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 }
 
 // leases returns a client that begins with one of the replicas.
@@ -152,9 +150,8 @@ func TestFailures(t *testing.T) {
 	b.down[0].Store(false)
 	b.down[1].Store(false)
 	all.Wait()
-	if len(ids) < 1000 || len(numbers) < 1000 || b.lost.Load() == 0 {
-		t.Errorf("%d IDs, %d numbers, %d lost answers", len(ids), len(numbers), b.lost.Load())
-	}
+	require.That(t, len(ids) >= 1000 && len(numbers) >= 1000 && b.lost.Load() != 0,
+		"%d IDs, %d numbers, %d lost answers", len(ids), len(numbers), b.lost.Load())
 }
 
 // TestLoss: after a loss of data clients are told until when to wait, and counters wait until they are set.
@@ -192,9 +189,7 @@ func TestSeries(t *testing.T) {
 		for range 50 {
 			n, err := series.Next(t.Context())
 			b.must(err)
-			if seen[n.String()] {
-				t.Errorf("%s twice", n)
-			}
+			require.That(t, !seen[n.String()], "%s twice", n)
 			seen[n.String()] = true
 		}
 	}
@@ -211,9 +206,8 @@ func TestSeries(t *testing.T) {
 	} {
 		clock := func() time.Time { return time.Now().Add(c.clock) }
 		series, err := numbers.Open(t.Context(), b.counters(0), "invoices", c.pattern, numbers.WithClock(clock))
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s, a clock %v ahead: %v, %v, want %v", c.pattern, c.clock, series, err, c.want)
-		}
+		require.That(t, errors.Is(err, c.want),
+			"%s, a clock %v ahead: %v, %v, want %v", c.pattern, c.clock, series, err, c.want)
 	}
 	require.Refuses(t, lease.ErrMismatch, "without a period")(b.counters(0).OpenStrict(t.Context(), "invoices"))
 }

@@ -82,10 +82,8 @@ func TestReplacedFile(t *testing.T) {
 			return r.n, r.err
 		}, slog.New(slog.DiscardHandler))
 		log.add("take", caller{principal: "a", space: "orders"})
-		if log.lost.Load() != tt.lost || len(left) > 0 {
-			t.Errorf("%s: %d lines lost, want %d; %d writes are not done",
-				tt.what, log.lost.Load(), tt.lost, len(left))
-		}
+		require.That(t, log.lost.Load() == tt.lost && len(left) == 0,
+			"%s: %d lines lost, want %d; %d writes are not done", tt.what, log.lost.Load(), tt.lost, len(left))
 	}
 }
 
@@ -106,9 +104,8 @@ func TestHungReader(t *testing.T) {
 		log.add("take", caller{principal: "a"}, "text", strings.Repeat("x", 100), "n", i)
 	}
 	lost := log.lost.Load()
-	if lost == 0 || lost == 800 || !strings.Contains(said.String(), os.ErrDeadlineExceeded.Error()) {
-		t.Errorf("%d lines lost; logged: %s", lost, &said)
-	}
+	require.That(t, lost != 0 && lost != 800 && strings.Contains(said.String(), os.ErrDeadlineExceeded.Error()),
+		"%d lines lost; logged: %s", lost, &said)
 
 	const begun = 4 // counted as lost, and written all the same
 	reader.SetReadDeadline(time.Now().Add(time.Minute))

@@ -79,18 +79,14 @@ func TestLimits(t *testing.T) {
 	for range 2 * int(config.DefaultRate) {
 		slowed = slowed || w.call("IDService/Mint", `{"space":"ulid"}`, as("slow")).body.Code == "resource_exhausted"
 	}
-	if !slowed {
-		t.Error("denied calls count against no rate")
-	}
+	require.That(t, slowed, "denied calls count against no rate")
 	w.usage.mu.Lock()
 	defer w.usage.mu.Unlock()
 	for key := range w.usage.rates {
 		if key.principal == "slow" && key.what == "ulid" {
 			t.Error("denied calls count for the space that they name")
 		}
-		if key.what == "elsewhere" {
-			t.Error("a call counts for a space that is not there")
-		}
+		require.That(t, key.what != "elsewhere", "a call counts for a space that is not there")
 	}
 }
 
@@ -105,9 +101,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		late := func(r *http.Request) { r.Header.Set("Connect-Timeout-Ms", "20") }
 		many := `{"space":"ulid","count":1000}`
-		if a := w.call("IDService/Mint", many, late); a.body.Code != "resource_exhausted" {
-			t.Errorf("there is no room: %d %s", a.status, a.text)
-		}
+		w.wants("resource_exhausted", w.call("IDService/Mint", many, late), "there is no room")
 		began := time.Now()
 		if a := w.call("IDService/Mint", many); a.body.Code != "resource_exhausted" || time.Since(began) != callTimeout {
 			t.Errorf("there is no room, after %v: %d %s", time.Since(began), a.status, a.text)
@@ -117,9 +111,7 @@ func TestNoRoom(t *testing.T) {
 		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {
 			t.Errorf("the caller has left: %d %s", a.status, a.text)
 		}
-		if a := w.call("IDService/Mint", `{"space":"mint","count":5}`); a.status != http.StatusOK {
-			t.Errorf("for few IDs there is no room: %d %s", a.status, a.text)
-		}
+		w.wants("", w.call("IDService/Mint", `{"space":"mint","count":5}`), "for few IDs there is no room")
 		for range 4 {
 			w.usage.free(config.Anyone, 1<<16)
 		}
@@ -202,9 +194,8 @@ func TestPlaces(t *testing.T) {
 		}
 		places := w.usage.of(tt.who).places
 		for _, held := range []int64{999, 1000, 999} {
-			if !places.TryAcquire(held) {
-				t.Fatalf("%q: %d places: requests that are over keep theirs", tt.who, held)
-			}
+			require.Must(t, places.TryAcquire(held),
+				"%q: %d places: requests that are over keep theirs", tt.who, held)
 			for _, path := range paths {
 				a := w.send(http.MethodPost, path, "", from(tt.who))
 				refused := a.status == tt.status && a.text == ""
@@ -224,9 +215,8 @@ func TestPlaces(t *testing.T) {
 			places.Release(held)
 		}
 	}
-	if !w.usage.of("web").places.TryAcquire(maxPlaces) || !w.usage.waiting.TryAcquire(maxRefused) {
-		t.Fatal("not all places are free")
-	}
+	require.Must(t, w.usage.of("web").places.TryAcquire(maxPlaces) && w.usage.waiting.TryAcquire(maxRefused),
+		"not all places are free")
 	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
 	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)
 	if a.status != http.StatusTooManyRequests || a.header.Get("Connection") != "close" {
@@ -249,9 +239,7 @@ func TestTurns(t *testing.T) {
 			t.Fatal(a.text)
 		}
 		turns := w.usage.turnsOf(storeTurn{"busy", "none"})
-		if !turns.TryAcquire(maxTurns) {
-			t.Fatal("not all turns are free")
-		}
+		require.Must(t, turns.TryAcquire(maxTurns), "not all turns are free")
 		window := fmt.Sprintf(`{"space":"none","window":"%d"}`, time.Now().Unix()/60)
 		for _, tt := range []struct {
 			procedure, body string
@@ -275,9 +263,7 @@ func TestTurns(t *testing.T) {
 				t.Errorf("%s %s: %s after %v, want it to wait: %v",
 					tt.procedure, tt.body, a.text, time.Since(began), tt.waits)
 			}
-			if a := w.call(tt.procedure, tt.body, as("web")); a.status != http.StatusOK {
-				t.Errorf("%s %s of another principal: %s", tt.procedure, tt.body, a.text)
-			}
+			w.wants("", w.call(tt.procedure, tt.body, as("web")), "%s %s of another principal", tt.procedure, tt.body)
 		}
 		for who, waits := range map[string]bool{"busy": true, "web": false} {
 			page := w.send(http.MethodGet, "/", "", as(who)).text
@@ -286,12 +272,8 @@ func TestTurns(t *testing.T) {
 			}
 		}
 		turns.Release(maxTurns)
-		if a := w.call("CounterService/Take", known, as("busy")); a.status != http.StatusOK {
-			t.Errorf("the turns are free again: %s", a.text)
-		}
-		if !turns.TryAcquire(maxTurns) {
-			t.Error("a call keeps its turn")
-		}
+		w.wants("", w.call("CounterService/Take", known, as("busy")), "the turns are free again")
+		require.That(t, turns.TryAcquire(maxTurns), "a call keeps its turn")
 	})
 }
 
@@ -328,8 +310,6 @@ func TestSlowStrangers(t *testing.T) {
 				t.Errorf("%s: %s until %v", who, what, end)
 			}
 		}
-		if answer.Flushed == known {
-			t.Errorf("%s: sent while its place is held: %v", who, answer.Flushed)
-		}
+		require.That(t, answer.Flushed != known, "%s: sent while its place is held: %v", who, answer.Flushed)
 	}
 }

@@ -39,9 +39,8 @@ func TestMint(t *testing.T) {
 		} {
 			a := w.call("IDService/Inspect", `{"space":"`+space+`",`+asked+`}`)
 			made, err := time.Parse(time.RFC3339Nano, a.body.Time)
-			if err != nil || time.Since(made).Abs() > time.Minute || !a.body.Plausible {
-				t.Errorf("%s: inspect %s says %s", space, asked, a.text)
-			}
+			require.That(t, err == nil && time.Since(made).Abs() <= time.Minute && a.body.Plausible,
+				"%s: inspect %s says %s", space, asked, a.text)
 			if !strings.Contains(w.written.String(), `"msg":"inspection","principal":"anyone","space":"`+space+`",`+logged) {
 				t.Errorf("%s: no line tells of the inspection of %s:\n%s", space, asked, w.written)
 			}
@@ -50,9 +49,8 @@ func TestMint(t *testing.T) {
 	for _, id := range w.call("IDService/Mint", `{"space":"ulid","count":3}`).body.IDs {
 		a := w.call("IDService/Inspect", `{"space":"ulid","text":"`+id+`"}`)
 		made, err := time.Parse(time.RFC3339Nano, a.body.Time)
-		if err != nil || time.Since(made).Abs() > time.Minute || !a.body.Plausible {
-			t.Errorf("ulid: inspect %s says %s", id, a.text)
-		}
+		require.That(t, err == nil && time.Since(made).Abs() <= time.Minute && a.body.Plausible,
+			"ulid: inspect %s says %s", id, a.text)
 	}
 	require.Omits(t, w.written.String(), `"msg":"mint"`, "a line tells of new IDs, and auditMint is not set")
 }
@@ -103,9 +101,7 @@ func TestAuditOfMints(t *testing.T) {
 		fmt.Sprintf(`"msg":"mint","principal":"anyone","space":"mint","count":3,"first":%q,"last":%q,`, ids[0], ids[2]),
 		fmt.Sprintf(`"msg":"mint","principal":"anyone","space":"sorted","count":3,"first":%s,"last":%s,`, numbers[0], numbers[2]),
 	} {
-		if !strings.Contains(w.written.String(), want) {
-			t.Errorf("no line has %s:\n%s", want, w.written)
-		}
+		require.That(t, strings.Contains(w.written.String(), want), "no line has %s:\n%s", want, w.written)
 	}
 }
 
@@ -226,9 +222,8 @@ func TestLeases(t *testing.T) {
 	a := w.take("none", "")
 	log := w.written.String()
 	logged := strings.Contains(log, fmt.Sprintf(`"first_node":%d,"last_node":%[1]d,`, firstOfPart+9)) && strings.Contains(log, `"label":"anyone"`)
-	if a.body.FirstNode != firstOfPart+9 || strings.Contains(a.text, `"more"`) || !logged {
-		t.Errorf("without a number of nodes, one of windows and a label: %s, and the log has\n%s", a.text, log)
-	}
+	require.That(t, a.body.FirstNode == firstOfPart+9 && !strings.Contains(a.text, `"more"`) && logged,
+		"without a number of nodes, one of windows and a label: %s, and the log has\n%s", a.text, log)
 	a = w.take("none", `,"nodes":32768`)
 	for _, want := range []string{`"resource_exhausted"`, `"reason":"FULL"`, `"until":"`, `"retryDelay":"`} {
 		require.Contains(t, a.text, want, "more than there are")
@@ -273,9 +268,7 @@ func TestBadInput(t *testing.T) {
 		{"CounterService/Next", `{"space":"none","counter":"unknown"}`, "not_found"},
 		{"CounterService/Next", `{"space":"none","counter":"few","count":4}`, "out_of_range"},
 	} {
-		if a := w.call(tt.procedure, tt.body); a.body.Code != tt.code {
-			t.Errorf("%s %.200s: %d %s, want code %s", tt.procedure, tt.body, a.status, a.text, tt.code)
-		}
+		w.wants(tt.code, w.call(tt.procedure, tt.body), "%s %.200s", tt.procedure, tt.body)
 	}
 	require.Omits(t, w.written.String(), "store failed", "the log has lines on what callers did wrong")
 	for _, procedure := range procedures() {
@@ -305,9 +298,8 @@ func TestBadInput(t *testing.T) {
 			large := message + strings.Repeat(" ", size-len(message))
 			for encoding, body := range map[string]string{"identity": large, "gzip": gzipped(large)} {
 				a := w.call(procedure, body, func(r *http.Request) { r.Header.Set("Content-Encoding", encoding) })
-				if a.body.Code != "invalid_argument" || !strings.Contains(a.body.Message, "want") {
-					t.Errorf("%s with %d bytes as %s: %d %.200s", procedure, size, encoding, a.status, a.text)
-				}
+				require.That(t, a.body.Code == "invalid_argument" && strings.Contains(a.body.Message, "want"),
+					"%s with %d bytes as %s: %d %.200s", procedure, size, encoding, a.status, a.text)
 			}
 		}
 	}
@@ -322,9 +314,8 @@ func TestBadInput(t *testing.T) {
 		{"without an end", io.LimitReader(endless{}, 1<<20), "the body is too large: want a message of at most 4096 bytes"},
 	} {
 		a := w.call("IDService/Mint", "", func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(tt.body), -1 })
-		if a.body.Code != "invalid_argument" || a.body.Message != tt.says {
-			t.Errorf("a body that is %s: %d %s, want %q", tt.what, a.status, a.text, tt.says)
-		}
+		require.That(t, a.body.Code == "invalid_argument" && a.body.Message == tt.says,
+			"a body that is %s: %d %s, want %q", tt.what, a.status, a.text, tt.says)
 	}
 	for _, form := range []string{"application/x-www-form-urlencoded", "application/jsonl", "application/grpcweb"} { // the first as curl -d does
 		a := w.call("IDService/Mint", `{"space":"mint"}`, func(r *http.Request) { r.Header.Set("Content-Type", form) })
@@ -359,9 +350,8 @@ func TestGetMakesNothing(t *testing.T) {
 			r.Header.Del("Content-Type")
 			r.Header.Set("Sec-Fetch-Site", tt.site)
 		})
-		if a.status != tt.status {
-			t.Errorf("GET %s, from %q: %d %s, want %d", tt.path, tt.site, a.status, a.text, tt.status)
-		}
+		require.That(t, a.status == tt.status,
+			"GET %s, from %q: %d %s, want %d", tt.path, tt.site, a.status, a.text, tt.status)
 	}
 	if lines := strings.Count(w.written.String(), `"msg":"inspection"`); lines != 3 {
 		t.Errorf("the audit log has %d lines on inspections, want those of the 3 calls that are answered", lines)
@@ -440,9 +430,8 @@ func TestStoreFails(t *testing.T) {
 	wantFailure := func(a answer) {
 		t.Helper()
 		explained := strings.Contains(a.text, `"reason":"STORE"`) && strings.Contains(a.text, `"retryDelay"`)
-		if a.body.Code != "unavailable" || !explained || strings.Contains(a.text, "db-7") {
-			t.Errorf("the store failed: %s", a.text)
-		}
+		require.That(t, a.body.Code == "unavailable" && explained && !strings.Contains(a.text, "db-7"),
+			"the store failed: %s", a.text)
 	}
 	wantFailure(w.take("none", ""))
 	require.Contains(t, w.written.String(), "db-7", "the log after the store failed")
@@ -456,9 +445,7 @@ func TestStoreFails(t *testing.T) {
 		t.Errorf("%d lines, and %d more when there were enough: want some, and none", before, n)
 	}
 	w.broken.Store(false)
-	if a := w.take("none", ""); a.status != http.StatusOK {
-		t.Errorf("the store works again: %s", a.text)
-	}
+	w.wants("", w.take("none", ""), "the store works again")
 }
 
 // TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers

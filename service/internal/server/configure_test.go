@@ -59,12 +59,8 @@ func TestConfigure(t *testing.T) {
 	if w.setup.Load().spaces["mint"] != kept || w.call("IDService/Mint", `{"space":"mint"}`).status != http.StatusOK {
 		t.Error("a space that stayed as it is, but for its limits and counters, was closed")
 	}
-	if a := w.call("IDService/Mint", `{"space":"mint","count":6}`); a.body.Code != "permission_denied" {
-		t.Errorf("more than a new limit allows: %s", a.text)
-	}
-	if a := w.call("IDService/Mint", `{"space":"sorted"}`); a.body.Code != "not_found" {
-		t.Errorf("a space that is gone: %s", a.text)
-	}
+	w.wants("permission_denied", w.call("IDService/Mint", `{"space":"mint","count":6}`), "more than the new limit")
+	w.wants("not_found", w.call("IDService/Mint", `{"space":"sorted"}`), "a space that is gone")
 	if a := w.call("IDService/Mint", `{"space":"late"}`); a.body.Code != "unavailable" || w.Ready() == nil {
 		t.Errorf("a space without its store: %s, ready %v", a.text, w.Ready())
 	}
@@ -72,12 +68,8 @@ func TestConfigure(t *testing.T) {
 	for w.Ready() != nil {
 		time.Sleep(time.Millisecond)
 	}
-	if a := w.call("IDService/Mint", `{"space":"late"}`); a.status != http.StatusOK {
-		t.Errorf("a space with its store: %s", a.text)
-	}
-	if a := w.call("CounterService/Next", `{"space":"mint","counter":"more"}`); a.status != http.StatusOK {
-		t.Errorf("a new counter: %s", a.text)
-	}
+	w.wants("", w.call("IDService/Mint", `{"space":"late"}`), "a space with its store")
+	w.wants("", w.call("CounterService/Next", `{"space":"mint","counter":"more"}`), "a new counter")
 	if a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`); !strings.Contains(a.text, `"MISMATCH"`) {
 		t.Errorf("a counter that is configured otherwise: %s", a.text)
 	}
@@ -113,26 +105,18 @@ func TestNeverOpened(t *testing.T) {
 		}, io.Discard, slog.New(slog.DiscardHandler))
 		defer s.Close()
 		_, err := lease.Create(t.Context(), data.Connect(), lease.Config{Limits: lease.Limits{Nodes: 1024}, New: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		spaces := []config.Space{{Name: "a", Kind: "twitter", Store: "memory"}, {Name: "b", Kind: "twitter", Store: "memory"}}
-		if err := s.Configure(&config.Config{Spaces: spaces[:1]}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Configure(&config.Config{Spaces: spaces[:1]}))
 		time.Sleep(time.Hour)
-		if s.Ready() == nil {
-			t.Error("ready, and no space was ever open")
-		}
+		require.That(t, s.Ready() != nil, "ready, and no space was ever open")
 		away.Store(false)
 		time.Sleep(time.Minute)
 		if err := s.Ready(); err != nil {
 			t.Error(err)
 		}
 		away.Store(true)
-		if err := s.Configure(&config.Config{Spaces: spaces[1:]}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Configure(&config.Config{Spaces: spaces[1:]}))
 		time.Sleep(time.Minute)
 		if err := s.Ready(); err != nil {
 			t.Errorf("%v, of another configuration", err)
@@ -195,9 +179,8 @@ func TestFiles(t *testing.T) {
 		})
 	}
 	same := func(*config.Config) {}
-	if configure("first", same) != nil || configure("second", same) != nil {
-		t.Fatal("a configuration does no more")
-	}
+	require.Must(t, configure("first", same) == nil && configure("second", same) == nil,
+		"a configuration does no more")
 	for what, change := range map[string]func(*config.Config){
 		"secret": func(c *config.Config) {
 			c.Spaces = []config.Space{{Name: "new", Kind: "randflake", Store: "none", SecretFile: "no/such/file"}}
@@ -209,9 +192,7 @@ func TestFiles(t *testing.T) {
 			c.Audit = "no/such/file"
 		},
 	} {
-		if configure(what, change) == nil {
-			t.Errorf("the file of the %s is not there: no error", what)
-		}
+		require.That(t, configure(what, change) != nil, "the file of the %s is not there: no error", what)
 	}
 	w.take("none", "")
 	w.reconfigure(func(c *config.Config) { c.Audit = "" })
@@ -246,9 +227,7 @@ func TestClose(t *testing.T) {
 	require.NoError(t, err)
 	w.Close()
 	require.Refuses(t, counter.ErrClosed, "a counter")(handle.Next())
-	if !keeper.closed.Load() {
-		t.Error("the service's lease is kept")
-	}
+	require.That(t, keeper.closed.Load(), "the service's lease is kept")
 	for name, in := range w.setup.Load().spaces {
 		if _, err := in.State(); err == nil {
 			t.Errorf("%s is open", name)
@@ -274,10 +253,8 @@ func TestChangedFiles(t *testing.T) {
 		write(tt.file, tt.text)
 		err := w.Configure(c)
 		after := w.setup.Load().spaces
-		if err != nil || after[tt.space] == before[tt.space] || after["none"] != before["none"] {
-			t.Errorf("%s with another file: it, or another space, is as before or not; error %v",
-				tt.space, err)
-		}
+		require.That(t, err == nil && after[tt.space] != before[tt.space] && after["none"] == before["none"],
+			"%s with another file: it, or another space, is as before or not; error %v", tt.space, err)
 		os.Remove(tt.file)
 		if err := w.Configure(c); err == nil {
 			t.Errorf("%s without its file: no error", tt.space)

@@ -73,9 +73,8 @@ func TestPages(t *testing.T) {
 			a = w.send(http.MethodGet, path, "", as(who))
 			asked = int64(w.asked.Load() - before)
 		}
-		if a.status != http.StatusTooManyRequests || asked > 0 {
-			t.Errorf("%s for %s after many calls: %d %s", path, who, a.status, a.text)
-		}
+		require.That(t, a.status == http.StatusTooManyRequests && asked == 0,
+			"%s for %s after many calls: %d %s", path, who, a.status, a.text)
 	}
 	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) {
 		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
@@ -237,9 +236,7 @@ func TestHealth(t *testing.T) {
 	for _, status := range []string{"SERVING_STATUS_SERVING", "SERVING_STATUS_NOT_SERVING"} {
 		for _, service := range []string{"", "randflake.v1.IDService", "randflake.v1.LeaseService", "randflake.v1.CounterService"} {
 			a := w.send(http.MethodPost, "/grpc.health.v1.Health/Check", `{"service":"`+service+`"}`)
-			if !strings.Contains(a.text, `"`+status+`"`) {
-				t.Errorf("%q: %s, want %s", service, a.text, status)
-			}
+			require.That(t, strings.Contains(a.text, `"`+status+`"`), "%q: %s, want %s", service, a.text, status)
 		}
 		w.Drain()
 	}

@@ -60,13 +60,10 @@ func TestRights(t *testing.T) {
 				w.wantAdmitted(procedure+" by "+other+" in another space", w.call(procedure, others, as(other)), false)
 				w.wantAdmitted(procedure+" by the certificate of "+other, w.call(procedure, mine, withCertificate(other+".example")), may)
 			}
-			if a := w.call(procedure, mine, withCertificate("other.example")); a.body.Code != "unauthenticated" {
-				t.Errorf("%s by another certificate: %s, want unauthenticated", procedure, a.text)
-			}
+			other := w.call(procedure, mine, withCertificate("other.example"))
+			w.wants("unauthenticated", other, "%s by another certificate", procedure)
 		}
-		if len(rows) > 0 {
-			t.Errorf("rows of procedures that are not there: %v", rows)
-		}
+		require.That(t, len(rows) == 0, "rows of procedures that are not there: %v", rows)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -119,9 +120,7 @@ func (w *testbed) begin(c *config.Config) {
 		}), c)
 	}, w.written, logger)
 	w.Cleanup(w.Close)
-	if w.Ready() == nil {
-		w.Error("ready without a configuration")
-	}
+	require.That(w, w.Ready() != nil, "ready without a configuration")
 	c.TLS = nil // its files are not there
 	require.NoError(w, w.Configure(c))
 	w.TLS().ClientCAs = servers.Pool(ours())
@@ -177,6 +176,14 @@ func (w *testbed) send(method, path, body string, change ...func(*http.Request))
 func (w *testbed) call(procedure, body string, change ...func(*http.Request)) answer {
 	w.Helper()
 	return w.send(http.MethodPost, "/randflake.v1."+procedure, body, change...)
+}
+
+// wants checks the code of an answer, which is "" if the call was carried out. A format says whose it is.
+func (w *testbed) wants(code string, a answer, format string, args ...any) {
+	w.Helper()
+	done := a.status == http.StatusOK
+	require.That(w, a.body.Code == code && done == (code == ""),
+		"%s: %d %s, want code %q", fmt.Sprintf(format, args...), a.status, a.text, code)
 }
 
 // as has a request come with the token of a principal, which is its name, or with its certificate.

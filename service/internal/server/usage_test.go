@@ -71,9 +71,7 @@ func TestMay(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		orders := quota{"orders", 0.5, 2}
-		if !u.may("web", orders) || u.may("web", orders) {
-			t.Error("two seconds later: want one call")
-		}
+		require.That(t, u.may("web", orders) && !u.may("web", orders), "two seconds later: want one call")
 	})
 }
 
@@ -90,14 +88,11 @@ func TestRefuse(t *testing.T) {
 			go u.awaitRefusal(gone, "greedy")
 		}
 		synctest.Wait()
-		if u.awaitRefusal(t.Context(), "greedy") || time.Since(begun) > 0 {
-			t.Error("more calls wait than may")
-		}
+		require.That(t, !u.awaitRefusal(t.Context(), "greedy") && time.Since(begun) == 0, "more calls wait than may")
 		leave()
 		synctest.Wait()
-		if !u.awaitRefusal(t.Context(), "web") || time.Since(begun) > 2*refusalTime {
-			t.Errorf("a call of another principal was refused after %v", time.Since(begun))
-		}
+		require.That(t, u.awaitRefusal(t.Context(), "web") && time.Since(begun) <= 2*refusalTime,
+			"a call of another principal was refused after %v", time.Since(begun))
 		greedy.Wait()
 		const want = maxRefused / 2 / refusals * refusalTime
 		if took := time.Since(begun); took < want || took > want+refusalTime {

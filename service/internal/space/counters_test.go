@@ -79,9 +79,7 @@ func TestCounters(t *testing.T) {
 		replica := NewCounters(all.of, all.config)
 		other := func() error {
 			run, _, err := replica.Take(t.Context(), "orders/1", 1)
-			if run.First != 1 || err != nil {
-				t.Errorf("the other one: %d, error %v", run.First, err)
-			}
+			require.That(t, run.First == 1 && err == nil, "the other one: %d, error %v", run.First, err)
 			return nil
 		}
 		f.meanwhile.Store(&other)
@@ -138,16 +136,12 @@ func TestHangsInLine(t *testing.T) {
 		defer cancel()
 		hangs := func() error {
 			_, _, err := all.Take(ctx, "orders", 1)
-			if !errors.Is(err, lease.ErrStore) {
-				t.Errorf("the second call: %v, want ErrStore", err)
-			}
+			require.That(t, errors.Is(err, lease.ErrStore), "the second call: %v, want ErrStore", err)
 			return nil
 		}
 		f.meanwhile.Store(&hangs)
 		all.Take(t.Context(), "orders", 1)
-		if ctx.Err() == nil {
-			t.Error("the second call did not wait")
-		}
+		require.That(t, ctx.Err() != nil, "the second call did not wait")
 	})
 }
 
@@ -157,9 +151,8 @@ func TestPeriodEndsInLine(t *testing.T) {
 	counting(t, []config.Counter{{Name: "daily", Period: "day"}}, func(t *testing.T, f *fake, all *Counters) {
 		take := func(of *Counters, first int64, period string) {
 			run, as, err := of.Take(t.Context(), "daily", 1)
-			if run.First != first || as.Period != period || err != nil {
-				t.Errorf("%d of %q, error %v, want %d of %q", run.First, as.Period, err, first, period)
-			}
+			require.That(t, run.First == first && as.Period == period && err == nil,
+				"%d of %q, error %v, want %d of %q", run.First, as.Period, err, first, period)
 		}
 		take(all, 1, "2027-01-15")
 		var inLine sync.WaitGroup
@@ -208,9 +201,8 @@ func TestPeriods(t *testing.T) {
 		want := func(name string, first int64, period string) {
 			t.Helper()
 			run, of, err := all.Take(t.Context(), name, 1)
-			if run.First != first || of.Period != period || err != nil {
-				t.Errorf("%s: %d of %q, %v, want %d of %q", name, run.First, of.Period, err, first, period)
-			}
+			require.That(t, run.First == first && of.Period == period && err == nil,
+				"%s: %d of %q, %v, want %d of %q", name, run.First, of.Period, err, first, period)
 		}
 		next := func(first int64, period string) *Handle {
 			t.Helper()
@@ -235,9 +227,8 @@ func TestPeriods(t *testing.T) {
 		want("years/a", 2, "fy2027")
 		for {
 			if _, err := before.Wait(t.Context()); err != nil {
-				if !errors.Is(err, lease.ErrClock) {
-					t.Errorf("the handle of the day before: %v, want ErrClock", err)
-				}
+				require.That(t, errors.Is(err, lease.ErrClock),
+					"the handle of the day before: %v, want ErrClock", err)
 				break
 			}
 		}
@@ -352,15 +343,12 @@ func TestOpening(t *testing.T) {
 		synctest.Wait()
 		close(held)
 		first, second := <-results, <-results
-		if first.error != nil || second.error != nil || first.Counter != second.Counter {
-			t.Errorf("handles %+v and %+v: want one for both", first, second)
-		}
+		require.That(t, first.error == nil && second.error == nil && first.Counter == second.Counter,
+			"handles %+v and %+v: want one for both", first, second)
 		seen := map[int64]bool{}
 		for range 100 {
 			n, err := first.Wait(t.Context())
-			if err != nil || seen[n] {
-				t.Fatalf("%d, error %v, or again", n, err)
-			}
+			require.Must(t, err == nil && !seen[n], "%d, error %v, or again", n, err)
 			seen[n] = true
 		}
 	})

@@ -41,9 +41,7 @@ func TestMinters(t *testing.T) {
 				t.Errorf("%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
 			}
 			if tt.nodes == 0 {
-				if state.Minter != nil || state.Own != nil {
-					t.Errorf("%+v: it makes IDs", tt.space)
-				}
+				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
 			}
 			texts, _, err := state.Minter(t.Context(), 100, true)
@@ -60,9 +58,7 @@ func TestMinters(t *testing.T) {
 			for _, l := range f.leases() {
 				require.Equal(t, l.LastNode-l.FirstNode+1, tt.nodes, "%+v: nodes of lease %+v", tt.space, l)
 			}
-			if len(f.taken) == 0 {
-				t.Errorf("%+v: no lease was taken", tt.space)
-			}
+			require.That(t, len(f.taken) != 0, "%+v: no lease was taken", tt.space)
 		})
 	}
 }
@@ -98,9 +94,7 @@ func TestULIDs(t *testing.T) {
 				return
 			}
 			run, _, err := state.Counters.Take(t.Context(), "orders", 2)
-			if err != nil || run.First != 1 || run.N != 2 {
-				t.Errorf("the first numbers: %+v, error %v", run, err)
-			}
+			require.That(t, err == nil && run.First == 1 && run.N == 2, "the first numbers: %+v, error %v", run, err)
 		})
 	}
 }
@@ -128,12 +122,10 @@ func TestFewer(t *testing.T) {
 				seen[number] = true
 			}
 			n := len(texts) + len(numbers)
-			if !errors.Is(err, context.DeadlineExceeded) || n < 4096 || n > 60_000 {
-				t.Errorf("%d IDs, error %v", n, err)
-			}
-			if len(seen) != n || seen[""] || seen[int64(0)] {
-				t.Errorf("%d IDs, %d different ones, or an empty one", n, len(seen))
-			}
+			require.That(t, errors.Is(err, context.DeadlineExceeded) && n >= 4096 && n <= 60_000,
+				"%d IDs, error %v", n, err)
+			require.That(t, len(seen) == n && !seen[""] && !seen[int64(0)],
+				"%d IDs, %d different ones, or an empty one", n, len(seen))
 		}
 	})
 }

@@ -210,9 +210,7 @@ func TestBegun(t *testing.T) {
 			t.Errorf("without its store: ready %v", err)
 		}
 		time.Sleep(time.Second)
-		if !f.Begun() {
-			t.Error("other spaces are waited for this one for longer than half a minute")
-		}
+		require.That(t, f.Begun(), "other spaces are waited for this one for longer than half a minute")
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		if n := f.attempts.Load(); n != 12 || f.logged("can't be opened") != 1 {
@@ -220,9 +218,8 @@ func TestBegun(t *testing.T) {
 		}
 		f.fail(errors.New("the password is wrong"))
 		time.Sleep(10 * time.Second)
-		if f.logged("can't be opened") != 2 || f.logged("the password is wrong") != 1 {
-			t.Errorf("another kind of trouble has no line:\n%s", &f.log)
-		}
+		require.That(t, f.logged("can't be opened") == 2 && f.logged("the password is wrong") == 1,
+			"another kind of trouble has no line:\n%s", &f.log)
 		f.fail(nil)
 		time.Sleep(10 * time.Second)
 		state := f.open(t)
@@ -250,13 +247,9 @@ func TestStopped(t *testing.T) {
 		defer cancel()
 		ids, _, err := state.Minter(ctx, 3, true)
 		saysWhy := strings.Contains(fmt.Sprint(err), "the service gets no lease from its store")
-		if len(ids) != 0 || !saysWhy {
-			t.Errorf("without a lease: %d IDs, error %v", len(ids), err)
-		}
+		require.That(t, len(ids) == 0 && saysWhy, "without a lease: %d IDs, error %v", len(ids), err)
 		for _, l := range f.leases() {
-			if l.End.IsZero() {
-				t.Errorf("a lease that was not granted is told of: %+v", f.taken)
-			}
+			require.That(t, !l.End.IsZero(), "a lease that was not granted is told of: %+v", f.taken)
 		}
 		f.fail(nil)
 		time.Sleep(2 * time.Minute)
@@ -278,9 +271,8 @@ func TestOld(t *testing.T) {
 			synctest.Wait()
 			_, err := f.State()
 			var wait *lease.WaitError
-			if !errors.As(err, &wait) || time.Until(wait.Until) < time.Minute {
-				t.Fatalf("%s: %v: want until when to wait", c.Kind, err)
-			}
+			require.Must(t, errors.As(err, &wait) && time.Until(wait.Until) >= time.Minute,
+				"%s: %v: want until when to wait", c.Kind, err)
 			require.Omits(t, err.Error(), "memory", "%s: it shows where the data is", c.Kind)
 			if !errors.As(f.Ready(), &wait) {
 				t.Errorf("%s: ready %v: want until when to wait", c.Kind, f.Ready())
@@ -393,9 +385,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("after close: error %v, ready %v", err, f.Ready())
 		}
 		require.Refuses(t, counter.ErrClosed, "a counter after close")(h.Wait(t.Context()))
-		if !state.Own.Status().Closed {
-			t.Error("the service keeps its lease")
-		}
+		require.That(t, state.Own.Status().Closed, "the service keeps its lease")
 	})
 	for _, kind := range []string{"twitter", "ulid"} {
 		bubble(t, func(t *testing.T) {

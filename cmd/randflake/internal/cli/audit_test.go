@@ -173,9 +173,7 @@ func TestAudit(t *testing.T) {
 			if len(tt.doubles) > 0 {
 				code = exitFailed
 			}
-			if got.code != code || got.err != "" {
-				t.Errorf("exit status %d, want %d: %s", got.code, code, got.err)
-			}
+			require.That(t, got.code == code && got.err == "", "exit status %d, want %d: %s", got.code, code, got.err)
 			for _, want := range append(says, tt.says...) {
 				require.Contains(t, got.out, want, "the output")
 			}
@@ -257,9 +255,7 @@ func TestAuditReads(t *testing.T) {
 	} {
 		got := call(t, tt.input, "audit")
 		for _, want := range tt.says {
-			if !strings.Contains(got.out, want) {
-				t.Errorf("%s: want %q in:\n%s%s", name, want, got.out, got.err)
-			}
+			require.That(t, strings.Contains(got.out, want), "%s: want %q in:\n%s%s", name, want, got.out, got.err)
 		}
 	}
 	missing := call(t, texts[0]+"\n", "audit", "--secret-file", "nowhere")
@@ -339,9 +335,7 @@ func TestAuditTable(t *testing.T) {
 			size := func(lines int) int64 { return auditedHeap(t, strings.Join(tt.texts[:lines], "\n")+"\n") }
 			taken := float64(size(n)-size(1)) / float64(n)
 			t.Logf("%.1f bytes an ID", taken)
-			if taken > float64(tt.bytes) {
-				t.Errorf("%.1f bytes an ID, want %d at most", taken, tt.bytes)
-			}
+			require.That(t, taken <= float64(tt.bytes), "%.1f bytes an ID, want %d at most", taken, tt.bytes)
 		})
 	}
 }

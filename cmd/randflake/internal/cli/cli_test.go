@@ -17,12 +17,8 @@ import (
 	"github.com/randflake/randflake/internal/testing/require"
 )
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// check ends a test on an error.
+var check = require.NoError
 
 // asEnv makes the test binary run as the program itself.
 const asEnv = "RANDFLAKE_TEST_AS"
@@ -82,9 +78,7 @@ func call(t *testing.T, stdin string, args ...string) result {
 func succeed(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	r := call(t, stdin, args...)
-	if r.code != exitOK || r.err != "" {
-		t.Fatalf("randflake %q: exit status %d: %s", args, r.code, r.err)
-	}
+	require.Must(t, r.code == exitOK && r.err == "", "randflake %q: exit status %d: %s", args, r.code, r.err)
 	return r.out
 }
 
@@ -112,9 +106,7 @@ func isolate(t *testing.T) (stateDir string) {
 	}
 	var h home
 	check(t, h.locate())
-	if !strings.HasPrefix(h.at.Dir, dir) {
-		t.Fatalf("state directory %s is not in %s", h.at.Dir, dir)
-	}
+	require.Must(t, strings.HasPrefix(h.at.Dir, dir), "state directory %s is not in %s", h.at.Dir, dir)
 	return h.at.Dir
 }
 

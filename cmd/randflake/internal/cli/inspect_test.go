@@ -130,9 +130,8 @@ func TestInspectGoesOn(t *testing.T) {
 	id, _ := sample(t, cipher, january, true)
 	input := fmt.Sprintf("%v\nabcw\n\n%v\n%s\n%s\n%v", id, id, strings.Repeat("a", 10000), strings.Repeat(" ", 10000), id)
 	r := call(t, input, "inspect", "--secret-file", file)
-	if r.code != exitFailed || strings.Count(r.out, id.String()) != 3 || strings.Count(r.out, "\n") != 3 {
-		t.Errorf("exit status %d, output %q: want 1 and the good ID three times", r.code, r.out)
-	}
+	require.That(t, r.code == exitFailed && strings.Count(r.out, id.String()) == 3 && strings.Count(r.out, "\n") == 3,
+		"exit status %d, output %q: want 1 and the good ID three times", r.code, r.out)
 	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "randflake: line 2: ") || !strings.HasPrefix(lines[1], "randflake: line 5: ") || !strings.HasPrefix(lines[2], "randflake: line 6: ") {
 		t.Errorf("standard error %q, want a line each for 2, 5 and 6", lines)
@@ -205,9 +204,8 @@ func TestNewPipedIntoInspect(t *testing.T) {
 	}}
 	var out, errs bytes.Buffer
 	code := (&tool{stdin: pipe, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect"})
-	if code != exitOK || !strings.HasPrefix(out.String(), strings.TrimSpace(id)+" ") {
-		t.Errorf("exit status %d, %s%s", code, &out, &errs)
-	}
+	require.That(t, code == exitOK && strings.HasPrefix(out.String(), strings.TrimSpace(id)+" "),
+		"exit status %d, %s%s", code, &out, &errs)
 }
 
 func TestInspectReportsFailedInput(t *testing.T) {
@@ -483,9 +481,7 @@ func FuzzInspect(f *testing.F) {
 			t.Fatalf("%q: %q, %v", text, out, err)
 		}
 		for line := range bytes.Lines(out) {
-			if !json.Valid(line) || !bytes.HasSuffix(line, []byte("}\n")) {
-				t.Errorf("%q: %q", text, line)
-			}
+			require.That(t, json.Valid(line) && bytes.HasSuffix(line, []byte("}\n")), "%q: %q", text, line)
 		}
 	})
 }

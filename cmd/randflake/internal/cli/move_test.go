@@ -36,9 +36,7 @@ func (f *fleet) start(store, name string) *program {
 	f.Helper()
 	for {
 		space, err := url.Open(f.Context(), store, lease.Config{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		keeper, err := lease.Keep(f.Context(), space, f.secret, lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err == nil {
 			return &program{name, space, keeper}
@@ -77,9 +75,7 @@ func (f *fleet) run(d time.Duration, programs ...*program) {
 func (f *fleet) count(p *program, want int64) {
 	f.Helper()
 	run, err := p.space.TakeNumbers(f.Context(), "orders", lease.Period{}, 1)
-	if err != nil || run.First != want {
-		f.Errorf("the counter goes on with %+v, %v, want %d", run, err, want)
-	}
+	require.That(f, err == nil && run.First == want, "the counter goes on with %+v, %v, want %d", run, err, want)
 }
 
 // TestLeftBehind: programs may have leases for three minutes, or for as many windows as may be
@@ -100,9 +96,8 @@ func TestLeftBehind(t *testing.T) {
 	} {
 		info := lease.Info{Limits: lease.Limits{Window: time.Minute, Ahead: tt.ahead}, Opens: tt.opens, Floor: floor}
 		said := leftBehind(info, false, now)
-		if !strings.HasSuffix(said, tt.want) {
-			t.Errorf("%d windows ahead, opens at %v: %s, want %s", tt.ahead, tt.opens, said, tt.want)
-		}
+		require.That(t, strings.HasSuffix(said, tt.want),
+			"%d windows ahead, opens at %v: %s, want %s", tt.ahead, tt.opens, said, tt.want)
 	}
 }
 
@@ -156,9 +151,7 @@ func move(t *testing.T, from, to string, into time.Duration) {
 	_, after, _ := strings.Cut(said, "are granted from ")
 	word, _, _ := strings.Cut(after, " ")
 	opens, err := time.Parse(time.RFC3339, word)
-	if err != nil || opens.Sub(moved) > 70*time.Second {
-		t.Fatalf("%v: %s", err, said)
-	}
+	require.Must(t, err == nil && opens.Sub(moved) <= 70*time.Second, "%v: %s", err, said)
 	f.run(time.Until(opens), old, grown, young)
 	if r := call(t, "", "store", "info", to); !strings.Contains(r.out, " leases are of the reserve: ") {
 		t.Errorf("%+v, want that leases are of the reserve", r)
@@ -178,9 +171,7 @@ func move(t *testing.T, from, to string, into time.Duration) {
 		p.stop()
 	}
 	delete(f.refusals, "young")
-	if len(f.refusals) > 0 || len(f.ids) < 8000 {
-		t.Errorf("%d IDs, refused: %v", len(f.ids), f.refusals)
-	}
+	require.That(t, len(f.refusals) == 0 && len(f.ids) >= 8000, "%d IDs, refused: %v", len(f.ids), f.refusals)
 }
 
 // commandsOf returns the commands of the first block after a text of a page, with values in place of variables.
@@ -191,9 +182,7 @@ func commandsOf(t *testing.T, page, after string, values ...string) (commands []
 	_, rest, _ := strings.Cut(string(content), after)
 	_, rest, _ = strings.Cut(rest, "```sh\n")
 	block, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatalf("%s has no block after %q", page, after)
-	}
+	require.Must(t, found, "%s has no block after %q", page, after)
 	plain := strings.NewReplacer(append([]string{`"`, ""}, values...)...)
 	for line := range strings.Lines(block) {
 		command, _, _ := strings.Cut(plain.Replace(line), "#")
@@ -225,18 +214,15 @@ func TestClockAhead(t *testing.T) {
 		check(t, errors.Join(wrong.ReportLoss(t.Context(), "by a wrong clock"), wrong.Close()))
 		f.run(time.Second, old)
 		r := call(t, "", "store", "info", "ids")
-		if r.code != exitFailed || !strings.Contains(r.out, "wrong  that is 1h59m0s later") {
-			t.Errorf("%+v, want by how much the floor is too late", r)
-		}
+		require.That(t, r.code == exitFailed && strings.Contains(r.out, "wrong  that is 1h59m0s later"),
+			"%+v, want by how much the floor is too late", r)
 
 		retired := time.Now()
 		for _, args := range commands {
 			succeed(t, "", args...)
 		}
 		f.run(time.Until(retired.Add(2*time.Minute)), old)
-		if len(f.refusals) > 0 {
-			t.Errorf("refused in the two minutes after that: %v", f.refusals)
-		}
+		require.That(t, len(f.refusals) == 0, "refused in the two minutes after that: %v", f.refusals)
 		program := f.start("again", "new")
 		defer program.stop()
 		f.run(time.Until(retired.Add(7*time.Minute)), old, program) // its first lease is of the window of the floor
@@ -245,8 +231,7 @@ func TestClockAhead(t *testing.T) {
 		f.run(5*time.Minute, old, program)
 		time.Sleep(time.Until(retired.Add(2 * time.Hour)))
 		f.run(10*time.Minute, old, program)
-		if f.refusals["new"] > 0 || f.refusals["old"] < 2000 {
-			t.Errorf("refused: %v, want none with the new space, and all with the old one", f.refusals)
-		}
+		require.That(t, f.refusals["new"] == 0 && f.refusals["old"] >= 2000,
+			"refused: %v, want none with the new space, and all with the old one", f.refusals)
 	})
 }

@@ -74,15 +74,12 @@ func TestNew(t *testing.T) {
 			if f := cipher.Inspect(id); !isNow(f.Time) || f.Node > 100 {
 				t.Fatalf("%v holds %+v", id, f)
 			}
-			if seen[id] {
-				t.Fatalf("-n %d: %v twice", n, id)
-			}
+			require.Must(t, !seen[id], "-n %d: %v twice", n, id)
 			seen[id] = true
 		}
 		want += n
-		if len(out) > 0 || len(seen) != want {
-			t.Fatalf("-n %d: %d IDs and %d bytes, want %d", n, len(seen), len(out), want)
-		}
+		require.Must(t, len(out) == 0 && len(seen) == want,
+			"-n %d: %d IDs and %d bytes, want %d", n, len(seen), len(out), want)
 	}
 }
 
@@ -140,9 +137,8 @@ func TestNewULIDs(t *testing.T) {
 		var last ulid.ID
 		for _, line := range lines {
 			id, err := read(line)
-			if err != nil || id.Compare(last) <= 0 || !isNow(ulid.Inspect(id).Time) {
-				t.Fatalf("%s: %s after %v: %v", form, line, last, err)
-			}
+			require.Must(t, err == nil && id.Compare(last) > 0 && isNow(ulid.Inspect(id).Time),
+				"%s: %s after %v: %v", form, line, last, err)
 			last = id
 		}
 		require.Equal(t, len(lines), 100, "%s: lines", form)
@@ -237,18 +233,15 @@ func TestMinterWaitsForTheNextSecond(t *testing.T) {
 	const n = randflake.MaxSequence + 1 + 1000
 	keeper := keepHere(t)
 	var out bytes.Buffer
-	if err := newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, newMinter(n, 2, formatNamed(t, randflakeFormats, "binary"), filling(keeper)).mint(t.Context(), &tool{stdout: &out}))
 	seen, seconds := make(map[randflake.ID]bool), make(map[time.Time]int)
 	for out.Len() > 0 {
 		id := randflake.ID(binary.LittleEndian.Uint64(out.Next(8)))
 		seconds[keeper.Generator().Cipher().Inspect(id).Time]++
 		seen[id] = true
 	}
-	if len(seen) != n || len(seconds) < 2 {
-		t.Errorf("%d distinct IDs in seconds %v, want %d in at least two", len(seen), seconds, n)
-	}
+	require.That(t, len(seen) == n && len(seconds) >= 2,
+		"%d distinct IDs in seconds %v, want %d in at least two", len(seen), seconds, n)
 }
 
 // keepHere keeps a generator of one node.
@@ -297,9 +290,8 @@ func TestFillingWithoutALease(t *testing.T) {
 			defer cancel()
 			ids := make([]randflake.ID, 3)
 			n, err := filling(keeper)(ctx, ids)
-			if !errors.Is(err, c.want) || (n == len(ids)) != (c.want == nil) {
-				t.Errorf("%s: %d, %v, want %v", name, n, err, c.want)
-			}
+			require.That(t, errors.Is(err, c.want) && (n == len(ids)) == (c.want == nil),
+				"%s: %d, %v, want %v", name, n, err, c.want)
 			const late = 10 * time.Second // until the keeper asks the store again
 			if waited := time.Since(began); waited < c.waited || waited > c.waited+late {
 				t.Errorf("%s: waited %v, want %v", name, waited, c.waited)
@@ -376,9 +368,7 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	for _, w := range []io.Writer{os.NewFile(^uintptr(0), "closed"), io.Discard} {
-		if isTerminal(w) {
-			t.Errorf("%v passes for a terminal", w)
-		}
+		require.That(t, !isTerminal(w), "%v passes for a terminal", w)
 	}
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -396,9 +386,7 @@ func TestTerminal(t *testing.T) {
 	wantFailure(t, result{code, "", errs.String()}, exitUsage, "not for a terminal")
 	errs.Reset()
 	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"new", "--store", dir})
-	if code != exitOK || errs.Len() > 0 {
-		t.Errorf("text for a terminal: exit status %d, %s", code, &errs)
-	}
+	require.That(t, code == exitOK && errs.Len() == 0, "text for a terminal: exit status %d, %s", code, &errs)
 	code = (&tool{stdout: terminal, stderr: &errs}).run(t.Context(), []string{"convert", "31"})
 	shown := bufio.NewScanner(terminal) // its echo of all that it was sent
 	for _, want := range []string{"", "TEXT           SIGNED", "g00000000000v  31"} {
@@ -454,16 +442,13 @@ func TestNewOfEachLayout(t *testing.T) {
 		if err == nil {
 			err = checkSnowflakes(layout, ids)
 		}
-		if r.code != exitOK || err != nil || len(ids) != 1000 {
-			t.Errorf("%s: %d IDs, %s, %v", name, len(ids), r.err, err)
-		}
+		require.That(t, r.code == exitOK && err == nil && len(ids) == 1000,
+			"%s: %d IDs, %s, %v", name, len(ids), r.err, err)
 		if _, err := os.Stat(filepath.Join(store, "secret")); err == nil || isVacant(store) {
 			t.Errorf("%s: made a secret, or nothing in %s", name, store)
 		}
 	}
-	if !isVacant(dir) {
-		t.Error("made a home for Randflake IDs too")
-	}
+	require.That(t, isVacant(dir), "made a home for Randflake IDs too")
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
@@ -484,9 +469,7 @@ func TestSnowflakeStores(t *testing.T) {
 	succeed(t, "", "new", "--kind", "snowflake")
 	t.Setenv(storeVariable, "")
 	wantFailure(t, call(t, "", "new", "--kind", "snowflake"), exitFailed, storeVariable+" is empty")
-	if !isVacant(filepath.Dir(state)) {
-		t.Error("made a store, and none was needed")
-	}
+	require.That(t, isVacant(filepath.Dir(state)), "made a store, and none was needed")
 }
 
 // TestLayoutWrittenOut has a layout that is no preset, by two names, which share a store.
@@ -530,8 +513,6 @@ func TestCheckLifetime(t *testing.T) {
 	} {
 		var notes bytes.Buffer
 		err := (&tool{stderr: &notes}).checkLifetime(snowflake.Twitter(), c.now)
-		if (err != nil) != c.fails || (notes.Len() > 0) != c.says {
-			t.Errorf("%v: %v, %q", c.now, err, &notes)
-		}
+		require.That(t, (err != nil) == c.fails && (notes.Len() > 0) == c.says, "%v: %v, %q", c.now, err, &notes)
 	}
 }

@@ -228,13 +228,9 @@ func TestStoreMoveStopped(t *testing.T) {
 	call(t, "", "store", "init", "--new", "old")
 	call(t, "", "counter", "create", "orders", "--store", "old")
 	old, err := url.Open(t.Context(), "file:old", lease.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at, err := file.New("new")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	engine := &stopping{Engine: at}
 	if _, err := lease.Move(t.Context(), old, engine, lease.Config{}); engine.swaps != 2 {
 		t.Fatalf("%d swaps, %v", engine.swaps, err)
@@ -279,9 +275,7 @@ func damage(t *testing.T, dir, name, value string) {
 	found, err := engine.Read(t.Context(), name)
 	check(t, err)
 	answer, err := engine.Swap(t.Context(), found.Entries, []lease.Entry{{Name: name, Value: []byte(value)}})
-	if err != nil || !answer.Swapped {
-		t.Fatalf("%+v, %v", answer, err)
-	}
+	require.Must(t, err == nil && answer.Swapped, "%+v, %v", answer, err)
 }
 
 // TestInfoOfDamagedSpace: what is wrong does not hide what is good.
@@ -340,9 +334,8 @@ func TestStop(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
-		if tl.stoppedBy != s || err == nil || err.Error() != s.String()+" signal received" {
-			t.Errorf("%v: stopped by %v, %v", s, tl.stoppedBy, err)
-		}
+		require.That(t, tl.stoppedBy == s && err != nil && err.Error() == s.String()+" signal received",
+			"%v: stopped by %v, %v", s, tl.stoppedBy, err)
 	}
 	var tl tool
 	failed := errors.New("no")
@@ -388,9 +381,8 @@ func TestOutput(t *testing.T) {
 			var errs bytes.Buffer
 			tl := &tool{stdin: strings.NewReader(c.input), stdout: failing{err}, stderr: &errs}
 			code := tl.run(t.Context(), strings.Fields(c.args))
-			if code != want.code || !strings.HasSuffix(errs.String(), want.err) {
-				t.Errorf("%s, %v: exit status %d, %s", name, err, code, &errs)
-			}
+			require.That(t, code == want.code && strings.HasSuffix(errs.String(), want.err),
+				"%s, %v: exit status %d, %s", name, err, code, &errs)
 		}
 	}
 }
@@ -402,9 +394,8 @@ func TestLossNotNoted(t *testing.T) {
 	check(t, os.CopyFS(copied, os.DirFS(dir)))
 	check(t, errors.Join(os.RemoveAll(dir), os.Rename(copied, dir)))
 	r := call(t, "", "store", "info", dir)
-	if r.code != exitFailed || !strings.Contains(r.out, "wrong  data was lost, which is not noted yet: ") {
-		t.Errorf("%+v", r)
-	}
+	require.That(t, r.code == exitFailed && strings.Contains(r.out, "wrong  data was lost, which is not noted yet: "),
+		"%+v", r)
 }
 
 // TestInitAtOnce: of many that make the same space and the same secret, if they are missing, none
@@ -465,13 +456,10 @@ func TestSignals(t *testing.T) {
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 		switch name {
 		case "SIGINT":
-			if status.Signal() != syscall.SIGINT || !strings.Contains(said.String(), "stopped after ") {
-				t.Errorf("%s: %v, %s", name, err, &said)
-			}
+			require.That(t, status.Signal() == syscall.SIGINT && strings.Contains(said.String(), "stopped after "),
+				"%s: %v, %s", name, err, &said)
 		case "reader":
-			if err != nil {
-				t.Errorf("%s: %v, %s", name, err, &said)
-			}
+			require.That(t, err == nil, "%s: %v, %s", name, err, &said)
 		default:
 			require.Equal(t, status.Signal(), syscall.SIGINT, "%s: %v, %s", name, err, &said)
 		}
@@ -512,8 +500,7 @@ func TestTrust(t *testing.T) {
 		if step.args == "BGREWRITEAOF" {
 			_, err := server.Do("CONFIG", "SET", "rdb-key-save-delay", "20000000") // 20 s
 			check(t, err)
-			_, err = server.Do(step.args)
-			check(t, err)
+			require.Done(t)(server.Do(step.args))
 			continue
 		}
 		r := call(t, "", strings.Fields(step.args)...)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -85,9 +86,7 @@ func TestUsageErrors(t *testing.T) {
 			wantFailure(t, call(t, "", args...), exitUsage, c.wanted...)
 		})
 	}
-	if !maps.Equal(before, snapshot(t, dir)) {
-		t.Error("a usage error changed the store")
-	}
+	require.That(t, maps.Equal(before, snapshot(t, dir)), "a usage error changed the store")
 }
 
 // TestMessages has input that easily goes wrong: unset variables, what Windows adds to text, files
@@ -139,9 +138,8 @@ func TestMessages(t *testing.T) {
 				args[i] = strings.NewReplacer("''", "", "BLANK", " ").Replace(args[i])
 			}
 			r := call(t, c.input, args...)
-			if (r.code == exitOK) != (c.want == "") || !strings.Contains(r.err, c.want) {
-				t.Errorf("%+v, want %q", r, c.want)
-			}
+			require.That(t, (r.code == exitOK) == (c.want == "") && strings.Contains(r.err, c.want),
+				"%+v, want %q", r, c.want)
 		})
 	}
 }
@@ -169,9 +167,8 @@ func TestTexts(t *testing.T) {
 		}
 		out := call(t, "", words...)
 		for _, want := range wanted {
-			if out.code != exitOK || !strings.Contains(out.out, want) {
-				t.Errorf("%s: exit status %d, %.300q, want %q in it", args, out.code, out.out, want)
-			}
+			require.That(t, out.code == exitOK && strings.Contains(out.out, want),
+				"%s: exit status %d, %.300q, want %q in it", args, out.code, out.out, want)
 		}
 	}
 	for _, cmd := range (&tool{}).root().Commands() {
@@ -278,9 +275,7 @@ func TestArgumentsShowNoPassword(t *testing.T) {
 			{"counter", "set", "a", name},
 		} {
 			r := call(t, "", args...)
-			if r.code == exitOK || strings.Contains(r.out+r.err, password) {
-				t.Errorf("%q: %+v", args, r)
-			}
+			require.That(t, r.code != exitOK && !strings.Contains(r.out+r.err, password), "%q: %+v", args, r)
 		}
 		t.Setenv(storeVariable, name)
 		if r := call(t, "", "new"); r.code == exitOK || strings.Contains(r.out+r.err, password) {

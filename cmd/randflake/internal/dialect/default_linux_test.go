@@ -98,20 +98,17 @@ func openPostgres(t *testing.T, name, statements string) *sql.DB {
 	server, err := sql.Open("pgx", address.String())
 	must(t, err)
 	defer server.Close()
-	_, err = server.Exec("CREATE DATABASE " + name)
-	must(t, err)
+	require.Done(t)(server.Exec("CREATE DATABASE " + name))
 	address.Path = name
 	db, err := sql.Open("pgx", address.String())
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
-	_, err = db.Exec(statements)
-	must(t, err)
+	require.Done(t)(db.Exec(statements))
 	return db
 }
 
 func openMariaDB(t *testing.T, name, statements string) *sql.DB {
-	_, err := mariaDB.Do("CREATE DATABASE " + name + "; USE " + name + ";\n" + statements)
-	must(t, err)
+	require.Done(t)(mariaDB.Do("CREATE DATABASE " + name + "; USE " + name + ";\n" + statements))
 	config := configOf(t)
 	config.DBName = name
 	db, err := sql.Open("mysql", config.FormatDSN())
@@ -146,15 +143,12 @@ func copyMariaDB(t *testing.T, from, to string) {
 func shell(t *testing.T, script string, args ...string) {
 	t.Helper()
 	out, err := exec.Command("bash", append([]string{"-eo", "pipefail", "-c", script, "bash"}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", script, err, out)
-	}
+	require.Must(t, err == nil, "%s: %v: %s", script, err, out)
 }
 
 func (m *maker) do(t *testing.T, statement string) {
 	t.Helper()
-	_, err := m.Exec(statement)
-	must(t, err)
+	require.Done(t)(m.Exec(statement))
 }
 
 // ids returns what a query of IDs answers, some of them before an error.
@@ -234,8 +228,7 @@ func TestDefault(t *testing.T) {
 		}
 		if m.again != nothing {
 			n /= 5 // it is slower by as much
-			_, err := mariaDB.Do("SET GLOBAL event_scheduler = ON")
-			must(t, err)
+			require.Done(t)(mariaDB.Do("SET GLOBAL event_scheduler = ON"))
 			defer mariaDB.Do("SET GLOBAL event_scheduler = OFF")
 		}
 		space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true, Limits: lease.Limits{Nodes: randflake.MaxNode}})
@@ -287,9 +280,8 @@ func TestDefaultClock(t *testing.T) {
 		must(t, err)
 		m.setClock(t, -3600)
 		_, err = m.next(1)
-		if err == nil || !strings.Contains(err.Error(), "behind the newest ID") {
-			t.Errorf("an hour behind: %v", err)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), "behind the newest ID"),
+			"an hour behind: %v", err)
 		ahead, newest, refused := 0, 0, 0
 		var all []randflake.ID
 		for range jumps {
@@ -313,9 +305,7 @@ func TestDefaultClock(t *testing.T) {
 			newest = max(newest, ahead)
 			ahead += rand.IntN(8*3600) - 2*3600
 		}
-		if refused == 0 {
-			t.Error("no call was refused")
-		}
+		require.That(t, refused != 0, "no call was refused")
 		wantUnique(t, all)
 
 		// The caller's time doesn't matter to MariaDB, and only that of a server whose event does
@@ -328,9 +318,7 @@ func TestDefaultClock(t *testing.T) {
 		must(t, err)
 		m.do(t, "UPDATE test_clock SET ahead = 3600")
 		_, err = m.next(1)
-		if err == nil || !strings.Contains(err.Error(), eventIsLate) {
-			t.Errorf("without the event: %v", err)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), eventIsLate), "without the event: %v", err)
 	})
 }
 
@@ -365,9 +353,7 @@ func TestDefaultCrash(t *testing.T) {
 		made := make(chan []randflake.ID, 1)
 		go func() { made <- insert(1_000_000) }()
 		for n := 0; n < 500; {
-			if len(made) > 0 {
-				t.Fatalf("%d IDs before the crash, want 500: inserts failed", n)
-			}
+			require.Must(t, len(made) == 0, "%d IDs before the crash, want 500: inserts failed", n)
 			must(t, m.QueryRow("SELECT count(*) FROM ids").Scan(&n))
 		}
 		must(t, m.server.Kill())
@@ -437,9 +423,7 @@ func TestDefaultRefuses(t *testing.T) {
 			"UPDATE randflake_default SET " + m.key + " = NULL",
 		} {
 			_, err := m.Exec(statement)
-			if err == nil {
-				t.Errorf("%s succeeds", statement)
-			}
+			require.That(t, err != nil, "%s succeeds", statement)
 			m.wantHidden(t, statement, err)
 		}
 		_, err := m.next(1)
@@ -528,19 +512,14 @@ func TestDefaultSecret(t *testing.T) {
 	must(t, err)
 	defer session.Close()
 	err = copySecret(t, session, m.secret.Hex()+"\n")
-	if err == nil {
-		t.Error("there are two secrets")
-	}
+	require.That(t, err != nil, "there are two secrets")
 	m.wantHidden(t, "a second secret", err)
 	m.do(t, "TRUNCATE TABLE randflake_default")
 	err = copySecret(t, session, m.secret.Hex()+"==\n")
-	if err == nil {
-		t.Error("a secret in another form is taken")
-	}
+	require.That(t, err != nil, "a secret in another form is taken")
 	m.wantHidden(t, "a secret in another form", err)
 	must(t, copySecret(t, session, m.secret.Hex()+"\r\n"))
-	_, err = m.next(1)
-	must(t, err)
+	require.Done(t)(m.next(1))
 }
 
 // rotateMariaDB runs the statement of the output.
@@ -612,9 +591,8 @@ func TestDefaultOwner(t *testing.T) {
 	var seen int
 	must(t, m.QueryRow("SELECT pg_catalog.count(*) FROM own.randflake_default").Scan(&seen))
 	_, err = m.Exec("INSERT INTO own.ids (item) VALUES (2)")
-	if seen != 0 || err != nil {
-		t.Errorf("with all tables granted: %d rows with the key are seen, and %v", seen, err)
-	}
+	require.That(t, seen == 0 && err == nil,
+		"with all tables granted: %d rows with the key are seen, and %v", seen, err)
 }
 
 // TestDefaultRenamed: in a schema that was renamed, randflake_next says what to do, and runs nothing
@@ -635,9 +613,8 @@ func TestDefaultRenamed(t *testing.T) {
 	} {
 		m.do(t, planted)
 		_, err := m.Exec("SELECT second.randflake_next()")
-		if err == nil || !strings.Contains(err.Error(), "was the schema renamed? ALTER FUNCTION") {
-			t.Errorf("after %s: %v", planted, err)
-		}
+		require.That(t, err != nil && strings.Contains(err.Error(), "was the schema renamed? ALTER FUNCTION"),
+			"after %s: %v", planted, err)
 	}
 	m.do(t, "RESET ROLE; UPDATE second.randflake_default SET secret = upper(secret)")
 	m.do(t, "ALTER FUNCTION second.randflake_next() SET search_path = pg_catalog, second, pg_temp")
@@ -681,8 +658,7 @@ func TestDefaultLocks(t *testing.T) {
 		clock = 95 // so that there is none
 		tx, err := m.Begin()
 		must(t, err)
-		_, err = tx.Exec(hold)
-		must(t, err)
+		require.Done(t)(tx.Exec(hold))
 		called := make(chan error, 1)
 		go func() {
 			_, err := session.ExecContext(t.Context(), "SELECT randflake_next()")
@@ -700,14 +676,9 @@ func TestDefaultLocks(t *testing.T) {
 		_, err = session.ExecContext(t.Context(), "BEGIN; SELECT randflake_next(); SAVEPOINT before_a_failure")
 		must(t, err)
 		_, err = session.ExecContext(t.Context(), "SELECT randflake_next() / 0")
-		if err == nil {
-			t.Error("a division by zero succeeds")
-		}
+		require.That(t, err != nil, "a division by zero succeeds")
 		must(t, m.QueryRow("SELECT count(*) FROM pg_locks WHERE relation = 'randflake_default'::regclass AND mode <> 'AccessShareLock' AND pid = $1", pid).Scan(&locks))
-		if locks != 0 {
-			t.Fatalf("%s: %d locks are left in the transaction", hold, locks)
-		}
-		_, err = session.ExecContext(t.Context(), "ROLLBACK")
-		must(t, err)
+		require.Must(t, locks == 0, "%s: %d locks are left in the transaction", hold, locks)
+		require.Done(t)(session.ExecContext(t.Context(), "ROLLBACK"))
 	}
 }

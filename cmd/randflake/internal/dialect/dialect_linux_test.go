@@ -16,6 +16,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var (
@@ -25,17 +26,12 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(servers.ShareSQL(m, &postgresServer, &mariaDB)) }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+// must ends a test on an error.
+var must = require.NoError
 
 // TestFunctions: what SQL makes of raw values, IDs and texts is what the library does.
 func TestFunctions(t *testing.T) {
-	_, err := mariaDB.Do(Text("mysql"))
-	must(t, err)
+	require.Done(t)(mariaDB.Do(Text("mysql")))
 	for _, d := range []struct {
 		name, driver, source string
 		before               string // statements
@@ -65,12 +61,10 @@ func TestFunctions(t *testing.T) {
 			must(t, err)
 			defer db.Close()
 			db.SetMaxOpenConns(1) // a session
-			_, err = db.Exec(d.before)
-			must(t, err)
+			require.Done(t)(db.Exec(d.before))
 			for range 4 {
 				secret := randflake.NewSecret()
-				_, err := db.Exec(d.use, secret.Hex())
-				must(t, err)
+				require.Done(t)(db.Exec(d.use, secret.Hex()))
 				for _, key := range d.keys {
 					testOpened(t, db, secret, strings.ReplaceAll(d.opened, "KEY", strings.ReplaceAll(key, "HEX", secret.Hex())))
 				}
@@ -93,9 +87,7 @@ func testOpened(t *testing.T, db *sql.DB, secret randflake.Secret, query string)
 		var got [5]int64
 		want := [5]int64{int64(id), int64(raw), f.Time.Unix(), int64(f.Node), int64(f.Sequence)}
 		err := db.QueryRow(query, int64(raw), id, id, id, id).Scan(&got[0], &got[1], &got[2], &got[3], &got[4])
-		if err != nil || got != want {
-			t.Fatalf("%s of %d: %d, %v, want %d", query, uint64(raw), got, err, want)
-		}
+		require.Must(t, err == nil && got == want, "%s of %d: %d, %v, want %d", query, uint64(raw), got, err, want)
 	}
 }
 
