@@ -1,101 +1,79 @@
 package readers
 
 import (
-	"bufio"
 	"database/sql"
 	"fmt"
-	"io"
 	"iter"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/randflake/randflake/internal/servers"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// mariaDBReads: to MariaDB each text is the number 0, and what isn't is misread.
-func mariaDBReads(t *testing.T, texts iter.Seq[string]) []string {
-	server, err := servers.StartMySQL(filepath.Join(t.TempDir(), "mysql"))
-	must(t, err)
-	t.Cleanup(func() { server.Kill() })
-	address, err := url.Parse(server.URL())
-	must(t, err)
-	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", address.User, address.Host, address.Path))
-	must(t, err)
-	defer db.Close()
-
-	lines, in := io.Pipe()
-	go func() {
-		buffered := bufio.NewWriter(in)
-		for text := range texts {
-			buffered.WriteString(text + "\n")
+// database is a reader of a table of texts: it takes those for something else that have a condition.
+func database(open func(t *testing.T) *sql.DB, create, misread string) reader {
+	return func(t *testing.T, texts iter.Seq[string]) (found []string) {
+		db := open(t)
+		defer db.Close()
+		require.Done(t)(db.Exec(create))
+		for some := range slices.Chunk(slices.Collect(texts), 1000) {
+			values := strings.Join(some, "'), ('")
+			require.Done(t)(db.Exec("INSERT INTO texts (text) VALUES ('" + values + "')"))
 		}
-		in.CloseWithError(buffered.Flush())
-	}()
-	mysql.RegisterReaderHandler("texts", func() io.Reader { return lines })
-	defer mysql.DeregisterReaderHandler("texts")
-	for _, statement := range []string{
-		"CREATE TABLE texts (n BIGINT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(13), zero BIGINT DEFAULT 0)",
-		"LOAD DATA LOCAL INFILE 'Reader::texts' INTO TABLE texts (text)",
-	} {
-		_, err := db.ExecContext(t.Context(), statement)
-		must(t, err)
-	}
-	rows, err := db.QueryContext(t.Context(), `SELECT text FROM texts
-		WHERE text <> zero OR text + 0 <> 0 OR text IS TRUE OR CAST(text AS SIGNED) <> 0 OR CAST(text AS UNSIGNED) <> 0
-			OR CAST(text AS DECIMAL(30, 10)) <> 0 OR CAST(text AS DOUBLE) <> 0
-		ORDER BY n`)
-	must(t, err)
-	defer rows.Close()
-	var misread []string
-	for rows.Next() {
-		var text string
-		must(t, rows.Scan(&text))
-		misread = append(misread, text)
-	}
-	must(t, rows.Err())
-	return misread
-}
-
-// postgresReads: PostgreSQL refuses to cast a text, but for dates: see docs/databases.md.
-func postgresReads(t *testing.T, texts iter.Seq[string]) []string {
-	server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "postgres"), nil)
-	must(t, err)
-	t.Cleanup(func() { server.Kill() })
-	conn, err := pgx.Connect(t.Context(), server.URL())
-	must(t, err)
-	defer conn.Close(t.Context())
-
-	var blocks string
-	for _, kind := range []string{"bigint", "numeric", "double precision", "boolean"} {
-		blocks += "BEGIN RETURN text::" + kind + " IS NOT NULL; EXCEPTION WHEN data_exception THEN END;\n"
-	}
-	_, err = conn.Exec(t.Context(), `CREATE TABLE texts (n bigserial, text text);
-		CREATE FUNCTION reads(text text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN `+blocks+` RETURN false; END $$`)
-	must(t, err)
-	next, stop := iter.Pull(texts)
-	defer stop()
-	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"texts"}, []string{"text"}, pgx.CopyFromFunc(func() ([]any, error) {
-		text, ok := next()
-		if !ok {
-			return nil, nil
+		rows, err := db.Query("SELECT text FROM texts WHERE " + misread + " ORDER BY n")
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var text string
+			require.NoError(t, rows.Scan(&text))
+			found = append(found, text)
 		}
-		return []any{text}, nil
-	}))
-	must(t, err)
-	rows, err := conn.Query(t.Context(), "SELECT text FROM texts WHERE reads(text) ORDER BY n")
-	must(t, err)
-	misread, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	must(t, err)
-	return misread
+		require.NoError(t, rows.Err())
+		return found
+	}
 }
+
+// mariaDB: to MariaDB each text is the number 0, and what isn't is misread.
+var mariaDB = database(
+	func(t *testing.T) *sql.DB {
+		server, err := servers.StartMySQL(filepath.Join(t.TempDir(), "mysql"))
+		require.NoError(t, err)
+		t.Cleanup(func() { server.Kill() })
+		address, err := url.Parse(server.URL())
+		require.NoError(t, err)
+		db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", address.User, address.Host, address.Path))
+		require.NoError(t, err)
+		return db
+	},
+	"CREATE TABLE texts (n BIGINT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(13), zero BIGINT DEFAULT 0)",
+	`(text <> zero OR text + 0 <> 0 OR text IS TRUE OR CAST(text AS SIGNED) <> 0 OR CAST(text AS UNSIGNED) <> 0
+		OR CAST(text AS DECIMAL(30, 10)) <> 0 OR CAST(text AS DOUBLE) <> 0)`,
+)
+
+// postgres: PostgreSQL refuses to cast a text, but for dates: see docs/databases.md.
+var postgres = database(
+	func(t *testing.T) *sql.DB {
+		server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "postgres"), nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { server.Kill() })
+		db, err := sql.Open("pgx", server.URL())
+		require.NoError(t, err)
+		return db
+	},
+	`CREATE TABLE texts (n bigserial, text text);
+	CREATE FUNCTION reads(text text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+		BEGIN RETURN text::bigint IS NOT NULL; EXCEPTION WHEN data_exception THEN END;
+		BEGIN RETURN text::numeric IS NOT NULL; EXCEPTION WHEN data_exception THEN END;
+		BEGIN RETURN text::double precision IS NOT NULL; EXCEPTION WHEN data_exception THEN END;
+		BEGIN RETURN text::boolean IS NOT NULL; EXCEPTION WHEN data_exception THEN END;
+		RETURN false;
+	END $$`,
+	"reads(text)",
+)

@@ -38,8 +38,8 @@ func TestReaders(t *testing.T) {
 		{"Python", program(python), 200_000, "10 1e3 inf nan"},
 		{"pandas", program(pandas), 20_000, "10 1e3 inf nan null true"},
 		{"JavaScript", program(javaScript), 200_000, "10 1e3 12abc"},
-		{"MariaDB", mariaDBReads, 200_000, "10 1e3 12abc"},
-		{"PostgreSQL", postgresReads, 20_000, "10 1e3 inf nan t true"},
+		{"MariaDB", mariaDB, 200_000, "10 1e3 12abc"},
+		{"PostgreSQL", postgres, 20_000, "10 1e3 inf nan t true"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
