@@ -280,9 +280,8 @@ func TestClock(t *testing.T) {
 				calls = 0
 
 				n, err := l.Take(ids, idtest.One(g.Generate))
-				if n != want.n || err != want.err[v] {
-					t.Errorf("%s: %d IDs, %v, want %d, %v", where, n, err, want.n, want.err[v])
-				}
+				require.That(t, n == want.n && err == want.err[v],
+					"%s: %d IDs, %v, want %d, %v", where, n, err, want.n, want.err[v])
 				once := err == nil && want.second == step.now && step.last == 100
 				if once && calls != n {
 					t.Errorf("%s: %d calls of the clock for %d IDs", where, calls, n)
@@ -377,9 +376,8 @@ func TestExtendLease(t *testing.T) {
 			}
 			err := g.extend(tt.node, tt.first, tt.last)
 			want := v1.LeaseInfo{NodeID: node, LeaseStart: start, LeaseEnd: last}
-			if err != tt.want[v] || g.lease() != want {
-				t.Errorf("v%d: node %d, %d to %d: %v, lease %+v", v+1, tt.node, tt.first, tt.last, err, g.lease())
-			}
+			require.That(t, err == tt.want[v] && g.lease() == want,
+				"v%d: node %d, %d to %d: %v, lease %+v", v+1, tt.node, tt.first, tt.last, err, g.lease())
 		}
 	}
 }
@@ -599,19 +597,13 @@ func FuzzInspect(f *testing.F) {
 	two := newVersion(f, 1, start, start, nil)
 	f.Fuzz(func(t *testing.T, id int64) {
 		second, node, sequence := one.inspect(id)
-		switch {
-		case second < epoch || second > maximum:
-			t.Errorf("%d opens to second %d, which is outside of the format", id, second)
-		case node < 0 || node > v1.RANDFLAKE_MAX_NODE:
-			t.Errorf("%d opens to node %d, which is outside of the format", id, node)
-		case sequence < 0 || sequence >= capacity:
-			t.Errorf("%d opens to sequence %d, which is outside of the format", id, sequence)
-		}
+		require.That(t, second >= epoch && second <= maximum, "%d opens to second %d", id, second)
+		require.That(t, node >= 0 && node <= v1.RANDFLAKE_MAX_NODE, "%d opens to node %d", id, node)
+		require.That(t, sequence >= 0 && sequence < capacity, "%d opens to sequence %d", id, sequence)
 		text := one.encode(id)
 		require.Equal(t, two.encode(id), text, "%d in v2", id)
 		opened := fmt.Sprint(second, node, sequence, " ", nil)
-		if one.open(text) != opened || two.open(text) != opened {
-			t.Errorf("%s opens to %s in v1, and %s in v2, want %s", text, one.open(text), two.open(text), opened)
-		}
+		require.That(t, one.open(text) == opened && two.open(text) == opened,
+			"%s opens to %s in v1, and %s in v2, want %s", text, one.open(text), two.open(text), opened)
 	})
 }

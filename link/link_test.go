@@ -74,9 +74,8 @@ func read(t *testing.T, s *link.Signer, text string) (id randflake.ID, verified 
 		require.That(t, id == 0 && !verified && errors.Is(err, randflake.ErrInvalidID),
 			"Parse(%q) = %v, %t, %v, want ErrInvalidID alone", text, id, verified, err)
 	case verified:
-		if s.Text(id) != text || strict != id || strictErr != nil {
-			t.Errorf("Parse(%q) = %v, whose link is %s; Verify: %v, %v", text, id, s.Text(id), strict, strictErr)
-		}
+		require.That(t, s.Text(id) == text && strict == id && strictErr == nil,
+			"Parse(%q) = %v, whose link is %s; Verify: %v, %v", text, id, s.Text(id), strict, strictErr)
 	case id.String() != text:
 		t.Errorf("Parse(%q) = %v, which is another text", text, id)
 	}

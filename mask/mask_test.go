@@ -108,9 +108,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s is %x in binary, %v", text, b, err)
 		}
 		got := fmt.Sprintf("%d %x %#v %b %z", id, id, id, id, any(id))
-		if want := strings.Join(slices.Repeat([]string{text}, 5), " "); got != want {
-			t.Errorf("%s is printed as %s", text, got)
-		}
+		want := strings.Join(slices.Repeat([]string{text}, 5), " ")
+		require.That(t, got == want, "%s is printed as %s", text, got)
 	}
 	for _, n := range []int{0, 7, 9} {
 		require.ErrorIs(t, new(orderID).UnmarshalBinary(make([]byte, n)), ErrInvalidID, "from %d bytes", n)
@@ -164,17 +163,14 @@ func TestHeldByKind(t *testing.T) {
 	} {
 		id := reflect.ValueOf(row.id)
 		held := reflect.TypeOf(row.held)
-		if id.Kind() != held.Kind() || id.Convert(held).Interface() != row.held {
-			t.Errorf("a %T is a %v of %v, want %v", row.id, id.Kind(), id.Convert(held), row.held)
-		}
-		if back := reflect.ValueOf(row.held).Convert(id.Type()); back.Interface() != row.id {
-			t.Errorf("%v converts to %v, want %v", row.held, back, row.id)
-		}
+		require.That(t, id.Kind() == held.Kind() && id.Convert(held).Interface() == row.held,
+			"a %T is a %v of %v, want %v", row.id, id.Kind(), id.Convert(held), row.held)
+		back := reflect.ValueOf(row.held).Convert(id.Type())
+		require.That(t, back.Interface() == row.id, "%v converts to %v, want %v", row.held, back, row.id)
 	}
 	for _, inner := range rawEdges {
-		if got := Of[rawOrders](randflake.Raw(inner)).Inner(); uint64(got) != inner {
-			t.Errorf("the inner value is %d, want %d", got, inner)
-		}
+		got := Of[rawOrders](randflake.Raw(inner)).Inner()
+		require.That(t, uint64(got) == inner, "the inner value is %d, want %d", got, inner)
 	}
 }
 
@@ -379,14 +375,12 @@ func TestImplausible(t *testing.T) {
 	require.Gives(t, plausible, "%v is parsed as", plausible)(Parse[small[sortable]](plausible.String()))
 
 	_, err := Parse[small[sortable]](implausible.String())
-	if loud := new(loudError); errors.As(err, loud) {
-		t.Errorf("%q has the cause, which tells the inner value", err)
-	}
+	loud := new(loudError)
+	require.That(t, !errors.As(err, loud), "%q has the cause, which tells the inner value", err)
 	require.That(t, strings.Contains(err.Error(), implausible.String()), "%q does not name %v", err, implausible)
 	for err := err; err != nil; err = errors.Unwrap(err) {
-		if text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err); leaks(text, inner) {
-			t.Errorf("the error leaks the inner value: %s", text)
-		}
+		text := fmt.Sprintf("%v %+v %#v %q", err, err, err, err)
+		require.That(t, !leaks(text, inner), "the error leaks the inner value: %s", text)
 	}
 }
 
@@ -440,9 +434,8 @@ func TestNothingLeaks(t *testing.T) {
 		if verb && strings.ContainsAny(name, "cqT") {
 			continue // characters, of which none has such a number, and types
 		}
-		if !leaks(plain[name], inner) {
-			t.Errorf("%s: the check does not find a plain integer in %q", name, plain[name])
-		}
+		require.That(t, leaks(plain[name], inner),
+			"%s: the check does not find a plain integer in %q", name, plain[name])
 	}
 }
 

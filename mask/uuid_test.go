@@ -309,9 +309,8 @@ func TestUUIDConversion(t *testing.T) {
 			t.Errorf("%s is stored as %s, %v, and read as %v", text, data, err, back)
 		}
 	}
-	if _, ok := any(sessionID{}).(interface{ ToDB() ([]byte, error) }); ok {
-		t.Error("an argument of raw SQL goes by ToDB")
-	}
+	_, ok := any(sessionID{}).(interface{ ToDB() ([]byte, error) })
+	require.That(t, !ok, "an argument of raw SQL goes by ToDB")
 	for _, data := range []string{"", "5", "01H455VB4PEX5VSKNK084SN02Q"} {
 		var id sessionID
 		if err := id.FromDB([]byte(data)); !id.IsZero() || !errors.Is(err, ErrInvalidID) {

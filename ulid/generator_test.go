@@ -339,9 +339,8 @@ func TestCopiedMachine(t *testing.T) {
 				l := &idtest.Ledger[ID]{TB: t}
 				l.Take(ids, g.Fill)
 				made := ids[0]
-				if id, _ := copies[0].Generate(); id != made {
-					t.Errorf("%s: not copied yet, and %v is another ID than %v", where, id, made)
-				}
+				id, _ := copies[0].Generate()
+				require.That(t, id == made, "%s: not copied yet, and %v is another ID than %v", where, id, made)
 
 				starts := map[[4]byte]bool{[4]byte(made[6:]): true}
 				for i, c := range copies[1:] {

@@ -77,9 +77,8 @@ func FuzzKind(f *testing.F) { kind().Fuzz(f) }
 func TestInspect(t *testing.T) {
 	id, err := Parse("01ARYZ6S410000000000000001")
 	want := Fields{Time: time.Date(2016, 7, 30, 22, 36, 16, 385e6, time.UTC), Entropy: [10]byte{9: 1}}
-	if got := Inspect(id); err != nil || got != want {
-		t.Errorf("Inspect(%v) = %v, %v, want %v", id, got, err, want)
-	}
+	got := Inspect(id)
+	require.That(t, err == nil && got == want, "Inspect(%v) = %v, %v, want %v", id, got, err, want)
 	for _, at := range []time.Time{time.UnixMilli(-1), time.UnixMilli(1 << 48), {}} {
 		if id, err := Compose(Fields{Time: at}); !errors.Is(err, ErrTime) || id != (ID{}) {
 			t.Errorf("Compose at %v: %v, %v, want ErrTime", at, id, err)

@@ -120,9 +120,8 @@ func TestDocs(t *testing.T) {
 	check(t, err)
 	code := strings.Join(regexp.MustCompile("(?m)^//\t.*\n").FindAllString(string(content), -1), "")
 	blocks["doc.go"] = block{code: strings.ReplaceAll(code, "//\t", ""), given: "ctx context.Context"}
-	if wrong := compile(t, blocks); wrong != "" || len(blocks) < 10 {
-		t.Errorf("%d blocks: %s", len(blocks), wrong)
-	}
+	wrong := compile(t, blocks)
+	require.That(t, wrong == "" && len(blocks) >= 10, "%d blocks: %s", len(blocks), wrong)
 }
 
 // compile compiles blocks in a workspace of all modules of the checkout, and returns what is wrong with them.

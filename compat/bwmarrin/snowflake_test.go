@@ -104,9 +104,8 @@ func TestFormats(t *testing.T) {
 				t.Errorf("%d then %d: node %d, step %d, %v", first, second, first.Node(), first.Step(), made)
 			}
 			back := first.Time() - snowflake.Epoch
-			if id := back<<(tt.nodeBits+tt.stepBits) | first.Node()<<tt.stepBits | first.Step(); id != first.Int64() {
-				t.Errorf("%d, but its fields are those of %d", first, id)
-			}
+			id := back<<(tt.nodeBits+tt.stepBits) | first.Node()<<tt.stepBits | first.Step()
+			require.That(t, id == first.Int64(), "%d, but its fields are those of %d", first, id)
 		})
 	}
 }
@@ -116,9 +115,8 @@ func TestFields(t *testing.T) {
 	setFormat(t, time.UnixMilli(1288834974657), 10, 12)
 	id := snowflake.ParseInt64(1541815603606036480 + 5)
 	made := time.UnixMilli(id.Time()).UTC().Format(time.RFC3339Nano)
-	if made != "2022-06-28T16:07:40.105Z" || id.Node() != 378 || id.Step() != 5 {
-		t.Errorf("node %d, step %d, %s", id.Node(), id.Step(), made)
-	}
+	require.That(t, made == "2022-06-28T16:07:40.105Z" && id.Node() == 378 && id.Step() == 5,
+		"node %d, step %d, %s", id.Node(), id.Step(), made)
 }
 
 // Two IDs a millisecond: each caller sleeps until there is one, and IDs increase.

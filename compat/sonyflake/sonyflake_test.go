@@ -70,17 +70,15 @@ func TestMachineOf(t *testing.T) {
 		}
 	}
 	id, err := machineOf(net.InterfaceAddrs())
-	if _, newErr := New(Settings{CheckMachineID: func(is uint16) bool { return is == id }}); newErr != err {
-		t.Errorf("New by default: %v, want %v and machine ID %d", newErr, err, id)
-	}
+	_, newErr := New(Settings{CheckMachineID: func(is uint16) bool { return is == id }})
+	require.That(t, newErr == err, "New by default: %v, want %v and machine ID %d", newErr, err, id)
 }
 
 func TestDecompose(t *testing.T) {
 	const id = 1<<63 | 0x123456<<24 | 0xab<<16 | 0xcdef
 	want := map[string]uint64{"id": id, "msb": 1, "time": 1<<39 | 0x123456, "sequence": 0xab, "machine-id": 0xcdef}
-	if got := Decompose(id); !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := Decompose(id)
+	require.That(t, maps.Equal(got, want), "%v, want %v", got, want)
 	require.Equal(t, ElapsedTime(0x123456<<24), 0x123456*10*time.Millisecond, "made after")
 }
 

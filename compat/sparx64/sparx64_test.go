@@ -39,13 +39,11 @@ func TestVectors(t *testing.T) {
 
 		over := append(bytes.Clone(v.Plaintext), 1, 2, 3) // the other package lets blocks overlap in any way
 		s.Encrypt(over[3:], over[:8])
-		if !bytes.Equal(over[3:], v.Ciphertext) {
-			t.Errorf("vector %d: %+v is encrypted to %x where blocks overlap", i, v, over[3:])
-		}
+		require.That(t, bytes.Equal(over[3:], v.Ciphertext),
+			"vector %d: %+v is encrypted to %x where blocks overlap", i, v, over[3:])
 		s.Decrypt(over[:8], over[3:])
-		if !bytes.Equal(over[:8], v.Plaintext) {
-			t.Errorf("vector %d: %+v is decrypted to %x where blocks overlap", i, v, over[:8])
-		}
+		require.That(t, bytes.Equal(over[:8], v.Plaintext),
+			"vector %d: %+v is decrypted to %x where blocks overlap", i, v, over[:8])
 	}
 }
 

@@ -154,9 +154,8 @@ func TestSecrets(t *testing.T) {
 	var id randflake.ID
 	wantOwn := func() {
 		t.Helper()
-		if f := cipher.Inspect(id); f.Node != 131071 || time.Since(f.Time).Abs() > time.Hour {
-			t.Errorf("the order is %v, %+v", id, f)
-		}
+		f := cipher.Inspect(id)
+		require.That(t, f.Node == 131071 && time.Since(f.Time).Abs() <= time.Hour, "the order is %v, %+v", id, f)
 	}
 
 	conn := connectPostgres(t)
@@ -168,9 +167,8 @@ func TestSecrets(t *testing.T) {
 	wantOwn()
 	must(t, useSecret(t.Context(), conn, secret))
 	must(t, conn.QueryRow(t.Context(), "INSERT INTO masked (item) VALUES ('tea') RETURNING id").Scan(&id))
-	if raw := cipher.Decrypt(id); raw != 1 {
-		t.Errorf("the first masked order is %v, want 1", raw)
-	}
+	raw := cipher.Decrypt(id)
+	require.That(t, raw == 1, "the first masked order is %v, want 1", raw)
 
 	_, err = mariaDB.Do("CREATE DATABASE ids; USE ids;" + functions("mysql") + "CALL randflake_raise(); USE randflake;" + ordersInMariaDB +
 		"CREATE USER app IDENTIFIED BY 'app'; GRANT ALL ON randflake.* TO app")
@@ -531,9 +529,8 @@ func TestGORMCallback(t *testing.T) {
 	many := []*Invoice{{}, {ID: -1}, {Lines: []Line{{Label: &Label{Text: "cups"}}}}}
 	must(t, db.Create(&one).Error)
 	must(t, db.Create(&many).Error)
-	if one.Lines[1].ID != 7 || one.Lines[1].LabelID != 8 || many[1].ID != -1 {
-		t.Errorf("keys that there were are %v, %v and %v", one.Lines[1].ID, one.Lines[1].LabelID, many[1].ID)
-	}
+	require.That(t, one.Lines[1].ID == 7 && one.Lines[1].LabelID == 8 && many[1].ID == -1,
+		"keys that there were are %v, %v and %v", one.Lines[1].ID, one.Lines[1].LabelID, many[1].ID)
 
 	row := map[string]any{}
 	for _, rows := range []any{row, &row, []map[string]any{row}} {

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/mask"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -174,8 +175,6 @@ func TestBunMasked(t *testing.T) {
 func testBun[P, M any](t *testing.T, plain keyType[P], masked keyType[M]) {
 	wants := plain.inBun(t)
 	for i, got := range masked.inBun(t) {
-		if got != wants[i] {
-			t.Errorf("%s\nwith plain keys: %s", got, wants[i])
-		}
+		require.That(t, got == wants[i], "%s\nwith plain keys: %s", got, wants[i])
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // second is the first one of the leases in these tests.
@@ -117,9 +118,7 @@ func TestCheck(t *testing.T) {
 			adopted("b", 0, 9, 0, 12),
 			granted("c", 0, 9, 6, 12),
 		}, result{Shared: 1}},
-		{"an ID without a lease", []step{
-			made("a", 0, 0, 0, 5),
-		}, result{IDs: 5, Outside: 5}},
+		{"an ID without a lease", []step{made("a", 0, 0, 0, 5)}, result{IDs: 5, Outside: 5}},
 		{"an ID of the lease of another process", []step{
 			granted("a", 0, 9, 0, 6),
 			made("b", 0, 0, 0, 5),
@@ -154,16 +153,10 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			secret := randflake.NewSecret()
 			got, err := check(secret, write(t, secret, tt.steps))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got.Wrong) == 0 != got.ok() {
-				t.Errorf("OK %t, and wrong is %q", got.ok(), got.Wrong)
-			}
+			require.NoError(t, err)
+			require.That(t, len(got.Wrong) == 0 == got.ok(), "OK %t, and wrong is %q", got.ok(), got.Wrong)
 			got.Wrong = nil
-			if !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("found %+v, want %+v", got, tt.want)
-			}
+			require.That(t, reflect.DeepEqual(got, tt.want), "found %+v, want %+v", got, tt.want)
 		})
 	}
 }
@@ -179,23 +172,17 @@ func write(t *testing.T, secret randflake.Secret, steps []step) (paths []string)
 		if j == nil {
 			path := filepath.Join(dir, s.by)
 			created, err := newJournal(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			j = created
 			journals[s.by] = j
 			paths = append(paths, path)
 		}
 		s.IDs = s.ids(cipher)
-		if err := j.Encode(s.event); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, j.Encode(s.event))
 	}
 	for _, path := range paths {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		file.Write([]byte{16, 1, 2, 3})
 		file.Close()
 	}

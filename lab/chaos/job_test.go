@@ -83,10 +83,7 @@ func (j job) play(ctx context.Context, dir string) outcome {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute+20*w.window)
 	defer cancel()
 	w.ctx = ctx
-	err := w.begin()
-	if err == nil {
-		err = w.play(j.fault.script)
-	}
+	err := w.play(j.fault.script)
 	w.end()
 	if err == nil {
 		err = w.judge(j.fault)

@@ -35,13 +35,13 @@ func (w *world) run(c workerConfig, off int64) *process {
 	c.Page = filepath.Join(w.dir, name+".page")
 	c.Seed = w.rand.Uint64()
 	page, err := mapPage(c.Page)
-	w.must(err)
+	must(err)
 	page.Offset.Store(off)
 	p := &process{name: name, page: page, world: w, config: c, started: time.Now()}
 	asked, err := json.Marshal(c)
-	w.must(err)
+	must(err)
 	log, err := os.Create(p.logFile())
-	w.must(err)
+	must(err)
 	defer log.Close()
 	cmd := exec.Command("/proc/self/exe", "worker", string(asked))
 	cmd.Stdout = log
@@ -49,7 +49,7 @@ func (w *world) run(c workerConfig, off int64) *process {
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's ^C is for the harness
 	p.child, err = servers.StartProcess(cmd)
-	w.must(err)
+	must(err)
 	w.processes = append(w.processes, p)
 	return p
 }
@@ -78,7 +78,7 @@ func (p *process) resume() { p.signal(syscall.SIGCONT) }
 
 func (p *process) signal(s syscall.Signal) {
 	if err := p.child.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.world.fail("%s: %v: %v", p.name, s, err)
+		fail("%s: %v: %v", p.name, s, err)
 	}
 }
 
@@ -90,7 +90,7 @@ func (p *process) restart() *process {
 
 // granted returns all leases that the process was ever granted.
 func (p *process) granted() (leases []randflake.Lease) {
-	p.world.must(readJournal(p.config.Journal, func(e event) {
+	must(readJournal(p.config.Journal, func(e event) {
 		if e.Granted != nil {
 			leases = append(leases, *e.Granted)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -48,7 +49,7 @@ type team struct {
 // losesData has a standby promoted that lacks all leases but the first ones.
 func losesData(c *team) {
 	c.lost = true
-	c.must(c.Restore())
+	must(c.Restore())
 	c.wantLosses(1)
 }
 
@@ -85,7 +86,7 @@ func (r region) play(w *world) {
 		refused: map[*process]uint64{},
 	}
 	if r.setup.copies == standbys {
-		w.must(w.Copy())
+		must(w.Copy())
 	}
 	c.churn(c.mature + limits.Window)
 	if r.happens != nil {
@@ -125,9 +126,9 @@ func (c *team) noteMature() {
 
 // wantNoPause sees to it that no mature worker was refused.
 func (c *team) wantNoPause() {
-	c.ensure(len(c.refused) >= len(c.workers)/2, "%d workers were older than %v: that shows nothing", len(c.refused), c.mature)
+	ensure(len(c.refused) >= len(c.workers)/2, "%d workers were older than %v: that shows nothing", len(c.refused), c.mature)
 	for p, before := range c.refused {
-		c.ensure(c.mayPause || p.allRefused() == before, "%s was refused %d times when it was older than %v: %s",
+		ensure(c.mayPause || p.allRefused() == before, "%s was refused %d times when it was older than %v: %s",
 			p.name, p.allRefused()-before, c.mature, p.lastWords())
 	}
 }
@@ -150,9 +151,8 @@ func TestRegions(t *testing.T) {
 		t.Logf("once more: %v", err)
 		r, err = playRegions(t, regions, limits, rate, nodesOfRegion)
 	}
-	if !r.ok() || r.IDs < 20_000_000 || err != nil {
-		t.Errorf("%d IDs, want 20 million: %q: %v", r.IDs, r.Wrong, err)
-	}
+	require.That(t, r.ok() && r.IDs >= 20_000_000 && err == nil,
+		"%d IDs, want 20 million: %q: %v", r.IDs, r.Wrong, err)
 	t.Logf("%d IDs", r.IDs)
 }
 
@@ -161,9 +161,7 @@ func TestRegionsOverlap(t *testing.T) {
 	t.Parallel()
 	limits := lease.Limits{Window: usual, Ahead: ahead, MaxSkew: time.Second}
 	r, err := playRegions(t, []region{{engine: "file"}, {engine: "file"}}, limits, 20_000, 2*few)
-	if r.Duplicates == 0 || r.Shared == 0 {
-		t.Errorf("%+v, %v: want IDs that were made twice", r, err)
-	}
+	require.That(t, r.Duplicates != 0 && r.Shared != 0, "%+v, %v: want IDs that were made twice", r, err)
 }
 
 // playRegions plays all regions at the same time, the first nodes of whose parts are distance apart. The error is
@@ -178,9 +176,7 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 	for i, r := range regions {
 		j := job{engine: r.engine, rate: rate, round: i, fault: &fault{name: "regions", may: r.may, window: limits.Window, setup: r.setup}}
 		dir := filepath.Join(t.TempDir(), r.engine)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Mkdir(dir, 0o755))
 		w := j.world(dir)
 		w.ctx = ctx
 		w.config.Check = secret.CheckValue()
@@ -193,10 +189,7 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 		worlds[i] = w
 		t.Cleanup(w.end)
 		playing.Go(func() {
-			err := w.begin()
-			if err == nil {
-				err = w.play(r.play)
-			}
+			err := w.play(r.play)
 			if err == nil {
 				err = w.judge(j.fault)
 			}
@@ -215,8 +208,6 @@ func playRegions(t *testing.T, regions []region, limits lease.Limits, rate int, 
 		}
 	}
 	found, err := check(secret, journals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return found, errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func moved(w *world) {
 	}
 	w.wantLosses(len(steps))
 	_, floor, err := w.losses(w.ctx)
-	w.must(err)
+	must(err)
 	w.await("the floor is over", func() bool { return time.Now().After(floor.Add(w.window)) })
 	w.recover(append(makers, counting...)...)
 }
@@ -58,14 +59,15 @@ func (w *world) startBoth() (makers, counting []*process) {
 // its end.
 func (w *world) move(name string) {
 	from := w.store
-	to, err := from.another(name)
+	to := from.another(name)
 	w.store = to
-	w.must(err)
-	err = errKilled
+	must(os.Mkdir(to.dir, 0o755))
+	starts[name](to)
+	err := errKilled
 	for steps := 0; errors.Is(err, errKilled); steps++ {
 		err = tryMove(w.ctx, from.URL, to.URL, &life{steps})
 	}
-	w.must(err)
+	must(err)
 	w.worker.Store = to.URL
 }
 

@@ -24,7 +24,7 @@ func killed(w *world) {
 			w.lead(others, victim.End.Load) // so that no nodes are free beside those of the dead one
 			again := victim.restart()
 			w.goOn(again)
-			w.ensure(waited(again) > 0, "%s had a lease at once: the one that was killed had none", again.name)
+			ensure(waited(again) > 0, "%s had a lease at once: the one that was killed had none", again.name)
 			workers = append(others, again)
 		})
 	}
@@ -73,11 +73,11 @@ func stepped(off time.Duration) func(*world) {
 		if w.Clock == nil {
 			return
 		}
-		w.must(w.Clock.Step(off))
+		must(w.Clock.Step(off))
 		victim = victim.restart()
 		w.refuse([]*process{victim}, WrongClock)
 		w.refuse(others, Ended)
-		w.must(w.Clock.Step(0))
+		must(w.Clock.Step(0))
 		w.recover(append(others, victim)...)
 	}
 }
@@ -130,8 +130,8 @@ func countKilled(w *world) {
 		w.goOn(again)
 		workers = append(others, again)
 	}
-	w.ensure(w.Link == nil || sleeper.made() == made, "%s took numbers while it stood still", sleeper.name)
-	w.ensure(w.next(orders) > asleep, "no number was taken meanwhile")
+	ensure(w.Link == nil || sleeper.made() == made, "%s took numbers while it stood still", sleeper.name)
+	ensure(w.next(orders) > asleep, "no number was taken meanwhile")
 	sleeper.resume()
 	w.goOn(sleeper)
 }
@@ -152,7 +152,7 @@ const inMemory = 1_000_000
 func countRolledBack(w *world) {
 	w.lost = true
 	workers := w.startCounting(3)
-	w.must(w.Copy())
+	must(w.Copy())
 	taken := counts(workers, func(p *process) uint64 { return p.Grants.Load() })
 	for i, p := range workers { // the second one from now on began after the copy, so that each can tell what is lost
 		w.await(p.name+" takes more than the copy has", func() bool { return p.Grants.Load() >= taken[i]+2 })
@@ -163,10 +163,10 @@ func countRolledBack(w *world) {
 		w.await(name+" goes on", func() bool { newest[name] = w.next(name); return newest[name] > copied })
 	}
 	w.goOn(workers...)
-	w.must(w.Restore())
+	must(w.Restore())
 	w.refuse(workers, Forgotten)
 	for _, name := range both {
-		w.ensure(w.next(name) < newest[name], "the copy has all numbers of %s: that shows nothing", name)
+		ensure(w.next(name) < newest[name], "the copy has all numbers of %s: that shows nothing", name)
 	}
 	late := w.launch(1)
 	w.refuse(late, Forgotten)

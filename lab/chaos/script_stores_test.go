@@ -12,19 +12,19 @@ func countRestarted(w *world) { w.restartServer(w.startCounting(3), Unreachable)
 // restartServer has the server killed and started again: at once, and when workers are refused.
 func (w *world) restartServer(workers []*process, by refusal) {
 	for i := range w.rounds(2) {
-		w.must(w.Kill())
+		must(w.Kill())
 		if i%2 == 1 {
 			w.refuse(workers, by)
 		}
-		w.must(w.Start())
+		must(w.Start())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
 	}
 }
 
-func stalled(w *world) { w.unreachable(w.start(3), Ended, w.step(w.Pause), w.step(w.Resume)) }
+func stalled(w *world) { w.unreachable(w.start(3), Ended, mustDo(w.Pause), mustDo(w.Resume)) }
 
-func diskFull(w *world) { w.unreachable(w.start(3), Ended, w.step(w.FillDisk), w.step(w.FreeDisk)) }
+func diskFull(w *world) { w.unreachable(w.start(3), Ended, mustDo(w.FillDisk), mustDo(w.FreeDisk)) }
 
 func cutOffStore(w *world) { w.unreachable(w.start(3), Ended, w.Link.Refuse, w.Link.Heal) }
 
@@ -55,8 +55,8 @@ func repliesLost(w *world) {
 		workers = append(workers, w.launch(1)...)
 		w.linger(w.reach / 2)
 		if i == 1 && !strings.HasPrefix(w.URL, "redis:") {
-			w.must(w.Kill())
-			w.must(w.Start())
+			must(w.Kill())
+			must(w.Start())
 		}
 		w.Link.Heal()
 		w.linger(w.reach / 3)
@@ -76,7 +76,7 @@ func loses(seen bool) func(*world) {
 		w.lost = true
 		w.worker.Nodes = 1
 		saw := w.start(1)
-		w.must(w.Copy())
+		must(w.Copy())
 		w.worker.Nodes = half - 1
 		lost := w.start(2)
 		w.recover(saw...)
@@ -85,7 +85,7 @@ func loses(seen bool) func(*world) {
 		if !seen {
 			w.close(saw...)
 		}
-		w.must(w.Restore())
+		must(w.Restore())
 		w.wantLeased(lost)
 		if seen {
 			w.wantLosses(1)
@@ -94,16 +94,16 @@ func loses(seen bool) func(*world) {
 		large := w.launch(2) // wait for the floor: the reserve is too small for them
 		w.wantLosses(1)
 
-		w.must(w.Copy())
+		must(w.Copy())
 		small := w.startOnReserve()
 		w.recover(small...)
 		if seen {
 			w.standStill(large...) // they can't tell that data are lost, as they had no lease yet
 		}
 		_, floor, err := w.losses(w.ctx)
-		w.must(err)
-		w.must(w.Restore())
-		w.ensure(time.Now().Before(floor), "the second loss came after %v, the floor of the first", floor)
+		must(err)
+		must(w.Restore())
+		ensure(time.Now().Before(floor), "the second loss came after %v, the floor of the first", floor)
 		w.wantLosses(2)
 		small = append(small, w.startOnReserve()...)
 		for _, p := range append(lost, large...) {
@@ -120,11 +120,11 @@ func restartedRedis(w *world) {
 	w.worker.Nodes = few
 	workers := w.start(3)
 	for i := range w.rounds(2) {
-		w.must(w.Kill())
+		must(w.Kill())
 		if i%2 == 1 {
 			w.refuse(workers, Ended)
 		}
-		w.must(w.Start())
+		must(w.Start())
 		workers = append(workers, w.startOnReserve()...)
 		w.recover(workers...)
 		w.wantLosses(i + 1)
@@ -139,16 +139,16 @@ func wiped(w *world) {
 	w.getAhead(lost)
 	w.standStill(lost...)
 	since := time.Now()
-	w.must(w.Wipe())
+	must(w.Wipe())
 	late := w.launch(1)
 	w.refuse(late, NoSpace)
-	w.must(w.create(w.ctx))
+	must(w.create(w.ctx))
 	w.wantLeased(lost)
 	_, floor, err := w.losses(w.ctx)
-	w.must(err)
-	w.ensure(floor.After(since), "the floor is %v, which is before the data were removed", floor)
+	must(err)
+	ensure(floor.After(since), "the floor is %v, which is before the data were removed", floor)
 	w.goOn(late...)
-	w.ensure(!late[0].onReserve(), "%s had a lease of the reserve, which the earlier space may have had for other nodes", late[0].name)
+	ensure(!late[0].onReserve(), "%s had a lease of the reserve, which the earlier space may have had for other nodes", late[0].name)
 	for _, p := range lost {
 		p.resume()
 	}
@@ -158,10 +158,10 @@ func wiped(w *world) {
 func leaderKilled(w *world) {
 	workers := w.start(3)
 	for range w.rounds(2) {
-		w.must(w.KillLeader())
+		must(w.KillLeader())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
-		w.must(w.Start())
+		must(w.Start())
 		w.recover(workers...)
 	}
 }
@@ -169,11 +169,11 @@ func leaderKilled(w *world) {
 func poolerKilled(w *world) {
 	workers := w.start(3)
 	for range w.rounds(1) {
-		w.must(w.KillPooler())
+		must(w.KillPooler())
 		w.recover(workers...)
-		w.must(w.Kill())
+		must(w.Kill())
 		w.sleep(w.reach / 2) // so that some worker calls
-		w.must(w.Start())
+		must(w.Start())
 		workers = append(workers, w.launch(1)...)
 		w.recover(workers...)
 	}
@@ -183,18 +183,18 @@ func replicaKilled(w *world) {
 	workers := w.start(3)
 	for _, victim := range w.Replicas {
 		w.during(workers, func() {
-			w.must(victim.Kill())
+			must(victim.Kill())
 			w.recover(append(w.launch(1), workers...)...)
-			w.must(victim.Start())
+			must(victim.Start())
 		})
 	}
 	for _, victim := range w.Replicas {
-		w.must(victim.Kill())
+		must(victim.Kill())
 	}
 	w.refuse(workers, Ended)
 	workers = append(workers, w.launch(1)...)
 	for _, victim := range w.Replicas {
-		w.must(victim.Start())
+		must(victim.Start())
 	}
 	w.recover(workers...)
 }
@@ -260,9 +260,9 @@ func (w *world) rollAll(workers []*process) {
 // renew has another incarnation go on with all that was acknowledged.
 func (w *world) renew() {
 	if w.name == "postgres" {
-		w.must(w.Restore())
+		must(w.Restore())
 		return
 	}
-	w.must(w.Kill())
-	w.must(w.Start())
+	must(w.Kill())
+	must(w.Start())
 }

@@ -16,22 +16,22 @@ import (
 // A failure ends a script.
 type failure struct{ error }
 
-func (w *world) fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
 // must ends the script if err is not nil.
-func (w *world) must(err error) {
+func must(err error) {
 	if err != nil {
-		w.fail("%w", err)
+		fail("%w", err)
 	}
 }
 
-// step returns a step of what may fail.
-func (w *world) step(do func() error) func() { return func() { w.must(do()) } }
+// mustDo returns a step of what may fail.
+func mustDo(do func() error) func() { return func() { must(do()) } }
 
 // ensure ends the script unless ok.
-func (w *world) ensure(ok bool, format string, args ...any) {
+func ensure(ok bool, format string, args ...any) {
 	if !ok {
-		w.fail(format, args...)
+		fail(format, args...)
 	}
 }
 
@@ -99,7 +99,7 @@ func (w *world) during(workers []*process, f func()) {
 	f()
 	for i, p := range workers {
 		if n := p.hindered() - before[i]; n > 0 {
-			w.fail("%s was refused %d times, though nothing stood in its way: %s", p.name, n, p.lastWords())
+			fail("%s was refused %d times, though nothing stood in its way: %s", p.name, n, p.lastWords())
 		}
 	}
 }
@@ -117,11 +117,11 @@ func (w *world) await(what string, done func() bool) {
 	began := time.Now()
 	for !done() {
 		if time.Since(began) > w.timeout {
-			w.fail("not within %v: %s", w.timeout, what)
+			fail("not within %v: %s", w.timeout, what)
 		}
 		for _, p := range w.processes {
 			if p.child.Ended() && !p.wanted {
-				w.fail("%s ended by itself: %v: %s", p.name, p.child.Err(), p.lastWords())
+				fail("%s ended by itself: %v: %s", p.name, p.child.Err(), p.lastWords())
 			}
 		}
 		w.sleep(5 * time.Millisecond)
@@ -132,7 +132,7 @@ func (w *world) sleep(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-w.ctx.Done():
-		w.fail("interrupted")
+		fail("interrupted")
 	}
 }
 
@@ -164,7 +164,7 @@ func (w *world) close(workers ...*process) {
 	}
 	for _, p := range workers {
 		w.await(p.name+" closes", p.child.Ended)
-		w.must(p.child.Err())
+		must(p.child.Err())
 	}
 }
 
@@ -179,9 +179,9 @@ func (w *world) wantLosses(n int) {
 // setTrust changes the trust of the space.
 func (w *world) setTrust(trust bool) {
 	space, err := url.Open(w.ctx, w.URL, lease.Config{})
-	w.must(err)
+	must(err)
 	defer space.Close()
-	w.must(space.SetTrust(w.ctx, trust))
+	must(space.SetTrust(w.ctx, trust))
 }
 
 // startOnReserve starts workers after a loss, and sees to it that they have leases of the reserve.
@@ -189,7 +189,7 @@ func (w *world) startOnReserve() []*process {
 	w.worker.Nodes = few
 	started := w.start(2)
 	for _, p := range started {
-		w.ensure(p.onReserve(),
+		ensure(p.onReserve(),
 			"%s began with main nodes: all lost leases had ended, which shows nothing", p.name)
 	}
 	return started
@@ -215,14 +215,14 @@ func (w *world) standStill(workers ...*process) {
 func (w *world) wantLeased(workers []*process) {
 	for _, p := range workers {
 		left := time.Until(time.Unix(p.End.Load(), 0))
-		w.ensure(left > 0, "the leases of %s ended %v ago: that shows nothing", p.name, -left)
+		ensure(left > 0, "the leases of %s ended %v ago: that shows nothing", p.name, -left)
 	}
 }
 
 // counters calls do with the space's counters.
 func (w *world) counters(do func(*counter.Counters) error) {
 	space, err := url.Open(w.ctx, w.URL, lease.Config{})
-	w.must(err)
+	must(err)
 	defer space.Close()
-	w.must(do(counter.On(space)))
+	must(do(counter.On(space)))
 }

@@ -22,22 +22,26 @@ const (
 
 // timed notes that the space goes by the server's clock, and returns what the server has in its
 // environment for that to be stepped, if it is to be.
-func (s *store) timed() (environ []string, err error) {
+func (s *store) timed() (environ []string) {
 	s.ServerTime = true
 	if !s.setup.stepClock {
-		return nil, nil
+		return nil
 	}
 	s.Clock = &clock{filepath.Join(s.dir, "clock")}
 	var libraries []string
 	for _, pattern := range []string{faketime, libc} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			return nil, fmt.Errorf("no library %s: install faketime", pattern)
-		}
+		found, _ := filepath.Glob(pattern)
+		ensure(len(found) > 0, "no library %s: install faketime", pattern)
 		libraries = append(libraries, found[0])
 	}
-	return []string{"LD_PRELOAD=" + strings.Join(libraries, " "), "FAKETIME_TIMESTAMP_FILE=" + s.Clock.file, "FAKETIME_NO_CACHE=1",
-		"DONT_FAKE_MONOTONIC=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}, s.Clock.Step(0)
+	must(s.Clock.Step(0))
+	return []string{
+		"LD_PRELOAD=" + strings.Join(libraries, " "),
+		"FAKETIME_TIMESTAMP_FILE=" + s.Clock.file,
+		"FAKETIME_NO_CACHE=1",
+		"DONT_FAKE_MONOTONIC=1",
+		"FAKETIME_DONT_FAKE_MONOTONIC=1",
+	}
 }
 
 // Step sets how far the clock is off, in whole seconds.

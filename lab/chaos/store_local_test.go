@@ -3,7 +3,6 @@ package chaos
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,10 +11,8 @@ import (
 )
 
 // startFile is a directory.
-func startFile(s *store) error {
-	if err := s.smallDisk(); err != nil {
-		return err
-	}
+func startFile(s *store) {
+	s.smallDisk()
 	dir := filepath.Join(s.dir, "space")
 	s.URL = "file://" + dir
 	s.Copy = func() error { return locked(dir, func() error { return os.CopyFS(dir+"-copy", os.DirFS(dir)) }) }
@@ -25,7 +22,6 @@ func startFile(s *store) error {
 		})
 	}
 	s.Wipe = func() error { return locked(dir, func() error { return os.RemoveAll(dir) }) }
-	return nil
 }
 
 // locked calls change while no worker is about to write.
@@ -42,10 +38,8 @@ func locked(dir string, change func() error) error {
 }
 
 // startSQLite is a file of SQLite.
-func startSQLite(s *store) error {
-	if err := s.smallDisk(); err != nil {
-		return err
-	}
+func startSQLite(s *store) {
+	s.smallDisk()
 	path := filepath.Join(s.dir, "app.db")
 	s.URL = "sqlite:" + path
 	s.Copy = func() error {
@@ -60,7 +54,6 @@ func startSQLite(s *store) error {
 			return errors.Join(os.Rename(path+"-copy", path), tx.Rollback())
 		})
 	}
-	return nil
 }
 
 func withSQLite(path string, do func(*sql.DB) error) error {
@@ -72,13 +65,12 @@ func withSQLite(path string, do func(*sql.DB) error) error {
 }
 
 // smallDisk mounts a disk of its own on the directory, in memory, if one is asked for.
-func (s *store) smallDisk() error {
+func (s *store) smallDisk() {
 	if !s.setup.smallDisk {
-		return nil
+		return
 	}
-	if err := unix.Mount("tmpfs", s.dir, "tmpfs", 0, "size=8m"); err != nil {
-		return fmt.Errorf("mount a small disk, which takes root: %w", err)
-	}
+	err := unix.Mount("tmpfs", s.dir, "tmpfs", 0, "size=8m")
+	ensure(err == nil, "mount a small disk, which takes root: %v", err)
 	s.onStop(func() { unix.Unmount(s.dir, unix.MNT_DETACH) })
 	filler := filepath.Join(s.dir, "filler")
 	s.FillDisk = func() error {
@@ -96,5 +88,4 @@ func (s *store) smallDisk() error {
 		return nil
 	}
 	s.FreeDisk = func() error { return os.Remove(filler) }
-	return nil
 }

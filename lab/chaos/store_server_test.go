@@ -22,34 +22,27 @@ type server interface {
 }
 
 // serve has the store be a server, reached over a link, or another one than before.
-func (s *store) serve(by server, addr string) (err error) {
+func (s *store) serve(by server, addr string) {
 	s.Kill = by.Kill
 	s.Start = by.Start
 	s.Pause = by.Pause
 	s.Resume = by.Resume
 	s.onStop(func() { by.Kill() })
 	if s.Link == nil {
-		s.Link, err = s.link(addr)
-		return err
+		s.Link = s.link(addr)
+		return
 	}
 	s.Link.server = addr
 	s.Link.Heal()
-	return nil
 }
 
 // startEtcd is a cluster. Workers reach a single member over the link, and several ones directly.
-func startEtcd(s *store) error {
+func startEtcd(s *store) {
 	cluster, err := etcdtest.New(s.dir, max(s.setup.members, 1), nil)
-	if err != nil {
-		return err
-	}
+	must(err)
 	s.onStop(func() { cluster.Kill() })
-	if err := cluster.Start(); err != nil {
-		return err
-	}
-	if err := s.serve(cluster, cluster.Members[0].Addr()); err != nil {
-		return err
-	}
+	must(cluster.Start())
+	s.serve(cluster, cluster.Members[0].Addr())
 	s.URL = "etcd://" + s.Link.Addr()
 	if len(cluster.Members) > 1 {
 		s.URL = "etcd://" + cluster.Hosts()
@@ -73,23 +66,14 @@ func startEtcd(s *store) error {
 		}
 		return leader.Kill()
 	}
-	return nil
 }
 
 // startRedis is a primary that makes a change durable before it says so. What is copied is its
 // append-only file.
-func startRedis(s *store) error {
-	environ, err := s.timed()
-	if err != nil {
-		return err
-	}
-	primary, err := servers.StartRedisIn(environ, filepath.Join(s.dir, "primary"))
-	if err != nil {
-		return err
-	}
-	if err := s.serve(primary, primary.Addr()); err != nil {
-		return err
-	}
+func startRedis(s *store) {
+	primary, err := servers.StartRedisIn(s.timed(), filepath.Join(s.dir, "primary"))
+	must(err)
+	s.serve(primary, primary.Addr())
 	s.URL = "redis://" + s.Link.Addr() + "?replicas=0"
 	s.Wipe = func() error { _, err := primary.Do("FLUSHALL"); return err }
 	data := filepath.Join(primary.Dir(), "appendonlydir")
@@ -107,7 +91,6 @@ func startRedis(s *store) error {
 	if s.setup.copies == standbys {
 		s.replicate(primary)
 	}
-	return nil
 }
 
 // replicate has the copies of a Redis be replicas, which hear no more of it once they have all data.
@@ -126,45 +109,36 @@ func (s *store) replicate(primary *servers.Redis) {
 			return err
 		}
 		primary = replica
-		return s.serve(primary, primary.Addr())
+		s.serve(primary, primary.Addr())
+		return nil
 	}
 }
 
 // startPostgres is a server, with a pooler before it if one is asked for. A backup takes its place on
 // the same timeline, a standby that is promoted on a new one.
-func startPostgres(s *store) error {
-	environ, err := s.timed()
-	if err != nil {
-		return err
-	}
+func startPostgres(s *store) {
 	config := map[string]string{}
 	if s.setup.copies == synchronous {
 		config["synchronous_standby_names"] = "*"
 	}
-	server, err := servers.StartPostgresIn(environ, filepath.Join(s.dir, "server"), config)
-	if err != nil {
-		return err
-	}
+	server, err := servers.StartPostgresIn(s.timed(), filepath.Join(s.dir, "server"), config)
+	must(err)
 	s.onStop(func() { server.Kill() })
 	addr := server.Addr()
 	if s.setup.pooler {
 		pooler, err := servers.StartPgBouncer(filepath.Join(s.dir, "pooler"), server, 20)
-		if err != nil {
-			return err
-		}
+		must(err)
 		addr = pooler.Addr()
 		s.onStop(func() { pooler.Kill() })
 		s.KillPooler = func() error { return errors.Join(pooler.Kill(), pooler.Start()) }
 	}
-	if err := s.serve(server, addr); err != nil {
-		return err
-	}
+	s.serve(server, addr)
 	s.URL = strings.Replace(server.URL(), server.Addr(), s.Link.Addr(), 1)
-	return s.backUp(server)
+	s.backUp(server)
 }
 
 // backUp sets what copies of a PostgreSQL are. A synchronous one runs all the time, and another one once it was promoted.
-func (s *store) backUp(server *servers.Postgres) error {
+func (s *store) backUp(server *servers.Postgres) {
 	promoted := s.setup.copies != backups
 	var copied *servers.Postgres
 	take := func() (err error) {
@@ -180,12 +154,13 @@ func (s *store) backUp(server *servers.Postgres) error {
 			return err
 		}
 		server = copied
-		return s.serve(server, server.Addr())
+		s.serve(server, server.Addr())
+		return nil
 	}
 	s.Copy = take
 	s.Restore = restore
 	if s.setup.copies != synchronous {
-		return nil
+		return
 	}
 	follow := func() error {
 		if err := take(); err != nil {
@@ -201,23 +176,15 @@ func (s *store) backUp(server *servers.Postgres) error {
 		}
 		return follow()
 	}
-	return follow()
+	must(follow())
 }
 
 // startMariaDB is a server. Its copies are dumps, as most backups are.
-func startMariaDB(s *store) error {
-	environ, err := s.timed()
-	if err != nil {
-		return err
-	}
+func startMariaDB(s *store) {
 	// Workers have up to 32 connections each.
-	server, err := servers.StartMySQLIn(environ, filepath.Join(s.dir, "server"), "--max-connections=1000")
-	if err != nil {
-		return err
-	}
-	if err := s.serve(server, server.Addr()); err != nil {
-		return err
-	}
+	server, err := servers.StartMySQLIn(s.timed(), filepath.Join(s.dir, "server"), "--max-connections=1000")
+	must(err)
+	s.serve(server, server.Addr())
 	s.URL = strings.Replace(server.URL(), server.Addr(), s.Link.Addr(), 1)
 	var dump string
 	s.Copy = func() (err error) { dump, err = server.Dump(); return err }
@@ -227,19 +194,15 @@ func startMariaDB(s *store) error {
 		_, err := server.Do(dump)
 		return err
 	}
-	return nil
 }
 
 // startS3 is a server with one bucket. What is copied are its files, with ETags and dates.
-func startS3(s *store) error {
+func startS3(s *store) {
 	s.ServerTime = true // of a program in Go, which libfaketime can't step
 	server, err := s3test.Start(filepath.Join(s.dir, "server"))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(s3test.Credentials(), s.serve(server, server.Addr())); err != nil {
-		return err
-	}
+	must(err)
+	must(s3test.Credentials())
+	s.serve(server, server.Addr())
 	s.URL = s3test.URL("http://"+s.Link.Addr(), "ids")
 	copied := filepath.Join(s.dir, "copy")
 	s.Copy = func() error { return exec.Command("cp", "--archive", server.Data(), copied).Run() }
@@ -247,5 +210,4 @@ func startS3(s *store) error {
 		return errors.Join(server.Kill(), os.RemoveAll(server.Data()), os.Rename(copied, server.Data()), server.Start())
 	}
 	s.Wipe = func() error { return os.RemoveAll(filepath.Join(server.Data(), s3test.Bucket, "ids")) }
-	return nil
 }

@@ -21,30 +21,19 @@ type replica struct {
 const token, spaceName = "of-the-workers", "chaos"
 
 // serveReplicas starts two replicas on the space.
-func (s *store) serveReplicas() error {
+func (s *store) serveReplicas() {
 	program, err := servers.Tool(".", "github.com/randflake/randflake/service/cmd/randflaked")
-	if err != nil {
-		return err
-	}
+	must(err)
 	for range 2 {
 		server, err := servers.New("randflaked", s.fresh("replica"), []string{"GOMAXPROCS=2"})
-		if err != nil {
-			return err
-		}
+		must(err)
 		r := &replica{Server: server, program: program}
 		s.Replicas = append(s.Replicas, r)
 		s.onStop(func() { r.Kill() })
-		if err := r.configure(s.URL); err != nil {
-			return err
-		}
-		if err := r.Start(); err != nil {
-			return err
-		}
-		if r.Link, err = s.link(r.Addr()); err != nil {
-			return err
-		}
+		must(r.configure(s.URL))
+		must(r.Start())
+		r.Link = s.link(r.Addr())
 	}
-	return nil
 }
 
 func (r *replica) configuration() string { return filepath.Join(r.Dir(), "randflaked.yaml") }

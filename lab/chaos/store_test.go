@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -65,7 +64,7 @@ const (
 )
 
 // starts are the engines by their names.
-var starts = map[string]func(*store) error{
+var starts = map[string]func(*store){
 	"file":                   startFile,
 	"sqlite":                 startSQLite,
 	"etcd":                   startEtcd,
@@ -81,31 +80,22 @@ var starts = map[string]func(*store) error{
 const overService = "service-"
 
 // start starts the store, and creates a space in it. Whatever it returns, the store must be stopped.
-func (s *store) start(ctx context.Context) error {
-	if err := starts[s.name](s); err != nil {
-		return err
-	}
+func (s *store) start(ctx context.Context) {
+	starts[s.name](s)
 	s.config.New = true
 	s.config.Trust = s.setup.trust
-	if err := s.create(ctx); err != nil {
-		return err
-	}
+	must(s.create(ctx))
 	s.config.New = false
 	if strings.HasPrefix(s.name, overService) {
-		return s.serveReplicas()
+		s.serveReplicas()
 	}
-	return nil
 }
 
-// another starts a store beside s, without a space. Whatever it returns, the other one must be
-// stopped, which stops s too.
-func (s *store) another(name string) (*store, error) {
+// another returns a store beside s, which is not started. To stop it stops s too.
+func (s *store) another(name string) *store {
 	other := &store{name: name, dir: s.fresh("another"), config: s.config}
 	other.onStop(s.stop)
-	if err := os.Mkdir(other.dir, 0o755); err != nil {
-		return other, err
-	}
-	return other, starts[name](other)
+	return other
 }
 
 // stop ends all that runs.
@@ -152,12 +142,11 @@ type link struct {
 // nowhere is an address where nobody listens.
 const nowhere = "127.0.0.1:1"
 
-func (s *store) link(server string) (*link, error) {
+func (s *store) link(server string) *link {
 	proxy, err := servers.StartProxy(server)
-	if err == nil {
-		s.onStop(proxy.Close)
-	}
-	return &link{proxy, server}, err
+	must(err)
+	s.onStop(proxy.Close)
+	return &link{proxy, server}
 }
 
 // Refuse cuts all connections, and leads new ones nowhere.

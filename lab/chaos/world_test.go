@@ -70,22 +70,18 @@ func (j job) world(dir string) *world {
 	return w
 }
 
-// begin starts the store. Whatever it returns, the world must be ended.
-func (w *world) begin() error {
-	if err := os.Mkdir(w.store.dir, 0o755); err != nil {
-		return err
-	}
-	if err := w.store.start(w.ctx); err != nil {
-		return err
-	}
+// begin starts the store.
+func (w *world) begin() {
+	must(os.Mkdir(w.store.dir, 0o755))
+	w.store.start(w.ctx)
 	w.worker.Store = w.URL
 	for _, r := range w.Replicas {
 		w.worker.Replicas = append(w.worker.Replicas, "http://"+r.Link.Addr())
 	}
-	return nil
 }
 
-// play runs a script, then closes all workers that are left, and returns what went wrong.
+// play starts the store, runs a script, then closes all workers that are left, and returns what went wrong.
+// Whatever it returns, the world must be ended.
 func (w *world) play(script func(*world)) (err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -96,6 +92,7 @@ func (w *world) play(script func(*world)) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
+	w.begin()
 	script(w)
 	var left []*process
 	for _, p := range w.processes {

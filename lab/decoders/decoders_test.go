@@ -280,9 +280,8 @@ func TestRequired(t *testing.T) {
 		needed[orderID]{},
 		needed[documentID]{},
 	} {
-		if err := binding.Validator.ValidateStruct(missing); err == nil {
-			t.Errorf("%T is missing and not found", missing)
-		}
+		err := binding.Validator.ValidateStruct(missing)
+		require.That(t, err != nil, "%T is missing and not found", missing)
 	}
 }
 
@@ -301,9 +300,7 @@ func TestPatterns(t *testing.T) {
 		_, typedErr := randflake.ParseTyped[ticket]("tkt_" + text)
 		require.That(t, ids.MatchString(text) == (err == nil) && typed.MatchString("tkt_"+text) == (typedErr == nil),
 			"%q is read as %v: %v, %v", text, id, err, typedErr)
-		if !links.MatchString(receipts.Text(id)) {
-			t.Errorf("%s is no link", receipts.Text(id))
-		}
+		require.That(t, links.MatchString(receipts.Text(id)), "%s is no link", receipts.Text(id))
 	}
 }
 

@@ -56,14 +56,10 @@ var formats = append(jsons,
 var jsons = []format{
 	{name: "encoding/json", text: true, write: json.Marshal, read: json.Unmarshal},
 	{
-		name: "encoding/json/v2",
-		text: true,
-		write: func(v any) ([]byte, error) {
-			return experiment.Marshal(v)
-		},
-		read: func(b []byte, v any) error {
-			return experiment.Unmarshal(b, v)
-		},
+		name:  "encoding/json/v2",
+		text:  true,
+		write: func(v any) ([]byte, error) { return experiment.Marshal(v) },
+		read:  func(b []byte, v any) error { return experiment.Unmarshal(b, v) },
 	},
 	{name: "jsoniter", text: true, write: compatible.Marshal, read: compatible.Unmarshal},
 	{name: "goccy/go-json", text: true, write: goccyjson.Marshal, read: goccyjson.Unmarshal},
@@ -88,9 +84,7 @@ func ugorji(name string, text bool, handle codec.Handle) format {
 			err = codec.NewEncoderBytes(&b, handle).Encode(v)
 			return b, err
 		},
-		read: func(b []byte, v any) error {
-			return codec.NewDecoderBytes(b, handle).Decode(v)
-		},
+		read: func(b []byte, v any) error { return codec.NewDecoderBytes(b, handle).Decode(v) },
 	}
 }
 

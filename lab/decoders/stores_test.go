@@ -27,13 +27,9 @@ var stores = []format{
 	{name: "DynamoDB", write: writeDynamo, read: readDynamo},
 	{name: "parquet-go", write: writeParquet, read: readParquet},
 	{
-		name: "shamaton/msgpack",
-		write: func(v any) ([]byte, error) {
-			return shamaton.Marshal(v)
-		},
-		read: func(b []byte, v any) error {
-			return shamaton.Unmarshal(b, v)
-		},
+		name:  "shamaton/msgpack",
+		write: func(v any) ([]byte, error) { return shamaton.Marshal(v) },
+		read:  func(b []byte, v any) error { return shamaton.Unmarshal(b, v) },
 	},
 }
 

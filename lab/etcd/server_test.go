@@ -54,9 +54,8 @@ func TestNoMajority(t *testing.T) {
 	cluster.Members[0].Stop()
 	client := clientOf(t, cluster)
 	e := newEngine(t, client, "") // one member does not answer
-	if value, _ := read(t, e, "x"); value != "1" {
-		t.Errorf("found %q, want 1", value)
-	}
+	value, _ := read(t, e, "x")
+	require.That(t, value == "1", "found %q, want 1", value)
 	cluster.Members[1].Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

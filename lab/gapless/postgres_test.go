@@ -43,9 +43,8 @@ func testPgx(t *testing.T, server *servers.Postgres) {
 	must(t, err)
 	defer pool.Close()
 	for _, other := range []any{pool, new(pgx.Conn), new(pgxpool.Conn)} {
-		if _, ok := other.(gapless.PgxTx[pgx.Row]); ok {
-			t.Errorf("a %T is taken for a transaction", other)
-		}
+		_, ok := other.(gapless.PgxTx[pgx.Row])
+		require.That(t, !ok, "a %T is taken for a transaction", other)
 	}
 	require.Done(t)(pool.Exec(t.Context(), "CREATE SCHEMA gapless_pgx"))
 	require.Done(t)(pool.Exec(t.Context(), gapless.PostgresSchema))

@@ -4,7 +4,6 @@ package planted
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/lab/overlay"
 )
 
 const root = "../.."
@@ -47,33 +47,22 @@ func TestFound(t *testing.T) {
 
 // goTest returns the arguments of the go command that run the test on the package with the bug.
 func (b bug) goTest(t *testing.T) []string {
-	file, err := filepath.Abs(filepath.Join(root, b.file))
-	require.NoError(t, err)
+	file := filepath.Join(root, b.file)
 	source, err := os.ReadFile(file)
 	require.NoError(t, err)
-	if n := bytes.Count(source, []byte(b.right)); n != 1 {
-		t.Fatalf("%s has this text %d times, want 1:\n%s", b.file, n, b.right)
-	}
-	patched := filepath.Join(t.TempDir(), filepath.Base(file))
-	write(t, patched, bytes.Replace(source, []byte(b.right), []byte(b.wrong), 1))
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
-	require.NoError(t, err)
-	overlay := patched + ".json"
-	write(t, overlay, replace)
+	n := strings.Count(string(source), b.right)
+	require.Must(t, n == 1, "%s has this text %d times, want 1:\n%s", b.file, n, b.right)
+	replaced := overlay.Write(t, map[string]string{file: strings.Replace(string(source), b.right, b.wrong, 1)})
 
 	tested := filepath.Dir(b.file)
 	if strings.HasPrefix(tested, "lease/internal/") {
 		tested = "lease"
 	}
-	args := []string{"test", "-overlay", overlay, "-vet=off", "-count=1", "-run", b.test, "./" + tested}
+	args := []string{"test", "-overlay", replaced, "-vet=off", "-count=1", "-run", b.test, "./" + tested}
 	if b.schedules > 0 {
 		args = append(args, "-seed", "1", "-schedules", fmt.Sprint(b.schedules))
 	}
 	return args
-}
-
-func write(t *testing.T, file string, content []byte) {
-	require.NoError(t, os.WriteFile(file, content, 0o600))
 }
 
 func command(args ...string) *exec.Cmd {

@@ -64,9 +64,36 @@ func TestTerms(t *testing.T) {
 		word   word
 		values [4]uint16
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
+	var (
+		rng   = rand.New(rand.NewPCG(1, 2))
+		terms *terms
+		n     int
+		m     uint16
+	)
+	operations := []struct {
+		word  func(x, y, z word) word
+		value func(x, y, z uint16) uint16
+	}{
+		{func(x, y, _ word) word { return terms.xor(x, y) }, func(x, y, _ uint16) uint16 { return x ^ y }},
+		{func(x, y, _ word) word { return terms.add(x, y) }, func(x, y, _ uint16) uint16 { return x + y }},
+		{func(x, y, _ word) word { return terms.sub(x, y) }, func(x, y, _ uint16) uint16 { return x - y }},
+		{func(x, y, _ word) word { return terms.and(x, y) }, func(x, y, _ uint16) uint16 { return x & y }},
+		{func(x, y, _ word) word { return terms.or(x, y) }, func(x, y, _ uint16) uint16 { return x | y }},
+		{func(x, _, _ word) word { return terms.rol(x, n) }, func(x, _, _ uint16) uint16 { return bits.RotateLeft16(x, n) }},
+		{func(x, _, _ word) word { return terms.shl(x, n) }, func(x, _, _ uint16) uint16 { return x << n }},
+		{func(x, _, _ word) word { return terms.shr(x, n) }, func(x, _, _ uint16) uint16 { return x >> n }},
+		{func(x, _, _ word) word { return terms.mul(x, m) }, func(x, _, _ uint16) uint16 { return x * m }},
+		{
+			func(x, y, z word) word { return terms.carry(x, y, terms.mask(z, 1)) },
+			func(x, y, z uint16) uint16 { return uint16((uint32(x) + uint32(y) + uint32(z&1)) >> 16) },
+		},
+		{
+			func(x, y, z word) word { return terms.borrow(x, y, terms.mask(z, 1)) },
+			func(x, y, z uint16) uint16 { return uint16((uint32(x)-uint32(y)-uint32(z&1))>>16) & 1 },
+		},
+	}
 	for range 2000 {
-		terms := newTerms()
+		terms = newTerms()
 		var evaluations [4]evaluation
 		for i := range evaluations {
 			evaluations[i] = evaluation{}
@@ -83,59 +110,17 @@ func TestTerms(t *testing.T) {
 		}
 		for range 40 {
 			any := func() expression { return pool[rng.IntN(len(pool))] }
-			x := any()
-			y := any()
-			z := any()
-			n := []int{1, 2, 7, 8, 9, 14, 15}[rng.IntN(7)]
-			m := []uint16{1, 0x8000, 0x7fff, 0x00ff, 0xff00, uint16(rng.Uint32())}[rng.IntN(6)]
+			x, y, z := any(), any(), any()
+			n = []int{1, 2, 7, 8, 9, 14, 15}[rng.IntN(7)]
+			m = []uint16{1, 0x8000, 0x7fff, 0x00ff, 0xff00, uint16(rng.Uint32())}[rng.IntN(6)]
 			if rng.IntN(4) == 0 {
 				y.word, y.values = word(m), [4]uint16{m, m, m, m}
 			}
-			var w word
-			var f func(x, y, z uint16) uint16
-			switch rng.IntN(12) {
-			case 0:
-				w = terms.xor(x.word, y.word)
-				f = func(x, y, _ uint16) uint16 { return x ^ y }
-			case 1, 2:
-				w = terms.add(x.word, y.word)
-				f = func(x, y, _ uint16) uint16 { return x + y }
-			case 3:
-				w = terms.sub(x.word, y.word)
-				f = func(x, y, _ uint16) uint16 { return x - y }
-			case 4:
-				w = terms.and(x.word, y.word)
-				f = func(x, y, _ uint16) uint16 { return x & y }
-			case 5:
-				w = terms.or(x.word, y.word)
-				f = func(x, y, _ uint16) uint16 { return x | y }
-			case 6:
-				w = terms.rol(x.word, n)
-				f = func(x, _, _ uint16) uint16 { return bits.RotateLeft16(x, n) }
-			case 7:
-				w = terms.shl(x.word, n)
-				f = func(x, _, _ uint16) uint16 { return x << n }
-			case 8:
-				w = terms.shr(x.word, n)
-				f = func(x, _, _ uint16) uint16 { return x >> n }
-			case 9:
-				w = terms.mul(x.word, m)
-				f = func(x, _, _ uint16) uint16 { return x * m }
-			case 10:
-				w = terms.carry(x.word, y.word, terms.mask(z.word, 1))
-				f = func(x, y, z uint16) uint16 {
-					return uint16((uint32(x) + uint32(y) + uint32(z&1)) >> 16)
-				}
-			case 11:
-				w = terms.borrow(x.word, y.word, terms.mask(z.word, 1))
-				f = func(x, y, z uint16) uint16 {
-					return uint16((uint32(x)-uint32(y)-uint32(z&1))>>16) & 1
-				}
-			}
-			made := expression{word: w}
+			do := operations[rng.IntN(len(operations))]
+			made := expression{word: do.word(x.word, y.word, z.word)}
 			for i, e := range evaluations {
-				made.values[i] = f(x.values[i], y.values[i], z.values[i])
-				if got, ok := e.word(terms, w); !ok || got != made.values[i] {
+				made.values[i] = do.value(x.values[i], y.values[i], z.values[i])
+				if got, ok := e.word(terms, made.word); !ok || got != made.values[i] {
 					t.Fatalf("got %#x, %t, want %#x", got, ok, made.values[i])
 				}
 			}

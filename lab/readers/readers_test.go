@@ -17,6 +17,7 @@ import (
 
 	"github.com/randflake/randflake"
 	compat "github.com/randflake/randflake/compat"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A reader returns those of the texts that it takes for something else.
@@ -45,14 +46,12 @@ func TestReaders(t *testing.T) {
 			t.Parallel()
 			want := strings.Fields(tt.gosuda)
 			for _, text := range want {
-				if id, err := compat.DecodeString(text); err != nil || compat.EncodeString(id) != text {
-					t.Errorf("%s is no text of gosuda's", text)
-				}
+				id, err := compat.DecodeString(text)
+				require.That(t, err == nil && compat.EncodeString(id) == text, "%s is no text of gosuda's", text)
 			}
 			misread := tt.read(t, texts(want, tt.random))
-			if !slices.Equal(misread, want) {
-				t.Errorf("%d texts are misread, want those of gosuda's: %.1000q", len(misread), misread)
-			}
+			require.That(t, slices.Equal(misread, want),
+				"%d texts are misread, want those of gosuda's: %.1000q", len(misread), misread)
 		})
 	}
 }

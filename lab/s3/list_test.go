@@ -129,9 +129,8 @@ func TestListingsOnAServer(t *testing.T) {
 				if l, ok := keys.Listing(from, to); ok {
 					got, pages := list(t, client, l, pageSize)
 					check("listing", got)
-					if most := len(want)/pageSize + 1; pages > most {
-						t.Errorf("%d pages of %d for %d objects", pages, pageSize, len(want))
-					}
+					most := len(want)/pageSize + 1
+					require.That(t, pages <= most, "%d pages of %d for %d objects", pages, pageSize, len(want))
 				} else {
 					check("no listing", nil)
 				}
@@ -187,9 +186,8 @@ func TestFoldersAreCommonPrefixes(t *testing.T) {
 			full = append(full, l.Prefix)
 		}
 	}
-	if got := folders(t, client, "e/"); !slices.Equal(got, full) || len(got) < 3 {
-		t.Errorf("common prefixes %q, listings %q", got, full)
-	}
+	got := folders(t, client, "e/")
+	require.That(t, slices.Equal(got, full) && len(got) >= 3, "common prefixes %q, listings %q", got, full)
 }
 
 func put(t *testing.T, client minio.Core, key string) {

@@ -3,7 +3,6 @@
 package upgrade
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/lab/overlay"
 )
 
 const (
@@ -28,7 +28,7 @@ func TestTwoBuilds(t *testing.T) {
 	dir := t.TempDir()
 	source := checkout(t, dir)
 	older := build(t, source, filepath.Join(dir, "older"))
-	newer := build(t, root, filepath.Join(dir, "newer"), "-overlay", overlay(t, dir))
+	newer := build(t, root, filepath.Join(dir, "newer"), "-overlay", newerLease(t))
 	secret := filepath.Join(dir, "secret")
 	older.must(t, "secret", "new", "--output", secret)
 
@@ -50,9 +50,8 @@ func TestTwoBuilds(t *testing.T) {
 	}
 	for id := range seen {
 		opened := older.must(t, append(flags, "inspect", id)...)
-		if got := newer.must(t, append(flags, "inspect", id)...); got != opened {
-			t.Errorf("%s opens %s to %s, %s to %s", older, id, opened, newer, got)
-		}
+		got := newer.must(t, append(flags, "inspect", id)...)
+		require.That(t, got == opened, "%s opens %s to %s, %s to %s", older, id, opened, newer, got)
 		break
 	}
 
@@ -83,18 +82,12 @@ func checkout(t *testing.T, dir string) string {
 	return source
 }
 
-// overlay returns a file for the go command's flag, by which lease knows the newer format.
-func overlay(t *testing.T, dir string) string {
-	file, err := filepath.Abs(filepath.Join(root, "lease/meta.go"))
-	require.NoError(t, err)
+// newerLease returns a file for the go command's flag -overlay, by which lease knows the newer format.
+func newerLease(t *testing.T) string {
+	file := filepath.Join(root, "lease/meta.go")
 	source, err := os.ReadFile(file)
 	require.NoError(t, err)
-	patched := filepath.Join(dir, "meta.go")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: patched}})
-	require.NoError(t, err)
-	write(t, patched, newerFormat.Replace(string(source)))
-	write(t, patched+".json", string(replace))
-	return patched + ".json"
+	return overlay.Write(t, map[string]string{file: newerFormat.Replace(string(source))})
 }
 
 // A program is a built command, by its path.
@@ -120,10 +113,6 @@ func (p program) must(t *testing.T, args ...string) string {
 	out, err := p.run(args...)
 	require.Must(t, err == nil, "%s %q: %v: %s", p, args, err, out)
 	return out
-}
-
-func write(t *testing.T, file, text string) {
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // content returns what the files of a store hold.

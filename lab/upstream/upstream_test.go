@@ -6,8 +6,6 @@
 package upstream
 
 import (
-	"encoding/hex"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,6 +19,7 @@ import (
 	"github.com/randflake/randflake/compat"
 	_ "github.com/randflake/randflake/compat/sparx64" // so that the go command runs TestItsTests again when it changes
 	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/lab/overlay"
 )
 
 // source returns the directory of a module in the module cache.
@@ -65,24 +64,16 @@ func run(t *testing.T, pkg string, files map[string]string, args ...string) (out
 	found, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
 	require.NoError(t, err)
 	dir := strings.TrimSpace(string(found))
-	temporary := t.TempDir()
-	var overlay struct{ Replace map[string]string }
-	overlay.Replace = map[string]string{}
+	texts := map[string]string{}
 	itsOwn, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	require.NoError(t, err)
 	for _, path := range itsOwn {
-		overlay.Replace[path] = ""
+		texts[path] = ""
 	}
 	for name, content := range files {
-		path := filepath.Join(temporary, name)
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		overlay.Replace[filepath.Join(dir, name)] = path
+		texts[filepath.Join(dir, name)] = content
 	}
-	list, err := json.Marshal(overlay)
-	require.NoError(t, err)
-	path := filepath.Join(temporary, "overlay.json")
-	require.NoError(t, os.WriteFile(path, list, 0o600))
-	args = append([]string{args[0], "-overlay", path}, append(args[1:], pkg)...)
+	args = append([]string{args[0], "-overlay", overlay.Write(t, texts)}, append(args[1:], pkg)...)
 	out, err := exec.Command("go", args...).CombinedOutput()
 	return string(out), err
 }
@@ -109,8 +100,8 @@ func wantTests(t *testing.T, pkg string, files map[string]string) {
 	}
 }
 
-// TestItsTests runs the tests of v1.8.0 with other imports, but for randflake_vectors_test.go,
-// which sets unexported fields of the generator: TestItsVectors stands in for that.
+// TestItsTests runs the tests of v1.8.0 with other imports, but for randflake_vectors_test.go, which sets unexported
+// fields of the generator: TestBothWays has more vectors.
 func TestItsTests(t *testing.T) {
 	dir := source(t, "gosuda.org/randflake")
 	generator := outside(read(t, dir, "randflake_test.go"), "randflake", "github.com/randflake/randflake/compat")
@@ -122,37 +113,6 @@ func TestItsTests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wantTests(t, ".", files)
 		})
-	}
-}
-
-// TestItsVectors makes and opens the IDs of test_vectors.json.
-func TestItsVectors(t *testing.T) {
-	var vectors []struct {
-		Secret     hexBytes `json:"secret"`
-		Node       int64    `json:"node_id"`
-		LeaseStart int64    `json:"lease_start"`
-		LeaseEnd   int64    `json:"lease_end"`
-		Timestamp  int64    `json:"timestamp"`
-		Sequence   int64    `json:"sequence"`
-		ID         int64    `json:"encrypted_id,string"`
-		Text       string   `json:"encoded_id"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(read(t, source(t, "gosuda.org/randflake"), "test_vectors.json")), &vectors))
-	require.That(t, len(vectors) >= 16, "only %d vectors", len(vectors))
-	for _, v := range vectors {
-		g, err := randflake.NewGenerator(v.Node, v.LeaseStart, v.LeaseEnd, v.Secret)
-		require.NoError(t, err)
-		g.TimeSource = func() int64 { return v.Timestamp }
-		for range v.Sequence {
-			require.Done(t)(g.Generate())
-		}
-		text, err := g.GenerateString()
-		require.That(t, text == v.Text && err == nil && randflake.EncodeString(v.ID) == v.Text,
-			"made %s, %v, want %s, which is %d", text, err, v.Text, v.ID)
-		second, node, sequence, err := g.InspectString(v.Text)
-		if second != v.Timestamp || node != v.Node || sequence != v.Sequence || err != nil {
-			t.Errorf("%s opens to %d, %d, %d, %v, want %d, %d, %d", v.Text, second, node, sequence, err, v.Timestamp, v.Node, v.Sequence)
-		}
 	}
 }
 
@@ -189,11 +149,4 @@ func TestBothWays(t *testing.T) {
 			}
 		}
 	}
-}
-
-type hexBytes []byte
-
-func (b *hexBytes) UnmarshalText(text []byte) (err error) {
-	*b, err = hex.DecodeString(string(text))
-	return err
 }

@@ -309,9 +309,8 @@ func TestToken(t *testing.T) {
 		{client.WithPlaintext(), ""},
 	} {
 		_, err := client.New(t.Context(), "demo", []string{address}, tt.option)
-		if got := r.header.Get("Authorization"); err != nil || got != tt.want {
-			t.Errorf("%q, error %v, want %q", got, err, tt.want)
-		}
+		got := r.header.Get("Authorization")
+		require.That(t, err == nil && got == tt.want, "%q, error %v, want %q", got, err, tt.want)
 	}
 	r.header = nil
 	missing := errors.New("no such file")

@@ -114,9 +114,8 @@ func TestMintBuffer(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if _, again := seen.LoadOrStore(id, true); again {
-					t.Errorf("ID %d twice", id)
-				}
+				_, again := seen.LoadOrStore(id, true)
+				require.That(t, !again, "ID %d twice", id)
 			})
 		}
 		wg.Wait()
@@ -237,9 +236,8 @@ func TestMintKinds(t *testing.T) {
 			t.Error("one ID in place of 512")
 		}
 		f, err := minting[randflake.ID](t, &mint{}).Inspect(t.Context(), 99)
-		if want := (client.Fields{Time: f.Time, Node: 7, Sequence: 99, Plausible: true}); err != nil || f != want {
-			t.Errorf("%+v, error %v, want %+v", f, err, want)
-		}
+		want := (client.Fields{Time: f.Time, Node: 7, Sequence: 99, Plausible: true})
+		require.That(t, err == nil && f == want, "%+v, error %v, want %+v", f, err, want)
 		failing := &mint{}
 		failing.fail.Store(sent(lease.ErrInvalid))
 		if f, err := minting[randflake.ID](t, failing).Inspect(t.Context(), 99); !errors.Is(err, lease.ErrInvalid) {

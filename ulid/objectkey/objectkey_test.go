@@ -224,9 +224,8 @@ func TestListing(t *testing.T) {
 		{"all but the first", time.UnixMilli(1), time.UnixMilli(endTime), Listing{"e/", "e/000000/00/01", ""}},
 		{"all but the last", time.UnixMilli(0), time.UnixMilli(endTime - 1), Listing{"e/", "", "e/7ZZZZZ/ZZ/ZZ"}},
 	} {
-		if got, ok := keys.Listing(c.from, c.to); !ok || got != c.want {
-			t.Errorf("%s: %+v, %v, want %+v", c.name, got, ok, c.want)
-		}
+		got, ok := keys.Listing(c.from, c.to)
+		require.That(t, ok && got == c.want, "%s: %+v, %v, want %+v", c.name, got, ok, c.want)
 	}
 }
 
@@ -325,7 +324,9 @@ func TestListingsAreExact(t *testing.T) {
 				}
 				for _, l := range listings {
 					listed := strings.HasPrefix(key, l.Prefix) && key > l.StartAfter && (l.Until == "" || key < l.Until)
-					require.Must(t, l.Contains(key) == listed, "%+v: %q: Contains says %v", l, key, !listed)
+					if l.Contains(key) != listed {
+						t.Fatalf("%+v: %q: Contains says %v", l, key, !listed)
+					}
 					if listed {
 						found++
 					}
@@ -361,9 +362,8 @@ func TestNoListing(t *testing.T) {
 	}
 	all, _ := keys.Listings(time.Time{}, time.Unix(1<<60, 0), timeChars)
 	for l := range all { // made one by one: a caller may stop after the first of very many
-		if want := (Listing{Prefix: "e/0000000000"}); l != want {
-			t.Errorf("%+v, want %+v", l, want)
-		}
+		want := (Listing{Prefix: "e/0000000000"})
+		require.That(t, l == want, "%+v, want %+v", l, want)
 		break
 	}
 }

@@ -77,9 +77,8 @@ func TestError(t *testing.T) {
 			t.Errorf("%v: received as %v", had, got)
 		}
 		require.Equal(t, connect.CodeOf(got), tt.code, "%v: received with code", had)
-		if wait := (*lease.WaitError)(nil); errors.As(got, &wait) {
-			t.Errorf("%v: received as %+v, and nobody knows until when to wait", had, wait)
-		}
+		wait := (*lease.WaitError)(nil)
+		require.That(t, !errors.As(got, &wait), "%v: received as %+v, and nobody knows until when to wait", had, wait)
 		reason := tt.reason
 		if reason == "" {
 			reason = strings.ToUpper(tt.code.String())

@@ -160,18 +160,14 @@ func (a *authority) sign(name string, change ...func(*x509.Certificate)) tls.Cer
 
 func (a *authority) save(name string, pair tls.Certificate) {
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, err)
 	a.write(name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})))
 	a.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
 }
 
 func (a *authority) write(name, text string) string {
 	file := filepath.Join(a.dir, name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -251,9 +247,8 @@ rules:
 	must(t, err)
 	require.Equal(t, mint(web, ""), 0, "an ID by certificate: code")
 	require.Equal(t, mint(anonymous, ""), connect.CodeUnauthenticated, "an ID without a certificate: code")
-	if code := mint(newAuthority(t).client("web.example"), ""); code == 0 {
-		t.Error("a certificate of another authority did")
-	}
+	code := mint(newAuthority(t).client("web.example"), "")
+	require.That(t, code != 0, "a certificate of another authority did")
 	require.Equal(t, mint(anonymous, token), 0, "an ID by token: code")
 	require.Equal(t, mint(anonymous, hash), connect.CodeUnauthenticated, "an ID by the hash of a token: code")
 
@@ -289,9 +284,8 @@ func TestUsage(t *testing.T) {
 		{"version", "now"},
 	} {
 		var out bytes.Buffer
-		if err := run(args, &out, &out); err == nil || strings.Contains(out.String(), "hunter2") {
-			t.Errorf("%q: %v, %s", args, err, &out)
-		}
+		err := run(args, &out, &out)
+		require.That(t, err != nil && !strings.Contains(out.String(), "hunter2"), "%q: %v, %s", args, err, &out)
 	}
 }
 

@@ -94,17 +94,13 @@ func (r *reloading) wantAll(what string, is, not string) {
 		r.Errorf("%s: the client of the %s authority opened an ID", what, not)
 	}
 	conn, err := tls.Dial("tcp", r.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		r.Fatal(err)
-	}
+	require.NoError(r, err)
 	defer conn.Close()
-	if names := conn.ConnectionState().PeerCertificates[0].DNSNames; names[0] != server {
-		r.Errorf("%s: the certificate of %q, want %s", what, names, server)
-	}
+	names := conn.ConnectionState().PeerCertificates[0].DNSNames
+	require.That(r, names[0] == server, "%s: the certificate of %q, want %s", what, names, server)
 	after, _ := os.ReadFile(filepath.Join(r.dir, is+"-audit"))
-	if n := strings.Count(string(after[len(before):]), `"msg":"inspection"`); n != 1 {
-		r.Errorf("%s: %d lines in the %s audit log, want 1", what, n, is)
-	}
+	n := strings.Count(string(after[len(before):]), `"msg":"inspection"`)
+	require.That(r, n == 1, "%s: %d lines in the %s audit log, want 1", what, n, is)
 }
 
 // TestReload: a configuration is in force as a whole or not at all, whichever step fails.
@@ -126,9 +122,8 @@ func TestReload(t *testing.T) {
 	} {
 		before := strings.Count(r.written.String(), "configuration was not read again")
 		r.again(strings.Replace(r.texts[1], change[0], change[1], 1))
-		if strings.Count(r.written.String(), "configuration was not read again") == before {
-			t.Errorf("%s: a configuration with a fault there was accepted", what)
-		}
+		require.That(t, strings.Count(r.written.String(), "configuration was not read again") != before,
+			"%s: a configuration with a fault there was accepted", what)
 		r.wantAll("after a fault of "+what, "old", "new")
 	}
 	r.again(r.texts[1])
@@ -136,7 +131,6 @@ func TestReload(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	r.wantAll("after all", "new", "old")
-	if _, err := os.Stat(filepath.Join(r.dir, "missing")); err == nil {
-		t.Error("a directory was made")
-	}
+	_, err := os.Stat(filepath.Join(r.dir, "missing"))
+	require.That(t, err != nil, "a directory was made")
 }

@@ -207,9 +207,8 @@ func (s *signer) identify(ctx context.Context, header string) (string, error) {
 	}
 	isToken := strings.HasPrefix(header, "Bearer ")
 	saysMore := isToken && err.Error() != (refusedToken{}).Error()
-	if !errors.Is(err, ErrUnknown) || saysMore || strings.Contains(Why(err), header[7:]) {
-		s.Errorf("%s: a stranger is told %v, and the log %v", header, err, Why(err))
-	}
+	require.That(s, errors.Is(err, ErrUnknown) && !saysMore && !strings.Contains(Why(err), header[7:]),
+		"%s: a stranger is told %v, and the log %v", header, err, Why(err))
 	return who, err
 }
 
@@ -276,9 +275,8 @@ func TestServiceAccounts(t *testing.T) {
 				t.Errorf("%s: %q, %v", what, who, err)
 			}
 		}
-		if n := s.fetches(); n != 1 {
-			t.Errorf("the keys were asked for %d times, want once a minute at most", n)
-		}
+		n := s.fetches()
+		require.That(t, n == 1, "the keys were asked for %d times, want once a minute at most", n)
 	})
 }
 
@@ -373,9 +371,8 @@ func TestMadeUpKey(t *testing.T) {
 			s.hangUp()
 			time.Sleep(time.Second)
 		}
-		if n := s.fetches() - before; n > 11 {
-			t.Errorf("%d fetches in ten minutes", n)
-		}
+		n := s.fetches() - before
+		require.That(t, n <= 11, "%d fetches in ten minutes", n)
 		s.serve("two")
 		for range 11 {
 			s.hangUp()
@@ -472,9 +469,8 @@ func TestKeysNeverHad(t *testing.T) {
 			s.hangUp()
 			time.Sleep(time.Second / 2)
 		}
-		if n := s.fetches(); n < 140 || n > 150 {
-			t.Errorf("%d fetches in 150 seconds", n)
-		}
+		n := s.fetches()
+		require.That(t, n >= 140 && n <= 150, "%d fetches in 150 seconds", n)
 		s.serve("one")
 		time.Sleep(time.Second)
 		s.good()
@@ -553,9 +549,8 @@ func TestDiscovery(t *testing.T) {
 			s.found = tt.found
 			if tt.why == "" {
 				s.good()
-				if want := []string{discoveryURL, keysURL}; !slices.Equal(s.asked, want) {
-					t.Errorf("asked %q, want %q", s.asked, want)
-				}
+				want := []string{discoveryURL, keysURL}
+				require.That(t, slices.Equal(s.asked, want), "asked %q, want %q", s.asked, want)
 				return
 			}
 			s.bad("keys that were not found", "one")

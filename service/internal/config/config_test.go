@@ -280,7 +280,6 @@ func TestWrong(t *testing.T) {
 		}
 	}
 	_, err := Parse("w.yaml", []byte("listen: x\nspaces: [{name: A, kind: ulid}]"))
-	if n := strings.Count(err.Error(), "\n") + 1; n != 2 {
-		t.Errorf("%d problems, want both at once: %v", n, err)
-	}
+	n := strings.Count(err.Error(), "\n") + 1
+	require.That(t, n == 2, "%d problems, want both at once: %v", n, err)
 }

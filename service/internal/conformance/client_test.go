@@ -40,7 +40,7 @@ func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{T: t, data: leasetest.NewMemory()}
 	made, err := lease.Create(t.Context(), b.data.Connect(), lease.Config{New: true})
-	b.must(err)
+	require.NoError(b, err)
 	b.Cleanup(func() { made.Close() })
 	for i := range b.down {
 		s := server.New(func(ctx context.Context, _ string, c lease.Config) (*lease.Space, error) {
@@ -48,7 +48,7 @@ func newBed(t *testing.T) *bed {
 		}, io.Discard, quiet)
 		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
 			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}, {Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
-		b.must(s.Configure(c))
+		require.NoError(b, s.Configure(c))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}
 		handler := s.Handler()
@@ -87,22 +87,17 @@ func checkOf(t *testing.T, pattern string) string {
 	return c.Check
 }
 
-func (b *bed) must(err error) {
-	b.Helper()
-	require.NoError(b, err)
-}
-
 // leases returns a client that begins with one of the replicas.
 func (b *bed) leases(first int) *client.Leases {
 	b.Helper()
 	leases, err := client.New(b.Context(), "demo", []string{b.addresses[first], b.addresses[1-first]})
-	b.must(err)
+	require.NoError(b, err)
 	return leases
 }
 
 func (b *bed) counters(first int) *counter.Counters {
 	counters, err := client.NewCounters("demo", []string{b.addresses[first], b.addresses[1-first]})
-	b.must(err)
+	require.NoError(b, err)
 	return counters
 }
 
@@ -159,7 +154,7 @@ func TestLoss(t *testing.T) {
 	b := newBed(t)
 	leases, counters := b.leases(0), b.counters(1)
 	strict, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{Start: 5, Step: 2}))
-	b.must(err)
+	require.NoError(b, err)
 	require.Gives(t, int64(5), "the first number")(strict.Next(t.Context()))
 	if _, err := counters.OpenStrict(t.Context(), "orders", counter.OrCreate(counter.Config{})); !errors.Is(err, counter.ErrMismatch) {
 		t.Errorf("another counter of that name: %v", err)
@@ -171,7 +166,7 @@ func TestLoss(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	require.Refuses(t, lease.ErrCounter, "after a loss")(strict.Next(t.Context()))
-	b.must(counters.SetCounter(t.Context(), "orders", 1001))
+	require.NoError(b, counters.SetCounter(t.Context(), "orders", 1001))
 	require.Gives(t, int64(1001), "once it is set")(strict.Next(t.Context()))
 	if all, err := counters.Counters(t.Context(), "", 10); err != nil || len(all) != 1 || all[0].Next != 1003 {
 		t.Errorf("%+v, %v", all, err)
@@ -184,11 +179,11 @@ func TestSeries(t *testing.T) {
 	b, seen := newBed(t), map[string]bool{}
 	for i := range 4 {
 		series, err := numbers.Open(t.Context(), b.counters(i%2), "invoices", invoices)
-		b.must(err)
+		require.NoError(b, err)
 		defer series.Close()
 		for range 50 {
 			n, err := series.Next(t.Context())
-			b.must(err)
+			require.NoError(b, err)
 			require.That(t, !seen[n.String()], "%s twice", n)
 			seen[n.String()] = true
 		}

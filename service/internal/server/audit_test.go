@@ -162,9 +162,8 @@ func TestDenials(t *testing.T) {
 		for range 10_000 {
 			s.deny(&call{caller: caller{space: strings.Repeat("x", 1000), address: "192.0.2.1:5"}}, connect.CodeUnauthenticated, access.ErrUnknown)
 		}
-		if n := strings.Count(d.String(), "\n"); n != 100 || d.Len() > 50_000 {
-			t.Errorf("%d lines, %d bytes", n, d.Len())
-		}
+		n := strings.Count(d.String(), "\n")
+		require.That(t, n == 100 && d.Len() <= 50_000, "%d lines, %d bytes", n, d.Len())
 		s.deny(&call{caller: caller{principal: "web"}}, connect.CodePermissionDenied, access.ErrDenied)
 		time.Sleep(30 * time.Second) // in which strangers earn five lines
 		for range 100 {

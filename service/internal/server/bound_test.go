@@ -219,9 +219,8 @@ func TestPlaces(t *testing.T) {
 		"not all places are free")
 	byHTTP2 := func(r *http.Request) { r.ProtoMajor = 2 }
 	a := w.send(http.MethodPost, "/nothing", "", as("web"), byHTTP2)
-	if a.status != http.StatusTooManyRequests || a.header.Get("Connection") != "close" {
-		t.Errorf("more requests wait to be refused than may: %d, Connection %q", a.status, a.header.Get("Connection"))
-	}
+	require.That(t, a.status == http.StatusTooManyRequests && a.header.Get("Connection") == "close",
+		"more requests wait to be refused than may: %d, Connection %q", a.status, a.header.Get("Connection"))
 }
 
 // TestTurns: while calls of a principal have all of its turns at a store, more of them wait, and fail

@@ -135,9 +135,8 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%d: %s %s: %s, want %s", i, tt.procedure, tt.body, a.text, tt.want)
 		}
 	}
-	if line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`; !strings.Contains(w.written.String(), line) {
-		t.Errorf("no line has %s:\n%s", line, w.written)
-	}
+	line := `"msg":"set counter","principal":"anyone","space":"mint","counter":"others","next":100,`
+	require.That(t, strings.Contains(w.written.String(), line), "no line has %s:\n%s", line, w.written)
 	require.Omits(t, w.written.String(), "begin period", "a line tells of a period, and these counters have none")
 }
 
@@ -186,9 +185,8 @@ func TestPeriodOfGone(t *testing.T) {
 		do := func() { hangUp() }
 		w.during.Store(&do)
 		w.call(procedure, `{"space":"none","counter":"daily"}`, func(r *http.Request) { *r = *r.WithContext(gone) })
-		if lines := strings.Count(w.written.String(), "begin period"); gone.Err() == nil || lines != 1 {
-			t.Errorf("%s: %d lines, want 1", procedure, lines)
-		}
+		lines := strings.Count(w.written.String(), "begin period")
+		require.That(t, gone.Err() != nil && lines == 1, "%s: %d lines, want 1", procedure, lines)
 	}
 }
 
@@ -417,9 +415,8 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("traceparent %q: ID %q, want %q", parent, id, want)
 		}
 		seen[id] = true
-		if line := `"address":"192.0.2.1:1234","request":"` + id + `"`; !strings.Contains(w.written.String(), line) {
-			t.Errorf("no line has %s:\n%s", line, w.written)
-		}
+		line := `"address":"192.0.2.1:1234","request":"` + id + `"`
+		require.That(t, strings.Contains(w.written.String(), line), "no line has %s:\n%s", line, w.written)
 	}
 }
 

@@ -148,9 +148,8 @@ func TestCallsGoOn(t *testing.T) {
 		}
 		synctest.Wait()
 		w.broken.Store(false)
-		if a := <-underWay; a.status != http.StatusOK {
-			t.Errorf("a call that is under way: %d %s", a.status, a.text)
-		}
+		a := <-underWay
+		require.That(t, a.status == http.StatusOK, "a call that is under way: %d %s", a.status, a.text)
 		time.Sleep(lastCalls)
 		synctest.Wait()
 		require.Refuses(t, counter.ErrClosed, "after the last call")(before.Next())

@@ -147,9 +147,8 @@ func TestPage(t *testing.T) {
 			"X-Content-Type-Options":  "nosniff",
 			"Content-Security-Policy": "default-src 'none'",
 		} {
-			if !strings.HasPrefix(a.header.Get(name), want) {
-				t.Errorf("%s: %q, want %s", name, a.header.Get(name), want)
-			}
+			require.That(t, strings.HasPrefix(a.header.Get(name), want),
+				"%s: %q, want %s", name, a.header.Get(name), want)
 		}
 		for range 300 { // seconds, in which the next leases come
 			if strings.Contains(a.text, "windows are leased ahead") {

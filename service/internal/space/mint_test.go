@@ -37,9 +37,8 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			if state.Check != tt.check || f.Ready() != nil || !f.Begun() {
-				t.Errorf("%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
-			}
+			require.That(t, state.Check == tt.check && f.Ready() == nil && f.Begun(),
+				"%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
 			if tt.nodes == 0 {
 				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
@@ -83,12 +82,10 @@ func TestULIDs(t *testing.T) {
 				t.Errorf("store %q: an ID as an integer: error %v", place, err)
 			}
 			asked := f.attempts.Load() > 0
-			if asked != (place != "") || f.Ready() != nil {
-				t.Errorf("store %q: asked %v, ready %v", place, asked, f.Ready())
-			}
-			if len(f.leases()) > 0 || state.Own != nil {
-				t.Errorf("store %q: leases %v for ULIDs", place, f.leases())
-			}
+			require.That(t, asked == (place != "") && f.Ready() == nil,
+				"store %q: asked %v, ready %v", place, asked, f.Ready())
+			require.That(t, len(f.leases()) == 0 && state.Own == nil,
+				"store %q: leases %v for ULIDs", place, f.leases())
 			require.Equal(t, f.Try(t.Context()), nil, "store %q: it can't be opened", place)
 			if place == "" {
 				return
@@ -182,9 +179,8 @@ func TestClockAhead(t *testing.T) {
 		state := f.open(t)
 		f.fail(lease.ErrClock)
 		time.Sleep(time.Hour)
-		if _, _, err := state.Minter(t.Context(), 3, true); !errors.Is(err, lease.ErrClock) {
-			t.Errorf("%v, want ErrClock", err)
-		}
+		_, _, err := state.Minter(t.Context(), 3, true)
+		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
 	})
 }
 

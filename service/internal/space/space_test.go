@@ -274,9 +274,7 @@ func TestOld(t *testing.T) {
 			require.Must(t, errors.As(err, &wait) && time.Until(wait.Until) >= time.Minute,
 				"%s: %v: want until when to wait", c.Kind, err)
 			require.Omits(t, err.Error(), "memory", "%s: it shows where the data is", c.Kind)
-			if !errors.As(f.Ready(), &wait) {
-				t.Errorf("%s: ready %v: want until when to wait", c.Kind, f.Ready())
-			}
+			require.That(t, errors.As(f.Ready(), &wait), "%s: ready %v: want until when to wait", c.Kind, f.Ready())
 			time.Sleep(time.Until(wait.Until) + 11*time.Second)
 			f.open(t)
 		})

@@ -283,9 +283,8 @@ func TestAuditMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	taken := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	if a.entries.len() != len(rows)/2 || taken > 50*length {
-		t.Errorf("%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
-	}
+	require.That(t, a.entries.len() == len(rows)/2 && taken <= 50*length,
+		"%d IDs in rows of 1 MiB take %d bytes", a.entries.len(), taken)
 }
 
 // TestAuditKeepsIDs: of the usual forms no text is kept, and each comes out as it went in.
@@ -306,9 +305,8 @@ func TestAuditKeepsIDs(t *testing.T) {
 		a := audit{inspector: newInspector(&tool{stdin: strings.NewReader(strings.Join(tt.texts, "\n"))})}
 		a.from = tt.from
 		check(t, a.readLines())
-		if a.entries.others.n > 0 || a.entries.len() != len(tt.texts) {
-			t.Errorf("of %d IDs of %q the texts of %d are kept", a.entries.len(), tt.texts, len(a.entries.starts))
-		}
+		require.That(t, a.entries.others.n == 0 && a.entries.len() == len(tt.texts),
+			"of %d IDs of %q the texts of %d are kept", a.entries.len(), tt.texts, len(a.entries.starts))
 		for e := range a.entries.all() {
 			if got, want := a.entries.text(e), tt.texts[e.at.line()-1]; got != want {
 				t.Errorf("%s: came out as %s", want, got)

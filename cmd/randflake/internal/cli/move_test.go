@@ -63,9 +63,8 @@ func (f *fleet) run(d time.Duration, programs ...*program) {
 				f.refusals[p.name]++
 				continue
 			}
-			if other := f.ids[id]; other != "" {
-				f.Errorf("the %s and the %s program made the same ID", other, p.name)
-			}
+			other := f.ids[id]
+			require.That(f, other == "", "the %s and the %s program made the same ID", other, p.name)
 			f.ids[id] = p.name
 		}
 	}
@@ -109,9 +108,8 @@ func TestRetire(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0)))
 		succeed(t, "", "store", "init", "--new", "--window", "1m", "--ahead", "5", "--max-skew", "10s", "ids")
 		said := succeed(t, "", "store", "retire", "ids")
-		if want := "ends before 2027-01-15T08:06:20Z\n"; !strings.HasSuffix(said, want) {
-			t.Errorf("%s, want %s", said, want)
-		}
+		want := "ends before 2027-01-15T08:06:20Z\n"
+		require.That(t, strings.HasSuffix(said, want), "%s, want %s", said, want)
 	})
 }
 

@@ -143,9 +143,8 @@ func TestNewULIDs(t *testing.T) {
 		}
 		require.Equal(t, len(lines), 100, "%s: lines", form)
 	}
-	if out := succeed(t, "", "new", "--kind", "ulid", "-n", "3", "--format", "binary"); len(out) != 3*16 {
-		t.Errorf("binary: %d bytes", len(out))
-	}
+	out := succeed(t, "", "new", "--kind", "ulid", "-n", "3", "--format", "binary")
+	require.That(t, len(out) == 3*16, "binary: %d bytes", len(out))
 }
 
 // TestProgress: on a terminal one line says how far a long run is, at most each quarter of a
@@ -358,9 +357,8 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	keeper, err := keep(5)
 	check(t, err)
 	defer keeper.Close()
-	if l := keeper.Generator().Lease(); l.LastNode-l.FirstNode+1 != 4 {
-		t.Errorf("lease %+v, want 4 nodes", l)
-	}
+	l := keeper.Generator().Lease()
+	require.That(t, l.LastNode-l.FirstNode+1 == 4, "lease %+v, want 4 nodes", l)
 	if _, err := keep(0); !errors.Is(err, lease.ErrFull) {
 		t.Errorf("no node at all: %v", err)
 	}

@@ -36,9 +36,8 @@ func TestMaskThroughPipes(t *testing.T) {
 		fmt.Fprintln(&in, i*i*1_000_003)
 	}
 	out := succeed(t, in.String(), "mask")
-	if lines := strings.Fields(out); len(lines) != 1000 || strings.Contains(out, "1000003") {
-		t.Errorf("%d lines, %.100q", len(lines), out)
-	}
+	lines := strings.Fields(out)
+	require.That(t, len(lines) == 1000 && !strings.Contains(out, "1000003"), "%d lines, %.100q", len(lines), out)
 	require.Equal(t, succeed(t, out, "unmask"), in.String(), "unmasked")
 }
 

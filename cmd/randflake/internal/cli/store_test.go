@@ -260,9 +260,7 @@ func TestModes(t *testing.T) {
 		filepath.Join(dir, "secret"): 0o600,
 	} {
 		info, err := os.Stat(path)
-		if err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
-		}
+		require.That(t, err == nil && info.Mode().Perm() == want, "%s: %v, %v, want %v", path, info.Mode(), err, want)
 	}
 }
 

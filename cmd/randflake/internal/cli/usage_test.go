@@ -190,12 +190,10 @@ func TestSecretInTheEnvironment(t *testing.T) {
 	secret := randflake.NewSecret()
 	t.Setenv(secretVariable, " "+secret.Hex()+"\n")
 	want := randflake.NewCipher(secret).Encrypt(5).String()
-	if got := succeed(t, "", "mask", "--json", "5"); got != fmt.Sprintf(`{"inner":"5","masked":"%s"}`+"\n", want) {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if value, set := os.LookupEnv(secretVariable); set {
-		t.Errorf("child processes inherit %q", value)
-	}
+	got := succeed(t, "", "mask", "--json", "5")
+	require.That(t, got == fmt.Sprintf(`{"inner":"5","masked":"%s"}`+"\n", want), "%s, want %s", got, want)
+	value, set := os.LookupEnv(secretVariable)
+	require.That(t, !set, "child processes inherit %q", value)
 	t.Setenv(secretVariable, secret.Hex())
 	t.Setenv(secretFileVariable, "secret")
 	for _, args := range []string{"mask 5", "new", "next a", "inspect jvgoe12ccb8gh", "store info", "store init sqlite:ids.db"} {

@@ -199,9 +199,8 @@ func (m *maker) setClock(t *testing.T, ahead int) {
 func wantUnique(t *testing.T, ids []randflake.ID) {
 	t.Helper()
 	slices.Sort(ids)
-	if n := len(slices.Compact(slices.Clone(ids))); n < len(ids) || n == 0 {
-		t.Errorf("%d of %d IDs are repeats", len(ids)-n, len(ids))
-	}
+	n := len(slices.Compact(slices.Clone(ids)))
+	require.That(t, n == len(ids) && n != 0, "%d of %d IDs are repeats", len(ids)-n, len(ids))
 }
 
 // together runs work in 8 goroutines, and returns all that they made.
