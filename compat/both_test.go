@@ -297,9 +297,8 @@ func TestClock(t *testing.T) {
 				if id, again := g.Generate(); again != err || id != 0 {
 					t.Errorf("%s: Generate = %d, %v", where, id, again)
 				}
-				if text, again := g.GenerateString(); again != err || text != "" {
-					t.Errorf("%s: GenerateString = %q, %v", where, text, again)
-				}
+				text, again := g.GenerateString()
+				require.That(t, again == err && text == "", "%s: GenerateString = %q, %v", where, text, again)
 			}
 		}
 	}
@@ -338,9 +337,8 @@ func TestCopiedMachine(t *testing.T) {
 		}
 
 		g = newVersion(t, v, start+5, start+20, clock)
-		if _, err := g.Generate(); err != nil {
-			t.Errorf("v%d: a new generator in the copy: %v", v+1, err)
-		}
+		_, err := g.Generate()
+		require.That(t, err == nil, "v%d: a new generator in the copy: %v", v+1, err)
 		require.Equal(t, g.extend(node, start+5, start+30), nil, "v%d: its lease is not extended", v+1)
 	}
 }
@@ -504,25 +502,9 @@ func TestVectors(t *testing.T) {
 // the one text of an ID.
 var (
 	noText = []string{
-		"",
-		"=",
-		"3vgoe12ccb8gh=",
-		"w",
-		"W",
-		"-1",
-		"+1",
-		" 1",
-		"1 ",
-		"1\n",
-		"0x1",
-		"é",
-		"1\x00",
-		"1_0",
-		"g000000000000",
-		"vvvvvvvvvvvvv",
-		"10000000000000",
-		"00000000000000",
-		strings.Repeat("1", 1000),
+		"", "=", "w", "W", "-1", "+1", " 1", "1 ", "1\n", "0x1", "é", "1\x00", "1_0", "3vgoe12ccb8gh=", // no digits
+		"g000000000000", "vvvvvvvvvvvvv", // more than 64 bits
+		"10000000000000", "00000000000000", strings.Repeat("1", 1000), // too long
 	}
 	looseText = map[string]int64{
 		"00":            0,
@@ -579,9 +561,8 @@ func FuzzText(f *testing.F) {
 		if shortest == "" {
 			shortest = "0"
 		}
-		if back := v1.EncodeString(loose); back != shortest || len(text) > 13 {
-			t.Fatalf("%q is %d in v1, which is %s", text, loose, back)
-		}
+		back := v1.EncodeString(loose)
+		require.Must(t, back == shortest && len(text) <= 13, "%q is %d in v1, which is %s", text, loose, back)
 		if id, err := v2.DecodeString(shortest); id != loose || err != nil {
 			t.Fatalf("%q is %d in v1, and %s %d, %v in v2", text, loose, shortest, id, err)
 		}

@@ -98,9 +98,8 @@ func TestFormat(t *testing.T) {
 		mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(id)))
 		text := id.String() + digits(binary.BigEndian.Uint64(mac.Sum(nil)))
 
-		if got := signer.Text(id); got != text || len(got) != link.Length {
-			t.Errorf("the link of %v is %s, want %s", id, got, text)
-		}
+		got := signer.Text(id)
+		require.That(t, got == text && len(got) == link.Length, "the link of %v is %s, want %s", id, got, text)
 		if got, verified, err := read(t, signer, text); got != id || !verified || err != nil {
 			t.Errorf("%s is %v, %t, %v, want %v", text, got, verified, err, id)
 		}
@@ -126,9 +125,8 @@ func TestParse(t *testing.T) {
 	mac, _ := strconv.ParseUint(good[13:], 32, 64)
 	for i := range 64 * 64 {
 		forged := digits(mac ^ (1<<(i/64) | 1<<(i%64)))
-		if _, _, err := read(t, signer, good[:13]+forged); !errors.Is(err, link.ErrForged) {
-			t.Errorf("forged: %v", err)
-		}
+		_, _, err := read(t, signer, good[:13]+forged)
+		require.That(t, errors.Is(err, link.ErrForged), "forged: %v", err)
 	}
 
 	for name, other := range map[string]*link.Signer{
@@ -136,9 +134,8 @@ func TestParse(t *testing.T) {
 		"no purpose": link.New(secret, ""),
 		"secret":     link.New(randflake.NewSecret(), "receipt"),
 	} {
-		if _, _, err := read(t, other, good); !errors.Is(err, link.ErrForged) {
-			t.Errorf("another %s: %v", name, err)
-		}
+		_, _, err := read(t, other, good)
+		require.That(t, errors.Is(err, link.ErrForged), "another %s: %v", name, err)
 	}
 }
 

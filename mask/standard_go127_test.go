@@ -5,6 +5,8 @@ package mask
 import (
 	"testing"
 	standard "uuid"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 type orderOfUUID struct{}
@@ -17,9 +19,7 @@ func (orderOfUUID) Masker() *UUIDMasker[standard.UUID] { return standardMasker }
 func TestStandardUUID(t *testing.T) {
 	id := OfUUID[orderOfUUID](standard.NewV7())
 	shown, err := standard.Parse(id.String())
-	if err != nil || shown[6]>>4 != 4 {
-		t.Fatalf("%v is %v, %v", id, shown, err)
-	}
+	require.Must(t, err == nil && shown[6]>>4 == 4, "%v is %v, %v", id, shown, err)
 	back, err := standardMasker.Open(shown)
 	if err != nil || back != id.Inner() {
 		t.Errorf("%v opens to %v, %v, want %v", shown, back, err, id.Inner())

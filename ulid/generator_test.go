@@ -391,9 +391,8 @@ func TestStateErasesWhatItUsed(t *testing.T) {
 	for i := range 1000 {
 		s.newID(1)
 		used := start + i*step
-		if want := (used + bufferSize - 1) / bufferSize; reads != want {
-			t.Fatalf("%d reads for %d bytes, want %d", reads, used, want)
-		}
+		want := (used + bufferSize - 1) / bufferSize
+		require.Must(t, reads == want, "%d reads for %d bytes, want %d", reads, used, want)
 		if n := bytes.Count(s.buffer[:], []byte{0xa5}); n != reads*bufferSize-used {
 			t.Fatalf("%d bytes kept after %d of %d, want %d", n, used, reads*bufferSize, reads*bufferSize-used)
 		}

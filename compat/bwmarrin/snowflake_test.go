@@ -159,9 +159,8 @@ func TestGenerateAtTheEnd(t *testing.T) {
 		require.NoError(t, err)
 		node.Close() // which does nothing
 		time.Sleep(1<<16*time.Millisecond - 1)
-		if id := node.Generate(); id.Time() != begin.UnixMilli()+1<<16-1 {
-			t.Errorf("made at %d", id.Time())
-		}
+		id := node.Generate()
+		require.That(t, id.Time() == begin.UnixMilli()+1<<16-1, "made at %d", id.Time())
 		if _, err := snowflake.NewNode(2); err != nil {
 			t.Error(err)
 		}

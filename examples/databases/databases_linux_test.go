@@ -336,9 +336,8 @@ func TestPairsInPostgres(t *testing.T) {
 		for _, id := range []randflake.ID{0, 32} {
 			for _, column := range []string{"id", "zero"} {
 				for _, text := range []any{id.String(), randflake.TextID(id)} {
-					if found, err := pair(t, db, column, d.parameter, text); err == nil {
-						t.Errorf("%s: %s = %#v finds %s", name, column, text, found)
-					}
+					found, err := pair(t, db, column, d.parameter, text)
+					require.That(t, err != nil, "%s: %s = %#v finds %s", name, column, text, found)
 				}
 			}
 			for _, n := range []any{id, int64(id)} {
@@ -349,9 +348,8 @@ func TestPairsInPostgres(t *testing.T) {
 		}
 		const text = "j9asnv055nmpf"
 		require.Done(t)(randflake.Parse(text))
-		if _, err := db.Exec("SELECT CAST('" + text + "' AS DATE)"); err != nil {
-			t.Errorf("docs/databases.md says that %s is a date: %v", text, err)
-		}
+		_, err := db.Exec("SELECT CAST('" + text + "' AS DATE)")
+		require.That(t, err == nil, "docs/databases.md says that %s is a date: %v", text, err)
 	}
 }
 
@@ -439,9 +437,8 @@ func TestFromUUIDs(t *testing.T) {
 
 	psql(steps[0])
 	for _, want := range []string{"UPDATE 10\n", "UPDATE 5\n", "UPDATE 0\n"} {
-		if said := psql(steps[1]); !strings.Contains(said, want) {
-			t.Fatalf("a batch says %q, want %q", said, want)
-		}
+		said := psql(steps[1])
+		require.Must(t, strings.Contains(said, want), "a batch says %q, want %q", said, want)
 	}
 	psql(steps[2])
 	const right = `SELECT count(*), count(DISTINCT orders.id), count(uuid) FROM orders JOIN lines ON order_id = orders.id AND lines.item = orders.item`

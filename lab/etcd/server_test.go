@@ -59,9 +59,8 @@ func TestNoMajority(t *testing.T) {
 	cluster.Members[1].Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if answer, err := e.Read(ctx, "x"); err == nil {
-		t.Errorf("Read: %+v", answer)
-	}
+	answer, err := e.Read(ctx, "x")
+	require.That(t, err != nil, "Read: %+v", answer)
 	if answer, err := e.Swap(ctx, entries("x", "1"), entries("x", "2")); err == nil {
 		t.Errorf("Swap: %+v", answer)
 	}
@@ -90,9 +89,8 @@ func TestRestoredSnapshot(t *testing.T) {
 		"another token":   {old, "another", true},
 		"the same id":     {old, etcdtest.UsualToken, false},
 	} {
-		if err := tt.cluster.RestoreSaved(path, tt.token); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		err := tt.cluster.RestoreSaved(path, tt.token)
+		require.Must(t, err == nil, "%s: %v", name, err)
 		value, after := read(t, newEngine(t, clientOf(t, tt.cluster), ""), "x")
 		if value != "1" || (after.Lineage != newest.Lineage) != tt.shows || after.Position >= newest.Position {
 			t.Errorf("%s: %q, %+v; before it %+v", name, value, after, newest)

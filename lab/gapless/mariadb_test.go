@@ -97,9 +97,8 @@ func ignoredDeadlock(t *testing.T, db *sql.DB) {
 				_, failed = gapless.MySQL(victim).Next(t.Context(), "z")
 			}
 		}
-		if deadlock := (*mysql.MySQLError)(nil); !errors.As(failed, &deadlock) || deadlock.Number != 1213 {
-			t.Fatalf("%v, want a deadlock", failed)
-		}
+		deadlock := (*mysql.MySQLError)(nil)
+		require.Must(t, errors.As(failed, &deadlock) && deadlock.Number == 1213, "%v, want a deadlock", failed)
 		must(t, <-waits)
 		_, wrote := victim.ExecContext(t.Context(), "INSERT INTO bills VALUES (1)")
 		committed := victim.Commit()

@@ -76,9 +76,8 @@ func checkout(t *testing.T, dir string) string {
 	}
 	source := filepath.Join(dir, "first")
 	script := "mkdir " + source + " && git -C " + root + " archive " + first + " | tar -x -C " + source
-	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := exec.Command("sh", "-c", script).CombinedOutput()
+	require.Must(t, err == nil, "%v: %s", err, out)
 	return source
 }
 
@@ -97,9 +96,8 @@ func build(t *testing.T, source, path string, flags ...string) program {
 	cmd := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "./cmd/randflake")...)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "GOWORK=") // that of the source
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	require.Must(t, err == nil, "%v: %s", err, out)
 	return program(path)
 }
 

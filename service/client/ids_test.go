@@ -140,9 +140,8 @@ func TestMintBuffer(t *testing.T) {
 			t.Errorf("ID %d, error %v, want one that was made just now", id, err)
 		}
 		want("all are too old", 5)
-		if n := ids.Batches(); n > 1 {
-			t.Errorf("%d batches are kept", n)
-		}
+		n := ids.Batches()
+		require.That(t, n <= 1, "%d batches are kept", n)
 		dst := make([]randflake.ID, 2000)
 		if n, err := ids.Fill(t.Context(), dst); n != 2000 || err != nil || dst[1999] != 4*512+2001 {
 			t.Errorf("%d IDs up to %d, error %v", n, dst[1999], err)
@@ -159,9 +158,8 @@ func TestMintAfterStop(t *testing.T) {
 			wall := time.Now().Round(0)
 			ids := minting[randflake.ID](t, &mint{})
 			ids.SetClock(func() time.Time { return wall })
-			if id, err := ids.Mint(t.Context()); id != 1 || err != nil {
-				t.Errorf("ID %d, error %v, want the first", id, err)
-			}
+			id, err := ids.Mint(t.Context())
+			require.That(t, id == 1 && err == nil, "ID %d, error %v, want the first", id, err)
 			wall = wall.Add(step)
 			if id, err := ids.Mint(t.Context()); id != 513 || err != nil {
 				t.Errorf("ID %d, error %v after a step of %v, want the first of a new call", id, err, step)

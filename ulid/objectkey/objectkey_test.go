@@ -356,9 +356,8 @@ func TestNoListing(t *testing.T) {
 		}
 	}
 	for _, chars := range []int{-1, 0, 11, 26} {
-		if listings, err := keys.Listings(time.Time{}, now, chars); !errors.Is(err, ErrInvalidFormat) || listings != nil {
-			t.Errorf("%d characters: %v", chars, err)
-		}
+		listings, err := keys.Listings(time.Time{}, now, chars)
+		require.That(t, errors.Is(err, ErrInvalidFormat) && listings == nil, "%d characters: %v", chars, err)
 	}
 	all, _ := keys.Listings(time.Time{}, time.Unix(1<<60, 0), timeChars)
 	for l := range all { // made one by one: a caller may stop after the first of very many

@@ -60,9 +60,8 @@ func TestTrusted(t *testing.T) {
 		p := policy(servers.Pool(ours))
 		r := showing(ours, ours.Sign(time.Hour, []string{"web.example"}))
 		for range 3 {
-			if who, err := p.Identify(r); err != nil || who != "web" {
-				t.Fatalf("%q, error %v", who, err)
-			}
+			who, err := p.Identify(r)
+			require.Must(t, err == nil && who == "web", "%q, error %v", who, err)
 		}
 		for what, p := range map[string]*Policy{"another authority": policy(servers.Pool(other)), "none": policy(nil)} {
 			if _, err := p.Identify(r); !errors.Is(err, ErrCertificate) || !errors.Is(err, ErrUnknown) {

@@ -441,9 +441,8 @@ func TestKeysAge(t *testing.T) {
 			s.hangUp()
 			s.good()
 		}
-		if n := s.fetches() - before; n < 55 || n > 58 {
-			t.Errorf("%d fetches in 58 minutes with keys, want one a minute", n)
-		}
+		n := s.fetches() - before
+		require.That(t, n >= 55 && n <= 58, "%d fetches in 58 minutes with keys, want one a minute", n)
 		time.Sleep(3 * time.Minute)
 		before = s.fetches()
 		for range 10 * 60 {

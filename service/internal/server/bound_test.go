@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/require"
@@ -92,10 +91,7 @@ func TestLimits(t *testing.T) {
 
 // TestNoRoom: a call for many IDs waits while answers are not read, and one for few does not.
 func TestNoRoom(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces)
+	inBubble(t, spaces, func(t *testing.T, w *testbed) {
 		for range 4 {
 			require.NoError(t, w.usage.reserve(t.Context(), config.Anyone, 1<<16))
 		}
@@ -108,9 +104,8 @@ func TestNoRoom(t *testing.T) {
 		}
 		gone, hangUp := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, hangUp)
-		if a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) }); a.body.Code != "canceled" {
-			t.Errorf("the caller has left: %d %s", a.status, a.text)
-		}
+		a := w.call("IDService/Mint", many, func(r *http.Request) { *r = *r.WithContext(gone) })
+		require.That(t, a.body.Code == "canceled", "the caller has left: %d %s", a.status, a.text)
 		w.wants("", w.call("IDService/Mint", `{"space":"mint","count":5}`), "for few IDs there is no room")
 		for range 4 {
 			w.usage.free(config.Anyone, 1<<16)
@@ -227,12 +222,10 @@ func TestPlaces(t *testing.T) {
 // when their time is over. Others' calls go on, and so do the principal's own in other spaces and from
 // memory.
 func TestTurns(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces+
-			"principals: [{name: busy, tokens: ["+hashOf("busy")+"]}, {name: web, tokens: ["+hashOf("web")+"]}]\n"+
-			"rules: [{principals: ['*'], spaces: ['*'], verbs: [lease, mint, count, list, set, observe]}]\n")
+	yaml := spaces +
+		"principals: [{name: busy, tokens: [" + hashOf("busy") + "]}, {name: web, tokens: [" + hashOf("web") + "]}]\n" +
+		"rules: [{principals: ['*'], spaces: ['*'], verbs: [lease, mint, count, list, set, observe]}]\n"
+	inBubble(t, yaml, func(t *testing.T, w *testbed) {
 		known := `{"space":"none","counter":"orders"}`
 		if a := w.call("CounterService/Next", known, as("busy")); a.status != http.StatusOK {
 			t.Fatal(a.text)

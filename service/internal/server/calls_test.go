@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -143,10 +142,7 @@ func TestCounters(t *testing.T) {
 // TestPeriods: the service's clock picks the period, whatever a caller says; the answer names it,
 // and the audit log who began it.
 func TestPeriods(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces)
+	inBubble(t, spaces, func(t *testing.T, w *testbed) {
 		for i, tt := range []struct {
 			procedure, more, want string
 			begins                string // a period
@@ -448,10 +444,7 @@ func TestStoreFails(t *testing.T) {
 // TestShortDeadline: the deadline of a caller is no failure of the store, whose log line strangers
 // would write, nor is one that passes before the call begins. It breaks off no call of the store.
 func TestShortDeadline(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces)
+	inBubble(t, spaces, func(t *testing.T, w *testbed) {
 		past, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 		defer cancel()
 		if a := w.take("none", "", func(r *http.Request) { *r = *r.WithContext(past) }); a.body.Code != "deadline_exceeded" {

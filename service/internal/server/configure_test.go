@@ -44,14 +44,12 @@ func TestConfigure(t *testing.T) {
 	same, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
 	require.NoError(t, err)
 	w.broken.Store(true)
-	if err := w.reconfigure(func(c *config.Config) {
+	require.NoError(t, w.reconfigure(func(c *config.Config) {
 		c.Spaces = slices.DeleteFunc(c.Spaces, func(s config.Space) bool { return s.Name == "sorted" })
 		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
 		c.Spaces[0].Limits.Batch = 5
 		c.Spaces[0].Counters = []config.Counter{{Name: "others", Start: 7}, {Name: "more"}}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	w.closing.Wait()
 	if _, err := gone.State(); err == nil {
 		t.Error("a space that is gone stays open")
@@ -70,9 +68,8 @@ func TestConfigure(t *testing.T) {
 	}
 	w.wants("", w.call("IDService/Mint", `{"space":"late"}`), "a space with its store")
 	w.wants("", w.call("CounterService/Next", `{"space":"mint","counter":"more"}`), "a new counter")
-	if a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`); !strings.Contains(a.text, `"MISMATCH"`) {
-		t.Errorf("a counter that is configured otherwise: %s", a.text)
-	}
+	a := w.call("CounterService/Next", `{"space":"mint","counter":"others"}`)
+	require.That(t, strings.Contains(a.text, `"MISMATCH"`), "a counter that is configured otherwise: %s", a.text)
 	if again, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders"); again != same || err != nil {
 		t.Errorf("a counter that stayed as it is has another handle, error %v", err)
 	}
@@ -83,9 +80,8 @@ func TestConfigure(t *testing.T) {
 	}
 	w.Drain()
 	for path, status := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/healthz": http.StatusOK} {
-		if a := w.send(http.MethodGet, path, ""); a.status != status {
-			t.Errorf("%s while it shuts down: %d %s", path, a.status, a.text)
-		}
+		a := w.send(http.MethodGet, path, "")
+		require.That(t, a.status == status, "%s while it shuts down: %d %s", path, a.status, a.text)
 	}
 }
 
@@ -127,10 +123,7 @@ func TestNeverOpened(t *testing.T) {
 // TestCallsGoOn: a call that is under way when counters change gets its numbers. Once no call can
 // have them, the handles of before are closed.
 func TestCallsGoOn(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces)
+	inBubble(t, spaces, func(t *testing.T, w *testbed) {
 		before, err := w.setup.Load().counters["mint"].Handle(t.Context(), "others")
 		require.NoError(t, err)
 		kept, err := w.setup.Load().counters["none"].Handle(t.Context(), "orders")
@@ -141,11 +134,9 @@ func TestCallsGoOn(t *testing.T) {
 			underWay <- w.call("CounterService/Next", `{"space":"mint","counter":"others","count":100}`)
 		}()
 		synctest.Wait() // until it has used up the first run
-		if err := w.reconfigure(func(c *config.Config) {
+		require.NoError(t, w.reconfigure(func(c *config.Config) {
 			c.Spaces[0].Counters = []config.Counter{{Name: "others"}, {Name: "more"}}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		synctest.Wait()
 		w.broken.Store(false)
 		a := <-underWay

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/require"
@@ -129,10 +128,7 @@ func (s stopped) Status() lease.Status {
 // TestPage: the page says how its spaces are, and how many windows are leased ahead; and no browser
 // runs or keeps anything of it.
 func TestPage(t *testing.T) {
-	ours() // is of the time of all tests
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Unix(1800000000, 0)))
-		w := newTestbed(t, spaces)
+	inBubble(t, spaces, func(t *testing.T, w *testbed) {
 		page := func(want ...string) {
 			t.Helper()
 			a := w.send(http.MethodGet, "/", "")
@@ -168,11 +164,9 @@ func TestPage(t *testing.T) {
 		state.Own = stopped{state.Own, time.Date(2026, 11, 27, 1, 2, 3, 0, time.UTC)}
 		page("No IDs since 2026-11-27 01:02:03.", `<span class="bad">space mint: `)
 		w.broken.Store(true)
-		if err := w.reconfigure(func(c *config.Config) {
+		require.NoError(t, w.reconfigure(func(c *config.Config) {
 			c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		page("not ready: spaces are being opened", `<span class="bad">space: not open: space late: `)
 	})
 }
@@ -191,11 +185,9 @@ func TestMetrics(t *testing.T) {
 	w.send(http.MethodGet, "/", "", as("web"))
 	w.send(http.MethodGet, "/metrics", "", as("nobody"))
 	w.broken.Store(true)
-	if err := w.reconfigure(func(c *config.Config) {
+	require.NoError(t, w.reconfigure(func(c *config.Config) {
 		c.Spaces = append(c.Spaces, config.Space{Name: "late", Kind: "twitter", Store: "sorted"})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	w.Connected(3)
 	a := w.send(http.MethodGet, "/metrics", "", as("all"))
 	for _, want := range []string{

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/randflake/randflake"
@@ -97,6 +98,15 @@ func newTestbed(t testing.TB, yaml string) *testbed {
 	}
 	w.begin(c)
 	return w
+}
+
+// inBubble runs a test with a testbed in a time of its own, as of a year in which there are IDs.
+func inBubble(t *testing.T, yaml string, test func(t *testing.T, w *testbed)) {
+	ours() // is of the time of all tests
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Unix(1800000000, 0)))
+		test(t, newTestbed(t, yaml))
+	})
 }
 
 // begin starts the server, on data that may be there.

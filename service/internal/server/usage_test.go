@@ -39,9 +39,8 @@ func TestReserve(t *testing.T) {
 			time.Sleep(time.Second / 2)
 			u.free("a", maxAnswer/4)
 		}()
-		if err := take("f", maxAnswer/4); err != nil {
-			t.Fatalf("an answer was written, and another one waits: %v", err)
-		}
+		err := take("f", maxAnswer/4)
+		require.Must(t, err == nil, "an answer was written, and another one waits: %v", err)
 		u.free("f", maxAnswer/4)
 		require.Equal(t, take("a", maxAnswer/4), nil, "its answer was written, and it takes another one")
 	})

@@ -182,9 +182,8 @@ func TestLostCounter(t *testing.T) {
 		}
 		f.data.Restore(before)
 		for _, want := range []error{lease.ErrNoCounter, lease.ErrCounter, lease.ErrCounter} {
-			if run, _, err := all.Take(t.Context(), "orders", 1); !errors.Is(err, want) {
-				t.Errorf("after a loss: %+v, error %v, want %v", run, err, want)
-			}
+			run, _, err := all.Take(t.Context(), "orders", 1)
+			require.That(t, errors.Is(err, want), "after a loss: %+v, error %v, want %v", run, err, want)
 		}
 	})
 }
@@ -253,15 +252,13 @@ func TestMismatch(t *testing.T) {
 		} {
 			other.Name = "orders"
 			c := NewCounters(all.of, config.Space{Counters: []config.Counter{other}})
-			if _, _, err := c.Take(t.Context(), "orders", 1); !errors.Is(err, lease.ErrMismatch) {
-				t.Errorf("take of %+v: %v", other, err)
-			}
+			_, _, err := c.Take(t.Context(), "orders", 1)
+			require.That(t, errors.Is(err, lease.ErrMismatch), "take of %+v: %v", other, err)
 			require.Refuses(t, lease.ErrMismatch, "handle on %+v", other)(c.Handle(t.Context(), "orders"))
 			c.Close()
 		}
-		if run, _, err := all.Take(t.Context(), "orders", 1); run.First != 4 || err != nil {
-			t.Errorf("%+v, %v, want number 4", run, err)
-		}
+		run, _, err := all.Take(t.Context(), "orders", 1)
+		require.That(t, run.First == 4 && err == nil, "%+v, %v, want number 4", run, err)
 	})
 }
 
@@ -290,9 +287,8 @@ func TestStatuses(t *testing.T) {
 			require.NoError(t, err)
 			held += h.Status().Held
 		}
-		if want := (counter.Status{Taken: held + 7, Issued: 7, Held: held}); got["orders/*"] != want || held == 0 {
-			t.Errorf("orders: %+v, want %+v", got["orders/*"], want)
-		}
+		want := (counter.Status{Taken: held + 7, Issued: 7, Held: held})
+		require.That(t, got["orders/*"] == want && held != 0, "orders: %+v, want %+v", got["orders/*"], want)
 		if few := got["few"]; few.Issued != 3 || !errors.Is(few.Err, lease.ErrEnd) || len(got) != 2 {
 			t.Errorf("%+v: want three numbers of few and why there are no more, and nothing else", got)
 		}
@@ -371,9 +367,8 @@ func TestManyCounters(t *testing.T) {
 		if n := len(all.Statuses()); n != 1 || all.handles.Len() > maxHandles || all.lines.Len() > maxHandles {
 			t.Errorf("%d handles, and %d lines: want %d", all.handles.Len(), all.lines.Len(), maxHandles)
 		}
-		if n := all.Statuses()["*"].Issued; n != maxHandles+11 {
-			t.Errorf("%d numbers issued: want also those of counters that were forgotten", n)
-		}
+		n := all.Statuses()["*"].Issued
+		require.That(t, n == maxHandles+11, "%d numbers issued: want also those of counters that were forgotten", n)
 		if later, more := use("first"); later <= max(next, taken) || more <= later {
 			t.Errorf("%d and %d after %d and %d", later, more, next, taken)
 		}

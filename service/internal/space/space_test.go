@@ -419,8 +419,7 @@ func TestCloseWhileOpening(t *testing.T) {
 		synctest.Wait()
 		close(held)
 		synctest.Wait()
-		if n := storesLeft.Load(); n != 0 || f.Ready() == nil {
-			t.Errorf("%d stores are open after Close, ready %v", n, f.Ready())
-		}
+		n := storesLeft.Load()
+		require.That(t, n == 0 && f.Ready() != nil, "%d stores are open after Close, ready %v", n, f.Ready())
 	})
 }

@@ -357,8 +357,7 @@ func auditedHeap(t *testing.T, table string) (size int64) {
 	cmd.Stdin = strings.NewReader(table)
 	out, err := cmd.Output()
 	_, last, _ := strings.Cut(string(out), "\nheap ")
-	if _, scanErr := fmt.Sscan(last, &size); err != nil || scanErr != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	_, scanErr := fmt.Sscan(last, &size)
+	require.Must(t, err == nil && scanErr == nil, "%v: %s", err, out)
 	return size
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/snowflake"
 )
 
@@ -51,15 +52,12 @@ func TestBases(t *testing.T) {
 		before := ""
 		for _, id := range ids {
 			text := f.text(id)
-			if want := f.reference(new(big.Int).SetUint64(uint64(id))); text != want {
-				t.Fatalf("base %s of %d: %s, want %s", f.name, id, text, want)
-			}
-			if got, err := f.parse(text); got != id || err != nil {
-				t.Fatalf("base %s, %s: %d, %v, want %d", f.name, text, got, err, id)
-			}
-			if text <= before || string(f.append([]byte("id-"), id)) != "id-"+text {
-				t.Fatalf("base %s of %d: %s, after %s", f.name, id, text, before)
-			}
+			want := f.reference(new(big.Int).SetUint64(uint64(id)))
+			require.Must(t, text == want, "base %s of %d: %s, want %s", f.name, id, text, want)
+			got, err := f.parse(text)
+			require.Must(t, got == id && err == nil, "base %s, %s: %d, %v, want %d", f.name, text, got, err, id)
+			require.Must(t, text > before && string(f.append([]byte("id-"), id)) == "id-"+text,
+				"base %s of %d: %s, after %s", f.name, id, text, before)
 			before = text
 		}
 	}

@@ -68,13 +68,11 @@ func TestInspectForms(t *testing.T) {
 		if len(args) > 1 && args[1] == "--" {
 			continue
 		}
-		if got := succeed(t, "", append([]string{"inspect"}, append(args, "--secret-file", file)...)...); got != want {
-			t.Errorf("inspect %q --secret-file: %q, want %q", args, got, want)
-		}
+		got := succeed(t, "", append([]string{"inspect"}, append(args, "--secret-file", file)...)...)
+		require.That(t, got == want, "inspect %q --secret-file: %q, want %q", args, got, want)
 	}
-	if got := succeed(t, " "+text+"\r\n\n"+decimal, "inspect", "--kind", "randflake", "--secret-file", file); got != want+want {
-		t.Errorf("from standard input: %q, want %q twice", got, want)
-	}
+	got := succeed(t, " "+text+"\r\n\n"+decimal, "inspect", "--kind", "randflake", "--secret-file", file)
+	require.That(t, got == want+want, "from standard input: %q, want %q twice", got, want)
 	other := gosuda.EncodeString(int64(id))
 	want = strings.Replace(want, "\n", "  form gosuda\n", 1)
 	for _, from := range []string{"auto", "gosuda"} {
@@ -297,9 +295,8 @@ func TestReadingsOfANumber(t *testing.T) {
 	in := at(made)
 	readings, err := in.readingsOf(in.parse(tweet))
 	want := []string{"snowflake twitter", "snowflake worker10", "snowflake instagram", "snowflake unix", "snowflake baidu"}
-	if got := labels(readings); err != nil || !slices.Equal(got, want) {
-		t.Errorf("when it was made: %q, %v, want %q", got, err, want)
-	}
+	got := labels(readings)
+	require.That(t, err == nil && slices.Equal(got, want), "when it was made: %q, %v, want %q", got, err, want)
 	require.That(t, readings[0].time.Equal(made), "made at %v, want %v", readings[0].time, made)
 	in.now = func() time.Time { return made.AddDate(5, 0, 0) }
 	readings, err = in.readingsOf(in.parse(tweet))

@@ -42,9 +42,8 @@ func (f *fleet) start(store, name string) *program {
 			return &program{name, space, keeper}
 		}
 		space.Close()
-		if wait := (*lease.WaitError)(nil); !errors.As(err, &wait) {
-			f.Fatalf("%s: %v", name, err)
-		}
+		wait := (*lease.WaitError)(nil)
+		require.Must(f, errors.As(err, &wait), "%s: %v", name, err)
 		time.Sleep(time.Second)
 	}
 }

@@ -71,9 +71,8 @@ func TestNew(t *testing.T) {
 		out := []byte(succeed(t, "", "new", "--store", dir, "-n", strconv.Itoa(n), "--format", "binary"))
 		for ; len(out) >= 8; out = out[8:] {
 			id := randflake.ID(binary.LittleEndian.Uint64(out))
-			if f := cipher.Inspect(id); !isNow(f.Time) || f.Node > 100 {
-				t.Fatalf("%v holds %+v", id, f)
-			}
+			f := cipher.Inspect(id)
+			require.Must(t, isNow(f.Time) && f.Node <= 100, "%v holds %+v", id, f)
 			require.Must(t, !seen[id], "-n %d: %v twice", n, id)
 			seen[id] = true
 		}

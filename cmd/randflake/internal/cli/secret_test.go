@@ -18,9 +18,8 @@ func TestMaskAsThePackage(t *testing.T) {
 	for _, inner := range []int64{0, 1, 42, 1541815603606036480, math.MaxInt64} {
 		want, err := m.Mask(inner)
 		check(t, err)
-		if got := succeed(t, "", "mask", "--secret-file", file, fmt.Sprint(inner)); got != want.String()+"\n" {
-			t.Errorf("mask %d: %q, want %v", inner, got, want)
-		}
+		got := succeed(t, "", "mask", "--secret-file", file, fmt.Sprint(inner))
+		require.That(t, got == want.String()+"\n", "mask %d: %q, want %v", inner, got, want)
 		if got := succeed(t, "", "unmask", "--secret-file", file, "ord_"+want.String()); got != fmt.Sprintln(inner) {
 			t.Errorf("open %v: %q, want %d", want, got, inner)
 		}

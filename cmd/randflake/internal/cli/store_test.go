@@ -252,18 +252,6 @@ func TestStoreMoveStopped(t *testing.T) {
 	}
 }
 
-// TestModes: what a store contains is for its owner alone.
-func TestModes(t *testing.T) {
-	dir := newHome(t)
-	for path, want := range map[string]os.FileMode{
-		dir:                          0o700,
-		filepath.Join(dir, "secret"): 0o600,
-	} {
-		info, err := os.Stat(path)
-		require.That(t, err == nil && info.Mode().Perm() == want, "%s: %v, %v, want %v", path, info.Mode(), err, want)
-	}
-}
-
 // damage puts a value in the place of an entry of a directory.
 func damage(t *testing.T, dir, name, value string) {
 	t.Helper()

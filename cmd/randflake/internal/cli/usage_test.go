@@ -302,7 +302,6 @@ func TestSecretForAFile(t *testing.T) {
 		}
 	}
 	t.Setenv(secretFileVariable, secret)
-	if r := call(t, "", "inspect", "jvgoe12ccb8gh"); strings.Contains(r.err, secret) {
-		t.Errorf("%s: %s", secretFileVariable, r.err)
-	}
+	r := call(t, "", "inspect", "jvgoe12ccb8gh")
+	require.That(t, !strings.Contains(r.err, secret), "%s: %s", secretFileVariable, r.err)
 }

@@ -400,9 +400,8 @@ func TestDefaultCopies(t *testing.T) {
 		restored.setClock(t, 11)
 		more, err := restored.next(1000)
 		must(t, err)
-		if f := m.cipher.Inspect(more[0]); f.Node != randflake.MaxNode {
-			t.Errorf("restored: %+v", f)
-		}
+		f := m.cipher.Inspect(more[0])
+		require.That(t, f.Node == randflake.MaxNode, "restored: %+v", f)
 		wantUnique(t, slices.Concat(all, ours, more))
 	})
 }
