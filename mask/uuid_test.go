@@ -141,7 +141,8 @@ func TestUUIDForms(t *testing.T) {
 		require.ErrorIs(t, new(sessionID).UnmarshalBinary([]byte(text)), ErrInvalidID, "%q from gob", text)
 	}
 	_, urn := ParseUUID[sessions]("urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8")
-	if null := new(sessionID).Scan(nil); !strings.Contains(fmt.Sprint(null), "scan into a pointer") || !strings.Contains(fmt.Sprint(urn), "36 characters") {
+	if null := new(sessionID).Scan(nil); !strings.Contains(fmt.Sprint(null), "scan into a pointer") ||
+		!strings.Contains(fmt.Sprint(urn), "36 characters") {
 		t.Errorf("%v, %v: want errors that say what to do", null, urn)
 	}
 }
@@ -195,7 +196,8 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
 	}
-	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "want the 36 characters of a UUID, got 4 bytes") {
+	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) ||
+		!strings.Contains(err.Error(), "want the 36 characters of a UUID, got 4 bytes") {
 		t.Errorf("without a masker another text is: %v", err)
 	}
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
@@ -220,7 +222,8 @@ func TestUUIDFailures(t *testing.T) {
 		require.That(t, err == nil && back.Scan(column) == nil && back == id,
 			"%s: the column has %v, %v, which is read as %v", name, column, err, back)
 	}
-	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) || (sessionID{}) != OfUUID[sessions](uuid{}) || id.IsZero() || !(sessionID{}).IsZero() {
+	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) ||
+		(sessionID{}) != OfUUID[sessions](uuid{}) || id.IsZero() || !(sessionID{}).IsZero() {
 		t.Error("UUIDs are not equal, or zero, where their inner ones are")
 	}
 }

@@ -24,14 +24,18 @@ func kind() idtest.Forms[ID] {
 		IDs: map[string]ID{}, Parse: Parse, Must: MustParse, Invalid: ErrInvalidID, Fold: true,
 		Column: func(id ID) driver.Value { return id[:] },
 		Sources: func(id ID) []any {
-			return []any{id.String() + "      ", fmt.Appendf(nil, "%-36s", id), FormatUUID(id) + " ", id.String(), []byte(id.String()), strings.ToLower(id.String()), FormatUUID(id), []byte(strings.ToUpper(FormatUUID(id)))}
+			return []any{id.String() + "      ", fmt.Appendf(nil, "%-36s", id), FormatUUID(id) + " ", id.String(),
+				[]byte(id.String()), strings.ToLower(id.String()), FormatUUID(id), []byte(strings.ToUpper(FormatUUID(id)))}
 		},
 		BadTexts: []string{
-			"", text[1:], text + "0", " " + text[1:], text[:25] + "U", text[:25] + "I", text[:25] + "L", text[:25] + "O", text[:25] + "o", text[:25] + "u",
-			text[:25] + "é", text[:25] + "-", text[:25] + "\x00", "8" + text[1:], "ZZZZZZZZZZZZZZZZZZZZZZZZZZ", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+			"", text[1:], text + "0", " " + text[1:],
+			text[:25] + "U", text[:25] + "I", text[:25] + "L", text[:25] + "O", text[:25] + "o", text[:25] + "u",
+			text[:25] + "é", text[:25] + "-", text[:25] + "\x00", "8" + text[1:], "ZZZZZZZZZZZZZZZZZZZZZZZZZZ",
+			"017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
 		},
-		BadJSON:    []string{"1", "true", "{}", `"`},
-		BadColumns: []any{nil, int64(1), make([]byte, 15), make([]byte, 17), string(make([]byte, 16)), true, text[:25] + "U", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g"},
+		BadJSON: []string{"1", "true", "{}", `"`},
+		BadColumns: []any{nil, int64(1), make([]byte, 15), make([]byte, 17), string(make([]byte, 16)), true,
+			text[:25] + "U", "017f22e2-79b0-7cc3-98c4-dc0c0c07398g"},
 	}
 	ids := []ID{{}, {15: 1}, ID([]byte(strings.Repeat("\xff", 16)))}
 	for range 20 {
@@ -49,7 +53,8 @@ var _ encoding.TextAppender = TextID{} // as an ID
 func TestKind(t *testing.T) {
 	k := kind()
 	k.Test(t)
-	asText := idtest.Forms[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts, BadJSON: k.BadJSON, BadColumns: k.BadColumns,
+	asText := idtest.Forms[TextID]{IDs: map[string]TextID{}, Invalid: ErrInvalidID, BadTexts: k.BadTexts,
+		BadJSON: k.BadJSON, BadColumns: k.BadColumns,
 		Parse:   func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err },
 		Column:  func(id TextID) driver.Value { return id.String() },
 		Sources: func(id TextID) []any { return k.Sources(ID(id)) },
@@ -58,7 +63,8 @@ func TestKind(t *testing.T) {
 		asText.IDs[text] = TextID(id)
 		var lower ID
 		bytes, _ := id.AppendBinary([]byte{1})
-		if composed, err := Compose(Inspect(id)); composed != id || err != nil || lower.UnmarshalText([]byte(strings.ToLower(text))) != nil || lower != id || string(bytes) != "\x01"+string(id[:]) {
+		if composed, err := Compose(Inspect(id)); composed != id || err != nil ||
+			lower.UnmarshalText([]byte(strings.ToLower(text))) != nil || lower != id || string(bytes) != "\x01"+string(id[:]) {
 			t.Errorf("%s: composed as %v, %v; in lower case %v; in binary %x", text, composed, err, lower, bytes)
 		}
 	}

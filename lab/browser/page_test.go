@@ -32,10 +32,12 @@ func serve(t *testing.T) string {
 // and runs no script.
 func TestPage(t *testing.T) {
 	url := serve(t)
-	a, err := http.Post(url+"/randflake.v1.CounterService/Next", "application/json", strings.NewReader(`{"space":"demo","counter":"orders","count":3}`))
+	a, err := http.Post(url+"/randflake.v1.CounterService/Next", "application/json",
+		strings.NewReader(`{"space":"demo","counter":"orders","count":3}`))
 	require.NoError(t, err)
 	a.Body.Close()
-	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir())))
+	ctx, cancel := chromedp.NewContext(t.Context(),
+		chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir())))
 	defer cancel()
 	for _, width := range []int64{390, 1400} {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url)); err != nil {
@@ -43,7 +45,8 @@ func TestPage(t *testing.T) {
 		}
 		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		require.NoError(t, err)
-		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20", "of 131072 nodes of this window are taken", "orders\t11\t"} {
+		for _, want := range []string{"is ready", "demo", "The store answers. IDs last until 20",
+			"of 131072 nodes of this window are taken", "orders\t11\t"} {
 			require.Contains(t, text, want, "the page")
 		}
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[int]("document.documentElement.scrollWidth"))

@@ -73,7 +73,8 @@ func check(secret randflake.Secret, paths []string) (result, error) {
 		second, node, sequence := split(last)
 		c.result.Duplicates += last - first + 1
 		c.result.LastDuplicate = max(c.result.LastDuplicate, second)
-		c.result.wrong("%d IDs were made twice, by %s and by %s, up to second %d, node %d, sequence %d", last-first+1, a, b, second, node, sequence)
+		c.result.wrong("%d IDs were made twice, by %s and by %s, up to second %d, node %d, sequence %d",
+			last-first+1, a, b, second, node, sequence)
 	})
 	for name, runs := range c.numbers {
 		twice(runs, func(first, last uint64, a, b string) {

@@ -26,7 +26,8 @@ var losses = []loss{
 	{name: "the same, to a space that trusts", engine: "postgres", copies: synchronous, trust: true},
 	{name: "a dump of MariaDB is restored", engine: "mariadb", losses: 1},
 	{name: "a snapshot of etcd is restored", engine: "etcd", copies: snapshots, losses: 1},
-	{name: "Redis is killed, and starts again", engine: "redis", losses: 1, lose: func(w *world) error { return errors.Join(w.Kill(), w.Start()) }},
+	{name: "Redis is killed, and starts again", engine: "redis", losses: 1,
+		lose: func(w *world) error { return errors.Join(w.Kill(), w.Start()) }},
 }
 
 // The ages of processes when data are lost, and how long they go on after that, which is beyond the floor.
@@ -114,7 +115,8 @@ func (l loss) play(t *testing.T, w *world) {
 	for _, p := range w.processes {
 		ages = append(ages, fmt.Sprintf("%v at %v", p.longest(), p.age(began.Add(old))))
 	}
-	t.Logf("longest time without an ID, by age at the loss: %s; the first ID of the new one after %v; losses: %d", strings.Join(ages, ", "), newest.waited(), l.losses)
+	t.Logf("longest time without an ID, by age at the loss: %s; the first ID of the new one after %v; losses: %d",
+		strings.Join(ages, ", "), newest.waited(), l.losses)
 	for _, p := range w.processes {
 		ensure(!p.child.Ended(), "%s ended by itself: %s", p.name, p.lastWords())
 		ensure(p.waited() <= untilID, "%s had its first ID after %v: want %v at most", p.name, p.waited(), untilID)

@@ -80,7 +80,8 @@ func decoders[T any, P id[T]]() []decoder[T] {
 			return echo.New().NewContext(posted(text), nil).Bind(to)
 		}},
 		{name: "oapi-codegen, path", one: true, read: func(text string, to *request[T]) error {
-			return runtime.BindStyledParameterWithOptions("simple", "id", url.PathEscape(text), &to.ID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Required: true})
+			return runtime.BindStyledParameterWithOptions("simple", "id", url.PathEscape(text), &to.ID,
+				runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Required: true})
 		}},
 		{name: "oapi-codegen, query", read: func(text string, to *request[T]) error {
 			err := runtime.BindRawQueryParameter("form", true, true, "id", values(text).Encode(), &to.ID)

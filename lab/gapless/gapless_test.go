@@ -280,7 +280,8 @@ func (d database) faults(t *testing.T, db *sql.DB, proxy *servers.Proxy) {
 	if err := check(numbers); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d numbers; transactions: %d committed, %d rolled back, %d lost", len(numbers), r.committed.Load(), r.rolledBack.Load(), r.lost.Load())
+	t.Logf("%d numbers; transactions: %d committed, %d rolled back, %d lost", len(numbers), r.committed.Load(),
+		r.rolledBack.Load(), r.lost.Load())
 	require.That(t, r.rolledBack.Load() != 0 && r.lost.Load() >= 5 && proxy.Lost(),
 		"not all faults took place: the test shows nothing")
 	must(t, d.within(t.Context(), db, func(tx gapless.Tx) error {

@@ -68,7 +68,9 @@ func implicitCommit(t *testing.T, db *sql.DB) {
 // number is in use, and UNIQUE refuses it next time.
 func ignoredDeadlock(t *testing.T, db *sql.DB) {
 	for _, own := range []bool{false, true} {
-		for _, statement := range []string{"DROP TABLE IF EXISTS bills", "CREATE TABLE bills (number BIGINT NOT NULL UNIQUE)", "DELETE FROM randflake_gapless WHERE name IN ('bills', 'z')"} {
+		for _, statement := range []string{"DROP TABLE IF EXISTS bills",
+			"CREATE TABLE bills (number BIGINT NOT NULL UNIQUE)",
+			"DELETE FROM randflake_gapless WHERE name IN ('bills', 'z')"} {
 			require.Done(t)(db.ExecContext(t.Context(), statement))
 		}
 		begin := func() *sql.Tx {
@@ -78,7 +80,8 @@ func ignoredDeadlock(t *testing.T, db *sql.DB) {
 			return tx
 		}
 		setUp := begin()
-		must(t, errors.Join(gapless.MySQL(setUp).Create(t.Context(), "bills", 1, 9), gapless.MySQL(setUp).Create(t.Context(), "z", 1, 9), setUp.Commit()))
+		must(t, errors.Join(gapless.MySQL(setUp).Create(t.Context(), "bills", 1, 9),
+			gapless.MySQL(setUp).Create(t.Context(), "z", 1, 9), setUp.Commit()))
 
 		victim, other := begin(), begin()
 		_, err := gapless.MySQL(victim).Next(t.Context(), "bills")
@@ -103,7 +106,8 @@ func ignoredDeadlock(t *testing.T, db *sql.DB) {
 		_, wrote := victim.ExecContext(t.Context(), "INSERT INTO bills VALUES (1)")
 		committed := victim.Commit()
 		_, err = other.ExecContext(t.Context(), "INSERT INTO bills VALUES (1)") // its number
-		if own && (wrote != nil || err == nil) || !own && (!errors.Is(wrote, sql.ErrTxDone) || !errors.Is(committed, sql.ErrTxDone) || err != nil) {
+		if own && (wrote != nil || err == nil) || !own &&
+			(!errors.Is(wrote, sql.ErrTxDone) || !errors.Is(committed, sql.ErrTxDone) || err != nil) {
 			t.Errorf("own statement %v: the victim's invoice: %v and %v, the other's: %v", own, wrote, committed, err)
 		}
 		must(t, other.Rollback())

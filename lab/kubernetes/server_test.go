@@ -55,9 +55,11 @@ func (s *Server) path(name string) string { return filepath.Join(s.Dir(), name) 
 
 // Start starts the server again. It does nothing to a server that runs.
 func (s *Server) Start() error {
-	cmd := exec.Command(s.program, "--etcd-servers=http://"+s.etcd.Hosts(), "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(s.Port()),
+	cmd := exec.Command(s.program, "--etcd-servers=http://"+s.etcd.Hosts(), "--bind-address=127.0.0.1",
+		"--secure-port="+strconv.Itoa(s.Port()),
 		"--cert-dir="+s.path("certificates"), "--token-auth-file="+s.path("tokens"), "--authorization-mode=RBAC",
-		"--service-account-issuer=https://localhost", "--service-account-key-file="+s.path("key"), "--service-account-signing-key-file="+s.path("key"),
+		"--service-account-issuer=https://localhost", "--service-account-key-file="+s.path("key"),
+		"--service-account-signing-key-file="+s.path("key"),
 		"--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24")
 	return s.Launch(cmd, servers.Ready("https://"+s.Addr()+"/readyz"))
 }

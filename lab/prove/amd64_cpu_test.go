@@ -32,7 +32,8 @@ func onThisCPU(t *testing.T, f func(processor)) {
 		},
 		stub:    stubAMD64,
 		prepare: prepareAMD64,
-		planted: map[string]string{"vpsrlw": "vpsllw", "vpsubw": "vpaddw", "vpunpcklwd": "vpunpckhwd", "cmp": "add", "jl": "jge", "rol": "shl", "movzwl": "mov"},
+		planted: map[string]string{"vpsrlw": "vpsllw", "vpsubw": "vpaddw", "vpunpcklwd": "vpunpckhwd", "cmp": "add",
+			"jl": "jge", "rol": "shl", "movzwl": "mov"},
 	}
 	if !cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL, cpuid.AVX512VBMI2) {
 		p.tools[0] = "as"

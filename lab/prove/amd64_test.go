@@ -475,12 +475,14 @@ func vectorInstruction(mnemonic string, o []operandAMD64) func(*machine) error {
 	move := func(m *machine, v []value) (value, error) { return v[0], nil }
 	vectors := true // all operands but a constant are vectors or memory
 	for i, operand := range o {
-		vectors = vectors && (operand.kind == isMemory || operand.kind == isImmediate && i == 0 || operand.words == max(words, o[0].words) && operand.words >= 8)
+		vectors = vectors && (operand.kind == isMemory || operand.kind == isImmediate && i == 0 ||
+			operand.words == max(words, o[0].words) && operand.words >= 8)
 	}
 	switch {
 	case mnemonic == "vmovq" && len(o) == 2 && o[0].words == 4 && words == 8:
 		return with(o[:1], 4, move)
-	case (mnemonic == "vpbroadcastw" || mnemonic == "vpbroadcastd") && len(o) == 2 && words >= 8 && o[0].kind != isImmediate && !o[0].broadcast:
+	case (mnemonic == "vpbroadcastw" || mnemonic == "vpbroadcastd") && len(o) == 2 && words >= 8 &&
+		o[0].kind != isImmediate && !o[0].broadcast:
 		n := 1
 		if mnemonic == "vpbroadcastd" {
 			n = 2
@@ -500,7 +502,8 @@ func vectorInstruction(mnemonic string, o []operandAMD64) func(*machine) error {
 		}
 	case !vectors:
 		return nil
-	case (mnemonic == "vmovdqu" || mnemonic == "vmovdqu64" || mnemonic == "vmovdqa64" && to.kind == isRegister && o[0].kind == isRegister) && len(o) == 2 && o[0].kind != isImmediate:
+	case (mnemonic == "vmovdqu" || mnemonic == "vmovdqu64" || mnemonic == "vmovdqa64" && to.kind == isRegister &&
+		o[0].kind == isRegister) && len(o) == 2 && o[0].kind != isImmediate:
 		return with(o[:1], max(words, o[0].words), move)
 	case to.kind != isRegister:
 		return nil

@@ -142,8 +142,10 @@ func TestBothWays(t *testing.T) {
 			b, err := theirs.GenerateString()
 			require.NoError(t, err)
 			require.Must(t, a == b, "ID %d: %s here, %s there", want+1, a, b)
-			for name, inspect := range map[string]func(string) (second, node, sequence int64, err error){"here": ours.InspectString, "there": theirs.InspectString} {
-				if s, n, sequence, err := inspect(a); s != second || n != node || sequence != want+1 || err != nil {
+			for name, g := range map[string]interface {
+				InspectString(text string) (second, node, sequence int64, err error)
+			}{"here": ours, "there": theirs} {
+				if s, n, sequence, err := g.InspectString(a); s != second || n != node || sequence != want+1 || err != nil {
 					t.Fatalf("%s opens %s to %d, %d, %d, %v, want %d, %d, %d", a, name, s, n, sequence, err, second, node, want+1)
 				}
 			}

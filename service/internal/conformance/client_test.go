@@ -47,7 +47,8 @@ func newBed(t *testing.T) *bed {
 			return lease.Open(ctx, b.data.Connect(), c)
 		}, io.Discard, quiet)
 		c := &config.Config{Spaces: []config.Space{{Name: "demo", Kind: "randflake", Store: "memory", Limits: config.Limits{Rate: 1e6},
-			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2}, {Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
+			Counters: []config.Counter{{Name: "orders", Start: 5, Step: 2},
+				{Name: "invoices", End: 999999, Period: "day", Check: checkOf(t, invoices)}}}}}
 		require.NoError(b, s.Configure(c))
 		b.Cleanup(s.Close)
 		calls := atomic.Int64{}

@@ -26,7 +26,8 @@ import (
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
-		log := newAuditLog(func([]byte) (int, error) { return 0, errors.New("no space left on device") }, slog.New(slog.NewTextHandler(&said, nil)))
+		log := newAuditLog(func([]byte) (int, error) { return 0, errors.New("no space left on device") },
+			slog.New(slog.NewTextHandler(&said, nil)))
 		for range 100 {
 			log.add("take", caller{principal: "a", space: "orders"})
 		}
@@ -47,7 +48,8 @@ func TestFullDisk(t *testing.T) {
 		room += freed
 		log.add("take", caller{principal: "a"}, "orders")
 	}
-	if lines := strings.SplitAfter(file.String(), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[1], "{") || !strings.HasPrefix(lines[2], "{") || log.lost.Load() != 2 {
+	if lines := strings.SplitAfter(file.String(), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[1], "{") ||
+		!strings.HasPrefix(lines[2], "{") || log.lost.Load() != 2 {
 		t.Errorf("after half a line, when there is room again: %q, %d lines lost", lines, log.lost.Load())
 	}
 }

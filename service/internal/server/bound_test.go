@@ -146,7 +146,8 @@ func (u unread) Read([]byte) (int, error) { u.Error("the body was read"); return
 func TestStrangers(t *testing.T) {
 	w := newTestbed(t, spaces+watchers+"issuers: [{issuer: 'https://issuer.example', audience: randflaked, jwks: 'https://issuer.example/keys'}]\n")
 	for _, procedure := range append(procedures(), "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
-		for what, token := range map[string]string{"none": "", "unknown": "x", "unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
+		for what, token := range map[string]string{"none": "", "unknown": "x",
+			"unsigned": "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0."} {
 			a := w.call(procedure, "", func(r *http.Request) {
 				r.Body = io.NopCloser(unread{t})
 				r.ContentLength = 100

@@ -208,14 +208,16 @@ func TestLeases(t *testing.T) {
 			t.Errorf("take %d: %s", i, a.text)
 		}
 	}
-	line := `"msg":"take","principal":"anyone","space":"none","window":` + fmt.Sprint(time.Now().Unix()/60) + fmt.Sprintf(`,"first_node":%d,"last_node":%d,`, firstOfPart+3, firstOfPart+5)
+	line := `"msg":"take","principal":"anyone","space":"none","window":` + fmt.Sprint(time.Now().Unix()/60) +
+		fmt.Sprintf(`,"first_node":%d,"last_node":%d,`, firstOfPart+3, firstOfPart+5)
 	if !strings.Contains(w.written.String(), line) || !strings.Contains(w.written.String(), `"label":"host/web"`) ||
 		!strings.Contains(w.written.String(), `"msg":"take","principal":"randflaked","space":"mint"`) {
 		t.Errorf("no line %s in\n%s", line, w.written)
 	}
 	a := w.take("none", "")
 	log := w.written.String()
-	logged := strings.Contains(log, fmt.Sprintf(`"first_node":%d,"last_node":%[1]d,`, firstOfPart+9)) && strings.Contains(log, `"label":"anyone"`)
+	logged := strings.Contains(log, fmt.Sprintf(`"first_node":%d,"last_node":%[1]d,`, firstOfPart+9)) &&
+		strings.Contains(log, `"label":"anyone"`)
 	require.That(t, a.body.FirstNode == firstOfPart+9 && !strings.Contains(a.text, `"more"`) && logged,
 		"without a number of nodes, one of windows and a label: %s, and the log has\n%s", a.text, log)
 	a = w.take("none", `,"nodes":32768`)
@@ -311,7 +313,8 @@ func TestBadInput(t *testing.T) {
 		require.That(t, a.body.Code == "invalid_argument" && a.body.Message == tt.says,
 			"a body that is %s: %d %s, want %q", tt.what, a.status, a.text, tt.says)
 	}
-	for _, form := range []string{"application/x-www-form-urlencoded", "application/jsonl", "application/grpcweb"} { // the first as curl -d does
+	// The first is as curl -d does.
+	for _, form := range []string{"application/x-www-form-urlencoded", "application/jsonl", "application/grpcweb"} {
 		a := w.call("IDService/Mint", `{"space":"mint"}`, func(r *http.Request) { r.Header.Set("Content-Type", form) })
 		require.Contains(t, a.text, "want application/json", "%s: %d", form, a.status)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // forms are the ways in which a message is sent, by their types.
-var forms = []string{"application/json", "application/proto", "application/grpc+proto", "application/grpc-web+proto", "application/grpc-web+json"}
+var forms = []string{"application/json", "application/proto", "application/grpc+proto",
+	"application/grpc-web+proto", "application/grpc-web+json"}
 
 // inner is what no answer may have: where data is, and how the program is made. The spaces of
 // testbeds are in "memory".
@@ -23,10 +24,14 @@ func FuzzBytes(f *testing.F) {
 	all := procedures()
 	for i := range all {
 		for k := range forms {
-			f.Add(uint8(i), uint8(k), []byte([]string{`{"space":"none"}`, "\n\x04none", "\x0a\xff\xff\xff\xff\xff", `{"space":"none","counter":"orders","count":-1}`}[(i+k)%4]))
+			f.Add(uint8(i), uint8(k), []byte([]string{`{"space":"none"}`, "\n\x04none", "\x0a\xff\xff\xff\xff\xff",
+				`{"space":"none","counter":"orders","count":-1}`}[(i+k)%4]))
 		}
-		for _, body := range []string{`{"space":"ulid","number":"-1"}`, `{"space":"sorted","number":"9223372036854775807"}`, `{"space":"mint","text":"g000000000000","count":4294967295,"form":7}`,
-			`{"space":"none","window":"-9223372036854775808","nodes":4294967295,"label":"\u0000"}`, `{"space":"none","counter":"*","next":"9223372036854775807","limit":4294967295,"after":"../meta"}`,
+		for _, body := range []string{`{"space":"ulid","number":"-1"}`,
+			`{"space":"sorted","number":"9223372036854775807"}`,
+			`{"space":"mint","text":"g000000000000","count":4294967295,"form":7}`,
+			`{"space":"none","window":"-9223372036854775808","nodes":4294967295,"label":"\u0000"}`,
+			`{"space":"none","counter":"*","next":"9223372036854775807","limit":4294967295,"after":"../meta"}`,
 			`{"space":"none","counter":"few","count":"9223372036854775807","period":"1","periodBegin":"-9223372036854775808"}`, `{"space":"given","counter":"others","next":"-1"}`} {
 			f.Add(uint8(i), uint8(0), []byte(body))
 		}

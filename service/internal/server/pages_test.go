@@ -108,7 +108,8 @@ func TestStuckScrapes(t *testing.T) {
 		clients.Go(func() { w.handler.ServeHTTP(stuck{httptest.NewRecorder(), writing, released}, r) })
 		<-writing
 	}
-	if a := w.send(http.MethodGet, "/metrics", "", as("all")); a.status != http.StatusOK || !strings.Contains(a.text, "randflaked_space_ready") {
+	if a := w.send(http.MethodGet, "/metrics", "", as("all")); a.status != http.StatusOK ||
+		!strings.Contains(a.text, "randflaked_space_ready") {
 		t.Errorf("%d clients don't read: %d %s", maxScrapes, a.status, a.text)
 	}
 	close(released)
@@ -155,7 +156,8 @@ func TestPage(t *testing.T) {
 		}
 		page("windows are leased ahead")
 		w.call("CounterService/Take", `{"space":"none","counter":"orders","count":41}`)
-		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ", "1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
+		page("is ready, at ", "<td>orders<td>42<td>", "The store answers. IDs last until ",
+			"1 of 1024 nodes of this window are taken", "the space has 65536 to 131071")
 		state, err := w.setup.Load().spaces["mint"].State()
 		require.NoError(t, err)
 		require.NoError(t, state.Store.ReportLoss(t.Context(), "a mistake"))

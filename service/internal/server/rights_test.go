@@ -33,7 +33,8 @@ func TestRights(t *testing.T) {
 		w := newTestbed(t, spaces+rules)
 		rows := map[string]string{ // verbs by procedure
 			"LeaseService/Take": "lease", "LeaseService/GetLimits": "lease", "IDService/Mint": "mint", "IDService/Inspect": "inspect",
-			"CounterService/Next": "count", "CounterService/Take": "count", "CounterService/Get": "count", "CounterService/Set": "set", "CounterService/List": "list",
+			"CounterService/Next": "count", "CounterService/Take": "count", "CounterService/Get": "count",
+			"CounterService/Set": "set", "CounterService/List": "list",
 		}
 		for _, procedure := range procedures() {
 			verb, ok := rows[procedure]
@@ -50,7 +51,8 @@ func TestRights(t *testing.T) {
 			if a := w.call(procedure, mine); a.body.Code != "unauthenticated" || a.status != http.StatusUnauthorized {
 				t.Errorf("%s by nobody: %s, want unauthenticated", procedure, a.text)
 			}
-			if a := w.call(procedure, mine, as("nobody")); a.body.Code != "unauthenticated" || strings.Contains(a.text+w.written.String(), "token-of") {
+			if a := w.call(procedure, mine, as("nobody")); a.body.Code != "unauthenticated" ||
+				strings.Contains(a.text+w.written.String(), "token-of") {
 				t.Errorf("%s with an unknown token: %s, want unauthenticated, and no token shown",
 					procedure, a.text)
 			}

@@ -114,20 +114,21 @@ func (w *testbed) begin(c *config.Config) {
 	w.Helper()
 	logger := slog.New(slog.NewJSONHandler(w.written, nil))
 	w.Server = New(func(ctx context.Context, place string, c lease.Config) (*lease.Space, error) {
-		return lease.Open(ctx, leasetest.Intercept(w.data[place].Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
-			w.asked.Add(1)
-			if do := w.during.Swap(nil); do != nil {
-				(*do)()
-			}
-			if w.broken.Load() {
-				return lease.Answer{}, errors.New("connection to db-7 lost")
-			}
-			if w.hangs.Load() {
-				<-ctx.Done()
-				return lease.Answer{}, ctx.Err()
-			}
-			return c.On(ctx, e)
-		}), c)
+		return lease.Open(ctx, leasetest.Intercept(w.data[place].Connect(),
+			func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+				w.asked.Add(1)
+				if do := w.during.Swap(nil); do != nil {
+					(*do)()
+				}
+				if w.broken.Load() {
+					return lease.Answer{}, errors.New("connection to db-7 lost")
+				}
+				if w.hangs.Load() {
+					<-ctx.Done()
+					return lease.Answer{}, ctx.Err()
+				}
+				return c.On(ctx, e)
+			}), c)
 	}, w.written, logger)
 	w.Cleanup(w.Close)
 	require.That(w, w.Ready() != nil, "ready without a configuration")

@@ -86,7 +86,8 @@ func ulidTexts(n int) (texts []string) {
 
 func randflakeTexts(t *testing.T, cipher *randflake.Cipher, n int) (texts []string) {
 	for i := range n {
-		id, err := cipher.Compose(randflake.Fields{Time: auditBegin.Add(time.Duration(i/100) * time.Second), Node: uint32(70 + i%3), Sequence: uint32(i % 100)})
+		id, err := cipher.Compose(randflake.Fields{Time: auditBegin.Add(time.Duration(i/100) * time.Second),
+			Node: uint32(70 + i%3), Sequence: uint32(i % 100)})
 		check(t, err)
 		texts = append(texts, fmt.Sprint(int64(id)))
 	}
@@ -127,7 +128,9 @@ func TestAudit(t *testing.T) {
 		not     []string
 	}{
 		"Snowflakes": {twitterIDs(n), nil, nil,
-			[]string{"kind     snowflake twitter\n", "\nor       snowflake instagram, by which the newest are of 2019-03-24\n", "workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"},
+			[]string{"kind     snowflake twitter\n",
+				"\nor       snowflake instagram, by which the newest are of 2019-03-24\n",
+				"workers  3, from 1 to 7\n", fmt.Sprintf("made     %d or more", n), "\n2026-01-01T00Z ####"},
 			nil},
 		"a new Snowflake": {[]string{tweetOf(time.Now())}, nil, nil, []string{"kind     snowflake twitter\n"}, []string{"\nor "}},
 		"an old Snowflake": {[]string{tweetOf(time.Date(2021, 6, 1, 0, 0, 0, 0, time.UTC))}, nil, nil,
@@ -136,7 +139,8 @@ func TestAudit(t *testing.T) {
 			[]string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T01Z ####################                     1 an hour\n"},
 			nil},
 		"two hours a bar": {tweetsOf(0, 0, 1, 1, 30, 30), []string{"--layout", "twitter"}, nil,
-			[]string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T02Z ", " 0 an hour\n2026-01-02T06Z ####################                     1 an hour\n"},
+			[]string{"\n2026-01-01T00Z ######################################## 2 an hour\n2026-01-01T02Z ",
+				" 0 an hour\n2026-01-02T06Z ####################                     1 an hour\n"},
 			nil},
 		"a row a day": {tweetsOf(0, 24*26), []string{"--layout", "twitter"}, nil,
 			[]string{"\n2026-01-01T00Z ######################################## under 1 an hour\n2026-01-02T", " 0 an hour\n"}, nil},
@@ -213,7 +217,8 @@ func TestAuditReads(t *testing.T) {
 		"CSV": {"\ufeffid,name\n\"" + texts[0] + "\",a\n" + texts[1] + ",b\n\n" + texts[0] + ",c\r\n",
 			[]string{"IDs      3, and 0 lines", "in lines 2 and 5\n"}},
 		"long rows": {texts[0] + "," + strings.Repeat("x", 1<<20) + "\n" + texts[0] + ",b\n", []string{"in lines 1 and 2\n"}},
-		"many lines in a column": {"id,note\n" + texts[0] + ",\"say \"\"two\nfaces\"\", or\nfaces\",x\n" + texts[1] + ",\"\"\n" + texts[0] + ",c\n",
+		"many lines in a column": {"id,note\n" + texts[0] + ",\"say \"\"two\nfaces\"\", or\nfaces\",x\n" +
+			texts[1] + ",\"\"\n" + texts[0] + ",c\n",
 			[]string{"IDs      3, and 2 lines", "in lines 2 and 6\n"}},
 		"quotes in a column": {texts[0] + ",27\"\" wide\n" + texts[1] + ",\"\"\"a\"\"\",b\n" + texts[2] + "\"\n",
 			[]string{"IDs      3, and 0 lines"}},

@@ -67,7 +67,8 @@ func TestBasesRefuse(t *testing.T) {
 	special := map[string][]string{"32": {"000000000000V", "000000000000w"}}
 	for _, f := range baseForms {
 		zero := f.text(0)
-		tests := append(special[f.name], "", "-1", "+1", " 1", "1 ", "01", "00", "é", "\x00", zero[1:], zero[:1]+zero, zero[1:]+"\n", zero[1:]+"é", zero[1:]+"=")
+		tests := append(special[f.name], "", "-1", "+1", " 1", "1 ", "01", "00", "é", "\x00", zero[1:],
+			zero[:1]+zero, zero[1:]+"\n", zero[1:]+"é", zero[1:]+"=")
 		// more than 64 bits
 		tests = append(tests, strings.Repeat(f.digits[len(f.digits)-1:], f.width), f.reference(new(big.Int).Lsh(big.NewInt(1), 64)))
 		for _, strange := range "0OIl+/_" {

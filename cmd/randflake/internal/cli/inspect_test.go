@@ -78,7 +78,8 @@ func TestInspectForms(t *testing.T) {
 	for _, from := range []string{"auto", "gosuda"} {
 		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, other), want, "--from %s %s", from, other)
 	}
-	if got := succeed(t, "", "inspect", "--secret-file", file, "--json", other); !strings.Contains(got, `"id":"`+text+`"`) || !strings.Contains(got, `"form":"gosuda"`) {
+	got = succeed(t, "", "inspect", "--secret-file", file, "--json", other)
+	if !strings.Contains(got, `"id":"`+text+`"`) || !strings.Contains(got, `"form":"gosuda"`) {
 		t.Errorf("%s: %s, want %s and its form", other, got, text)
 	}
 }
@@ -131,7 +132,8 @@ func TestInspectGoesOn(t *testing.T) {
 	require.That(t, r.code == exitFailed && strings.Count(r.out, id.String()) == 3 && strings.Count(r.out, "\n") == 3,
 		"exit status %d, output %q: want 1 and the good ID three times", r.code, r.out)
 	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], "randflake: line 2: ") || !strings.HasPrefix(lines[1], "randflake: line 5: ") || !strings.HasPrefix(lines[2], "randflake: line 6: ") {
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "randflake: line 2: ") ||
+		!strings.HasPrefix(lines[1], "randflake: line 5: ") || !strings.HasPrefix(lines[2], "randflake: line 6: ") {
 		t.Errorf("standard error %q, want a line each for 2, 5 and 6", lines)
 	}
 }
@@ -147,11 +149,13 @@ func TestInspectImplausible(t *testing.T) {
 	if r.code != exitFailed || strings.Count(r.out, `"plausible":true`) != 2 || strings.Count(r.out, `"plausible":false`) != 1 {
 		t.Errorf("%+v: want two plausible and one implausible ID", r)
 	}
-	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" contains a time in the future") || !strings.Contains(r.err, `"x!": want 13 digits`) {
+	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" contains a time in the future") ||
+		!strings.Contains(r.err, `"x!": want 13 digits`) {
 		t.Errorf("%q: want a word on both that are bad", r.err)
 	}
 	r = call(t, "", "inspect", "--secret-file", file, "ord_"+good.String(), "ord_"+bad.String())
-	if r.code != exitFailed || !strings.HasPrefix(r.out, "ord_"+good.String()+" ") || !strings.Contains(r.err, "ord_"+bad.String()+" contains a time in the future") {
+	if r.code != exitFailed || !strings.HasPrefix(r.out, "ord_"+good.String()+" ") ||
+		!strings.Contains(r.err, "ord_"+bad.String()+" contains a time in the future") {
 		t.Errorf("typed: %+v", r)
 	}
 }
@@ -267,7 +271,8 @@ func TestConvertGosuda(t *testing.T) {
 func TestConvertBoundsLines(t *testing.T) {
 	for _, filling := range []string{" ", "0"} {
 		r := call(t, "0x20\n"+strings.Repeat(filling, 3*longestLine)+"0x21\n0x22\n", "convert", "--to", "text")
-		if r.code != exitFailed || r.out != "g000000000010\ng000000000012\n" || !strings.Contains(r.err, "line 2: ") || len(r.err) > 2*longestLine {
+		if r.code != exitFailed || r.out != "g000000000010\ng000000000012\n" ||
+			!strings.Contains(r.err, "line 2: ") || len(r.err) > 2*longestLine {
 			t.Errorf("%d, %q, %q", r.code, r.out, r.err)
 		}
 	}
@@ -384,7 +389,8 @@ func TestInspectSnowflake(t *testing.T) {
 	}
 	// Without the layout it is one line of several.
 	for _, args := range [][]string{{documented}, {"--kind", "snowflake", documented}, {"--from", "base58", string(base58.append(nil, id))}} {
-		if got := succeed(t, "", append([]string{"inspect"}, args...)...); !strings.Contains(got, want) || !strings.Contains(got, "snowflake twitter") {
+		if got := succeed(t, "", append([]string{"inspect"}, args...)...); !strings.Contains(got, want) ||
+			!strings.Contains(got, "snowflake twitter") {
 			t.Errorf("inspect %q: %q, want %q in it", args, got, want)
 		}
 	}
@@ -453,7 +459,8 @@ func TestImplausible(t *testing.T) {
 
 // FuzzInspect has any text in any form: there is an answer in whole lines of JSON, or an error.
 func FuzzInspect(f *testing.F) {
-	for _, text := range []string{"", "3vgoe12ccb8gh", "-5", "0x1f", documented, "01ARZ3NDEKTSV4RRFFQ69G5FAV", `"jvgoe12ccb8gh"`, "NQm6nKp8qFC", "00000000000000", "\u017f"} {
+	for _, text := range []string{"", "3vgoe12ccb8gh", "-5", "0x1f", documented, "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+		`"jvgoe12ccb8gh"`, "NQm6nKp8qFC", "00000000000000", "\u017f"} {
 		f.Add(text, uint8(0), uint8(0))
 		f.Add(text, uint8(1), uint8(4))
 		f.Add(text, uint8(2), uint8(1))
@@ -535,7 +542,8 @@ func TestPublishedIDs(t *testing.T) {
 		{"--json f47ac10b-58cc-4372-a567-0e02b2c3d479",
 			`{"kind":"uuid","id":"f47ac10b-58cc-4372-a567-0e02b2c3d479","version":4,"plausible":true}`},
 		{"--kind ulid 0186c1b2-52d1-4320-9bac-f847db4148a8", "01GV0V4MPH8CG9QB7R8ZDM2J58"},
-		{"00000000-0000-0000-c000-000000000046", "\n00000000-0000-0000-c000-000000000046  uuid                    no time\n"}, // of COM, which has no version
+		{"00000000-0000-0000-c000-000000000046",
+			"\n00000000-0000-0000-c000-000000000046  uuid                    no time\n"}, // of COM, which has no version
 		{"00020813-0000-0000-C000-000000000046",
 			"  ulid                    1970-04-11T23:43:17.504Z  entropy 0000c000000000000046  if a ULID\n\n"},
 		{"--json user_01h2xcejqtf2nbrexx3vqjhp41",
@@ -650,7 +658,8 @@ func TestConvertPasted(t *testing.T) {
 	}
 	all := "01FWHE4YDGFK1SHH6W1G60EECF  017f22e2-79b0-7cc3-98c4-dc0c0c07398f  0x017f22e279b07cc398c4dc0c0c07398f\n"
 	require.Equal(t, succeed(t, "", "convert", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), all, "without --to")
-	wantFailure(t, call(t, "", "convert", "--to", "int", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed, "has 128 bits: want --to text or --to hex")
+	wantFailure(t, call(t, "", "convert", "--to", "int", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), exitFailed,
+		"has 128 bits: want --to text or --to hex")
 }
 
 // TestRange prints the first and the last ID of an interval.

@@ -185,7 +185,8 @@ func TestNewIntoInspect(t *testing.T) {
 	// With the kind, as a number can be a Snowflake ID, too.
 	for form, from := range map[string]string{
 		"text": "text", "int": "int --kind randflake", "hex": "hex --kind randflake", "json": "auto",
-		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto", "snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
+		"snowflake/text": "auto", "snowflake/int": "int", "snowflake/hex": "hex", "snowflake/json": "auto",
+		"snowflake/base32": "base32", "snowflake/base58": "base58", "snowflake/base62": "base62",
 	} {
 		args := []string{"new", "-n", "100", "--store", dir, "--format"}
 		read := append([]string{"inspect", "--json", "--from"}, strings.Fields(from)...)
@@ -268,12 +269,13 @@ func TestFillingWithoutALease(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))) // leases refuse the clock that a bubble begins with
 			var away atomic.Bool
-			engine := leasetest.Intercept(leasetest.NewMemory().Connect(), func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
-				if away.Load() {
-					return lease.Answer{}, failed
-				}
-				return c.On(ctx, e)
-			})
+			engine := leasetest.Intercept(leasetest.NewMemory().Connect(),
+				func(ctx context.Context, c leasetest.Call, e lease.Engine) (lease.Answer, error) {
+					if away.Load() {
+						return lease.Answer{}, failed
+					}
+					return c.On(ctx, e)
+				})
 			space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
 			check(t, err)
 			defer space.Close()
@@ -309,7 +311,8 @@ func TestMinterIsStopped(t *testing.T) {
 		cancel(errors.New("enough"))
 	}()
 	m := newMinter(math.MaxInt64, 2, formatNamed(t, randflakeFormats, "text"), filling(keeper))
-	if err := m.mint(ctx, &tool{stdout: writer}); err == nil || !strings.HasPrefix(err.Error(), "stopped after ") || !strings.HasSuffix(err.Error(), ": enough") {
+	if err := m.mint(ctx, &tool{stdout: writer}); err == nil || !strings.HasPrefix(err.Error(), "stopped after ") ||
+		!strings.HasSuffix(err.Error(), ": enough") {
 		t.Errorf("%v, want the reason for the end", err)
 	}
 }
@@ -349,9 +352,11 @@ func (s crowded) Take(ctx context.Context, from, to int64, nodes uint32) ([]rand
 func TestKeepTakesWhatIsThere(t *testing.T) {
 	space, secret := homeSpace(t)
 	keep := func(most uint32) (*lease.Keeper[*randflake.Generator], error) {
-		return keepSome(t.Context(), crowded{space, most}, 128, func(ctx context.Context, space lease.Source, options ...lease.Option) (*lease.Keeper[*randflake.Generator], error) {
+		type keeper = *lease.Keeper[*randflake.Generator]
+		take := func(ctx context.Context, space lease.Source, options ...lease.Option) (keeper, error) {
 			return lease.Keep(ctx, space, secret, options...)
-		})
+		}
+		return keepSome(t.Context(), crowded{space, most}, 128, take)
 	}
 	keeper, err := keep(5)
 	check(t, err)
@@ -446,7 +451,8 @@ func TestNewOfEachLayout(t *testing.T) {
 		}
 	}
 	require.That(t, isVacant(dir), "made a home for Randflake IDs too")
-	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil ||
+		slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
@@ -484,7 +490,8 @@ func TestLayoutWrittenOut(t *testing.T) {
 	}
 	slices.Sort(all)
 	require.Equal(t, len(slices.Compact(all)), 6, "distinct IDs")
-	for text, want := range map[string]string{"mine: time 41": "want a form like", "worker15": "a form like", "nobody": "want one of discord, twitter"} {
+	for text, want := range map[string]string{"mine: time 41": "want a form like", "worker15": "a form like",
+		"nobody": "want one of discord, twitter"} {
 		wantFailure(t, call(t, "", "new", "--layout", text), exitUsage, want)
 	}
 }

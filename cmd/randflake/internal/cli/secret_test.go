@@ -57,7 +57,8 @@ func TestMaskRefuses(t *testing.T) {
 		{"unmask 4711", []string{"a decimal number"}},
 		{"unmask 3vgoe12ccb8gh", []string{"as gosuda/randflake prints it"}},
 	} {
-		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "--secret-file", file}, strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
+		wantFailure(t, call(t, "", append([]string{strings.Fields(c.args)[0], "--secret-file", file},
+			strings.Fields(c.args)[1:]...)...), exitFailed, c.wanted...)
 	}
 	missing := filepath.Join(t.TempDir(), "none")
 	wantFailure(t, call(t, "", "mask", "--secret-file", missing, "5"), exitFailed, missing, "no such file", "randflake secret new -o")

@@ -89,9 +89,11 @@ func TestStores(t *testing.T) {
 		{"store info ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"store init --if-missing ids --secret-file other", 1, "is it the secret of another environment?"},
 		{"new --store ids --secret-file derived", 1, "is it the secret of another environment?"},
-		{"store init late --secret-file other", 0, "if it had other limits than nodes 0 to 131071, --window 1m0s --ahead 5 --max-skew 1m0s --reserve 1024, make this one with those"},
+		{"store init late --secret-file other", 0,
+			"if it had other limits than nodes 0 to 131071, --window 1m0s --ahead 5 --max-skew 1m0s --reserve 1024, make this one with those"},
 		{"store info late --secret-file other", 1, "wrong  no lease begins before "},
-		{"store init --new --window 10s --ahead 3 --max-skew 5s --nodes 16 few", 0, "it has no reserve: after a loss of data programs make no IDs for up to 35s\n"},
+		{"store init --new --window 10s --ahead 3 --max-skew 5s --nodes 16 few", 0,
+			"it has no reserve: after a loss of data programs make no IDs for up to 35s\n"},
 		{"store info few", 0, "has 16 nodes, 0 to 15, in windows of 10s, of which 3 may be leased ahead; clocks may differ by 5s\n"},
 		{"store report-loss few", 0, "noted: leases begin at "},
 		{"store init --new --nodes 131071 --secret-file derived fewer", 0, "leases begin at once\n"},
@@ -167,7 +169,8 @@ func TestStores(t *testing.T) {
 		{"store init --new --trust promotion trusting", 2, "there is nothing to trust in such a store"},
 		{"store init --new --trust promotion redis://127.0.0.1:1", 2, "want restart or none for such a store"},
 		{"store init --new --trust all postgres://127.0.0.1:1/x", 2, "want promotion, restart or none"},
-		{"store init --new --part 0-65535 --secret-file derived east", 0, "leases begin at once\nit has nodes 0 to 65535, of which no other space of the same secret or layout may have one, in any store: compare all with randflake store info STORE STORE...\n"},
+		{"store init --new --part 0-65535 --secret-file derived east", 0,
+			"leases begin at once\nit has nodes 0 to 65535, of which no other space of the same secret or layout may have one, in any store: compare all with randflake store info STORE STORE...\n"},
 		{"store info east", 0, "64 times 512 are a reserve"},
 		{"store init --new --part 65536-131071 --secret-file derived west", 0, "it has nodes 65536 to 131071, of which no other"},
 		{"store info west", 0, "west has 65536 nodes, 65536 to 131071, in windows"},
@@ -177,11 +180,13 @@ func TestStores(t *testing.T) {
 		{"store init --new --part 512-1023 --nodes 1024 half", 0, "nodes 512 to 1023"},
 		{"new --layout twitter --store half", 0, ""},
 		{"store info half", 0, "nodes of the present window that are leased: 1"},
-		{"store info east west south half", 0, "half has nodes 512 to 1023; check value of its secret: none, so whether another space has these nodes is unknown\n"},
+		{"store info east west south half", 0,
+			"half has nodes 512 to 1023; check value of its secret: none, so whether another space has these nodes is unknown\n"},
 		{"store info west north east", 1, "north has nodes 65535 to 65535; check value of its secret: "},
 		{"store info west north east", 1, "north and east both have nodes 65535 to 65535: their IDs can repeat: retire one\n"},
 		{"store info east missing", 1, "no such space"},
-		{"store move north east?space=b", 1, "the space of default/meta there has nodes 0 to 65535 of this secret: take another store, or retire that space"},
+		{"store move north east?space=b", 1,
+			"the space of default/meta there has nodes 0 to 65535 of this secret: take another store, or retire that space"},
 		{"store move north west?space=b", 0, "took the place of"},
 		{"store info west north east", 0, "east has nodes 0 to 65535"},
 		{"store info west?space=b north east", 1, "both have nodes 65535 to 65535"},
@@ -273,7 +278,8 @@ func TestInfoOfDamagedSpace(t *testing.T) {
 		dir := newHome(t)
 		damage(t, dir, entry, "sand")
 		r := call(t, "", "store", "info", dir)
-		if r.code != exitFailed || r.err != "" || !strings.Contains(r.out, want) || !strings.Contains(r.out, "ok     the secret is that of the space\n") {
+		if r.code != exitFailed || r.err != "" || !strings.Contains(r.out, want) ||
+			!strings.Contains(r.out, "ok     the secret is that of the space\n") {
 			t.Errorf("%s: %+v, want %s", entry, r, want)
 		}
 		if entry == "default/c/orders" {
@@ -300,7 +306,8 @@ func TestInfoOfCrowdedSpace(t *testing.T) {
 		}
 		r := call(t, "", "store", "info", dir)
 		want := fmt.Sprintf("ok     nodes of the present window that are leased: %d\n", taken)
-		if crowded := strings.Contains(r.out, "wrong  10 of 10 nodes are leased"); !strings.Contains(r.out, want) || strings.Contains(r.out, "data was lost") || crowded != (taken == 10) || (r.code == exitOK) == crowded {
+		if crowded := strings.Contains(r.out, "wrong  10 of 10 nodes are leased"); !strings.Contains(r.out, want) ||
+			strings.Contains(r.out, "data was lost") || crowded != (taken == 10) || (r.code == exitOK) == crowded {
 			t.Errorf("%d taken: %+v", taken, r)
 		}
 	}

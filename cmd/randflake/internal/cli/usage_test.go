@@ -96,7 +96,8 @@ func TestMessages(t *testing.T) {
 	t.Chdir(newHome(t))
 	secret, _ := os.ReadFile("secret")
 	text := strings.TrimSpace(string(secret))
-	for name, content := range map[string]string{"quoted": `"` + text + "\"\r\n", "short": text[:31], "empty": "", "utf16": "\xff\xfea\x00", "bom": "\ufeff" + text + "\r\n"} {
+	for name, content := range map[string]string{"quoted": `"` + text + "\"\r\n", "short": text[:31], "empty": "",
+		"utf16": "\xff\xfea\x00", "bom": "\ufeff" + text + "\r\n"} {
 		write(t, name, content)
 	}
 	for _, c := range []struct{ variable, args, input, want string }{
@@ -212,7 +213,8 @@ func TestNoStateDirectory(t *testing.T) {
 // TestNegativeOperands has negative numbers among flags, in every order.
 func TestNegativeOperands(t *testing.T) {
 	for _, args := range []string{"-5", "--to hex -5", "-5 --to hex", "--to=hex -- -5", "-5 -5", "vvvvvvvvvvvvr -5"} {
-		if r := call(t, "", append([]string{"convert"}, strings.Fields(args)...)...); r.code != exitOK || !strings.HasSuffix(r.out, "0xfffffffffffffffb\n") {
+		if r := call(t, "", append([]string{"convert"}, strings.Fields(args)...)...); r.code != exitOK ||
+			!strings.HasSuffix(r.out, "0xfffffffffffffffb\n") {
 			t.Errorf("convert %s: %+v", args, r)
 		}
 	}

@@ -60,7 +60,8 @@ const (
 )
 
 func newPostgres(t *testing.T) *maker {
-	m := newMaker(&maker{key: "secret", series: "generate_series(1, %d)", again: nothing, copies: copyPostgres, rotate: rotatePostgres, open: openPostgres, server: postgresServer})
+	m := newMaker(&maker{key: "secret", series: "generate_series(1, %d)", again: nothing, copies: copyPostgres,
+		rotate: rotatePostgres, open: openPostgres, server: postgresServer})
 	functions := strings.Replace(Default("postgres", randflake.MaxNode), "clock_timestamp()", "clock_timestamp() + interval '1 s' * "+ahead, 1)
 	m.DB = m.open(t, m.name, clockTable+Text("postgres")+functions+"INSERT INTO randflake_default (secret) VALUES ('"+m.secret.Hex()+"');"+
 		"CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int)")
@@ -72,7 +73,8 @@ const runningClock = "UNIX_TIMESTAMP()"
 
 // newMariaDB returns a maker with a clock, an expression in seconds.
 func newMariaDB(t *testing.T, clock string) *maker {
-	m := newMaker(&maker{key: "round_keys", series: "seq_1_to_%d", again: "CALL randflake_raise()", copies: copyMariaDB, rotate: rotateMariaDB, open: openMariaDB, server: mariaDB})
+	m := newMaker(&maker{key: "round_keys", series: "seq_1_to_%d", again: "CALL randflake_raise()",
+		copies: copyMariaDB, rotate: rotateMariaDB, open: openMariaDB, server: mariaDB})
 	functions := strings.ReplaceAll(Default("mysql", randflake.MaxNode), runningClock, ahead+" + "+clock)
 	if clock != runningClock {
 		sinceItBegan := " + UNIX_TIMESTAMP(SYSDATE()) - UNIX_TIMESTAMP(NOW())" // the statement
@@ -129,7 +131,8 @@ func configOf(t *testing.T) *mysql.Config {
 
 func copyPostgres(t *testing.T, from, to string) {
 	url := postgresServer.URL()
-	shell(t, `pg_dump "$1" | psql -qv ON_ERROR_STOP=1 "$2" >/dev/null`, strings.Replace(url, "/postgres?", "/"+from+"?", 1), strings.Replace(url, "/postgres?", "/"+to+"?", 1))
+	shell(t, `pg_dump "$1" | psql -qv ON_ERROR_STOP=1 "$2" >/dev/null`,
+		strings.Replace(url, "/postgres?", "/"+from+"?", 1), strings.Replace(url, "/postgres?", "/"+to+"?", 1))
 }
 
 func copyMariaDB(t *testing.T, from, to string) {
@@ -230,7 +233,8 @@ func TestDefault(t *testing.T) {
 			require.Done(t)(mariaDB.Do("SET GLOBAL event_scheduler = ON"))
 			defer mariaDB.Do("SET GLOBAL event_scheduler = OFF")
 		}
-		space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true, Limits: lease.Limits{Nodes: randflake.MaxNode}})
+		space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(),
+			lease.Config{New: true, Limits: lease.Limits{Nodes: randflake.MaxNode}})
 		must(t, err)
 		keeper, err := lease.Keep(t.Context(), space, m.secret)
 		must(t, err)
@@ -563,7 +567,8 @@ func TestDefaultOwner(t *testing.T) {
 	m.SetMaxOpenConns(1)
 	m.do(t, roleOnce("app")+`CREATE SCHEMA own; CREATE SCHEMA evil AUTHORIZATION app; SET search_path = own;
 		ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC; GRANT ALL ON SCHEMA own TO app; CREATE PUBLICATION everything FOR ALL TABLES; SET ROLE app;`+evil+`RESET ROLE`)
-	m.do(t, Text("postgres")+Default("postgres", 7)+"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
+	m.do(t, Text("postgres")+Default("postgres", 7)+
+		"; CREATE TABLE ids (id bigint DEFAULT randflake_next(), item int); INSERT INTO randflake_default (secret) SELECT secret FROM public.randflake_default")
 	m.do(t, "SET search_path = pg_catalog; UPDATE own.randflake_default SET node = 8")
 	m.do(t, `SET ROLE app; CREATE FUNCTION evil.randflake_mask(id bigint, key bigint[]) RETURNS bigint LANGUAGE sql RETURN 42;
 		SET search_path = evil, pg_catalog`)

@@ -53,7 +53,8 @@ func TestFunctions(t *testing.T) {
 		"MariaDB", "mysql", configOf(t).FormatDSN(), "DO 0", "SET @randflake_key = randflake_keys(?)",
 		"SELECT randflake_mask(?, KEY), randflake_unmask(?, KEY), TIMESTAMPDIFF(SECOND, '1970-01-01', randflake_time(?, KEY)), randflake_node(?, KEY), randflake_sequence(?, KEY)",
 		[]string{"@randflake_key"},
-		[]string{"SELECT randflake_text(CAST(? AS SIGNED)), CAST(? AS UNSIGNED)", "SELECT randflake_text(CAST(? AS UNSIGNED)), CAST(? AS UNSIGNED)"},
+		[]string{"SELECT randflake_text(CAST(? AS SIGNED)), CAST(? AS UNSIGNED)",
+			"SELECT randflake_text(CAST(? AS UNSIGNED)), CAST(? AS UNSIGNED)"},
 		[]string{"SELECT randflake_id(?)"},
 	}} {
 		t.Run(d.name, func(t *testing.T) {
@@ -98,8 +99,10 @@ var looks = regexp.MustCompile("a decimal number|as gosuda/randflake prints it|h
 
 func testText(t *testing.T, db *sql.DB, textQueries, idQueries []string) {
 	// These look like texts of IDs. The library refuses most of them.
-	texts := []string{"", "0", "00", "01", "10", "A", "w", "-", "-1", "--1", "+1", " 1", "1 ", "1\n", "1\t", "1=", "0x1", "1.0", "1e3", "null", "é", "١", "v\u0301", "ｖ",
-		"fvvvvvvvvvvvv", "FVVVVVVVVVVVV", "VVVVVVVVVVVVV", "wvvvvvvvvvvvv", "vvvvvvvvvvvvv\n", "vvvvvvvvvvvv", "g0000000000000", "10000000000000", "fvvvvvvvvvvvvv",
+	texts := []string{"", "0", "00", "01", "10", "A", "w", "-", "-1", "--1", "+1", " 1", "1 ", "1\n", "1\t", "1=",
+		"0x1", "1.0", "1e3", "null", "é", "١", "v\u0301", "ｖ",
+		"fvvvvvvvvvvvv", "FVVVVVVVVVVVV", "VVVVVVVVVVVVV", "wvvvvvvvvvvvv", "vvvvvvvvvvvvv\n", "vvvvvvvvvvvv",
+		"g0000000000000", "10000000000000", "fvvvvvvvvvvvvv",
 		strings.Repeat("0", 13), strings.Repeat("v", 300), "'" + strings.Repeat("\\", 40)}
 	const near = "0123456789abcdefghijklmnopqrstuvwxyzAV -\n_%\\'"
 	ids := []randflake.ID{0, 1, -1, 32, math.MaxInt64, math.MinInt64, 4594531474933654033, -4594531474933654033, 0o1234567}
@@ -116,7 +119,8 @@ func testText(t *testing.T, db *sql.DB, textQueries, idQueries []string) {
 	for _, id := range ids {
 		for _, query := range textQueries {
 			var text, decimal string
-			if err := db.QueryRow(query, id, id).Scan(&text, &decimal); err != nil || text != id.String() || decimal != strconv.FormatUint(uint64(id), 10) {
+			if err := db.QueryRow(query, id, id).Scan(&text, &decimal); err != nil || text != id.String() ||
+				decimal != strconv.FormatUint(uint64(id), 10) {
 				t.Errorf("%s of %d: %q and %q, %v; want %v and %d", query, int64(id), text, decimal, err, id, uint64(id))
 			}
 		}
