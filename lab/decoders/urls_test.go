@@ -96,11 +96,11 @@ func TestURLs(t *testing.T) {
 		testURLs(t, mask.Of[order](snowflake.ID(id)))
 	}
 	testURLs(t, mask.OfUUID[document](inner))
-
-	id := ulid.ID(inner)
-	numbers, err := query.Values(keyed[ulid.ID]{id})
-	if err != nil || numbers.Get("ID") == id.String() {
-		t.Errorf("go-querystring writes ULIDs: %v, %v", numbers, err)
+	testURLs(t, ulid.ID(inner))
+	testURLs(t, ulid.TextID(inner))
+	none, err := query.Values(struct{ ID *ulid.ID }{})
+	if err != nil || none.Encode() != "ID=" {
+		t.Errorf("no ULID is %v, %v", none, err)
 	}
 }
 
