@@ -52,6 +52,9 @@ func (id *ID) UnmarshalParam(text string) error { return setID(id, text) }
 // otherwise.
 func (id *ID) Bind(text string) error { return setID(id, text) }
 
+// RedisScan is UnmarshalText, for redigo, which would read a decimal number otherwise.
+func (id *ID) RedisScan(src any) error { return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID) }
+
 // setID sets id to the ID with the given text form. In case of an error it leaves id as it is.
 func setID[T string | []byte](id *ID, text T) error {
 	parsed, err := parse(text)

@@ -38,6 +38,9 @@ func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]
 // otherwise.
 func (id *TextID) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
+// RedisScan is UnmarshalText, for redigo, which would read a decimal number otherwise.
+func (id *TextID) RedisScan(src any) error { return (*ID)(id).RedisScan(src) }
+
 // UnmarshalJSON is that of ID.
 func (id *TextID) UnmarshalJSON(data []byte) error { return (*ID)(id).UnmarshalJSON(data) }
 

@@ -114,6 +114,11 @@ func (id *Typed[K]) UnmarshalParam(text string) error { return id.UnmarshalText(
 // otherwise.
 func (id *Typed[K]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
+// RedisScan is UnmarshalText, for redigo, which would read a decimal number otherwise.
+func (id *Typed[K]) RedisScan(src any) error {
+	return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID)
+}
+
 // Value returns the ID as an int64, for a BIGINT column.
 func (id Typed[K]) Value() (driver.Value, error) { return ID(id).Value() }
 

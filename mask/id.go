@@ -181,6 +181,11 @@ func (id *ID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText(
 // otherwise.
 func (id *ID[K, T]) Bind(text string) error { return id.UnmarshalText([]byte(text)) }
 
+// RedisScan is UnmarshalText, for redigo, which would read the inner value otherwise.
+func (id *ID[K, T]) RedisScan(src any) error {
+	return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID)
+}
+
 // MarshalBinary returns the 8 bytes of the masked form, in little-endian order, which is also what
 // package gob writes. Its errors are those of MarshalText.
 func (id ID[K, T]) MarshalBinary() ([]byte, error) {

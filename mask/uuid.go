@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/randflake/randflake/internal/idtext"
 	"github.com/randflake/randflake/ulid"
 )
 
@@ -103,6 +104,11 @@ func (id UUID[K, T]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
 // UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *UUID[K, T]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
+func (id *UUID[K, T]) RedisScan(src any) error {
+	return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID)
+}
 
 // UnmarshalBinary is UnmarshalText.
 func (id *UUID[K, T]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -57,6 +58,13 @@ func (id *ID) Scan(src any) error {
 	return fmt.Errorf("%w: can't scan a %T: want 16 bytes, 26 characters or a UUID's 36", ErrInvalidID, src)
 }
 
+// ToDB returns the bytes that Value returns, for xorm, which would store the JSON form. It is a method of pointers as
+// that of mask.UUID is.
+func (id *ID) ToDB() ([]byte, error) { return id[:], nil }
+
+// FromDB is Scan, for xorm.
+func (id *ID) FromDB(data []byte) error { return id.Scan(data) }
+
 func (id *ID) scanText(text string) error {
 	text = strings.TrimRight(text, " ") // of a CHAR
 	if len(text) != uuidSize {
@@ -94,11 +102,25 @@ func (id *TextID) UnmarshalText(text []byte) error { return (*ID)(id).UnmarshalT
 // UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *TextID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
+// RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
+func (id *TextID) RedisScan(src any) error { return (*ID)(id).RedisScan(src) }
+
+// EncodeValues is that of ID.
+func (id TextID) EncodeValues(key string, query *url.Values) error {
+	return ID(id).EncodeValues(key, query)
+}
+
 // Value returns the text form, for a text column of at least 26 characters.
 func (id TextID) Value() (driver.Value, error) { return id.String(), nil }
 
 // Scan is that of ID.
 func (id *TextID) Scan(src any) error { return (*ID)(id).Scan(src) }
+
+// ToDB returns the text form, for xorm.
+func (id *TextID) ToDB() ([]byte, error) { return id.MarshalText() }
+
+// FromDB is Scan, for xorm.
+func (id *TextID) FromDB(data []byte) error { return id.Scan(data) }
 
 // The text form is a number in base 32 with Crockford's digits: 26 digits of 5 bits. The first
 // digit is at most 7.
@@ -192,6 +214,20 @@ func (id *ID) UnmarshalText(text []byte) error {
 
 // UnmarshalParam is UnmarshalText, for gin, which refuses arrays otherwise.
 func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// RedisScan is UnmarshalText, for redigo, which refuses arrays otherwise.
+func (id *ID) RedisScan(src any) error { return idtext.FromRedis(src, id.UnmarshalText, ErrInvalidID) }
+
+// EncodeValues adds the text form to a query, for go-querystring, which would add 16 numbers. Of the
+// zero ID, which is what it passes for a nil pointer, it adds "".
+func (id ID) EncodeValues(key string, query *url.Values) error {
+	text := ""
+	if id != (ID{}) {
+		text = id.String()
+	}
+	query.Add(key, text)
+	return nil
+}
 
 // Fields are the contents of an ID.
 type Fields struct {

@@ -35,6 +35,19 @@ func Format(f fmt.State, verb rune, text string, value any) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), value)
 }
 
+// FromRedis has read take a text of redigo. A missing value, which is nil, changes nothing.
+func FromRedis(src any, read func(text []byte) error, invalid error) error {
+	switch v := src.(type) {
+	case nil:
+		return nil
+	case []byte:
+		return read(v)
+	case string:
+		return read([]byte(v))
+	}
+	return fmt.Errorf("%w: a %T of Redis: want a text", invalid, src)
+}
+
 // IsPrefix reports whether text can be the prefix of typed IDs.
 func IsPrefix(text string) bool {
 	if text == "" || len(text) > 63 {
