@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/snowflake"
 	"github.com/randflake/randflake/ulid"
 )
@@ -39,9 +40,7 @@ func TestVerbs(t *testing.T) {
 		for i := range args {
 			args[i] = test.id
 		}
-		if got := fmt.Sprintf(test.format, args...); got != test.want {
-			t.Errorf("%s of a %T: %s, want %s", test.format, test.id, got, test.want)
-		}
+		require.Equal(t, fmt.Sprintf(test.format, args...), test.want, "%s of a %T", test.format, test.id)
 	}
 }
 
@@ -52,18 +51,12 @@ func newKinds(t *testing.T) kinds {
 	secret := randflake.NewSecret()
 	always := randflake.Lease{LastNode: randflake.MaxNode, Start: time.Unix(randflake.Epoch, 0), End: time.Unix(randflake.MaxTimestamp+1, 0)}
 	flakes, err := randflake.New(secret, always)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	layout := snowflake.Twitter()
 	snow, err := snowflake.New(layout, snowflake.Forever(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ulids, err := ulid.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return kinds{
 		"ulid":      func() (time.Time, error) { id, err := ulids.Generate(); return ulid.Inspect(id).Time, err },
 		"randflake": func() (time.Time, error) { id, err := flakes.Generate(); return flakes.Cipher().Inspect(id).Time, err },

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that
@@ -97,9 +98,7 @@ func TestVectorsOfTheCipher(t *testing.T) {
 	for range chain.Iterations {
 		value = decrypt(c, value)
 	}
-	if value != plain {
-		t.Errorf("the chain leads back to %x, want %x", value, plain)
-	}
+	require.Equal(t, value, plain, "the chain leads back to")
 }
 
 func TestVectorsOfTheFormat(t *testing.T) {
@@ -107,15 +106,9 @@ func TestVectorsOfTheFormat(t *testing.T) {
 		c := cipherOf(v.Secret)
 		id := ID(v.ID)
 		fields := Fields{time.Unix(v.Timestamp, 0).UTC(), v.Node, v.Sequence}
-		if raw := pack(v.Timestamp, v.Node, v.Sequence); raw != v.Raw {
-			t.Errorf("vector %d: raw value %d, want %d", i, raw, v.Raw)
-		}
-		if composed, err := c.Compose(fields); composed != id || err != nil {
-			t.Errorf("vector %d: composed %d, %v, want %d", i, composed, err, id)
-		}
-		if got := c.Inspect(id); got != fields {
-			t.Errorf("vector %d: opens to %v, want %v", i, got, fields)
-		}
+		require.Equal(t, pack(v.Timestamp, v.Node, v.Sequence), v.Raw, "vector %d: raw value", i)
+		require.Gives(t, id, "vector %d: composed", i)(c.Compose(fields))
+		require.Equal(t, c.Inspect(id), fields, "vector %d: opens to", i)
 		if parsed, err := Parse(v.Text); parsed != id || err != nil || id.String() != v.Text {
 			t.Errorf("vector %d: parsed %d, %v; text %v, want %s", i, parsed, err, id, v.Text)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/queue"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -193,9 +194,7 @@ func TestClaimTakesAShare(t *testing.T) {
 	claims := 0
 	for left > 0 {
 		_, taken, err := c.claim(testStart, 1024, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if taken > max(left/8, 1) || taken > 1024 {
 			t.Fatalf("claimed %d with %d left", taken, left)
 		}
@@ -226,9 +225,7 @@ func TestWholeSpace(t *testing.T) {
 	g := newGenerator(t, lease, WithClock(newFakeClock(MaxTimestamp).now))
 	g.state.Load().cursor.claim(MaxTimestamp, 1<<40, 1)
 	for how, generate := range makers(g) {
-		if raw, err := generate(); !errors.Is(err, ErrExhausted) {
-			t.Errorf("%s after all was used: %v, %v", how, raw.Fields(), err)
-		}
+		require.Refuses(t, ErrExhausted, "%s after all was used", how)(generate())
 	}
 }
 
@@ -497,9 +494,7 @@ func TestCopiedMachine(t *testing.T) {
 			during = func() {}
 			machine.Store(1)
 			add(t, twin, testLease(4096, 4096, lease.Start.Unix(), 3600)) // which is the original's too
-			if err := leasesOf(twin).Ready(); !errors.Is(err, ErrLeaseEnded) {
-				t.Fatalf("Ready of the copy: %v", err)
-			}
+			require.ErrorIs(t, leasesOf(twin).Ready(), ErrLeaseEnded, "Ready of the copy")
 			if rand.IntN(100) == 0 {
 				goOnAsCopy(t, twin, &machine, testLease(2048, 2048, lease.Start.Unix(), 3600))
 				vmgen.Pretend(&original)
@@ -528,9 +523,8 @@ func goOnAsCopy(t *testing.T, twin *Generator, machine *atomic.Uint64, own Lease
 	if leasesOf(twin).Ready() == nil {
 		t.Fatal("the copy of the copy is ready")
 	}
-	if _, err := twin.Close(); !errors.Is(err, ErrLeaseEnded) {
-		t.Fatalf("the copy of the copy closes as if the lease were its own: %v", err)
-	}
+	_, err := twin.Close()
+	require.ErrorIs(t, err, ErrLeaseEnded, "Close of the copy of the copy")
 }
 
 // By the system clock, IDs follow the published second.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 const (
@@ -33,9 +34,7 @@ func systemLease(first, last uint32) Lease { return testLease(first, last, time.
 func newGenerator(t testing.TB, lease Lease, options ...Option) *Generator {
 	t.Helper()
 	g, err := New(NewSecret(), lease, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -149,9 +148,7 @@ func (l *ledger) addIDs(g *Generator, ids []ID) {
 func (l *ledger) one(generate func() (Raw, error)) Fields {
 	l.Helper()
 	raw, err := generate()
-	if err != nil {
-		l.Fatal(err)
-	}
+	require.NoError(l, err)
 	l.add(raw)
 	return raw.Fields()
 }
@@ -304,16 +301,12 @@ func TestLeasesAndClock(t *testing.T) {
 				add(t, g, step.before...)
 				l.allow(step.before...)
 				handedOut := g.handedOut.Load()
-				if err := leasesOf(g).Ready(); err != step.err {
-					t.Fatalf("%s, step %d, at %d s: Ready %v, want %v", how, i, step.now, err, step.err)
-				}
+				require.Equal(t, leasesOf(g).Ready(), step.err, "%s, step %d, at %d s: Ready", how, i, step.now)
 				if step.node == readyOnly {
 					continue
 				}
 				raw, err := generate()
-				if !errors.Is(err, step.err) {
-					t.Fatalf("%s, step %d, at %d s: %v, want %v", how, i, step.now, err, step.err)
-				}
+				require.ErrorIs(t, err, step.err, "%s, step %d, at %d s", how, i, step.now)
 				if err == nil {
 					l.add(raw)
 					f := raw.Fields()
@@ -323,9 +316,7 @@ func TestLeasesAndClock(t *testing.T) {
 					handedOut++
 					newest = max(newest, step.made)
 				}
-				if n := g.handedOut.Load(); n != handedOut {
-					t.Fatalf("%s, step %d: %d handed out, want %d", how, i, n, handedOut)
-				}
+				require.Equal(t, g.handedOut.Load(), handedOut, "%s, step %d: handed out", how, i)
 			}
 			if last, err := g.Close(); last.Unix() != testStart+newest || err != nil {
 				t.Errorf("%s: Close = %v, %v, want second %d", how, last, err, newest)
@@ -362,9 +353,7 @@ func TestFillReadsTheClock(t *testing.T) {
 	}
 	g := newGenerator(t, lease, WithClock(moving))
 	ids := make([]ID, 3*perNode+5)
-	if n, err := g.Fill(ids); n != len(ids) || err != nil {
-		t.Fatalf("Fill = %d, %v", n, err)
-	}
+	require.Gives(t, len(ids), "Fill")(g.Fill(ids))
 	newLedger(t, lease).addIDs(g, ids)
 
 	standing := func() time.Time {
@@ -393,9 +382,7 @@ func TestClockIsAsked(t *testing.T) {
 		reads = 0
 		newGenerator(t, systemLease(16, 16)).Generate() // has the second published
 		for range 100 {
-			if _, err := generate(); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(generate())
 		}
 		if reads < 100 {
 			t.Errorf("%s: %d reads for 100 IDs", how, reads)
@@ -414,9 +401,7 @@ func TestClose(t *testing.T) {
 		g := newGenerator(t, testLease(1, 1, testStart, 100), WithClock(clock.now))
 		for _, second := range seconds {
 			clock.second.Store(testStart + second)
-			if _, err := g.Generate(); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(g.Generate())
 		}
 		lease := g.Lease()
 		for i, want := range []error{nil, ErrClosed, ErrClosed} {
@@ -435,9 +420,7 @@ func TestClose(t *testing.T) {
 				t.Errorf("%s after Close: %v, %v", name, raw.Fields(), err)
 			}
 		}
-		if g.Lease() != lease {
-			t.Errorf("after Close: Lease() = %v", g.Lease())
-		}
+		require.Equal(t, g.Lease(), lease, "the lease after Close")
 	}
 }
 
@@ -554,9 +537,7 @@ func TestStrict(t *testing.T) {
 		for range 200 {
 			for _, generate := range ways {
 				raw, err := generate()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if raw != last+1 {
 					inOrder = false
 				}
@@ -564,9 +545,7 @@ func TestStrict(t *testing.T) {
 			}
 			runtime.Gosched()
 		}
-		if inOrder != strict {
-			t.Errorf("strict is %t, and raw values come one after the other is %t", strict, inOrder)
-		}
+		require.Equal(t, inOrder, strict, "strict is %t, and raw values come one after the other", strict)
 	}
 }
 
@@ -579,16 +558,12 @@ func TestHandedOut(t *testing.T) {
 	made := uint64(0)
 	generate := func() {
 		t.Helper()
-		if _, err := g.Generate(); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.Generate())
 		made++
 	}
 	counted := func(want uint64) {
 		t.Helper()
-		if n := g.handedOut.Load(); n != want {
-			t.Fatalf("%d counted of %d IDs, want %d", n, made, want)
-		}
+		require.Equal(t, g.handedOut.Load(), want, "counted of %d IDs", made)
 	}
 	for i := range uint64(60) {
 		generate()
@@ -598,14 +573,10 @@ func TestHandedOut(t *testing.T) {
 			generate()
 		}
 		few := make([]ID, i) // of that run
-		if n, err := g.Fill(few); n != len(few) || err != nil {
-			t.Fatal(n, err)
-		}
+		require.Gives(t, len(few), "Fill")(g.Fill(few))
 		counted(before)
 		many := make([]ID, batchSize+i)
-		if n, err := g.Fill(many); n != len(many) || err != nil {
-			t.Fatal(n, err)
-		}
+		require.Gives(t, len(many), "Fill")(g.Fill(many))
 		counted(before + uint64(len(many)))
 		made += uint64(len(few) + len(many))
 		clock.second.Add(1)
@@ -626,9 +597,7 @@ func TestGrowComesTooLate(t *testing.T) {
 	} {
 		clock := newFakeClock(testStart)
 		g := newGenerator(t, testLease(1, 1, testStart, 10), WithClock(clock.now))
-		if _, err := g.Generate(); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.Generate())
 		clock.second.Add(10)
 
 		st := g.state.Load()
@@ -638,9 +607,7 @@ func TestGrowComesTooLate(t *testing.T) {
 		if replaced == st || g.state.Load() != replaced {
 			t.Errorf("%s was undone", name)
 		}
-		if n := g.handedOut.Load(); n != 1 {
-			t.Errorf("%s: %d counted, want 1", name, n)
-		}
+		require.Equal(t, g.handedOut.Load(), 1, "%s: counted", name)
 	}
 }
 
@@ -653,9 +620,7 @@ func TestGrowAfterDrop(t *testing.T) {
 	if after := len(g.state.Load().shards.list); after <= before {
 		t.Errorf("%d shards, want more than %d", after, before)
 	}
-	if err := leasesOf(g).Ready(); err != ErrLeaseEnded {
-		t.Errorf("Ready: %v, want ErrLeaseEnded", err)
-	}
+	require.Equal(t, leasesOf(g).Ready(), ErrLeaseEnded, "Ready")
 }
 
 func TestGrowFromNoShard(t *testing.T) {
@@ -737,9 +702,8 @@ func TestHeldUpAfterReadingTheClock(t *testing.T) {
 				}
 				return time.Unix(read, 0)
 			}))
-			if _, err := makers(g)[how](); !errors.Is(err, tt.want) {
-				t.Errorf("%s, %s: %v, want %v", how, tt.name, err, tt.want)
-			}
+			_, err := makers(g)[how]()
+			require.ErrorIs(t, err, tt.want, "%s, %s", how, tt.name)
 		}
 	}
 }
@@ -777,9 +741,7 @@ func TestNoAllocation(t *testing.T) {
 		"ParseTyped":    func() { ParseTyped[kindOrder](typedText) },
 		"Scan":          func() { typed.Scan(int64(7)) },
 	} {
-		if n := testing.AllocsPerRun(1000, f); n != 0 {
-			t.Errorf("%s allocates %v times", name, n)
-		}
+		require.Equal(t, testing.AllocsPerRun(1000, f), 0, "allocations of %s", name)
 	}
 }
 
@@ -813,8 +775,6 @@ func TestRunLength(t *testing.T) {
 		{131072, 1, 4096},
 		{131072, 128, 4096},
 	} {
-		if got := runLength(test.nodes, test.shards); got != test.want {
-			t.Errorf("runLength(%d, %d) = %d, want %d", test.nodes, test.shards, got, test.want)
-		}
+		require.Equal(t, runLength(test.nodes, test.shards), test.want, "runLength(%d, %d)", test.nodes, test.shards)
 	}
 }

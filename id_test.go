@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // wellKnown are IDs whose text can be told by looking.
@@ -344,9 +345,7 @@ func TestRawIsHidden(t *testing.T) {
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%b", "%c", "%U", "%t", "%e", "%020d", "% x"} {
 		check(verb, fmt.Sprintf(verb, value))
-		if got := fmt.Sprintf(verb, raw); got != inner {
-			t.Errorf("%s: %q", verb, got)
-		}
+		require.Equal(t, fmt.Sprintf(verb, raw), inner, "%s", verb)
 	}
 	for name, encode := range map[string]func(w io.Writer, v any) error{
 		"JSON":     func(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) },

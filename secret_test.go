@@ -17,6 +17,7 @@ import (
 
 	"github.com/randflake/randflake/internal/testing/idtest"
 	"github.com/randflake/randflake/internal/testing/leaktest"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // shown is a secret whose bytes are easily told from the other numbers that programs print.
@@ -27,9 +28,7 @@ var shown = [16]byte{0xdf, 0xfd, 0x60, 0x21, 0xbb, 0x2b, 0xd5, 0xb0, 0xaf, 0x67,
 func TestNothingShowsASecret(t *testing.T) {
 	secret := secretOf(shown)
 	g, err := New(secret, testLease(1, 1, testStart, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Generate(); err == nil {
 		t.Fatal("an ID under a lease that is over")
 	}
@@ -74,14 +73,10 @@ func TestSecretIsRedacted(t *testing.T) {
 			t.Errorf("as text: %q, %q, %v", text, secret, err)
 		}
 	}
-	if got := fmt.Sprint((*Generator)(nil), (*Cipher)(nil)); got != "<nil> <nil>" {
-		t.Errorf("nil prints %q", got)
-	}
+	require.Equal(t, fmt.Sprint((*Generator)(nil), (*Cipher)(nil)), "<nil> <nil>", "nil prints")
 	for _, value := range []any{NewCipher(secretOf(shown)), newGenerator(t, testLease(1, 1, testStart, 10))} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
-			if got := fmt.Sprintf(verb, value); got != redacted {
-				t.Errorf("%s of %T prints %q", verb, value, got)
-			}
+			require.Equal(t, fmt.Sprintf(verb, value), redacted, "%s of %T prints", verb, value)
 		}
 	}
 }
@@ -122,9 +117,7 @@ func TestParseSecret(t *testing.T) {
 			secret.Hex() + "\n",
 			secret.Hex() + "\r\n",
 		} {
-			if got, err := ParseSecret(text); got != secret || err != nil {
-				t.Errorf("ParseSecret of %d characters: %v", len(text), err)
-			}
+			require.Gives(t, secret, "ParseSecret of %d characters", len(text))(ParseSecret(text))
 			var config struct{ Secret Secret }
 			err := json.Unmarshal([]byte(`{"Secret":`+strconv.Quote(text)+`}`), &config)
 			if err != nil || config.Secret != secret {
@@ -164,9 +157,7 @@ func TestSecretFromBytes(t *testing.T) {
 	if err != nil || secret.Hex() != "30313233343536373839616263646566" {
 		t.Fatalf("%s, %v", secret.Hex(), err)
 	}
-	if parsed, err := ParseSecret(secret.Hex()); parsed != secret || err != nil {
-		t.Errorf("Hex can't be read: %v", err)
-	}
+	require.Gives(t, secret, "its text")(ParseSecret(secret.Hex()))
 	clear(b)
 	if secret.Hex() != "30313233343536373839616263646566" {
 		t.Error("the secret shares the caller's bytes")
@@ -185,9 +176,7 @@ func TestSecretEqual(t *testing.T) {
 		a, b Secret
 		want bool
 	}{{a, a, true}, {a, same, true}, {a, other, false}, {a, unset, false}, {unset, a, false}, {unset, unset, true}} {
-		if got := tt.a == tt.b; got != tt.want {
-			t.Errorf("pair %d: %t", i, got)
-		}
+		require.Equal(t, tt.a == tt.b, tt.want, "pair %d", i)
 	}
 }
 
@@ -239,9 +228,7 @@ func TestDerive(t *testing.T) {
 		{"orders", 2, "bbddf966d9a40f2b99f1b0ac682446c7"},
 		{"", 0, "b369978681414777c5359207349450a3"},
 	} {
-		if got := master.Derive(tt.space, tt.version).Hex(); got != tt.want {
-			t.Errorf("%q, version %d: %s, want %s", tt.space, tt.version, got, tt.want)
-		}
+		require.Equal(t, master.Derive(tt.space, tt.version).Hex(), tt.want, "%q, version %d", tt.space, tt.version)
 	}
 }
 
@@ -252,9 +239,7 @@ func TestCheckValue(t *testing.T) {
 	}
 	// printf 'randflake key check value' | openssl dgst -sha256 -mac hmac -macopt
 	// hexkey:01000000000000000000000000000000
-	if got := a.CheckValue(); got != [8]byte{0x83, 0xfb, 0xfa, 0x51, 0x14, 0x19, 0xe7, 0x03} {
-		t.Errorf("check value %x", got)
-	}
+	require.Equal(t, a.CheckValue(), [8]byte{0x83, 0xfb, 0xfa, 0x51, 0x14, 0x19, 0xe7, 0x03}, "check value")
 }
 
 // TestNoCipher: a cipher that nobody made says so, and one in bulk writes nothing behind the end of a slice.

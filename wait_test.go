@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/idtest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -33,9 +34,7 @@ func TestWait(t *testing.T) {
 		begin := time.Now()
 		waited := func(want time.Duration) {
 			t.Helper()
-			if got := time.Since(begin); got != want {
-				t.Errorf("it took %v, want %v", got, want)
-			}
+			require.Equal(t, time.Since(begin), want, "it took")
 		}
 		fill := func(ctx context.Context, dst []ID, want int, errs ...error) {
 			t.Helper()
@@ -44,9 +43,7 @@ func TestWait(t *testing.T) {
 				t.Errorf("FillWait = %d, %v, want %d", n, err, want)
 			}
 			for _, want := range errs {
-				if !errors.Is(err, want) {
-					t.Errorf("FillWait: %v, want %v", err, want)
-				}
+				require.ErrorIs(t, err, want, "FillWait")
 			}
 			l.addIDs(g, dst[:n])
 		}
@@ -145,9 +142,7 @@ func TestWaitIsWoken(t *testing.T) {
 				if _, err := g.Wait(t.Context()); err != tt.want {
 					t.Errorf("Wait: error %v, want %v", err, tt.want)
 				}
-				if waited := time.Since(begin); waited != 300*time.Millisecond {
-					t.Errorf("waited %v, want 300ms", waited)
-				}
+				require.Equal(t, time.Since(begin), 300*time.Millisecond, "waited")
 			})
 		})
 	}

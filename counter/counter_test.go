@@ -29,15 +29,8 @@ func newSpace(t testing.TB, data *leasetest.Memory, intercept leasetest.Intercep
 	if errors.Is(err, lease.ErrExists) {
 		s, err = lease.Open(t.Context(), engine, lease.Config{})
 	}
-	must(t, err)
+	require.NoError(t, err)
 	return s
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 var quiet = WithLogger(slog.New(slog.DiscardHandler))
@@ -72,9 +65,9 @@ func TestEverybody(t *testing.T) {
 	for h := range 4 {
 		counters := On(newSpace(t, data, nil))
 		c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(1, 100), quiet)
-		must(t, err)
+		require.NoError(t, err)
 		strict, err := counters.OpenStrict(t.Context(), "orders")
-		must(t, err)
+		require.NoError(t, err)
 		for g := range 4 {
 			all.Go(func() {
 				last := int64(0)
@@ -101,7 +94,7 @@ func TestEverybody(t *testing.T) {
 						everybody.add(t, n)
 					}
 					if h == 0 && g == 0 && i == 400 {
-						must(t, c.Close())
+						require.NoError(t, c.Close())
 					}
 				}
 			})
@@ -117,21 +110,21 @@ func TestEverybody(t *testing.T) {
 func TestEnd(t *testing.T) {
 	counters := On(newSpace(t, leasetest.NewMemory(), nil))
 	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, End: 25}), WithRunLength(4, 4), quiet)
-	must(t, err)
+	require.NoError(t, err)
 	var got []int64
 	for {
 		n, err := c.Wait(t.Context())
 		if errors.Is(err, lease.ErrEnd) {
 			break
 		}
-		must(t, err)
+		require.NoError(t, err)
 		got = append(got, n)
 	}
 	if fmt.Sprint(got) != "[3 8 13 18 23]" || c.Status().Issued != 5 || c.Status().Held != 0 {
 		t.Errorf("%v, %+v", got, c.Status())
 	}
 	strict, err := counters.OpenStrict(t.Context(), "orders")
-	must(t, err)
+	require.NoError(t, err)
 	if n, err := strict.Next(t.Context()); !errors.Is(err, lease.ErrEnd) || strict.Status().Err == nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -140,7 +133,7 @@ func TestEnd(t *testing.T) {
 // TestOpen has counters that are there or not, and options that do not fit.
 func TestOpen(t *testing.T) {
 	counters := On(newSpace(t, leasetest.NewMemory(), nil))
-	must(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, End: 25}))
+	require.NoError(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, End: 25}))
 	for _, c := range []struct {
 		name    string
 		options []Option
@@ -180,7 +173,7 @@ func TestOpen(t *testing.T) {
 	require.ErrorIs(t, counters.Create(t.Context(), "orders", Config{}), lease.ErrExists, "a counter that is there")
 
 	c, err := counters.Open(t.Context(), "seats", OrCreate(Config{}))
-	must(t, err)
+	require.NoError(t, err)
 	defer c.Close()
 	found, err := counters.Counter(t.Context(), "seats")
 	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
@@ -198,10 +191,10 @@ func TestOfPeriod(t *testing.T) {
 	}
 	config := OrCreate(Config{Start: 3, Step: 5})
 	today, err := counters.Open(t.Context(), "orders", config, of("monday", -time.Hour), WithRunLength(2, 2), quiet)
-	must(t, err)
+	require.NoError(t, err)
 	defer today.Close()
 	strict, err := counters.OpenStrict(t.Context(), "orders", of("monday", -time.Hour))
-	must(t, err)
+	require.NoError(t, err)
 	require.Gives(t, int64(3), "today")(today.Next())
 	require.Gives(t, int64(13), "after a run of two")(strict.Next(t.Context()))
 	other := OfPeriod(lease.Period{Of: "week", Key: "zz", Begin: time.Now()})
@@ -214,7 +207,7 @@ func TestOfPeriod(t *testing.T) {
 		t.Errorf("a day that has not begun: %v", err)
 	}
 	tomorrow, err := counters.Open(t.Context(), "orders", config, of("tuesday", 0), quiet)
-	must(t, err)
+	require.NoError(t, err)
 	defer tomorrow.Close()
 	require.Gives(t, int64(3), "tomorrow")(tomorrow.Next())
 	require.Refuses(t, lease.ErrClock, "on a day that is over")(strict.Next(t.Context()))
@@ -289,11 +282,11 @@ func TestLoss(t *testing.T) {
 	data := leasetest.NewMemory()
 	counters := On(newSpace(t, data, nil))
 	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
-	must(t, err)
+	require.NoError(t, err)
 	old := data.Snapshot()
 	dst := make([]int64, 15)
 	_, err = c.FillWait(t.Context(), dst)
-	must(t, err)
+	require.NoError(t, err)
 	data.Restore(old)
 	for err = nil; err == nil || errors.Is(err, ErrPending); _, err = c.Next() {
 	}
@@ -303,7 +296,7 @@ func TestLoss(t *testing.T) {
 	if found, err := counters.Counter(t.Context(), "orders"); !found.Lost || err != nil {
 		t.Errorf("%+v, %v", found, err)
 	}
-	must(t, counters.SetCounter(t.Context(), "orders", 1000))
+	require.NoError(t, counters.SetCounter(t.Context(), "orders", 1000))
 	for n, err := c.Next(); ; n, err = c.Next() {
 		if err == nil && n != 1000 {
 			t.Errorf("it goes on at %d", n)
@@ -329,7 +322,7 @@ func TestPace(t *testing.T) {
 // BenchmarkNext is to cost a few nanoseconds.
 func BenchmarkNext(b *testing.B) {
 	c, err := On(newSpace(b, leasetest.NewMemory(), nil)).Open(b.Context(), "orders", OrCreate(Config{}), quiet)
-	must(b, err)
+	require.NoError(b, err)
 	for b.Loop() {
 		c.Next()
 	}
@@ -341,13 +334,13 @@ func TestRegions(t *testing.T) {
 	for start := range int64(2) {
 		space := newSpace(t, leasetest.NewMemory(), nil)
 		c, err := On(space).Open(t.Context(), "orders", OrCreate(Config{Start: 1 + start, Step: 2}), quiet)
-		must(t, err)
+		require.NoError(t, err)
 		for range 100 {
 			n, err := c.Wait(t.Context())
-			must(t, err)
+			require.NoError(t, err)
 			l.add(t, n)
 		}
-		must(t, c.Close())
+		require.NoError(t, c.Close())
 	}
 	for n := range int64(200) {
 		if !l.given[1+n] {

@@ -70,7 +70,7 @@ func away(context.Context, int64) (int64, error) { return 0, errAway }
 func (s *store) open(t *testing.T, options ...Option) *Counter {
 	t.Helper()
 	c, err := From(s).Open(t.Context(), "orders", append([]Option{quiet}, options...)...)
-	must(t, err)
+	require.NoError(t, err)
 	return c
 }
 
@@ -79,7 +79,7 @@ func take(t *testing.T, c *Counter, n int) {
 	t.Helper()
 	for range n {
 		_, err := c.Next()
-		must(t, err)
+		require.NoError(t, err)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestClose(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		must(t, c.Close())
+		require.NoError(t, c.Close())
 		all.Wait()
 		require.Equal(t, time.Since(began), 0, "they waited")
 
@@ -117,7 +117,7 @@ func TestClose(t *testing.T) {
 		c := (&store{}).open(t, WithRunLength(3, 3))
 		take(t, c, given)
 		for range 2 {
-			must(t, c.Close())
+			require.NoError(t, c.Close())
 			if got := c.Status(); got.Issued != uint64(given) || got.Held != 0 {
 				t.Errorf("%+v, after %d numbers", got, given)
 			}
@@ -134,7 +134,7 @@ func TestCloseWhileOthersTake(t *testing.T) {
 	c := (&store{}).open(t)
 	found := c.current.Load()
 	take(t, c, 4)
-	must(t, c.Close())
+	require.NoError(t, c.Close())
 	if n, low := found.take(make([]int64, 3)); n != 0 || low {
 		t.Errorf("%d numbers of a closed run", n)
 	}
@@ -371,7 +371,7 @@ func TestGrowth(t *testing.T) {
 			for range 60_000 {
 				time.Sleep(phase.pause)
 				_, err := c.Wait(t.Context())
-				must(t, err)
+				require.NoError(t, err)
 			}
 			synctest.Wait()
 			calls := s.calls()

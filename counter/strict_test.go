@@ -17,7 +17,7 @@ import (
 func (s *store) openStrict(t *testing.T) *Strict {
 	t.Helper()
 	strict, err := From(s).OpenStrict(t.Context(), "orders", quiet)
-	must(t, err)
+	require.NoError(t, err)
 	return strict
 }
 
@@ -153,7 +153,7 @@ func TestStrictClose(t *testing.T) {
 			require.Gives(t, int64(1), "who waits already")(strict.Next(t.Context()))
 		})
 		synctest.Wait()
-		must(t, strict.Close())
+		require.NoError(t, strict.Close())
 		require.Refuses(t, ErrClosed, "once it is closed")(strict.Fill(t.Context(), make([]int64, 1)))
 		close(held)
 		all.Wait()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // TestCounter takes numbers of one counter in turn.
@@ -15,9 +17,7 @@ func TestCounter(t *testing.T) {
 	now := time.Unix(1800000000, 0)
 	data := newMemory()
 	s, err := Create(t.Context(), conn{memory: data}, Config{Clock: func() time.Time { return now }, New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	day := func(n int) Period {
 		begin := now.AddDate(0, 0, n)
 		return Period{"day", begin.UTC().Format(time.DateOnly), begin}
@@ -150,9 +150,7 @@ func TestCounterBounds(t *testing.T) {
 		{Counter{Name: "big-steps", Step: 1 << 62}, nil, Run{0, 2, 1 << 62}},
 		{Counter{Name: "last", Start: math.MaxInt64}, nil, Run{math.MaxInt64, 1, 1}},
 	} {
-		if err := s.CreateCounter(t.Context(), c.Counter); !errors.Is(err, c.err) {
-			t.Errorf("%+v: %v, want %v", c.Counter, err, c.err)
-		}
+		require.ErrorIs(t, s.CreateCounter(t.Context(), c.Counter), c.err, "%+v", c.Counter)
 		if c.err != nil {
 			continue
 		}
@@ -172,18 +170,14 @@ func TestCounterBounds(t *testing.T) {
 		if run, err := s.TakeNumbers(t.Context(), c.Name, Period{}, 1); run != (Run{}) || !errors.Is(err, ErrEnd) {
 			t.Errorf("%+v: one more: %+v, %v, want ErrEnd", c.Counter, run, err)
 		}
-		if err := s.SetCounter(t.Context(), c.Name, math.MaxInt64); !errors.Is(err, ErrEnd) {
-			t.Errorf("%+v: set at the end: %v, want ErrEnd", c.Counter, err)
-		}
+		require.ErrorIs(t, s.SetCounter(t.Context(), c.Name, math.MaxInt64), ErrEnd, "%+v: set at the end", c.Counter)
 	}
 }
 
 // TestLongestPeriod is a key of 40 bytes.
 func TestLongestPeriod(t *testing.T) {
 	s := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
-	if err := s.CreateCounter(t.Context(), Counter{Name: "c", Periods: "shift"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: "shift"}))
 	for size, want := range map[int]error{40: nil, 41: ErrInvalid} {
 		period := Period{"shift", strings.Repeat("p", size), noon}
 		if run, err := s.TakeNumbers(t.Context(), "c", period, 1); !errors.Is(err, want) {
@@ -211,9 +205,7 @@ func TestPeriodBegins(t *testing.T) {
 		if err == nil {
 			_, err = s.TakeNumbers(t.Context(), "c", Period{"shift", "now", noon.Add(-c.after)}, 1)
 		}
-		if !errors.Is(err, c.err) {
-			t.Errorf("%+v: %v", c, err)
-		}
+		require.ErrorIs(t, err, c.err, "%+v", c)
 	}
 }
 
@@ -226,12 +218,8 @@ func TestNewPeriod(t *testing.T) {
 	} {
 		now, data := noon, newMemory()
 		s := create(t, conn{memory: data}, Limits{Window: time.Second, Ahead: 1}, func() time.Time { return now })
-		if err := s.CreateCounter(t.Context(), Counter{Name: "c", Start: 7, Periods: "shift"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.ReportLoss(t.Context(), "test"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Start: 7, Periods: "shift"}))
+		require.NoError(t, s.ReportLoss(t.Context(), "test"))
 		begin := s.knownMeta().start(s.knownMeta().Floor).Add(after)
 		now = begin
 		run, err := s.TakeNumbers(t.Context(), "c", Period{"shift", "next", begin}, 1)
@@ -245,9 +233,7 @@ func TestNewPeriod(t *testing.T) {
 func TestMatch(t *testing.T) {
 	is := Counter{Name: "orders", Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 5, Period: "2026-11-27"}
 	same := Counter{Start: 1, Step: 2, End: 9, Periods: "day in UTC", Check: "aa", Next: 7, ID: "x"}
-	if err := is.Match(same); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, is.Match(same))
 	for text, change := range map[string]func(*Counter){
 		`from 2 by 2 to 9`:            func(c *Counter) { c.Start = 2 },
 		`from 1 by 1 to 9`:            func(c *Counter) { c.Step = 1 },
@@ -271,9 +257,7 @@ func TestClockOfCounter(t *testing.T) {
 	for _, period := range []Period{{}, {"shift", "now", noon}} {
 		now, data := noon, newMemory()
 		s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
-		if err := s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Of}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Of}))
 		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
 			now = noon.Add(off)
 			if _, err := s.TakeNumbers(t.Context(), "c", period, 1); err != nil {
@@ -288,24 +272,18 @@ func TestClockOfCounter(t *testing.T) {
 // are made up.
 func TestKnownCounters(t *testing.T) {
 	s := create(t, conn{memory: newMemory()}, Limits{}, atNoon)
-	if _, err := takeWindow(t.Context(), s, noon.Unix()/60, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(takeWindow(t.Context(), s, noon.Unix()/60, 1))
 	last := ""
 	for i := range mostKnown + 10 {
 		last = fmt.Sprintf("c%d", i)
-		if err := s.CreateCounter(t.Context(), Counter{Name: last}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: last}))
 	}
 	for _, r := range []record{leasesRecord, counterRecord(last)} {
 		if s.knownValues[r.name] == nil {
 			t.Errorf("%s is forgotten", r.name)
 		}
 	}
-	if n := len(s.knownValues); n != mostKnown {
-		t.Errorf("%d records are known, want %d", n, mostKnown)
-	}
+	require.Equal(t, len(s.knownValues), mostKnown, "known records")
 }
 
 // TestCounters lists counters by pages. A move takes them all along.
@@ -313,14 +291,10 @@ func TestCounters(t *testing.T) {
 	data := newMemory()
 	s := create(t, conn{memory: data}, Limits{}, atNoon)
 	for i := range 1001 {
-		if err := s.CreateCounter(t.Context(), Counter{Name: fmt.Sprintf("c%04d", i), Start: int64(i)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: fmt.Sprintf("c%04d", i), Start: int64(i)}))
 	}
 	s, err := Move(t.Context(), s, conn{memory: newMemory()}, Config{Clock: atNoon})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		after       string
 		limit       int
@@ -416,13 +390,7 @@ func TestCounterFails(t *testing.T) {
 		}
 	}
 	s := create(t, unlisted{conn{memory: newMemory()}}, Limits{}, atNoon)
-	if _, err := s.Counters(t.Context(), "", 10); !errors.Is(err, errAway) {
-		t.Errorf("a list that fails: %v", err)
-	}
-	if _, err := s.Counter(t.Context(), "c"); !errors.Is(err, ErrNoCounter) {
-		t.Errorf("a counter that isn't there: %v", err)
-	}
-	if _, err := s.Counter(t.Context(), "C"); !errors.Is(err, ErrInvalid) {
-		t.Errorf("a wrong name: %v", err)
-	}
+	require.Refuses(t, errAway, "a list that fails")(s.Counters(t.Context(), "", 10))
+	require.Refuses(t, ErrNoCounter, "a counter that isn't there")(s.Counter(t.Context(), "c"))
+	require.Refuses(t, ErrInvalid, "a wrong name")(s.Counter(t.Context(), "C"))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/taken"
 )
@@ -33,9 +34,7 @@ func TestLargest(t *testing.T) {
 		Begin:   1799971200,
 		ID:      largestMeta.ID,
 	}.encode()
-	if err := errors.Join(metaErr, metErr, youngErr, oldErr); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(metaErr, metErr, youngErr, oldErr))
 	for _, tt := range []struct {
 		name       string
 		size, most int

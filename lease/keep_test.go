@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -96,9 +97,7 @@ var secret = randflake.NewSecret()
 func keepOn(t *testing.T, s Source, options ...Option) *Keeper[*randflake.Generator] {
 	t.Helper()
 	k, err := Keep(t.Context(), s, secret, append([]Option{quiet}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
@@ -144,9 +143,7 @@ func TestCopiedMachine(t *testing.T) {
 					s.mu.Unlock()
 				}
 				if c.take == 0 && c.idle == 0 {
-					if id, err := g.Generate(); !errors.Is(err, randflake.ErrLeaseEnded) {
-						t.Errorf("the first call in the copy: %v, %v", id, err)
-					}
+					require.Refuses(t, randflake.ErrLeaseEnded, "the first call in the copy")(g.Generate())
 					time.Sleep(2 * time.Second)
 				}
 				time.Sleep(c.idle)
@@ -155,9 +152,7 @@ func TestCopiedMachine(t *testing.T) {
 					if err != nil {
 						t.Fatalf("after %d s: %v", second, err)
 					}
-					if owner := s.owner(g.Cipher().Inspect(id)); owner != "copy" {
-						t.Fatalf("after %d s: an ID of the %s", second, owner)
-					}
+					require.Equal(t, s.owner(g.Cipher().Inspect(id)), "copy", "after %d s: who took the lease of an ID", second)
 					time.Sleep(time.Second)
 				}
 				if status := k.Status(); status.Copies != 1 || !status.DetectsCopies || !status.Healthy || strings.Count(log.String(), "level=WARN") != 1 {
@@ -173,9 +168,7 @@ func TestKeeperListens(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newSource(t, Limits{})
 		s.arrives = func(randflake.Lease) {
-			if vmgen.Listeners() != 1 {
-				t.Errorf("%d listen when a lease arrives", vmgen.Listeners())
-			}
+			require.Equal(t, vmgen.Listeners(), 1, "who listens when a lease arrives")
 		}
 		k := keepOn(t, s)
 		k.Close()
@@ -230,22 +223,16 @@ func TestCounts(t *testing.T) {
 		check("Keep")
 
 		ids := make([]randflake.ID, randflake.MaxSequence+1)
-		if n, err := g.Fill(ids); n != len(ids) || err != nil {
-			t.Fatal(n, err)
-		}
+		require.Gives(t, len(ids), "Fill")(g.Fill(ids))
 		for range 3 {
-			if _, err := g.Generate(); !errors.Is(err, randflake.ErrExhausted) {
-				t.Fatal(err)
-			}
+			require.Refuses(t, randflake.ErrExhausted, "Generate")(g.Generate())
 		}
 		want["ids_claimed_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
 		want["lease_healthy"] = 0 // for the rest of the second
 		check("exhausted")
 
 		const many = 100 // which count at once
-		if _, err := g.FillWait(t.Context(), ids[:many]); err != nil {
-			t.Fatal(err)
-		}
+		require.Done(t)(g.FillWait(t.Context(), ids[:many]))
 		want["ids_claimed_total"] += many
 		want["ids_waits_total"]++
 		want["lease_healthy"] = 1
@@ -257,9 +244,7 @@ func TestCounts(t *testing.T) {
 		want["ids_refused_total"]++
 		canceled, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
-		if _, err := g.Wait(canceled); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
+		require.Refuses(t, context.Canceled, "Wait")(g.Wait(canceled))
 		want["ids_waits_total"]++
 		want["lease_healthy"] = 0
 		check("a call that waited, and was canceled")
@@ -284,9 +269,7 @@ func TestCounts(t *testing.T) {
 		}
 		want["lease_healthy"] = 0
 		check("the leases have ended")
-		if err := s.ReportLoss(t.Context(), "a backup is back"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.ReportLoss(t.Context(), "a backup is back"))
 		want["space_losses"]++
 		check("a loss of data")
 		g.Generate()
@@ -327,9 +310,7 @@ func TestOutage(t *testing.T) {
 			defer k.Close()
 			window := s.Limits().Window
 			for range window / time.Second {
-				if taken := k.Status().Taken; taken != 2 {
-					t.Fatalf("%+v: %d leases in the first window", c, taken)
-				}
+				require.Equal(t, k.Status().Taken, 2, "%+v: leases in the first window", c)
 				time.Sleep(time.Second)
 			}
 			time.Sleep(window / 2)
@@ -342,9 +323,7 @@ func TestOutage(t *testing.T) {
 				deepest = max(deepest, s.Limits().WindowOf(end)-1-s.Limits().WindowOf(now))
 				time.Sleep(time.Second)
 			}
-			if deepest != c.windows {
-				t.Errorf("%+v: %d windows beyond the present one", c, deepest)
-			}
+			require.Equal(t, deepest, c.windows, "%+v: windows beyond the present one", c)
 		})
 	}
 }
@@ -411,9 +390,7 @@ func TestKeeperOutlives(t *testing.T) {
 			}
 
 			for range 2 {
-				if err := k.Close(); err != nil {
-					t.Error(err)
-				}
+				require.NoError(t, k.Close())
 			}
 			_, err = k.Generator().Generate()
 			if status := k.Status(); !errors.Is(err, randflake.ErrClosed) || status.Healthy || !status.Closed {
@@ -646,9 +623,7 @@ func TestSourceAstray(t *testing.T) {
 			s.goAstray(nil)
 			var q queue
 			k, err := q.keep(t, s, WithNodes(2))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer k.Close()
 			s.goAstray(c.answer)
 			time.Sleep(4 * time.Minute)
@@ -696,9 +671,7 @@ func TestKeepOptions(t *testing.T) {
 		"the space's secret":  {secret.CheckValue(), secret, quiet, nil},
 	} {
 		space, err := Create(t.Context(), conn{memory: newMemory()}, Config{Check: c.check, New: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k, err := Keep(t.Context(), space, c.secret, quiet, c.option)
 		if !errors.Is(err, c.err) || (k == nil) != (err != nil) {
 			t.Errorf("%s: %v, %v, want %v", name, k, err, c.err)
@@ -757,9 +730,7 @@ func TestKeepLogs(t *testing.T) {
 			var log bytes.Buffer
 			slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: tt.level})))
 			k, err := Keep(t.Context(), newSource(t, Limits{}), secret, tt.options...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			k.Close()
 			form := regexp.MustCompile(` msg="randflake: leased" first=0 last=0 start=2027-01-15T08:0\S+ end=2027-01-15T08:0\S+ label=\S*` +
 				regexp.QuoteMeta(tt.label) + "$")
@@ -769,9 +740,7 @@ func TestKeepLogs(t *testing.T) {
 					t.Errorf("%s", line)
 				}
 			}
-			if len(lines) != tt.lines {
-				t.Errorf("%v: %d lines, want %d:\n%s", tt.level, len(lines), tt.lines, &log)
-			}
+			require.Equal(t, len(lines), tt.lines, "%v: lines", tt.level)
 		}
 	})
 }
@@ -811,9 +780,8 @@ func TestKeepStarts(t *testing.T) {
 				return
 			}
 			defer k.Close()
-			if _, err := k.Generator().Generate(); !errors.Is(err, c.first) {
-				t.Errorf("%s: the first ID: %v, want %v", name, err, c.first)
-			}
+			_, err = k.Generator().Generate()
+			require.ErrorIs(t, err, c.first, "%s: the first ID", name)
 			time.Sleep(c.begins)
 			if _, err := k.Generator().Generate(); err != nil {
 				t.Errorf("%s: after %v: %v", name, c.begins, err)
@@ -890,9 +858,7 @@ func TestClockSet(t *testing.T) {
 			k := keepOn(t, s, WithClock(now), WithNodes(c.nodes))
 			defer k.Close()
 			time.Sleep(10*time.Minute + 30*time.Second)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(k.Generator().Generate())
 			off.Store(int64(c.by))
 			k.Generator().Generate()
 			time.Sleep(c.wait)
@@ -931,9 +897,7 @@ func TestWrongClock(t *testing.T) {
 			k := keepOn(t, s, WithClock(clock(&process)))
 			defer k.Close()
 			time.Sleep(10 * time.Minute)
-			if _, err := k.Generator().Generate(); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(k.Generator().Generate())
 
 			process.Store(int64(c.process))
 			server.Store(int64(c.server))
@@ -1001,9 +965,7 @@ func TestUnfitLease(t *testing.T) {
 		s := newSource(t, Limits{})
 		q, unfit := new(queue), errors.New("unfit")
 		k, err := q.keep(t, s.Space)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer k.Close()
 		q.mu.Lock()
 		q.unfit = unfit
@@ -1065,9 +1027,7 @@ func TestRetries(t *testing.T) {
 			}}, nil)
 			var err error
 			k, err = new(queue).keep(t, s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer k.Close()
 			time.Sleep(5 * time.Minute)
 			away.Store(true)

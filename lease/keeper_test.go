@@ -16,6 +16,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/handover"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A queue is a generator's. It has an ID for a time if a lease covers it.
@@ -71,18 +72,14 @@ func (q *queue) has(t time.Time) bool {
 func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *Space {
 	t.Helper()
 	s, err := Create(t.Context(), engine, Config{Name: "s", Limits: limits, New: true, Clock: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
 func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 	t.Helper()
 	s, err := Open(t.Context(), engine, Config{Name: "s", Clock: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -107,9 +104,7 @@ func TestKeeperRefused(t *testing.T) {
 		var offset atomic.Int64
 		now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, now), WithClock(now))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer keeper.Close()
 		time.Sleep(10 * time.Second)
 		offset.Store(int64(time.Hour)) // the clock jumps
@@ -141,14 +136,10 @@ func TestKeeperWhy(t *testing.T) {
 				}
 				return data.do(c), nil
 			}}, Limits{Nodes: 1}, nil)
-			if _, err := takeWindow(t.Context(), space, space.Limits().WindowOf(time.Now())+1, 1); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(takeWindow(t.Context(), space, space.Limits().WindowOf(time.Now())+1, 1))
 			var log bytes.Buffer
 			keeper, err := new(queue).keep(t, space, WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pause.Store(int64(slow))
 			time.Sleep(time.Minute + 5*slow + time.Second)
 			if got := keeper.Status().Err; !errors.Is(got, why) || !strings.Contains(log.String(), why.Error()) || strings.Contains(log.String(), "<nil>") {
@@ -250,9 +241,7 @@ func (c *crew) start(t *testing.T, data *memory, m *member) {
 	m.queue = queue{}
 	clock := func() time.Time { return c.now.Add(m.off) }
 	s, err := newSettings([]Option{quiet, WithClock(clock)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.loop = newLoop(open(t, conn{memory: data}, clock), s)
 	m.loop.queue = &m.queue
 }

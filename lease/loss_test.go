@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A trial is a space that loses data, and two handles on it.
@@ -68,9 +69,7 @@ func once(matches func(call) bool, happens func()) func(call) {
 // must ends the test where a step of the story fails.
 func (w *trial) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 }
 
 // take takes n nodes of a window that is so many after the present one.
@@ -185,9 +184,7 @@ func TestLossFound(t *testing.T) {
 			w.must(w.a.SetTrust(w.Context(), false))
 			w.data.restore(old)
 			_, err := takeWindow(w.Context(), w.a, w.present, 1)
-			if !errors.Is(err, ErrLoss) {
-				w.Errorf("after the older copy: %v, want ErrLoss", err)
-			}
+			require.ErrorIs(w, err, ErrLoss, "after the older copy")
 			w.data.incarnation = "third"
 		}, ErrLoss, 4},
 		"the swap reaches older data, and brings them to the same position": {false, func(w *trial) {
@@ -329,9 +326,7 @@ func TestAnswerDuringSwap(t *testing.T) {
 	})
 	w.take(w.a, 0, 1)
 	w.data.restore(old)
-	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("%v, want ErrLoss", err)
-	}
+	require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), w.a, w.present, 1))
 	w.wantFloor(1)
 }
 
@@ -436,18 +431,14 @@ func TestSetTrust(t *testing.T) {
 	config := Config{Name: "t", Trust: true}
 	_, err := Create(t.Context(), conn{memory: w.data}, config)
 	for _, err := range []error{err, w.a.SetTrust(t.Context(), true)} {
-		if !errors.Is(err, ErrInvalid) {
-			t.Errorf("without incarnations: %v, want ErrInvalid", err)
-		}
+		require.ErrorIs(t, err, ErrInvalid, "without incarnations")
 	}
 	w.must(w.a.SetTrust(t.Context(), false))
 	w.data.incarnation = "second"
 	w.data.doubt = "it may forget that"
 	_, err = Create(t.Context(), conn{memory: w.data}, config)
 	for _, err := range []error{err, w.a.SetTrust(t.Context(), true)} {
-		if !errors.Is(err, ErrUnsafe) {
-			t.Errorf("in doubt: %v, want ErrUnsafe", err)
-		}
+		require.ErrorIs(t, err, ErrUnsafe, "in doubt")
 	}
 	w.data.doubt = ""
 	w.must(w.a.SetTrust(t.Context(), true))
@@ -491,9 +482,7 @@ func TestCounterLoss(t *testing.T) {
 			}
 			w.wantFloor(1)
 			w.must(w.b.SetCounter(t.Context(), "c", 8))
-			if run, err := w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1); run != (Run{8, 1, 1}) || err != nil {
-				t.Errorf("%v, %v, want number 8", run, err)
-			}
+			require.Gives(t, (Run{8, 1, 1}), "TakeNumbers")(w.a.TakeNumbers(t.Context(), "c", day(c.lost), 1))
 			want := Counter{Name: "c", Next: 9, Step: 1, End: math.MaxInt64, Periods: day(c.lost).Of, Period: c.lost}
 			found, err = w.a.Counter(t.Context(), "c")
 			found.Begin = 0
@@ -504,9 +493,7 @@ func TestCounterLoss(t *testing.T) {
 				return
 			}
 			w.now = day(c.next).Begin
-			if run, err := w.b.TakeNumbers(t.Context(), "c", day(c.next), 1); run != (Run{0, 1, 1}) || err != nil {
-				t.Errorf("%v, %v: want the next period to begin at the start", run, err)
-			}
+			require.Gives(t, (Run{0, 1, 1}), "TakeNumbers")(w.b.TakeNumbers(t.Context(), "c", day(c.next), 1))
 		})
 	}
 }
@@ -516,9 +503,7 @@ func TestCounterSetDuringLoss(t *testing.T) {
 	w := newTrial(t, false)
 	w.count(w.a, "", 5)
 	w.moment = once(isSwap, func() { w.report(w.b) })
-	if err := w.a.SetCounter(t.Context(), "c", 7); !errors.Is(err, ErrCounter) {
-		t.Errorf("%v, want ErrCounter", err)
-	}
+	require.ErrorIs(t, w.a.SetCounter(t.Context(), "c", 7), ErrCounter, "SetCounter")
 	if c, err := w.a.Counter(t.Context(), "c"); err != nil || c.Next != 5 || !c.Lost {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -539,9 +524,7 @@ func TestLossRemembered(t *testing.T) {
 		w.data.restore(old) // before the swap, which raises the position to where it was
 		w.away = true       // from the next call on
 	})
-	if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, errAway) {
-		t.Fatal(err)
-	}
+	require.Refuses(t, errAway, "take")(takeWindow(t.Context(), w.a, w.present, 1))
 	w.away = false
 	w.wantFloor(1)
 }
@@ -554,9 +537,7 @@ func TestLossRememberedByNewHandle(t *testing.T) {
 		first := w.data.lineage
 		w.data.lineage = "second"
 		w.moment = once(second(isRead), func() { w.away = true })
-		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, errAway) {
-			t.Fatal(err)
-		}
+		require.Refuses(t, errAway, "take")(takeWindow(t.Context(), w.a, w.present, 1))
 		w.away = false
 		w.data.lineage = first
 	})
@@ -633,13 +614,9 @@ func TestNotedByTwo(t *testing.T) {
 			w := newTrial(t, false)
 			w.data.lineage = "second"
 			w.moment = once(moment, func() {
-				if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
-					t.Errorf("the other one: %v, want ErrLoss", err)
-				}
+				require.Refuses(t, ErrLoss, "the other one")(takeWindow(t.Context(), w.b, w.present, 1))
 			})
-			if _, err := takeWindow(t.Context(), w.a, w.present+5, 1); !errors.Is(err, ErrLoss) {
-				t.Errorf("%v, want ErrLoss", err)
-			}
+			require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), w.a, w.present+5, 1))
 			w.wantFloor(1)
 		})
 	}
@@ -672,9 +649,7 @@ func TestReportLoss(t *testing.T) {
 // TestReason: why data was lost has at most 150 bytes.
 func TestReason(t *testing.T) {
 	w := newTrial(t, false)
-	if err := w.a.ReportLoss(t.Context(), strings.Repeat("y", 151)); !errors.Is(err, ErrInvalid) {
-		t.Errorf("%v, want ErrInvalid", err)
-	}
+	require.ErrorIs(t, w.a.ReportLoss(t.Context(), strings.Repeat("y", 151)), ErrInvalid, "ReportLoss")
 	w.must(w.a.ReportLoss(t.Context(), strings.Repeat("y", 150)))
 	w.wantFloor(1)
 }
@@ -709,9 +684,7 @@ func TestFloorFails(t *testing.T) {
 	w.data.data["s/leases"] = "x"
 	w.report(w.a)
 	w.report(w.b)
-	if err := take(w.a); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("two floors above leases that are damaged: %v, want ErrCorrupt", err)
-	}
+	require.ErrorIs(t, take(w.a), ErrCorrupt, "two floors above leases that are damaged")
 	if info, _ := w.a.Info(t.Context()); info.Losses != 3 {
 		t.Errorf("%+v, want a third loss, as nobody can tell what the first floor was above", info)
 	}
@@ -726,14 +699,10 @@ func TestLossWithoutClock(t *testing.T) {
 	w.data.restore(old)
 	w.now = noon.Add(time.Hour)
 	for range 2 {
-		if _, err := takeWindow(t.Context(), w.a, w.present, 1); !errors.Is(err, ErrClock) {
-			t.Errorf("a clock that is wrong: %v, want ErrClock", err)
-		}
+		require.Refuses(t, ErrClock, "a clock that is wrong")(takeWindow(t.Context(), w.a, w.present, 1))
 	}
 	w.now = noon
-	if _, err := takeWindow(t.Context(), w.b, w.present, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("another process, which saw nothing: %v, want ErrLoss", err)
-	}
+	require.Refuses(t, ErrLoss, "another process, which saw nothing")(takeWindow(t.Context(), w.b, w.present, 1))
 	w.data.clock = nil
 	w.wantFloor(1)
 }
@@ -754,9 +723,7 @@ func TestLateFloor(t *testing.T) {
 				w.now = began.Add(time.Hour)
 				if marked {
 					other := open(t, failing(w.data, second(putsMeta)), func() time.Time { return w.now })
-					if _, err := takeWindow(t.Context(), other, w.present, 1); !errors.Is(err, errAway) {
-						t.Fatal(err)
-					}
+					require.Refuses(t, errAway, "take")(takeWindow(t.Context(), other, w.present, 1))
 				}
 			})
 			takeWindow(t.Context(), w.a, w.present, 1)
@@ -808,9 +775,7 @@ func TestLowerFloor(t *testing.T) {
 	w.report(w.a)
 	w.now = w.now.Add(-time.Minute)
 	w.data.restore(other)
-	if lease, err := takeWindow(t.Context(), w.a, w.present+9, 1); !errors.Is(err, ErrLoss) {
-		t.Errorf("%+v, %v, want ErrLoss", lease, err)
-	}
+	require.Refuses(t, ErrLoss, "take")(takeWindow(t.Context(), w.a, w.present+9, 1))
 }
 
 // TestFloorExcess: a floor that right clocks can't have set says so, and the one that they set last does not. Another

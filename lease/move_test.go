@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // fuse counts the calls of the engines that share it. From its last call on all fail, that one before or
@@ -93,9 +94,7 @@ func (w *removal) obstruct() { w.init(w.to, Config{Check: [8]byte{2}}) }
 
 func (w *removal) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 }
 
 // move runs what an operator does, in a process of its own.
@@ -182,9 +181,7 @@ func wantRetired(t *testing.T, s *Space) {
 		"create": s.CreateCounter(t.Context(), Counter{Name: "new"}),
 		"set":    s.SetCounter(t.Context(), "b", 100),
 	} {
-		if !errors.Is(err, ErrRetired) {
-			t.Errorf("%s: %v, want ErrRetired", what, err)
-		}
+		require.ErrorIs(t, err, ErrRetired, "%s", what)
 	}
 	if info, err := s.Info(t.Context()); err != nil || !info.Retired {
 		t.Errorf("%+v, %v", info, err)
@@ -297,9 +294,8 @@ func TestMoveOverlap(t *testing.T) {
 			if tt.before != nil {
 				tt.before(w, other)
 			}
-			if _, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock}); !errors.Is(err, tt.err) {
-				t.Errorf("%v, want %v", err, tt.err)
-			}
+			_, err = Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+			require.ErrorIs(t, err, tt.err, "Move")
 			w.wantMark(tt.err == nil)
 		})
 	}
@@ -317,9 +313,7 @@ func TestMoveOverlap(t *testing.T) {
 // wantMark checks whether the old space is retired.
 func (w *removal) wantMark(want bool) {
 	w.Helper()
-	if is := strings.Contains(w.from.data["s/meta"], `"retired"`); is != want {
-		w.Errorf("retired: %v, want %v", is, want)
-	}
+	require.Equal(w, strings.Contains(w.from.data["s/meta"], `"retired"`), want, "retired")
 }
 
 func errorOf[T any](_ T, err error) error { return err }
@@ -403,9 +397,7 @@ func TestRetire(t *testing.T) {
 	}
 	wantRetired(t, other) // which sees the successor
 	w.from.restore(state{data: map[string]string{}, lineage: "restored"})
-	if err := w.old.Retire(t.Context()); !errors.Is(err, ErrNoSpace) {
-		t.Errorf("%v, want ErrNoSpace", err)
-	}
+	require.ErrorIs(t, w.old.Retire(t.Context()), ErrNoSpace, "Retire")
 	wantRetired(t, other) // which finds nothing, and makes the space anew
 	info, err = w.old.Info(t.Context())
 	if err != nil || info.Successor != s.String() {
@@ -455,12 +447,8 @@ func TestMoveCounters(t *testing.T) {
 	if is != was || err != nil {
 		t.Errorf("%+v, %v, want %+v", is, err, was)
 	}
-	if run, err := s.TakeNumbers(t.Context(), "c", shift, 1); run != (Run{10, 1, 1}) || err != nil {
-		t.Errorf("%+v, %v, want number 10", run, err)
-	}
-	if run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1); !errors.Is(err, ErrCounter) {
-		t.Errorf("%+v, %v, want ErrCounter", run, err)
-	}
+	require.Gives(t, (Run{10, 1, 1}), "TakeNumbers")(s.TakeNumbers(t.Context(), "c", shift, 1))
+	require.Refuses(t, ErrCounter, "TakeNumbers")(s.TakeNumbers(t.Context(), "a", Period{}, 1))
 	w.must(s.SetCounter(t.Context(), "a", 100))
 	for name, want := range map[string]int64{"a": 100, "b": 50} {
 		run, err := s.TakeNumbers(t.Context(), name, Period{}, 1)
@@ -562,14 +550,10 @@ func TestMoveTrust(t *testing.T) {
 		}
 		w.wantMark(last == afterMark)
 		w.to.doubt = "no replica has it"
-		if _, err := move(never(), true); !errors.Is(err, ErrUnsafe) {
-			t.Errorf("in doubt: %v, want ErrUnsafe", err)
-		}
+		require.Refuses(t, ErrUnsafe, "in doubt")(move(never(), true))
 		w.from.doubt = "no replica has it"
 		w.from.lineage = "restored" // a loss, which can't be noted in doubt
-		if _, err := move(never(), false); !errors.Is(err, ErrUnsafe) {
-			t.Errorf("the old store in doubt: %v, want ErrUnsafe", err)
-		}
+		require.Refuses(t, ErrUnsafe, "the old store in doubt")(move(never(), false))
 		w.must(w.old.SetTrust(t.Context(), false))
 		s, err := move(never(), false)
 		w.must(err)
@@ -671,9 +655,7 @@ func TestMoveReplaced(t *testing.T) {
 		}
 		other := another(w)
 		Move(w.Context(), other, fused{conn{memory: w.to}, f}, Config{Name: "s", Clock: w.clock})
-		if is := w.to.metaOf("s") != nil; is != made {
-			t.Fatalf("the other space is there: %v, want %v", is, made)
-		}
+		require.Equal(t, w.to.metaOf("s") != nil, made, "the other space is there")
 
 		s, err := w.move(never(), "s")
 		if made {
@@ -701,13 +683,9 @@ func TestMoveObstructed(t *testing.T) {
 		w.obstruct()
 		if pending {
 			killed := open(t, fused{conn{memory: w.to}, &fuse{last: 4}}, w.clock)
-			if err := killed.ReportLoss(t.Context(), "a mistake"); !errors.Is(err, errAway) {
-				t.Fatal(err)
-			}
+			require.ErrorIs(t, killed.ReportLoss(t.Context(), "a mistake"), errAway, "ReportLoss")
 		}
-		if _, err := w.move(never(), "s"); !errors.Is(err, ErrExists) {
-			t.Errorf("pending: %v: %v, want ErrExists", pending, err)
-		}
+		require.Refuses(t, ErrExists, "pending: %v", pending)(w.move(never(), "s"))
 		w.to = newMemory()
 		if _, err := w.move(never(), "s"); err != nil {
 			t.Errorf("pending: %v: %v", pending, err)
@@ -745,9 +723,8 @@ func TestMoveSameIDs(t *testing.T) {
 		if !errors.Is(openErr, ErrNoSpace) || errors.Is(openErr, ErrMoving) == tt.lost {
 			t.Errorf("%+v: opened: %v", tt, openErr)
 		}
-		if _, err := Create(t.Context(), conn{memory: w.to}, config); !errors.Is(err, tt.want) {
-			t.Errorf("%+v: %v", tt, err)
-		}
+		_, err := Create(t.Context(), conn{memory: w.to}, config)
+		require.ErrorIs(t, err, tt.want, "%+v", tt)
 		if _, err := w.move(never(), "s"); (err == nil) != (tt.want != nil) {
 			t.Errorf("%+v: moved again: %v", tt, err)
 		}
@@ -801,9 +778,7 @@ func TestMoveLoss(t *testing.T) {
 			w.from.restore(backup)
 		}), w.clock)
 		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
-		if !errors.Is(err, ErrUnknown) {
-			t.Errorf("%v, %v, want ErrUnknown", s, err)
-		}
+		require.ErrorIs(t, err, ErrUnknown, "%v", s)
 		if lineage == "old" {
 			continue // and the next one can't know
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // gap returns the longest time without an ID in the next while.
@@ -85,9 +86,7 @@ func TestReserve(t *testing.T) {
 						time.Sleep(100 * time.Millisecond)
 						keeper, err = q.keep(t, space)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					defer keeper.Close()
 					if waited := time.Since(began); waited > wait+time.Second {
 						t.Errorf("waited %v for the first ID", waited)
@@ -101,9 +100,7 @@ func TestReserve(t *testing.T) {
 					}
 					switch {
 					case tt.trust:
-						if err := open(t, engine, nil).SetTrust(t.Context(), true); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, open(t, engine, nil).SetTrust(t.Context(), true))
 					case tt.age > 0:
 						lose("second")
 					}
@@ -132,9 +129,7 @@ func TestReserveSize(t *testing.T) {
 			var queues [processes]queue
 			for i := range queues {
 				keeper, err := queues[i].keep(t, space)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer keeper.Close()
 			}
 			time.Sleep(5 * time.Minute)
@@ -155,9 +150,7 @@ func TestReserveSize(t *testing.T) {
 				fewest = min(fewest, with)
 				time.Sleep(100 * time.Millisecond)
 			}
-			if fewest != int(reserve) {
-				t.Errorf("a reserve of %d: at times only %d of %d processes had IDs", reserve, fewest, processes)
-			}
+			require.Equal(t, fewest, int(reserve), "a reserve of %d: the fewest processes with IDs", reserve)
 			for i := range queues {
 				if !queues[i].has(time.Now()) {
 					t.Errorf("a reserve of %d: process %d has no IDs after the floor", reserve, i)
@@ -187,14 +180,10 @@ func TestOpens(t *testing.T) {
 	} {
 		now := noon
 		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{New: tt.isNew, Clock: func() time.Time { return now }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, at := range []time.Duration{tt.fast, tt.lost} {
 			now = noon.Add(at)
-			if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 		}
 		want := time.Time{}
 		if tt.opens > 0 {
@@ -205,9 +194,7 @@ func TestOpens(t *testing.T) {
 		}
 		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
 			info, err := s.Info(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			until := info.Floor
 			if !info.Opens.IsZero() {
 				until = info.Opens
@@ -249,9 +236,7 @@ func TestUntilOpen(t *testing.T) {
 			data := newMemory()
 			s := create(t, conn{memory: data}, Limits{MaxSkew: skew}, func() time.Time { return now })
 			slow := open(t, conn{memory: data}, func() time.Time { return now.Add(-3 * time.Second) })
-			if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 			untilLease := func(s *Space) time.Duration {
 				for ; now.Sub(lost) < 2*time.Minute; now = now.Add(time.Second) {
 					if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err == nil {
@@ -263,9 +248,7 @@ func TestUntilOpen(t *testing.T) {
 			opens := untilLease(s)
 			shortest = min(shortest, opens)
 			longest = max(longest, opens)
-			if later := untilLease(slow) - opens; later != 3*time.Second {
-				t.Errorf("by a clock that is 3 s behind it opens %v later", later)
-			}
+			require.Equal(t, untilLease(slow)-opens, 3*time.Second, "by a clock that is 3 s behind it opens later by")
 		}
 		if shortest != want[0] || longest != want[1] {
 			t.Errorf("clocks differ by %v: opens after %v to %v, want %v", skew, shortest, longest, want)
@@ -281,18 +264,14 @@ func TestLossesTooOften(t *testing.T) {
 		space := create(t, conn{memory: data}, Limits{}, nil)
 		var q queue
 		keeper, err := q.keep(t, space)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer keeper.Close()
 		time.Sleep(5 * time.Minute)
 		for loss := range 20 {
 			s := data.snapshot()
 			s.lineage = fmt.Sprint(loss)
 			data.restore(s)
-			if err := space.ReportLoss(t.Context(), "it is lost again"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, space.ReportLoss(t.Context(), "it is lost again"))
 			time.Sleep(time.Minute)
 			if has := q.has(time.Now()); has && loss > 6 {
 				t.Errorf("after %d losses there is a lease", loss+1)
@@ -312,9 +291,7 @@ func TestSlice(t *testing.T) {
 	data := newMemory()
 	s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
 	report := func() {
-		if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 	}
 	report()
 	now = noon.Add(21 * time.Second) // in the tick from 16 to 24 s
@@ -375,27 +352,19 @@ func TestSliceInUse(t *testing.T) {
 		"evidence": func(data *memory) { data.lineage = "second" },
 		"all, and it is made anew as a new one": func(data *memory) {
 			data.restore(state{data: map[string]string{}, lineage: "second"})
-			if _, err := Create(t.Context(), conn{memory: data}, Config{Clock: atNoon, New: true}); err != nil {
-				t.Fatal(err)
-			}
+			require.Done(t)(Create(t.Context(), conn{memory: data}, Config{Clock: atNoon, New: true}))
 		},
 	} {
 		now := noon
 		data := newMemory()
 		s, err := Create(t.Context(), conn{memory: data}, Config{Clock: func() time.Time { return now }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		now = noon.Add(5 * time.Minute)
 		lose(data)
-		if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 		now = noon.Add(6*time.Minute + 8*time.Second)
 		present := s.Limits().WindowOf(noon)
-		if l, err := takeWindow(t.Context(), s, present+6, 1); !errors.Is(err, ErrLoss) {
-			t.Errorf("%s is lost: %+v, %v, want ErrLoss before the first floor", what, l, err)
-		}
+		require.Refuses(t, ErrLoss, "%s is lost", what)(takeWindow(t.Context(), s, present+6, 1))
 		if l, err := takeWindow(t.Context(), s, present+7, 1); err != nil || l.FirstNode < s.knownMeta().mainNodes() {
 			t.Errorf("%s is lost: %+v, %v, want a node of the reserve", what, l, err)
 		}
@@ -462,18 +431,12 @@ func mainNodesOf(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
 	now := noon
 	data := newMemory()
 	s, err := Create(t.Context(), conn{memory: data}, Config{Name: "s", Limits: part, Part: true, New: true, Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	window := s.Limits().WindowOf(noon)
 	nodes = takeAll(t, s, window)
-	if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 	now = now.Add(68 * time.Second)
-	if n := takeAll(t, s, window+1); n != reserve {
-		t.Errorf("%+v: %d nodes are leased after a loss, want %d", part, n, reserve)
-	}
+	require.Equal(t, takeAll(t, s, window+1), reserve, "%+v: nodes are leased after a loss", part)
 	return nodes
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // A rush is keepers that start at the same moment, on a store that takes its time for each call.
@@ -42,9 +44,7 @@ func (c *rush) start(t *testing.T) float64 {
 	engine := conn{data, c.call(data)}
 	space := create(t, engine, c.limits, nil)
 	if c.lost {
-		if err := space.ReportLoss(t.Context(), "by hand"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, space.ReportLoss(t.Context(), "by hand"))
 	}
 	c.calls.Store(0)
 	began := time.Now()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 var noon = time.Unix(1800000000, 0)
@@ -359,9 +360,7 @@ func TestOutcome(t *testing.T) {
 func TestCreateInUse(t *testing.T) {
 	now := noon
 	s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: Limits{Nodes: 1024}, Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for window := range int64(6) {
 		if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1); !errors.Is(err, ErrLoss) {
 			t.Errorf("window %d: %v, want ErrLoss", window, err)
@@ -372,9 +371,7 @@ func TestCreateInUse(t *testing.T) {
 		t.Errorf("%+v, %v: want nothing before a minute of skew, five windows and one more", info, err)
 	}
 	now = info.Floor
-	if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1); err != nil {
-		t.Error(err)
-	}
+	require.Done(t)(takeWindow(t.Context(), s, s.Limits().WindowOf(now), 1))
 }
 
 // TestSilentEngine: Open and Create wait ten seconds for an engine that doesn't answer.
@@ -407,9 +404,7 @@ func TestOpen(t *testing.T) {
 	}
 	wantOpen(ErrNoSpace)
 	s, err := Create(t.Context(), conn{memory: data}, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wantOpen(nil)
 	good := data.snapshot()
 	for _, change := range []struct {
@@ -473,12 +468,8 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 			"s/c/c":    `{"format":2,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.CheckSecret([8]byte{1}); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.CheckSecret([8]byte{1}))
 		lease, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon), 2)
 		if err != nil || lease.FirstNode != 3 {
 			t.Errorf("%v, %v, want the nodes after 2", lease, err)
@@ -504,13 +495,9 @@ func TestCheckSecret(t *testing.T) {
 		{1}: {nil, ErrSecret},
 	} {
 		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, New: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, want := range errs {
-			if err := s.CheckSecret([8]byte{byte(i + 1)}); !errors.Is(err, want) {
-				t.Errorf("space of %v, secret %d: %v, want %v", check, i+1, err, want)
-			}
+			require.ErrorIs(t, s.CheckSecret([8]byte{byte(i + 1)}), want, "space of %v, secret %d", check, i+1)
 		}
 	}
 }
@@ -523,9 +510,7 @@ func TestInfo(t *testing.T) {
 	engine := failing(data, func(call) bool { return away })
 	config := Config{Name: "s", Check: [8]byte{1, 2}, Limits: Limits{First: 512, Nodes: 1024}, Clock: func() time.Time { return now }, New: true}
 	s, err := Create(t.Context(), engine, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
 	want := Info{Limits: limits, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
@@ -549,9 +534,7 @@ func TestInfo(t *testing.T) {
 	want.Taken = 0
 	check("with a clock that is wrong", ErrClock)
 	now = noon
-	if err := s.ReportLoss(t.Context(), "by hand"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
 	data.restore(state{data: map[string]string{}, lineage: "first"})

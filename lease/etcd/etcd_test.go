@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -51,9 +52,7 @@ func (q *quitter) serve(t *testing.T) string {
 	pb.RegisterKVServer(server, q)
 	pb.RegisterMaintenanceServer(server, q)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	go server.Serve(l)
 	t.Cleanup(server.Stop)
 	return l.Addr().String()
@@ -63,20 +62,14 @@ func (q *quitter) serve(t *testing.T) string {
 func engines(t *testing.T, address string) (list []*Engine) {
 	t.Helper()
 	own, _, err := parse("etcd://" + address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, config := range []clientv3.Config{own, {Endpoints: []string{address}, Logger: zap.NewNop()}} {
 		config.MaxUnaryRetries = 3
 		client, err := clientv3.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { client.Close() })
 		e, err := New(client, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list = append(list, e)
 	}
 	return list
@@ -109,9 +102,7 @@ func TestNotRepeated(t *testing.T) {
 			if errors.Is(err, lease.ErrStore) != refused {
 				t.Errorf("%v: error %v: says that nothing was changed: want %t", code, err, refused)
 			}
-			if asked := q.asked.Load(); asked != 1 {
-				t.Errorf("%v: sent %d times, want once", code, asked)
-			}
+			require.Equal(t, q.asked.Load(), 1, "%v: requests", code)
 		}
 		q.code.Store(uint32(codes.Canceled))
 		q.asked.Store(0)
@@ -127,16 +118,12 @@ func TestContextOver(t *testing.T) {
 	for _, e := range engines(t, q.serve(t)) {
 		for range 100 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			if _, err := e.Swap(ctx, nil, put); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v, want DeadlineExceeded", err)
-			}
+			require.Refuses(t, context.DeadlineExceeded, "a swap by a server that hangs")(e.Swap(ctx, nil, put))
 			cancel()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
-		if _, err := e.Read(ctx, "x"); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want Canceled", err)
-		}
+		require.Refuses(t, context.Canceled, "a read by one who left")(e.Read(ctx, "x"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -27,12 +28,8 @@ func TestStopped(t *testing.T) {
 	must(t, err)
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := open(t, e.dir).Swap(soon, nil, entry("a", "2")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-	if err := open(t, e.dir).Prepare(soon); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
+	require.Refuses(t, context.DeadlineExceeded, "Swap")(open(t, e.dir).Swap(soon, nil, entry("a", "2")))
+	require.ErrorIs(t, open(t, e.dir).Prepare(soon), context.DeadlineExceeded, "Prepare")
 	get(t, e, "a")
 	unlock()
 	put(t, e, "a", "2")
@@ -96,9 +93,7 @@ func TestFailures(t *testing.T) {
 				return nil
 			}
 			a, err := e.Swap(t.Context(), nil, entry("a", "2"))
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%+v, %v, want %v", a, err, tt.want)
-			}
+			require.ErrorIs(t, err, tt.want, "%+v", a)
 			before := tt.step == "lock" || tt.step == "write"
 			if errors.Is(err, lease.ErrStore) != before {
 				t.Errorf("%v: says that nothing was changed: want %v", err, before)
@@ -112,9 +107,7 @@ func TestFailures(t *testing.T) {
 		localfiletest.Fail(t, syscall.SYS_FSYNC)
 		e := open(t, place(t))
 		e.before = func(step string) error { return fmt.Errorf("%s after a failure", step) }
-		if err := e.Prepare(t.Context()); !errors.Is(err, syscall.EIO) {
-			t.Errorf("Prepare: %v, want EIO", err)
-		}
+		require.ErrorIs(t, e.Prepare(t.Context()), syscall.EIO, "Prepare")
 	})
 }
 
@@ -155,9 +148,7 @@ func TestReplaced(t *testing.T) {
 	}
 	e := prepared(t, place(t))
 	e.before = func(string) error { return os.RemoveAll(e.dir) }
-	if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("removed while it waited: %v", err)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "removed while it waited")(e.Swap(t.Context(), nil, entry("a", "2")))
 }
 
 // TestReplacedLocked: a swap that goes on in a new directory waits for whoever has the lock of that.
@@ -173,9 +164,7 @@ func TestReplacedLocked(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if a, err := e.Swap(soon, nil, entry("a", "2")); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%+v, %v, while another one has the lock", a, err)
-	}
+	require.Refuses(t, context.DeadlineExceeded, "while another one has the lock")(e.Swap(soon, nil, entry("a", "2")))
 }
 
 // TestNowhere: where the working directory is gone, nobody can tell which directory a relative name means.
@@ -197,9 +186,7 @@ func TestForbidden(t *testing.T) {
 			if os.Geteuid() == 0 {
 				localfiletest.Become(t, 1001, 1001)
 			}
-			if err := open(t, filepath.Join(dir, name)).Prepare(t.Context()); !errors.Is(err, fs.ErrPermission) {
-				t.Errorf("%v, want ErrPermission", err)
-			}
+			require.ErrorIs(t, open(t, filepath.Join(dir, name)).Prepare(t.Context()), fs.ErrPermission, "Prepare")
 		})
 	}
 }
@@ -220,9 +207,7 @@ func TestUnreadable(t *testing.T) {
 			delete(calls, "Prepare") // which makes only what is missing
 		}
 		for call, do := range calls {
-			if err := do(); !errors.Is(err, syscall.EISDIR) {
-				t.Errorf("%s with a directory for %s: %v", call, name, err)
-			}
+			require.ErrorIs(t, do(), syscall.EISDIR, "%s with a directory for %s", call, name)
 		}
 	}
 }
@@ -321,12 +306,9 @@ func TestOwners(t *testing.T) {
 			must(t, os.Remove(e.path(lockName)))
 			t.Run("calls", func(t *testing.T) {
 				localfiletest.Become(t, tt.user, group)
-				if err := e.Prepare(t.Context()); !errors.Is(err, tt.err) {
-					t.Errorf("Prepare: %v, want %v", err, tt.err)
-				}
-				if _, err := e.Swap(t.Context(), nil, entry("a", "2")); !errors.Is(err, tt.err) {
-					t.Errorf("Swap: %v, want %v", err, tt.err)
-				}
+				require.ErrorIs(t, e.Prepare(t.Context()), tt.err, "Prepare")
+				_, err := e.Swap(t.Context(), nil, entry("a", "2"))
+				require.ErrorIs(t, err, tt.err, "Swap")
 			})
 			names := []string{entriesName, lockName}
 			if tt.err != nil {

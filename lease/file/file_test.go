@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -130,9 +131,7 @@ func TestPrepareCrashes(t *testing.T) {
 			}
 			return nil
 		}
-		if err := e.Prepare(t.Context()); !errors.Is(err, errFault) {
-			t.Fatal(err)
-		}
+		require.ErrorIs(t, e.Prepare(t.Context()), errFault, "Prepare")
 		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 7 {
 			t.Errorf("after a crash before step %d: %v", crash, err)
 		}
@@ -222,9 +221,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v, %v", name, readErr, swapErr, tt.read, tt.swap)
 		}
 		if tt.read == corrupt {
-			if err := e.Prepare(t.Context()); !errors.Is(err, corrupt) {
-				t.Errorf("%s: made again: %v", name, err)
-			}
+			require.ErrorIs(t, e.Prepare(t.Context()), corrupt, "%s: made again", name)
 		}
 		if after, _ := os.ReadFile(e.path(entriesName)); string(after) != string(before) {
 			t.Errorf("%s: the entries were changed", name)

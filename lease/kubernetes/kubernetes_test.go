@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/internal/taken"
@@ -311,9 +312,7 @@ func TestChanges(t *testing.T) {
 	s.write(t, "token", "second")
 	backup := s.objects["/ids"]
 	delete(s.objects, "/ids")
-	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("without a ConfigMap: %v", err)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "without a ConfigMap")(e.Swap(t.Context(), nil, leasetest.Entry("a", "1")))
 	backup.Metadata = json.RawMessage(`{"name": "ids", "uid": "new"}`)
 	s.objects["/ids"] = backup
 	if _, err := e.Read(t.Context(), "a"); err == nil {
@@ -443,9 +442,7 @@ func TestInPod(t *testing.T) {
 		t.Errorf("a host that is none: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "ca.crt")))
-	if _, err := inPod(dir, "10.0.0.1", ""); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a certificate authority: %v", err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "without a certificate authority")(inPod(dir, "10.0.0.1", ""))
 	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
 	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
 		t.Errorf("with another authority's file: %v", err)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 )
@@ -37,18 +38,12 @@ func TestCreateRace(t *testing.T) {
 					} else if won {
 						made.Add(1)
 					}
-					if _, err := ReadSecret(filepath.Join(dir, secretName)); err != nil {
-						t.Error(err)
-					}
-					if err := openSpace(t, dir); err != nil {
-						t.Error(err)
-					}
+					require.Done(t)(ReadSecret(filepath.Join(dir, secretName)))
+					require.NoError(t, openSpace(t, dir))
 				})
 			}
 			group.Wait()
-			if made.Load() != 1 {
-				t.Errorf("%d made it", made.Load())
-			}
+			require.Equal(t, made.Load(), 1, "who made it")
 			if around, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(around) != 1 {
 				t.Errorf("left behind: %v, %v", around, err)
 			}
@@ -108,9 +103,7 @@ func TestCreateFails(t *testing.T) {
 		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
 	}
 	must(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
-	if err := fillWithSecret(parent); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a space beside a secret that is not its own: %v", err)
-	}
+	require.ErrorIs(t, fillWithSecret(parent), fs.ErrExist, "a space beside a secret that is not its own")
 	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after somebody removed it: %v, %v", made, err)
 	}

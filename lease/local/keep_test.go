@@ -13,6 +13,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -51,12 +52,8 @@ func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	must(t, err)
 	id, err := keeper.Generator().Generate()
 	must(t, errors.Join(err, keeper.Close()))
-	if _, err := keeper.Generator().Generate(); !errors.Is(err, randflake.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if _, err := keeper.space.Info(t.Context()); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("the space after Close: %v", err)
-	}
+	require.Refuses(t, randflake.ErrClosed, "after Close")(keeper.Generator().Generate())
+	require.Refuses(t, fs.ErrClosed, "the space after Close")(keeper.space.Info(t.Context()))
 	return id, keeper.Generator().Cipher()
 }
 
@@ -163,14 +160,10 @@ func TestDir(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	for _, name := range []string{"a", "snowflake-1024", "_", strings.Repeat("a", 100)} {
-		if dir, err := Dir(name); err != nil || dir != filepath.Join(state, "randflake", name) {
-			t.Errorf("%s, %v", dir, err)
-		}
+		require.Gives(t, filepath.Join(state, "randflake", name), "Dir")(Dir(name))
 	}
 	t.Setenv("XDG_STATE_HOME", "state")
-	if dir, err := Dir("shop"); err != nil || dir != filepath.Join(home, ".local", "state", "randflake", "shop") {
-		t.Errorf("%s, %v", dir, err)
-	}
+	require.Gives(t, filepath.Join(home, ".local", "state", "randflake", "shop"), "Dir")(Dir("shop"))
 	t.Setenv("HOME", "")
 	if _, err := Dir("shop"); err == nil || !strings.Contains(err.Error(), "HOME") {
 		t.Errorf("without a home: %v", err)

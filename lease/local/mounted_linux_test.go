@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"golang.org/x/sys/unix"
 )
@@ -124,9 +125,7 @@ func TestReadPipe(t *testing.T) {
 	file, want := filepath.Join(t.TempDir(), "pipe"), randflake.NewSecret()
 	must(t, errors.Join(unix.Mkfifo(file, 0o600), os.Chmod(file, 0o666)))
 	go os.WriteFile(file, []byte(want.Hex()), 0)
-	if got, err := ReadSecret(file); got != want || err != nil {
-		t.Error(err)
-	}
+	require.Gives(t, want, "ReadSecret")(ReadSecret(file))
 }
 
 // TestReadFails: what can't be read is not taken for a secret that is none.

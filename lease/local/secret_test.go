@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // wantErr fails the test unless err is target and says something.
@@ -27,9 +28,7 @@ func TestSecretFile(t *testing.T) {
 	wantErr(t, "no file", err, fs.ErrNotExist, file)
 	must(t, WriteSecret(file, secret))
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
-	if got, err := ReadSecret(file); got != secret || err != nil {
-		t.Errorf("not the secret that was written: %v", err)
-	}
+	require.Gives(t, secret, "the secret that was written")(ReadSecret(file))
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -41,9 +40,7 @@ func TestSecretFile(t *testing.T) {
 		fmt.Sprintf("%1024s", secret.Hex()),
 	} {
 		must(t, os.WriteFile(file, []byte(text), 0o600))
-		if got, err := ReadSecret(file); got != secret || err != nil {
-			t.Errorf("%d characters: %v", len(text), err)
-		}
+		require.Gives(t, secret, "%d characters", len(text))(ReadSecret(file))
 	}
 }
 
@@ -103,9 +100,7 @@ func TestPublishWithoutLinks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s")
 	noLinks := func(string, string) error { return errors.ErrUnsupported }
 	must(t, publish(file, "one", noLinks))
-	if err := publish(file, "two", noLinks); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("over a file: %v", err)
-	}
+	require.ErrorIs(t, publish(file, "two", noLinks), fs.ErrExist, "over a file")
 	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
 		t.Errorf("%q, %v", content, err)
 	}
@@ -127,18 +122,14 @@ func TestSecretForAFile(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, WriteSecret(secret.Hex(), secret))
-	if got, err := ReadSecret(secret.Hex()); got != secret || err != nil {
-		t.Errorf("from a file that is named so: %v", err)
-	}
+	require.Gives(t, secret, "from a file that is named so")(ReadSecret(secret.Hex()))
 }
 
 // TestWriteSecretRefuses: there is no file without a secret, nor one without a directory.
 func TestWriteSecretRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	wantErr(t, "no secret", WriteSecret(file, randflake.Secret{}), randflake.ErrInvalidSecret, "not set")
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file without a secret: %v", err)
-	}
+	require.Refuses(t, fs.ErrNotExist, "a file without a secret")(os.Stat(file))
 	err := WriteSecret(filepath.Join(file, "secret"), randflake.NewSecret())
 	wantErr(t, "no directory", err, fs.ErrNotExist, "make the directory "+file)
 	if made, err := Create(""); made || err == nil {

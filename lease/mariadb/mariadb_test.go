@@ -15,6 +15,7 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -196,9 +197,7 @@ func TestRestored(t *testing.T) {
 		t.Errorf("older files: %s, %+v; before: %+v", value, seen, last)
 	}
 	do(t, server, e.in("DROP TABLE @table"))
-	if _, err := e.Read(t.Context()); !errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("Read without the table: %v, want ErrNoSpace", err)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "Read without the table")(e.Read(t.Context()))
 }
 
 // TestFailover promotes a replica, and then the first server, which came back as a replica of the

@@ -1,7 +1,6 @@
 package randflaketest
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // take makes n IDs, each in a goroutine of its own, one after the other, so that all Ps get to make some.
@@ -62,8 +62,6 @@ func TestClosedAtTheEnd(t *testing.T) {
 		generators = append(generators, New(t, NewClock()), Keep(t, NewClock()).Generator())
 	})
 	for _, g := range generators {
-		if _, err := g.Generate(); !errors.Is(err, randflake.ErrClosed) {
-			t.Errorf("after the test: %v", err)
-		}
+		require.Refuses(t, randflake.ErrClosed, "after the test")(g.Generate())
 	}
 }

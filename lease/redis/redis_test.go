@@ -15,6 +15,7 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -165,9 +166,7 @@ func TestLoss(t *testing.T) {
 	do(t, server, "FLUSHALL")
 	_, err := e.Swap(t.Context(), nil, entry("a", "2"))
 	wantError(t, "Swap", err, lease.ErrNoSpace)
-	if n := do(t, server, "DBSIZE"); n != "0" {
-		t.Errorf("%s keys, want none", n)
-	}
+	require.Equal(t, do(t, server, "DBSIZE"), "0", "keys that are left")
 	must(t, e.Prepare(t.Context()))
 	if anew := put(t, e, "a", "1"); anew.Lineage == before.Lineage {
 		t.Errorf("made anew: %+v, as before", anew)
@@ -248,9 +247,7 @@ func TestReplicasAcknowledge(t *testing.T) {
 	primary, replica := pair(t)
 	e := prepare(t, primary, "replicas=1")
 	put(t, e, "a", "1")
-	if value := do(t, replica, "HGET", e.keys[0], "a"); value != "1" {
-		t.Errorf("on the replica %q, want 1", value)
-	}
+	require.Equal(t, do(t, replica, "HGET", e.keys[0], "a"), "1", "on the replica")
 	must(t, replica.Pause())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/document/documenttest"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -170,9 +171,7 @@ func TestGone(t *testing.T) {
 	leasetest.Put(t, e, "a", "1")
 	delete(s.objects, "/bucket/ids/entries")
 	a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
-	if !errors.Is(err, lease.ErrNoSpace) {
-		t.Errorf("%+v, %v", a, err)
-	}
+	require.ErrorIs(t, err, lease.ErrNoSpace, "%+v", a)
 	if len(s.objects) != 1 { // that of the trial
 		t.Errorf("%d objects", len(s.objects))
 	}

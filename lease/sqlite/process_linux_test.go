@@ -11,6 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 )
@@ -63,9 +64,7 @@ func TestMountedAlone(t *testing.T) {
 		t.Skipf("can't mount: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(alone, syscall.MNT_DETACH) })
-	if _, err := open(t, alone).Read(t.Context(), "a"); !errors.Is(err, lease.ErrUnsafe) {
-		t.Errorf("%v, want ErrUnsafe", err)
-	}
+	require.Refuses(t, lease.ErrUnsafe, "Read")(open(t, alone).Read(t.Context(), "a"))
 }
 
 // TestOpenFiles: no file stays open after a call, successful or not.
@@ -80,10 +79,6 @@ func TestOpenFiles(t *testing.T) {
 	put(t, e, "a", "2")
 	get(t, e, "a")
 	do(t, e.path, "DROP TABLE randflake_entries").Close()
-	if _, err := e.Swap(t.Context(), nil, entry("a", "3")); !errors.Is(err, lease.ErrNoSpace) {
-		t.Error(err)
-	}
-	if after := count(); after != before {
-		t.Errorf("%d files are open, and were %d", after, before)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "Swap")(e.Swap(t.Context(), nil, entry("a", "3")))
+	require.Equal(t, count(), before, "open files")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -131,9 +132,7 @@ func TestLinked(t *testing.T) {
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		for _, err := range []error{readErr, swapErr, e.Prepare(t.Context())} {
-			if !errors.Is(err, lease.ErrUnsafe) {
-				t.Errorf("%s: %v", e, err)
-			}
+			require.ErrorIs(t, err, lease.ErrUnsafe, "%s", e)
 		}
 	}
 	must(t, os.Remove(path+"2"))
@@ -185,9 +184,7 @@ func TestCloseWhileLocked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	closing := observed{ctx, func() { e.Close() }} // which the call has looked at by then
-	if _, err := e.Swap(closing, nil, entry("a", "2")); !errors.Is(err, fs.ErrClosed) {
-		t.Error(err)
-	}
+	require.Refuses(t, fs.ErrClosed, "Swap")(e.Swap(closing, nil, entry("a", "2")))
 }
 
 // TestRefused: a call fails if any of its statements does, and then nothing was changed.
@@ -261,9 +258,7 @@ func TestGone(t *testing.T) {
 		t.Error(err)
 	}
 	do(t, path, "CREATE TABLE orders (id INTEGER)")
-	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) {
-		t.Error(err)
-	}
+	require.Refuses(t, lease.ErrNoSpace, "Read")(e.Read(t.Context(), "a"))
 	do(t, path, "CREATE TABLE randflake_position (token, position)",
 		"CREATE TRIGGER t BEFORE INSERT ON randflake_position BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	if err := e.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 )
@@ -154,9 +155,7 @@ func TestDirectory(t *testing.T) {
 		opened, err := Open(t.Context(), name, lease.Config{})
 		must(t, err)
 		defer opened.Close()
-		if nodes := opened.Limits().Nodes; nodes != uint32(i+1) {
-			t.Errorf("%s has %d nodes, want %d", name, nodes, i+1)
-		}
+		require.Equal(t, opened.Limits().Nodes, uint32(i+1), "nodes of %s", name)
 	}
 	made, err := os.ReadDir(parent)
 	if err != nil || len(made) != 1 {
@@ -245,9 +244,7 @@ func TestKeep(t *testing.T) {
 			}
 			if err == nil {
 				id, err := keeper.Generator().Generate()
-				if err := errors.Join(err, keeper.Close()); err != nil {
-					t.Error(err)
-				}
+				require.NoError(t, errors.Join(err, keeper.Close()))
 				if ours := time.Since(randflake.NewCipher(secret).Inspect(id).Time).Abs() < time.Hour; ours != (tt.variables != "") {
 					t.Errorf("%v is of our secret: %t", id, ours)
 				}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -98,9 +99,7 @@ func prepared(t *testing.T) (*memory, *Engine) {
 	t.Helper()
 	m := new(memory)
 	e := New(m, much)
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Prepare(t.Context()))
 	leasetest.Put(t, e, "a", "1")
 	return m, e
 }
@@ -211,9 +210,7 @@ func TestKeepBusy(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1800000000, 0))) // not before IDs have seconds
 		m := &memory{delay: 30 * time.Millisecond}
 		space, err := lease.Create(t.Context(), New(m, much), lease.Config{New: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		busy := func(changed bool) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -223,9 +220,7 @@ func TestKeepBusy(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { busy(false) })
 		quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
 		k, err := lease.Keep(t.Context(), space, randflake.NewSecret(), quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k.Close()
 	})
 }
@@ -261,9 +256,7 @@ func TestBusy(t *testing.T) {
 func TestCopied(t *testing.T) {
 	m, e := prepared(t)
 	_, original := leasetest.Get(t, e, "a")
-	if original.Position != 1 {
-		t.Errorf("position %d after one swap", original.Position)
-	}
+	require.Equal(t, original.Position, 1, "position after one swap")
 	written := m.document.Made
 	for _, tt := range []struct {
 		age    time.Duration
@@ -289,9 +282,7 @@ func TestCopied(t *testing.T) {
 		}
 	}
 	undated := state{Lineage: "l", Entries: map[string][]byte{}}
-	if _, err := e.put(t.Context(), undated, m.document.Version); err != nil {
-		t.Fatal(err)
-	}
+	require.Done(t)(e.put(t.Context(), undated, m.document.Version))
 	if _, a := leasetest.Get(t, e, "a"); a.Lineage != "l-m" {
 		t.Errorf("without a date: lineage %s, want l-m", a.Lineage)
 	}
@@ -325,13 +316,9 @@ func TestFull(t *testing.T) {
 func TestMoveIntoFull(t *testing.T) {
 	ctx := t.Context()
 	old, err := lease.Create(ctx, New(new(memory), much), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 20 {
-		if err := old.CreateCounter(ctx, lease.Counter{Name: fmt.Sprint(i)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, old.CreateCounter(ctx, lease.Counter{Name: fmt.Sprint(i)}))
 	}
 	m := new(memory)
 	_, err = lease.Move(ctx, old, New(m, 8000), lease.Config{})
@@ -339,9 +326,7 @@ func TestMoveIntoFull(t *testing.T) {
 	if !errors.Is(err, lease.ErrStore) || !strings.Contains(err.Error(), "full") || info.Retired || infoErr != nil {
 		t.Errorf("%v, %+v, %v: want that it goes on, as there is no room", err, info, infoErr)
 	}
-	if _, err := lease.Move(ctx, old, New(m, 16000), lease.Config{}); err != nil {
-		t.Error(err)
-	}
+	require.Done(t)(lease.Move(ctx, old, New(m, 16000), lease.Config{}))
 }
 
 // TestOutcome: a swap says that nothing was changed until its content was sent, and then leaves that open.
@@ -388,9 +373,8 @@ func TestContent(t *testing.T) {
 	m, e := prepared(t)
 	m.document.Version = ""
 	m.fails = errors.New("broken")
-	if _, err := e.Read(t.Context(), "a"); !errors.Is(err, m.fails) {
-		t.Errorf("an error without a version: %v", err)
-	}
+	_, err := e.Read(t.Context(), "a")
+	require.ErrorIs(t, err, m.fails, "an error without a version")
 	m, e = prepared(t)
 	m.proxy = true
 	if _, err := e.Read(t.Context(), "a"); err == nil {
@@ -421,9 +405,7 @@ func TestCheck(t *testing.T) {
 	for _, fails := range []*error{&m.fails, &m.failsPut} {
 		m.fails, m.failsPut = nil, nil
 		*fails = failed
-		if err := e.Prepare(t.Context()); !errors.Is(err, failed) {
-			t.Error(err)
-		}
+		require.ErrorIs(t, e.Prepare(t.Context()), failed, "Prepare")
 	}
 }
 

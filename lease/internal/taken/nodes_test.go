@@ -4,15 +4,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/randflake/randflake/internal/testing/require"
 )
 
 // TestNodes: the next free node of a window only grows, whatever is taken, and the entry stays small.
 func TestNodes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	n, err := Decode(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[int64]uint32{}
 	for i := range 20000 {
 		window := random.Int64N(100) + int64(i)/100 + random.Int64N(2)*random.Int64N(2)*1e6
@@ -40,9 +40,7 @@ func TestAtFloor(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		n, err := Decode(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n.Restart(floor, main)
 		n.Put(floor, main, 4, floor) // as many as are taken in the windows before
 		for range 200 {
@@ -143,12 +141,8 @@ func TestMerge(t *testing.T) {
 		steps[0].From, steps[63].Next = 0, 0
 		got := &Nodes{1000, slices.Clone(steps)}
 		got.Put(c.window, got.At(c.window)+1, MaxSteps, 0)
-		if len(got.Steps) != 64 {
-			t.Fatalf("%s: %d steps", c.name, len(got.Steps))
-		}
-		if newest := got.Steps[got.index(c.window)].Take; newest != 1001 {
-			t.Errorf("%s: take %d, after 1000", c.name, newest)
-		}
+		require.Equal(t, len(got.Steps), 64, "%s: steps", c.name)
+		require.Equal(t, got.Steps[got.index(c.window)].Take, 1001, "%s: nodes of the take after 1000", c.name)
 		before := &Nodes{1000, slices.Clone(steps)}
 		for _, i := range c.mergers {
 			higher := max(steps[i].Next, steps[i+1].Next)
@@ -159,9 +153,7 @@ func TestMerge(t *testing.T) {
 			if window == c.window {
 				want++
 			}
-			if got.At(window) != want {
-				t.Errorf("%s: node %d is next in window %d, want %d", c.name, got.At(window), window-start, want)
-			}
+			require.Equal(t, got.At(window), want, "%s: the next node of window %d", c.name, window-start)
 		}
 	}
 }

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease/internal/tlsfiles"
 )
 
 func TestTake(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	query := url.Values{"other": {"1"}}
 	if config, err := tlsfiles.Take(query); config != nil || err != nil || len(query) != 1 {
 		t.Errorf("none given: %v, %v, %v left", config, err, query)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"
@@ -40,9 +41,7 @@ held{ids="orders",state="all"} 1.5
 ids_total{ids="invoices"} %[1]d
 ids_total{ids="orders"} %[1]d
 `, value)
-		if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(want)))
 	}
 }
 
@@ -63,24 +62,16 @@ func TestConcurrent(t *testing.T) {
 // Names and help follow the rules of Prometheus.
 func TestNames(t *testing.T) {
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer keeper.Close()
 	orders, err := counter.On(space).Open(t.Context(), "orders", counter.OrCreate(counter.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(prom.NewCollector(keeper, metrics.Build(""), orders))
 	problems, err := testutil.GatherAndLint(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range problems {
 		if strings.HasPrefix(p.Metric, "randflake_counter_") && strings.HasSuffix(p.Text, "type 'counter'") {
 			continue // here it is not the type

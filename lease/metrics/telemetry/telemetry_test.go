@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"
@@ -24,25 +25,17 @@ func TestTelemetry(t *testing.T) {
 	reader, spans := sdkmetric.NewManualReader(), tracetest.NewSpanRecorder()
 	engine := telemetry.Spans(leasetest.NewMemory().Connect(), sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
 	space, err := lease.Create(t.Context(), engine, lease.Config{New: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret(), lease.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer keeper.Close()
 	registration, err := telemetry.Observe(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), metrics.With(map[string]string{"ids": "orders"}, keeper))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keeper.Generator().Fill(make([]randflake.ID, 1000))
 
 	seen := func() map[string]float64 {
 		var all metricdata.ResourceMetrics
-		if err := reader.Collect(t.Context(), &all); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, reader.Collect(t.Context(), &all))
 		values := map[string]float64{}
 		for _, scope := range all.ScopeMetrics {
 			for _, m := range scope.Metrics {
