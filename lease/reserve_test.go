@@ -189,12 +189,11 @@ func TestOpens(t *testing.T) {
 		if tt.opens > 0 {
 			want = noon.Add(tt.opens)
 		}
-		if info, err := s.Info(t.Context()); err != nil || !info.Opens.Equal(want) {
-			t.Errorf("%s: opens %v, %v, want %v", tt.what, info.Opens, err, want)
+		if info := infoOf(t, s); !info.Opens.Equal(want) {
+			t.Errorf("%s: opens %v, want %v", tt.what, info.Opens, want)
 		}
 		for end := now.Add(15 * time.Minute); now.Before(end); now = now.Add(time.Second) {
-			info, err := s.Info(t.Context())
-			require.NoError(t, err)
+			info := infoOf(t, s)
 			until := info.Floor
 			if !info.Opens.IsZero() {
 				until = info.Opens
@@ -334,9 +333,7 @@ func TestSlice(t *testing.T) {
 		}
 	}
 	now = opens // in the window after that of noon
-	if info, err := s.Info(t.Context()); err != nil || info.Taken != 3 {
-		t.Errorf("%+v, %v, want three nodes taken of the slice", info, err)
-	}
+	require.Equal(t, infoOf(t, s).Taken, 3, "nodes taken of the slice")
 	data.data["s/leases"] = "1 0 0 0"
 	if l, err := takeWindow(t.Context(), open(t, conn{memory: data}, func() time.Time { return now }), present+1, 1); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a main node is next before the floor: %+v, %v, want ErrCorrupt", l, err)

@@ -30,6 +30,23 @@ func takeWindow(ctx context.Context, s *Space, window int64, n uint32) (randflak
 	return leases[0], nil
 }
 
+// infoOf returns what people are told of a space.
+func infoOf(t testing.TB, s *Space) Info {
+	t.Helper()
+	info, err := s.Info(t.Context())
+	require.NoError(t, err)
+	return info
+}
+
+// wantNext checks which number of a counter is the next one. The counter gives it, and waits for no person.
+func wantNext(t testing.TB, s *Space, name string, next int64, format string, args ...any) {
+	t.Helper()
+	c, err := s.Counter(t.Context(), name)
+	if err != nil || c.Next != next || c.Lost {
+		t.Errorf("%s: counter %s: %+v, %v, want %d next", fmt.Sprintf(format, args...), name, c, err, next)
+	}
+}
+
 // before returns an engine in which something happens before the first call that matches.
 func before(data *memory, matches func(call) bool, happens func()) conn {
 	return conn{data, func(_ context.Context, c call) (Answer, error) {
