@@ -25,7 +25,7 @@ import (
 func TestStopped(t *testing.T) {
 	e := prepared(t, place(t))
 	unlock, err := e.lock(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.Refuses(t, context.DeadlineExceeded, "Swap")(open(t, e.dir).Swap(soon, nil, entry("a", "2")))
@@ -49,7 +49,7 @@ func TestFailures(t *testing.T) {
 			localfiletest.Fail(t, syscall.SYS_FLOCK)
 		}, syscall.EIO, "1"},
 		{"write", "the making of a file", func(t *testing.T, e *Engine) {
-			must(t, os.Chmod(e.dir, 0o555))
+			require.NoError(t, os.Chmod(e.dir, 0o555))
 			t.Cleanup(func() { os.Chmod(e.dir, 0o700) })
 			if os.Geteuid() == 0 {
 				localfiletest.Become(t, 1001, 1001)
@@ -59,7 +59,7 @@ func TestFailures(t *testing.T) {
 			if os.Geteuid() != 0 {
 				t.Skip("only root can give a file away")
 			}
-			must(t, os.Chown(e.dir, 1001, 1001))
+			require.NoError(t, os.Chown(e.dir, 1001, 1001))
 			stayOwner(t)
 		}, fs.ErrPermission, "1"},
 		{"write", "the look at the directory", func(t *testing.T, e *Engine) {
@@ -68,19 +68,19 @@ func TestFailures(t *testing.T) {
 			e.dir += "-moved"
 		}, fs.ErrNotExist, "1"},
 		{"write", "the change of the file's mode", func(t *testing.T, e *Engine) {
-			must(t, os.Chmod(e.dir, 0o770))
+			require.NoError(t, os.Chmod(e.dir, 0o770))
 			localfiletest.Fail(t, syscall.SYS_FCHMOD)
 		}, syscall.EIO, "1"},
 		{"write", "the file's sync", broken, syscall.EIO, "1"},
 		{"write", "the removal of a file that a crash left", func(t *testing.T, e *Engine) {
-			must(t, os.MkdirAll(filepath.Join(e.path(entriesName+".next"), "full"), 0o700))
+			require.NoError(t, os.MkdirAll(filepath.Join(e.path(entriesName+".next"), "full"), 0o700))
 		}, syscall.ENOTEMPTY, "1"},
 		{"rename", "the rename", func(t *testing.T, e *Engine) {
-			must(t, os.Remove(e.path(entriesName+".next")))
+			require.NoError(t, os.Remove(e.path(entriesName+".next")))
 		}, fs.ErrNotExist, "1"},
 		{"sync the directory", "the directory's sync", broken, syscall.EIO, "2"},
 		{"sync the directory", "the look at the lineage", func(t *testing.T, e *Engine) {
-			must(t, os.Rename(e.path(lineageName), e.path(lineageName+"-")))
+			require.NoError(t, os.Rename(e.path(lineageName), e.path(lineageName+"-")))
 			t.Cleanup(func() { os.Rename(e.path(lineageName+"-"), e.path(lineageName)) })
 		}, lease.ErrCorrupt, "2"},
 	} {
@@ -118,9 +118,9 @@ func stayOwner(t *testing.T) {
 	runtime.LockOSThread() // never unlocked, so that no other goroutine gets the thread
 	thread := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var rights [2]unix.CapUserData
-	must(t, unix.Capget(&thread, &rights[0]))
+	require.NoError(t, unix.Capget(&thread, &rights[0]))
 	rights[0].Effective &^= 1 << unix.CAP_CHOWN
-	must(t, unix.Capset(&thread, &rights[0]))
+	require.NoError(t, unix.Capset(&thread, &rights[0]))
 }
 
 // TestReplaced replaces the directory during a swap: one that waits for the lock goes on in the new
@@ -156,7 +156,7 @@ func TestReplacedLocked(t *testing.T) {
 	dir := place(t)
 	e, other := prepared(t, dir), prepared(t, dir+"-new")
 	unlock, err := other.lock(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	defer unlock()
 	e.before = func(string) error {
 		e.before = func(string) error { return nil }
@@ -171,7 +171,7 @@ func TestReplacedLocked(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	must(t, os.Remove(dir))
+	require.NoError(t, os.Remove(dir))
 	if e, err := New("leases"); e != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, %v, want ErrNotExist", e, err)
 	}
@@ -181,7 +181,7 @@ func TestNowhere(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	for _, name := range []string{"leases", ""} {
 		dir := filepath.Join(localfiletest.TempDir(t), "dir")
-		must(t, os.Mkdir(dir, 0o555))
+		require.NoError(t, os.Mkdir(dir, 0o555))
 		t.Run(name, func(t *testing.T) {
 			if os.Geteuid() == 0 {
 				localfiletest.Become(t, 1001, 1001)
@@ -195,8 +195,8 @@ func TestForbidden(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	for name, reads := range map[string]bool{entriesName: true, lineageName: true, lockName: false} {
 		e := prepared(t, place(t))
-		must(t, os.Remove(e.path(name)))
-		must(t, os.Mkdir(e.path(name), 0o700))
+		require.NoError(t, os.Remove(e.path(name)))
+		require.NoError(t, os.Mkdir(e.path(name), 0o700))
 		calls := map[string]func() error{
 			"Swap":    func() error { _, err := e.Swap(t.Context(), nil, entry("a", "2")); return err },
 			"Prepare": func() error { return e.Prepare(t.Context()) },
@@ -218,7 +218,7 @@ func TestOpenFiles(t *testing.T) {
 	replaced, failed := false, errors.New("wait")
 	count := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
-		must(t, err)
+		require.NoError(t, err)
 		return len(files)
 	}
 	before := count()
@@ -230,8 +230,8 @@ func TestOpenFiles(t *testing.T) {
 				return nil
 			}
 			replaced = true
-			must(t, os.CopyFS(e.dir+"-new", os.DirFS(e.dir)))
-			must(t, os.RemoveAll(e.dir))
+			require.NoError(t, os.CopyFS(e.dir+"-new", os.DirFS(e.dir)))
+			require.NoError(t, os.RemoveAll(e.dir))
 			return os.Rename(e.dir+"-new", e.dir)
 		},
 	} {
@@ -262,10 +262,10 @@ func TestModes(t *testing.T) {
 	syscall.Umask(0o077)
 	for _, mode := range []os.FileMode{0o700, 0o770 | os.ModeSetgid, 0o777} {
 		e := prepared(t, place(t))
-		must(t, os.Chmod(e.dir, mode))
+		require.NoError(t, os.Chmod(e.dir, mode))
 		put(t, e, "a", "2")
-		must(t, os.Remove(e.path(lockName)))
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, os.Remove(e.path(lockName)))
+		require.NoError(t, e.Prepare(t.Context()))
 		for _, name := range []string{lockName, entriesName} {
 			if info, err := os.Stat(e.path(name)); err != nil || info.Mode().Perm() != mode.Perm()&0o666 {
 				t.Errorf("%s in a directory of mode %v: %v, %v", name, mode, info.Mode(), err)
@@ -300,10 +300,10 @@ func TestOwners(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := prepared(t, filepath.Join(localfiletest.TempDir(t), "leases"))
 			for _, path := range []string{e.dir, e.path(lockName), e.path(lineageName), e.path(entriesName)} {
-				must(t, os.Chown(path, tt.owner, tt.its))
-				must(t, os.Chmod(path, tt.mode))
+				require.NoError(t, os.Chown(path, tt.owner, tt.its))
+				require.NoError(t, os.Chmod(path, tt.mode))
 			}
-			must(t, os.Remove(e.path(lockName)))
+			require.NoError(t, os.Remove(e.path(lockName)))
 			t.Run("calls", func(t *testing.T) {
 				localfiletest.Become(t, tt.user, group)
 				require.ErrorIs(t, e.Prepare(t.Context()), tt.err, "Prepare")
@@ -316,7 +316,7 @@ func TestOwners(t *testing.T) {
 			}
 			for _, name := range names {
 				var s syscall.Stat_t
-				must(t, syscall.Stat(e.path(name), &s))
+				require.NoError(t, syscall.Stat(e.path(name), &s))
 				if int(s.Uid) != tt.wantOwner || int(s.Gid) != tt.want {
 					t.Errorf("%s is of user %d and group %d, want %d and %d", name, s.Uid, s.Gid, tt.wantOwner, tt.want)
 				}

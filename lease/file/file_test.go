@@ -20,13 +20,12 @@ var (
 	entry = leasetest.Entry
 	put   = leasetest.Put
 	get   = leasetest.Get
-	must  = enginetest.Must
 )
 
 func open(t testing.TB, dir string) *Engine {
 	t.Helper()
 	e, err := New(dir)
-	must(t, err)
+	require.NoError(t, err)
 	return e
 }
 
@@ -34,7 +33,7 @@ func open(t testing.TB, dir string) *Engine {
 func prepared(t testing.TB, dir string) *Engine {
 	t.Helper()
 	e := open(t, dir)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
 	return e
 }
@@ -96,7 +95,7 @@ func TestCrashes(t *testing.T) {
 			return nil
 		}
 		before, err := e.Read(t.Context(), "a", "b")
-		must(t, err)
+		require.NoError(t, err)
 		_, err = e.Swap(t.Context(), entry("a", "1"), append(entry("a", "2"), entry("b", "2")...))
 		got := strings.Join(steps, ", ")
 		if got != order && crash == 0 || !strings.HasPrefix(order, got) || (err != nil) != (crash > 0) {
@@ -104,7 +103,7 @@ func TestCrashes(t *testing.T) {
 		}
 		next := open(t, e.dir)
 		after, err := next.Read(t.Context(), "a", "b")
-		must(t, err)
+		require.NoError(t, err)
 		want, position := "1", before.Position
 		if crash == 0 || crash == 4 {
 			want, position = "2", before.Position+1
@@ -135,7 +134,7 @@ func TestPrepareCrashes(t *testing.T) {
 		if _, err := e.Read(t.Context(), "a"); !errors.Is(err, lease.ErrNoSpace) && crash < 7 {
 			t.Errorf("after a crash before step %d: %v", crash, err)
 		}
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, e.Prepare(t.Context()))
 		put(t, e, "a", "1")
 	}
 }
@@ -156,9 +155,9 @@ func TestCopy(t *testing.T) {
 	for i, copied := range []func(to string) error{
 		func(to string) error { return os.CopyFS(to, os.DirFS(dir)) },
 		func(to string) error {
-			must(t, os.Mkdir(to, 0o700))
+			require.NoError(t, os.Mkdir(to, 0o700))
 			for _, name := range []string{lockName, lineageName, entriesName} {
-				must(t, os.Link(filepath.Join(dir, name), filepath.Join(to, name)))
+				require.NoError(t, os.Link(filepath.Join(dir, name), filepath.Join(to, name)))
 			}
 			return nil
 		},
@@ -166,15 +165,15 @@ func TestCopy(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			break
 		}
-		must(t, copied(dir+"-copy"))
-		must(t, os.RemoveAll(dir))
-		must(t, os.Rename(dir+"-copy", dir))
+		require.NoError(t, copied(dir+"-copy"))
+		require.NoError(t, os.RemoveAll(dir))
+		require.NoError(t, os.Rename(dir+"-copy", dir))
 		seen.WantNew(t, fmt.Sprintf("copy %d", i), e)
 	}
 	old, err := os.ReadFile(e.path(entriesName))
-	must(t, err)
+	require.NoError(t, err)
 	newer := put(t, e, "a", "2")
-	must(t, os.WriteFile(e.path(entriesName), old, 0o600))
+	require.NoError(t, os.WriteFile(e.path(entriesName), old, 0o600))
 	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || found.Position >= newer.Position {
 		t.Errorf("older content has %q, %+v after %+v", value, found, newer)
 	}
@@ -213,7 +212,7 @@ func TestDamage(t *testing.T) {
 		"without its lock": {func(e *Engine) error { return os.Remove(e.path(lockName)) }, nil, noSpace},
 	} {
 		e := prepared(t, place(t))
-		must(t, tt.damage(e))
+		require.NoError(t, tt.damage(e))
 		before, _ := os.ReadFile(e.path(entriesName))
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))

@@ -129,7 +129,7 @@ func (s *server) certificate() string {
 
 func (s *server) key(t *testing.T) string {
 	key, err := x509.MarshalPKCS8PrivateKey(s.http.TLS.Certificates[0].PrivateKey)
-	must(t, err)
+	require.NoError(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 }
 
@@ -145,7 +145,7 @@ func (s *server) knows(r *http.Request) bool {
 
 func (s *server) write(t *testing.T, name, content string) string {
 	path := filepath.Join(s.dir, name)
-	must(t, os.WriteFile(path, []byte(content), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -153,13 +153,11 @@ func (s *server) write(t *testing.T, name, content string) string {
 func (s *server) access(t *testing.T) *access {
 	host, port, _ := strings.Cut(strings.TrimPrefix(s.http.URL, "https://"), ":")
 	a, err := inPod(s.dir, host, port)
-	must(t, err)
+	require.NoError(t, err)
 	return a
 }
 
 func (s *server) connect(t *testing.T) lease.Engine { return newEngine(s.access(t), "shop", "ids") }
-
-var must = enginetest.Must
 
 func TestSuite(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) func(*testing.T) lease.Engine { return start(t).connect })
@@ -284,7 +282,7 @@ func TestFull(t *testing.T) {
 		t.Fatalf("%d aged spaces: %+v, %v", spaces, a, err)
 	}
 	s, err := lease.Open(t.Context(), e, lease.Config{Name: "0"})
-	must(t, err)
+	require.NoError(t, err)
 	window := s.Limits().WindowOf(time.Now())
 	leased, err := s.Take(t.Context(), window, window+5, 1)
 	if err != nil || len(leased) != 6 {
@@ -296,7 +294,7 @@ func TestFull(t *testing.T) {
 func TestChanges(t *testing.T) {
 	s := start(t)
 	e, lineages := s.connect(t), leasetest.Lineages{}
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	leasetest.Put(t, e, "a", "1")
 	lineages.WantNew(t, "at first", e)
 	s.token = "second"
@@ -305,7 +303,7 @@ func TestChanges(t *testing.T) {
 	}
 	s.write(t, "token", "second\n")
 	leasetest.Put(t, e, "a", "1")
-	must(t, os.Remove(filepath.Join(s.dir, "token")))
+	require.NoError(t, os.Remove(filepath.Join(s.dir, "token")))
 	if _, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "1")); !errors.Is(err, lease.ErrStore) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a token: %v", err)
 	}
@@ -399,8 +397,8 @@ func TestFindAccess(t *testing.T) {
 		const form = `{current-context: c, contexts: [{name: c, context: {cluster: c}}],
 			clusters: [{name: c, cluster: {server: "%s"}}]}`
 		path = filepath.Join(home, path)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, fmt.Appendf(nil, form, server), 0o600))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, form, server), 0o600))
 		return path
 	}
 	named, variable := config("named", "https://named/"), config("variable", "https://variable")
@@ -437,13 +435,13 @@ func TestInPod(t *testing.T) {
 		}
 	}
 	a, err := inPod(dir, "no host", "")
-	must(t, err)
+	require.NoError(t, err)
 	if err := newEngine(a, "shop", "ids").Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "host name") {
 		t.Errorf("a host that is none: %v", err)
 	}
-	must(t, os.Remove(filepath.Join(dir, "ca.crt")))
+	require.NoError(t, os.Remove(filepath.Join(dir, "ca.crt")))
 	require.Refuses(t, fs.ErrNotExist, "without a certificate authority")(inPod(dir, "10.0.0.1", ""))
-	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("none"), 0o600))
 	if _, err := inPod(dir, "10.0.0.1", ""); err == nil || !strings.Contains(err.Error(), "want certificates in PEM") {
 		t.Errorf("with another authority's file: %v", err)
 	}

@@ -64,7 +64,7 @@ func link(target, name string) error {
 // TestCreateLeavesWhatIsThere: something else in the directory stays, and nothing is added.
 func TestCreateLeavesWhatIsThere(t *testing.T) {
 	dir := isolate(t)
-	must(t, os.MkdirAll(filepath.Join(dir, "notes"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "notes"), 0o700))
 	for name, create := range map[string]func(string) (bool, error){"Create": Create, "CreateSpace": createSpace} {
 		made, err := create(dir)
 		entries, _ := os.ReadDir(dir)
@@ -76,7 +76,7 @@ func TestCreateLeavesWhatIsThere(t *testing.T) {
 	if made, err := createSpace(dir); !made || err != nil {
 		t.Fatal(made, err)
 	}
-	must(t, openSpace(t, dir))
+	require.NoError(t, openSpace(t, dir))
 	if _, err := os.Stat(filepath.Join(dir, secretName)); !os.IsNotExist(err) {
 		t.Errorf("CreateSpace made a secret: %v", err)
 	}
@@ -102,7 +102,7 @@ func TestCreateFails(t *testing.T) {
 	if made || !errors.Is(err, failed) || len(left) > 0 || readErr != nil {
 		t.Errorf("%v, %v, left behind: %v, %v", made, err, left, readErr)
 	}
-	must(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(parent, secretName), nil, 0o600))
 	require.ErrorIs(t, fillWithSecret(parent), fs.ErrExist, "a space beside a secret that is not its own")
 	if made, err := occupy(filepath.Join(parent, "gone"), filepath.Join(parent, "shop")); made || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after somebody removed it: %v, %v", made, err)
@@ -111,7 +111,7 @@ func TestCreateFails(t *testing.T) {
 
 func TestCreateWhereNothingCanBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	dir := filepath.Join(file, "shop")
 	if made, err := Create(dir); made || err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("below a file: %v, %v", made, err)

@@ -12,12 +12,9 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 )
-
-var must = enginetest.Must
 
 // isolate gives the test a state home of its own and returns the directory of the IDs of "shop",
 // which isn't there yet.
@@ -49,9 +46,9 @@ func quiet() lease.Option { return lease.WithLogger(slog.New(slog.DiscardHandler
 func makeOne(t *testing.T) (randflake.ID, *randflake.Cipher) {
 	t.Helper()
 	keeper, err := Keep("shop", quiet())
-	must(t, err)
+	require.NoError(t, err)
 	id, err := keeper.Generator().Generate()
-	must(t, errors.Join(err, keeper.Close()))
+	require.NoError(t, errors.Join(err, keeper.Close()))
 	require.Refuses(t, randflake.ErrClosed, "after Close")(keeper.Generator().Generate())
 	require.Refuses(t, fs.ErrClosed, "the space after Close")(keeper.space.Info(t.Context()))
 	return id, keeper.Generator().Cipher()
@@ -78,13 +75,13 @@ func TestKeep(t *testing.T) {
 		t.Errorf("secret: %v, %v, want mode 0600", info, err)
 	}
 	other, err := Keep("other", quiet())
-	must(t, err)
+	require.NoError(t, err)
 	defer other.Close()
 	if other.Generator().Cipher().Inspect(first) == cipher.Inspect(first) {
 		t.Error("two names have one secret")
 	}
 	again, err := Keep("other", quiet())
-	must(t, err)
+	require.NoError(t, err)
 	defer again.Close()
 	if again.Generator().Lease().FirstNode == other.Generator().Lease().FirstNode {
 		t.Error("two keepers of one name have one node")
@@ -121,7 +118,7 @@ func TestKeepRefuses(t *testing.T) {
 			dir := isolate(t)
 			logs(t)
 			makeOne(t)
-			must(t, c.breaks(dir))
+			require.NoError(t, c.breaks(dir))
 			before, _ := filepath.Glob(filepath.Join(dir, "*"))
 			keeper, err := Keep("shop", quiet())
 			wantErr(t, "Keep", err, c.want, c.said)

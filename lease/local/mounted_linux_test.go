@@ -29,11 +29,11 @@ func mount(t *testing.T, source, target, kind string, flags uintptr, data string
 func kubernetes(t *testing.T, dir, text string, mode os.FileMode) (file string) {
 	t.Helper()
 	const version = "..2026_11_22_12_00_00.123456789"
-	must(t, os.Mkdir(filepath.Join(dir, version), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, version, "secret"), []byte(text), mode))
-	must(t, os.Chmod(filepath.Join(dir, version, "secret"), mode))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, version), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, version, "secret"), []byte(text), mode))
+	require.NoError(t, os.Chmod(filepath.Join(dir, version, "secret"), mode))
 	for target, name := range map[string]string{version: "..data", "..data/secret": "secret"} {
-		must(t, os.Symlink(target, filepath.Join(dir, name)))
+		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	return filepath.Join(dir, "secret")
 }
@@ -90,7 +90,7 @@ func TestReadMountedSecret(t *testing.T) {
 func TestKeepWarns(t *testing.T) {
 	layers := t.TempDir()
 	for _, dir := range []string{"lower", "upper", "work"} {
-		must(t, os.Mkdir(filepath.Join(layers, dir), 0o700))
+		require.NoError(t, os.Mkdir(filepath.Join(layers, dir), 0o700))
 	}
 	for kind, data := range map[string]string{
 		"tmpfs":   "",
@@ -108,7 +108,7 @@ func TestKeepWarns(t *testing.T) {
 	t.Run("disk", func(t *testing.T) {
 		dir, log := isolate(t), logs(t)
 		var at unix.Statfs_t
-		must(t, unix.Statfs(filepath.Dir(filepath.Dir(dir)), &at))
+		require.NoError(t, unix.Statfs(filepath.Dir(filepath.Dir(dir)), &at))
 		disks := []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC}
 		if !slices.Contains(disks, int64(at.Type)) {
 			t.Skipf("the temporary directory is on no disk: %#x", at.Type)
@@ -123,7 +123,7 @@ func TestKeepWarns(t *testing.T) {
 // TestReadPipe: a pipe belongs to the process, whatever its mode.
 func TestReadPipe(t *testing.T) {
 	file, want := filepath.Join(t.TempDir(), "pipe"), randflake.NewSecret()
-	must(t, errors.Join(unix.Mkfifo(file, 0o600), os.Chmod(file, 0o666)))
+	require.NoError(t, errors.Join(unix.Mkfifo(file, 0o600), os.Chmod(file, 0o666)))
 	go os.WriteFile(file, []byte(want.Hex()), 0)
 	require.Gives(t, want, "ReadSecret")(ReadSecret(file))
 }
@@ -229,10 +229,10 @@ func TestForbidden(t *testing.T) {
 	} {
 		for _, mode := range []os.FileMode{0o300, 0o500} {
 			dir := filepath.Join(localfiletest.TempDir(t), "dir")
-			must(t, os.Mkdir(dir, mode))
+			require.NoError(t, os.Mkdir(dir, mode))
 			t.Run(fmt.Sprintf("%s, %04o", name, mode), func(t *testing.T) {
 				if os.Geteuid() == 0 {
-					must(t, os.Chown(dir, user, user))
+					require.NoError(t, os.Chown(dir, user, user))
 					localfiletest.Become(t, user, user)
 				}
 				wantErr(t, name, do(dir), fs.ErrPermission, "permission")

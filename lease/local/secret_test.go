@@ -26,7 +26,7 @@ func TestSecretFile(t *testing.T) {
 	file, secret := filepath.Join(t.TempDir(), "s"), randflake.NewSecret()
 	_, err := ReadSecret(file)
 	wantErr(t, "no file", err, fs.ErrNotExist, file)
-	must(t, WriteSecret(file, secret))
+	require.NoError(t, WriteSecret(file, secret))
 	wantErr(t, "over another", WriteSecret(file, randflake.NewSecret()), fs.ErrExist, file)
 	require.Gives(t, secret, "the secret that was written")(ReadSecret(file))
 	if left, err := os.ReadDir(filepath.Dir(file)); len(left) != 1 || err != nil {
@@ -39,7 +39,7 @@ func TestSecretFile(t *testing.T) {
 		"\ufeff" + secret.Hex(),
 		fmt.Sprintf("%1024s", secret.Hex()),
 	} {
-		must(t, os.WriteFile(file, []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		require.Gives(t, secret, "%d characters", len(text))(ReadSecret(file))
 	}
 }
@@ -55,7 +55,7 @@ func TestReadSecretRefuses(t *testing.T) {
 		fmt.Sprintf("%-1025s", text),
 	} {
 		file := filepath.Join(t.TempDir(), "s")
-		must(t, os.WriteFile(file, []byte(bad), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(bad), 0o600))
 		_, err := ReadSecret(file)
 		wantErr(t, fmt.Sprintf("%d bytes", len(bad)), err, randflake.ErrInvalidSecret, file)
 		if strings.Contains(err.Error(), text[:16]) {
@@ -74,7 +74,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 		t.Skip("modes are not those of Unix here")
 	}
 	file := filepath.Join(t.TempDir(), "s")
-	must(t, WriteSecret(file, randflake.NewSecret()))
+	require.NoError(t, WriteSecret(file, randflake.NewSecret()))
 	for mode, good := range map[fs.FileMode]bool{
 		0o600: true,
 		0o400: true,
@@ -86,7 +86,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 		0o602: false,
 		0o604: false,
 	} {
-		must(t, os.Chmod(file, mode))
+		require.NoError(t, os.Chmod(file, mode))
 		if _, err := ReadSecret(file); (err == nil) != good && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %04o: %v", mode, err)
 		} else if !good && !strings.Contains(err.Error(), "chmod 600 "+file) {
@@ -99,7 +99,7 @@ func TestReadSecretLooksAtTheMode(t *testing.T) {
 func TestPublishWithoutLinks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s")
 	noLinks := func(string, string) error { return errors.ErrUnsupported }
-	must(t, publish(file, "one", noLinks))
+	require.NoError(t, publish(file, "one", noLinks))
 	require.ErrorIs(t, publish(file, "two", noLinks), fs.ErrExist, "over a file")
 	if content, err := os.ReadFile(file); err != nil || string(content) != "one" {
 		t.Errorf("%q, %v", content, err)
@@ -121,7 +121,7 @@ func TestSecretForAFile(t *testing.T) {
 	if strings.Contains(err.Error(), secret.Hex()) {
 		t.Error(err)
 	}
-	must(t, WriteSecret(secret.Hex(), secret))
+	require.NoError(t, WriteSecret(secret.Hex(), secret))
 	require.Gives(t, secret, "from a file that is named so")(ReadSecret(secret.Hex()))
 }
 

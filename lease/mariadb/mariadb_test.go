@@ -36,7 +36,6 @@ var (
 	entry       = leasetest.Entry
 	put         = leasetest.Put
 	read        = leasetest.Get
-	must        = enginetest.Must
 	wantRefused = enginetest.WantUnsafe
 )
 
@@ -44,7 +43,7 @@ var (
 func ownServer(t testing.TB, args ...string) *servers.MySQL {
 	t.Helper()
 	server, err := servers.StartMySQL(filepath.Join(t.TempDir(), "mysql"), args...)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { server.Kill() })
 	return server
 }
@@ -53,7 +52,7 @@ func ownServer(t testing.TB, args ...string) *servers.MySQL {
 func do(t testing.TB, server *servers.MySQL, statements string) string {
 	t.Helper()
 	out, err := server.Do(statements)
-	must(t, err)
+	require.NoError(t, err)
 	return out
 }
 
@@ -71,7 +70,7 @@ func placeOn(server *servers.MySQL) func(*testing.T) string {
 func through(t testing.TB, where string, change func(*url.URL)) string {
 	t.Helper()
 	u, err := url.Parse(where)
-	must(t, err)
+	require.NoError(t, err)
 	change(u)
 	return u.String()
 }
@@ -82,7 +81,7 @@ func open(t testing.TB, where string) *Engine { return enginetest.Open(t, Connec
 func prepared(t testing.TB, where string) *Engine {
 	t.Helper()
 	e := open(t, where)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	return e
 }
 
@@ -113,12 +112,12 @@ func TestDeadlock(t *testing.T) {
 	e := prepared(t, newURL(server))
 	put(t, e, "a", "1")
 	tx, err := e.db.BeginTx(t.Context(), nil)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = tx.Exec(e.in("INSERT INTO @table SELECT CONCAT('x/', seq), '', 0 FROM seq_1_to_100"))
-	must(t, err)
+	require.NoError(t, err)
 	lock := e.in("UPDATE @table SET value = '0' WHERE name = ?")
 	_, err = tx.Exec(lock, "a")
-	must(t, err)
+	require.NoError(t, err)
 	waits := func() string { return do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_waits'") }
 	before, done := waits(), make(chan error)
 	go func() {
@@ -131,12 +130,12 @@ func TestDeadlock(t *testing.T) {
 	for waits() == before {
 	}
 	_, err = tx.Exec(lock, "")
-	must(t, err)
+	require.NoError(t, err)
 	if do(t, server, "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'") == "Innodb_deadlocks\t0" {
 		t.Error("there was no deadlock: the test shows nothing")
 	}
-	must(t, tx.Rollback())
-	must(t, <-done)
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, <-done)
 }
 
 // TestUnsafeSettings: each is refused by name when it is in force, also if the engine was opened before.
@@ -175,13 +174,13 @@ func TestRestored(t *testing.T) {
 	lineages := leasetest.Lineages{}
 	lineages.WantNew(t, "original", e)
 	dump, err := server.Dump()
-	must(t, err)
-	must(t, server.Stop())
+	require.NoError(t, err)
+	require.NoError(t, server.Stop())
 	older := filepath.Join(server.Dir(), "older")
 	if out, err := exec.Command("cp", "-a", server.Data(), older).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
-	must(t, server.Start())
+	require.NoError(t, server.Start())
 	last := put(t, e, "a", "1")
 	if last.Lineage != first.Lineage || last.Position <= first.Position {
 		t.Errorf("after a restart: %+v, before: %+v", last, first)
@@ -191,7 +190,7 @@ func TestRestored(t *testing.T) {
 	if _, seen := read(t, e, "a"); seen.Position >= last.Position {
 		t.Errorf("position %d after the dump was restored, %d before", seen.Position, last.Position)
 	}
-	must(t, errors.Join(server.Kill(), os.RemoveAll(server.Data()), os.Rename(older, server.Data()), server.Start()))
+	require.NoError(t, errors.Join(server.Kill(), os.RemoveAll(server.Data()), os.Rename(older, server.Data()), server.Start()))
 	e = open(t, server.URL()+"?table="+e.config.Table)
 	if value, seen := read(t, e, "a"); value != "1" || seen.Lineage == last.Lineage || seen.Position >= last.Position {
 		t.Errorf("older files: %s, %+v; before: %+v", value, seen, last)
@@ -214,11 +213,11 @@ func TestFailover(t *testing.T) {
 	for i, pair := range [][2]*servers.MySQL{{first, second}, {second, first}} {
 		replica := pair[1]
 		onReplica := open(t, through(t, where, func(u *url.URL) { r, _ := url.Parse(replica.URL()); u.Host, u.User = r.Host, r.User }))
-		must(t, replica.ReplicaOf(pair[0]))
+		require.NoError(t, replica.ReplicaOf(pair[0]))
 		wantRefused(t, onReplica, "read_only")
 		do(t, replica, "SET GLOBAL read_only = OFF")
 		wantRefused(t, onReplica, "Slaves_running")
-		must(t, replica.ReplicaOf(nil))
+		require.NoError(t, replica.ReplicaOf(nil))
 		lineages.WantNew(t, fmt.Sprint("promoted, ", i), onReplica)
 	}
 	if _, seen := read(t, e, "a"); lineages[seen.Lineage] != "promoted, 1" {
@@ -229,10 +228,10 @@ func TestFailover(t *testing.T) {
 // TestErrors: each says what is wrong, and none shows a password.
 func TestErrors(t *testing.T) {
 	u, err := url.Parse(shared.URL())
-	must(t, err)
+	require.NoError(t, err)
 	password, _ := u.User.Password()
 	empty := filepath.Join(t.TempDir(), "ca")
-	must(t, os.WriteFile(empty, nil, 0o600))
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	changed := func(old, new string) string { return strings.Replace(shared.URL(), old, new, 1) }
 	app := "mysql://app:" + password + "@db/x"
 	enginetest.TestURLs(t, Check, Connect, enginetest.URLs{

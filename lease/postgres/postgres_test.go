@@ -18,6 +18,7 @@ import (
 
 	"github.com/randflake/randflake/internal/servers"
 	"github.com/randflake/randflake/internal/testing/enginetest"
+	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -38,7 +39,6 @@ var (
 	entry       = leasetest.Entry
 	put         = leasetest.Put
 	read        = leasetest.Get
-	must        = enginetest.Must
 	wantRefused = enginetest.WantUnsafe
 )
 
@@ -46,7 +46,7 @@ var (
 func ownServer(t testing.TB, config map[string]string) *servers.Postgres {
 	t.Helper()
 	server, err := servers.StartPostgres(filepath.Join(t.TempDir(), "pg"), config)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { server.Kill() })
 	return server
 }
@@ -60,7 +60,7 @@ func newURL(server *servers.Postgres) string {
 func through(t testing.TB, addr, where string) string {
 	t.Helper()
 	u, err := url.Parse(where)
-	must(t, err)
+	require.NoError(t, err)
 	u.Host = addr
 	return u.String()
 }
@@ -71,7 +71,7 @@ func open(t testing.TB, where string) *Engine { return enginetest.Open(t, Connec
 func prepared(t testing.TB, where string) *Engine {
 	t.Helper()
 	e := open(t, where)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	return e
 }
 
@@ -79,7 +79,7 @@ func prepared(t testing.TB, where string) *Engine {
 func run(t testing.TB, server *servers.Postgres, statements ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	for _, statement := range statements {
 		if _, err := conn.Exec(t.Context(), statement); err != nil {
@@ -92,11 +92,11 @@ func run(t testing.TB, server *servers.Postgres, statements ...string) {
 func waitUntil(t testing.TB, server *servers.Postgres, query string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		var yes bool
-		must(t, conn.QueryRow(t.Context(), query).Scan(&yes))
+		require.NoError(t, conn.QueryRow(t.Context(), query).Scan(&yes))
 		if yes {
 			return
 		}
@@ -109,7 +109,7 @@ func TestSuite(t *testing.T) {
 	direct := func(*testing.T) string { return newURL(shared) }
 	leasetest.Run(t, enginetest.Handles(direct, open))
 	pooler, err := servers.StartPgBouncer(filepath.Join(t.TempDir(), "pooler"), shared, 3)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { pooler.Kill() })
 	t.Run("PgBouncer", func(t *testing.T) {
 		pooled := func(t *testing.T) string { return through(t, pooler.Addr(), newURL(shared)) }
@@ -154,15 +154,15 @@ func TestSettings(t *testing.T) {
 	for range 5 { // the server may sync by itself just then, and then the test shows nothing
 		a = put(t, e, "a", "1")
 		run(t, server, "INSERT INTO t SELECT generate_series(1, 1000)")
-		must(t, server.Kill())
-		must(t, server.Start())
+		require.NoError(t, server.Kill())
+		require.NoError(t, server.Start())
 		e.pool.Reset()
 		if value, after := read(t, e, "a"); value != "1" || after.Position < a.Position {
 			t.Errorf("after a crash: %s, %+v, want 1, after %+v", value, after, a)
 		}
 		conn, err := pgx.Connect(t.Context(), server.URL())
-		must(t, err)
-		must(t, conn.QueryRow(t.Context(), "SELECT count(*) % 1000 = 0 AND count(*) < 5000 FROM t").Scan(&lost))
+		require.NoError(t, err)
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) % 1000 = 0 AND count(*) < 5000 FROM t").Scan(&lost))
 		conn.Close(t.Context())
 		if lost {
 			break
@@ -234,29 +234,29 @@ func TestLoss(t *testing.T) {
 	tool(t, "psql", "-d", server.URL(), "-v", "ON_ERROR_STOP=1", "-f", file)
 	lineages.WantNew(t, "restored", e)
 	older, err := server.BaseBackup(filepath.Join(t.TempDir(), "older"), false)
-	must(t, err)
+	require.NoError(t, err)
 	before := put(t, e, "a", "1")
-	must(t, server.Stop())
-	must(t, server.Start())
+	require.NoError(t, server.Stop())
+	require.NoError(t, server.Start())
 	if _, after := read(t, open(t, where), "a"); after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position != before.Position {
 		t.Errorf("after a restart: %+v, before: %+v", after, before)
 	}
 
 	promoted := func(primary *servers.Postgres) *servers.Postgres {
 		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
-		must(t, err)
+		require.NoError(t, err)
 		t.Cleanup(func() { standby.Kill() })
-		must(t, standby.Start())
+		require.NoError(t, standby.Start())
 		onStandby := open(t, through(t, standby.Addr(), where))
 		wantRefused(t, onStandby, "standby")
-		must(t, standby.Promote())
+		require.NoError(t, standby.Promote())
 		lineages.WantNew(t, fmt.Sprintf("promoted after %d", len(lineages)), onStandby)
 		return standby
 	}
 	promoted(promoted(server))
 
 	data := filepath.Join(server.Dir(), "data")
-	must(t, errors.Join(server.Kill(), os.RemoveAll(data), os.Rename(filepath.Join(older.Dir(), "data"), data), server.Start()))
+	require.NoError(t, errors.Join(server.Kill(), os.RemoveAll(data), os.Rename(filepath.Join(older.Dir(), "data"), data), server.Start()))
 	if value, after := read(t, open(t, where), "a"); value != "1" || after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position >= before.Position {
 		t.Errorf("older files: %q, %+v; want a lower position than %+v", value, after, before)
 	}
@@ -275,9 +275,9 @@ func TestPromotion(t *testing.T) {
 
 	follow := func(primary *servers.Postgres) *servers.Postgres {
 		standby, err := primary.BaseBackup(filepath.Join(t.TempDir(), "standby"), true)
-		must(t, err)
+		require.NoError(t, err)
 		t.Cleanup(func() { standby.Kill() })
-		must(t, standby.Start())
+		require.NoError(t, standby.Start())
 		return standby
 	}
 	standby := follow(server)
@@ -285,8 +285,8 @@ func TestPromotion(t *testing.T) {
 	waitUntil(t, server, "SELECT current_setting('synchronous_standby_names') = '*'")
 	before := put(t, e, "a", "1")
 
-	must(t, server.Kill())
-	must(t, standby.Promote())
+	require.NoError(t, server.Kill())
+	require.NoError(t, standby.Promote())
 	run(t, standby, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
 	waitUntil(t, standby, "SELECT current_setting('synchronous_standby_names') = '*'")
 	promoted := open(t, through(t, standby.Addr(), where))
@@ -302,7 +302,7 @@ func TestPromotion(t *testing.T) {
 // TestErrors: each says what is wrong, and none shows a password.
 func TestErrors(t *testing.T) {
 	u, err := url.Parse(shared.URL())
-	must(t, err)
+	require.NoError(t, err)
 	password, _ := u.User.Password()
 	changed := func(old, new string) string { return strings.Replace(shared.URL(), old, new, 1) }
 	app := "postgres://app:" + password + "@db/x"

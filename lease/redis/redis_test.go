@@ -32,14 +32,13 @@ var (
 	entry = leasetest.Entry
 	put   = leasetest.Put
 	read  = leasetest.Get
-	must  = enginetest.Must
 )
 
 // startServer starts a server that ends with the test.
 func startServer(t testing.TB, args ...string) *servers.Redis {
 	t.Helper()
 	r, err := servers.StartRedis(t.TempDir(), args...)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { r.Kill() })
 	return r
 }
@@ -48,7 +47,7 @@ func startServer(t testing.TB, args ...string) *servers.Redis {
 func pair(t *testing.T, args ...string) (primary, replica *servers.Redis) {
 	t.Helper()
 	primary, replica = startServer(t, args...), startServer(t, args...)
-	must(t, replica.ReplicaOf(primary))
+	require.NoError(t, replica.ReplicaOf(primary))
 	return primary, replica
 }
 
@@ -56,7 +55,7 @@ func pair(t *testing.T, args ...string) (primary, replica *servers.Redis) {
 func do(t testing.TB, server *servers.Redis, words ...string) string {
 	t.Helper()
 	answer, err := server.Do(words...)
-	must(t, err)
+	require.NoError(t, err)
 	return answer
 }
 
@@ -72,7 +71,7 @@ func open(t testing.TB, url string) *Engine { return enginetest.Open(t, Connect,
 func prepare(t testing.TB, server *servers.Redis, query string) *Engine {
 	t.Helper()
 	e := connect(t, server.Addr(), query)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	return e
 }
 
@@ -118,7 +117,7 @@ func TestServer(t *testing.T) {
 	t.Parallel()
 	enginetest.RunServer(t, startServer(t), false, func(t *testing.T, addr string) lease.Engine {
 		e := connect(t, addr, "")
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, e.Prepare(t.Context()))
 		return e
 	})
 }
@@ -134,12 +133,12 @@ func TestThereAndBack(t *testing.T) {
 	waitFor(t, func() bool { n, _ := two.Do("HGET", "{randflake}:entries", "a"); return n == "1" })
 	lineages := leasetest.Lineages{}
 	lineages.WantNew(t, "at first", e)
-	must(t, two.ReplicaOf(nil))
+	require.NoError(t, two.ReplicaOf(nil))
 	lineages.WantNew(t, "after the failover", connect(t, two.Addr(), ""))
 	put(t, e, "a", "forgotten")
-	must(t, one.ReplicaOf(two))
+	require.NoError(t, one.ReplicaOf(two))
 	enginetest.WantUnsafe(t, e, "role master")
-	must(t, one.ReplicaOf(nil))
+	require.NoError(t, one.ReplicaOf(nil))
 	lineages.WantNew(t, "after the failback", e)
 	for _, server := range []*servers.Redis{one, two} {
 		waitFor(t, func() bool { return info(server, "repl_backlog_active:0") && info(server, "second_repl_offset:-1") })
@@ -155,9 +154,9 @@ func TestLoss(t *testing.T) {
 	e := prepare(t, server, "")
 	put(t, e, "a", "1")
 	copied, files := t.TempDir(), server.Dir()+"/appendonlydir"
-	must(t, os.CopyFS(copied, os.DirFS(files)))
+	require.NoError(t, os.CopyFS(copied, os.DirFS(files)))
 	before := put(t, e, "a", "2")
-	must(t, errors.Join(server.Kill(), os.RemoveAll(files), os.CopyFS(files, os.DirFS(copied)), server.Start()))
+	require.NoError(t, errors.Join(server.Kill(), os.RemoveAll(files), os.CopyFS(files, os.DirFS(copied)), server.Start()))
 	value, after := read(t, connect(t, server.Addr(), ""), "a")
 	older := after.Lineage == before.Lineage && after.Incarnation != before.Incarnation && after.Position < before.Position
 	if value != "1" || !older {
@@ -167,7 +166,7 @@ func TestLoss(t *testing.T) {
 	_, err := e.Swap(t.Context(), nil, entry("a", "2"))
 	wantError(t, "Swap", err, lease.ErrNoSpace)
 	require.Equal(t, do(t, server, "DBSIZE"), "0", "keys that are left")
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	if anew := put(t, e, "a", "1"); anew.Lineage == before.Lineage {
 		t.Errorf("made anew: %+v, as before", anew)
 	}
@@ -181,7 +180,7 @@ func TestLoss(t *testing.T) {
 		wantError(t, words, err, lease.ErrCorrupt, want)
 		wantError(t, words, err, lease.ErrStore)
 		do(t, server, "DEL", strings.Fields(words)[1])
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, e.Prepare(t.Context()))
 		put(t, e, "a", "1")
 	}
 }
@@ -234,7 +233,7 @@ func TestForbiddenCommands(t *testing.T) {
 	e := connect(t, "app:s3cr3t@"+server.Addr(), "")
 	wantError(t, "Prepare", e.Prepare(t.Context()), lease.ErrUnsafe, "settings=trusted")
 	e = connect(t, "app:s3cr3t@"+server.Addr(), "settings=trusted")
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
 	if list, err := e.List(t.Context(), "", "", 10); len(list) != 1 || err != nil {
 		t.Errorf("%v, %v", list, err)
@@ -248,7 +247,7 @@ func TestReplicasAcknowledge(t *testing.T) {
 	e := prepare(t, primary, "replicas=1")
 	put(t, e, "a", "1")
 	require.Equal(t, do(t, replica, "HGET", e.keys[0], "a"), "1", "on the replica")
-	must(t, replica.Pause())
+	require.NoError(t, replica.Pause())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err := e.Swap(ctx, nil, entry("b", "1"))
@@ -256,8 +255,8 @@ func TestReplicasAcknowledge(t *testing.T) {
 	if errors.Is(err, lease.ErrStore) {
 		t.Errorf("%v, and it was made", err)
 	}
-	must(t, replica.Resume())
-	must(t, replica.Kill())
+	require.NoError(t, replica.Resume())
+	require.NoError(t, replica.Kill())
 	waitFor(t, func() bool { return info(primary, "connected_slaves:0") })
 	_, err = e.Swap(t.Context(), nil, entry("c", "1"))
 	wantError(t, "Swap without a replica", err, lease.ErrStore, "0 of 1 replicas are connected")
@@ -284,8 +283,8 @@ func TestCluster(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{first.Addr()}})
 	defer client.Close()
 	e, err := New(client, Config{})
-	must(t, err)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, err)
+	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
 	_, err = connect(t, second.Addr(), "").Read(t.Context(), "a")
 	wantError(t, "Read on one server of a cluster", err, nil, "ClusterClient")

@@ -23,8 +23,6 @@ import (
 	"github.com/randflake/randflake/lease/leasetest"
 )
 
-var must = enginetest.Must
-
 // A server is a bucket. What needs a real one is tested where there is one.
 type server struct {
 	documenttest.Server
@@ -159,7 +157,7 @@ func TestTrialFails(t *testing.T) {
 		if s.Puts > 0 {
 			t.Errorf("%s: %d puts", refuses, s.Puts)
 		}
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, e.Prepare(t.Context()))
 	}
 }
 
@@ -167,7 +165,7 @@ func TestTrialFails(t *testing.T) {
 func TestGone(t *testing.T) {
 	s, connect := start(t)
 	e := connect(t)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	leasetest.Put(t, e, "a", "1")
 	delete(s.objects, "/bucket/ids/entries")
 	a, err := e.Swap(t.Context(), leasetest.Entry("a", "1"), leasetest.Entry("a", "2"))
@@ -197,7 +195,7 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 // TestLostConnection: what wasn't sent whole is sent again. Where the answer was lost, it is not.
 func TestLostConnection(t *testing.T) {
 	s, connect := start(t)
-	must(t, connect(t).Prepare(t.Context()))
+	require.NoError(t, connect(t).Prepare(t.Context()))
 	c := new(client)
 	options := s3.Options{
 		BaseEndpoint: &s.url,
@@ -230,8 +228,8 @@ func TestRequests(t *testing.T) {
 	server := strings.Replace(s.url, "127.0.0.1", "localhost", 1) // of which bucket.localhost is no part
 	for region, want := range map[string]string{"": "us-east-1", "&region=eu-central-1": "eu-central-1"} {
 		e, err := Connect(t.Context(), "s3://bucket/ids?endpoint="+server+region)
-		must(t, err)
-		must(t, e.Prepare(t.Context()))
+		require.NoError(t, err)
+		require.NoError(t, e.Prepare(t.Context()))
 		leasetest.Put(t, e, "a", "1")
 		if !strings.Contains(s.asked.Get("Authorization"), want) {
 			t.Errorf("region %q: %v", region, s.asked)
@@ -244,7 +242,7 @@ func TestRequests(t *testing.T) {
 	}
 	t.Setenv("AWS_ENDPOINT_URL_S3", s.url)
 	e, err := Connect(t.Context(), "s3://bucket/ids?region=r")
-	must(t, err)
+	require.NoError(t, err)
 	leasetest.Get(t, e, "a")
 }
 
@@ -253,7 +251,7 @@ func TestRequests(t *testing.T) {
 func TestCopies(t *testing.T) {
 	s, connect := start(t)
 	e, lineages := connect(t), leasetest.Lineages{}
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	before := leasetest.Put(t, e, "a", "1")
 	lineages.WantNew(t, "at first", e)
 	const key = "/bucket/ids/entries"

@@ -49,7 +49,7 @@ func TestBrokenDisk(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	must(t, os.Remove(dir))
+	require.NoError(t, os.Remove(dir))
 	if e, err := New("app.db"); e != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, %v, want ErrNotExist", e, err)
 	}
@@ -59,7 +59,7 @@ func TestNowhere(t *testing.T) {
 func TestMountedAlone(t *testing.T) {
 	path, alone := filepath.Join(t.TempDir(), "app.db"), filepath.Join(t.TempDir(), "app.db")
 	prepared(t, path)
-	must(t, os.WriteFile(alone, nil, 0o600))
+	require.NoError(t, os.WriteFile(alone, nil, 0o600))
 	if err := syscall.Mount(path, alone, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("can't mount: %v", err)
 	}
@@ -72,7 +72,7 @@ func TestOpenFiles(t *testing.T) {
 	e := prepared(t, filepath.Join(t.TempDir(), "app.db"))
 	count := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
-		must(t, err)
+		require.NoError(t, err)
 		return len(files)
 	}
 	before := count()

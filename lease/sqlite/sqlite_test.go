@@ -22,13 +22,12 @@ var (
 	entry = leasetest.Entry
 	put   = leasetest.Put
 	get   = leasetest.Get
-	must  = enginetest.Must
 )
 
 func open(t testing.TB, path string) *Engine {
 	t.Helper()
 	e, err := New(path)
-	must(t, err)
+	require.NoError(t, err)
 	return e
 }
 
@@ -36,7 +35,7 @@ func open(t testing.TB, path string) *Engine {
 func prepared(t testing.TB, path string) *Engine {
 	t.Helper()
 	e := open(t, path)
-	must(t, e.Prepare(t.Context()))
+	require.NoError(t, e.Prepare(t.Context()))
 	put(t, e, "a", "1")
 	return e
 }
@@ -45,12 +44,11 @@ func prepared(t testing.TB, path string) *Engine {
 func do(t testing.TB, path string, statements ...string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
 	for _, text := range statements {
-		_, err := db.Exec(text)
-		must(t, err)
+		require.Done(t)(db.Exec(text))
 	}
 	return db
 }
@@ -89,7 +87,7 @@ func TestLocked(t *testing.T) {
 	put(t, e, "a", "3")
 	// A reader only lets go after COMMIT found it.
 	rows, err := db.Query("SELECT * FROM randflake_entries")
-	must(t, err)
+	require.NoError(t, err)
 	rows.Next()
 	time.AfterFunc(300*time.Millisecond, func() { rows.Close() })
 	before, after := put(t, e, "a", "4"), put(t, e, "a", "5")
@@ -103,21 +101,21 @@ func TestCopy(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	seen := leasetest.Lineages{}
 	seen.WantNew(t, "original", e)
 	for _, where := range []string{"moved here", "removed and written anew"} {
 		if where == "moved here" {
-			must(t, os.WriteFile(path+"2", content, 0o600))
-			must(t, os.Rename(path+"2", path))
+			require.NoError(t, os.WriteFile(path+"2", content, 0o600))
+			require.NoError(t, os.Rename(path+"2", path))
 		} else {
-			must(t, os.Remove(path))
-			must(t, os.WriteFile(path, content, 0o600))
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.WriteFile(path, content, 0o600))
 		}
 		seen.WantNew(t, where, e)
 	}
 	newer := put(t, e, "a", "2")
-	must(t, os.WriteFile(path, content, 0o600))
+	require.NoError(t, os.WriteFile(path, content, 0o600))
 	if value, found := get(t, e, "a"); value != "1" || found.Lineage != newer.Lineage || found.Position >= newer.Position {
 		t.Errorf("older content has %q, %+v after %+v", value, found, newer)
 	}
@@ -127,7 +125,7 @@ func TestCopy(t *testing.T) {
 func TestLinked(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
-	must(t, os.Link(path, path+"2"))
+	require.NoError(t, os.Link(path, path+"2"))
 	for _, e := range []*Engine{e, open(t, path+"2")} {
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
@@ -135,15 +133,15 @@ func TestLinked(t *testing.T) {
 			require.ErrorIs(t, err, lease.ErrUnsafe, "%s", e)
 		}
 	}
-	must(t, os.Remove(path+"2"))
+	require.NoError(t, os.Remove(path+"2"))
 	put(t, e, "a", "2")
 }
 
 // TestNew refuses a file on a network file system, which may be that of a link's target.
 func TestNew(t *testing.T) {
 	network, local := t.TempDir(), t.TempDir()
-	must(t, os.WriteFile(filepath.Join(network, "app.db"), nil, 0o600))
-	must(t, os.Symlink(filepath.Join(network, "app.db"), filepath.Join(local, "link.db")))
+	require.NoError(t, os.WriteFile(filepath.Join(network, "app.db"), nil, 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(network, "app.db"), filepath.Join(local, "link.db")))
 	for _, tt := range []struct {
 		path string
 		want error
@@ -217,8 +215,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: call %d: %v, want %s", tt.does, i, err, tt.want)
 			}
 		}
-		_, err := db.Exec(tt.undoes)
-		must(t, err)
+		require.Done(t)(db.Exec(tt.undoes))
 		if value, after := get(t, e, "a"); value != "1" || after.Position != before.Position {
 			t.Errorf("%s: found %s, %+v, and before %+v", tt.does, value, after, before)
 		}
@@ -241,7 +238,7 @@ func TestRemoved(t *testing.T) {
 func TestGone(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
-	must(t, os.Remove(path))
+	require.NoError(t, os.Remove(path))
 	_, readErr := e.Read(t.Context(), "a")
 	_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 	_, openErr := lease.Open(t.Context(), e, lease.Config{})
@@ -271,9 +268,9 @@ func TestDamage(t *testing.T) {
 	path := place(t)
 	e := prepared(t, path)
 	content, err := os.ReadFile(path)
-	must(t, err)
+	require.NoError(t, err)
 	for _, damage := range []string{string(content[:len(content)-4096]), strings.Repeat("no file of SQLite's", 999)} {
-		must(t, os.WriteFile(path, []byte(damage), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(damage), 0o600))
 		_, readErr := e.Read(t.Context(), "a")
 		_, swapErr := e.Swap(t.Context(), nil, entry("a", "2"))
 		left, err := os.ReadFile(path)
@@ -292,9 +289,9 @@ func TestDamagedLater(t *testing.T) {
 		},
 		"zeros": func(t *testing.T, path string) {
 			content, err := os.ReadFile(path)
-			must(t, err)
+			require.NoError(t, err)
 			clear(content[len(content)-4096:])
-			must(t, os.WriteFile(path, content, 0o600))
+			require.NoError(t, os.WriteFile(path, content, 0o600))
 		},
 	} {
 		path := place(t)

@@ -12,13 +12,10 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/enginetest"
 	"github.com/randflake/randflake/internal/testing/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/local"
 )
-
-var must = enginetest.Must
 
 // password is in each of names that has one. Nothing may show it.
 const password = "hunter2"
@@ -148,12 +145,12 @@ func TestDirectory(t *testing.T) {
 		}
 		limits := lease.Limits{Nodes: uint32(i + 1)}
 		made, err := Create(t.Context(), name, lease.Config{New: true, Limits: limits})
-		must(t, err)
+		require.NoError(t, err)
 		defer made.Close()
 	}
 	for i, name := range []string{dir + "?space=default", dir + "?space=orders", "file:" + dir + "?space=visits"} {
 		opened, err := Open(t.Context(), name, lease.Config{})
-		must(t, err)
+		require.NoError(t, err)
 		defer opened.Close()
 		require.Equal(t, opened.Limits().Nodes, uint32(i+1), "nodes of %s", name)
 	}
@@ -189,8 +186,8 @@ func TestKeepWaits(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(time.Unix(1800000000, 0)))
 			space, err := Create(t.Context(), "file:"+dir, lease.Config{New: true, NoReserve: noReserve, Check: secret.CheckValue()})
-			must(t, err)
-			must(t, errors.Join(space.ReportLoss(t.Context(), "by hand"), space.Close()))
+			require.NoError(t, err)
+			require.NoError(t, errors.Join(space.ReportLoss(t.Context(), "by hand"), space.Close()))
 			began := time.Now()
 			keeper, err := Keep("shop", lease.WithClock(time.Now), lease.WithLogger(slog.New(slog.DiscardHandler)))
 			waited := time.Since(began)
@@ -198,7 +195,7 @@ func TestKeepWaits(t *testing.T) {
 				t.Errorf("%v after %v, want %v", err, waited, want)
 			}
 			if err == nil {
-				must(t, keeper.Close())
+				require.NoError(t, keeper.Close())
 			}
 		})
 	}
@@ -230,7 +227,7 @@ func TestKeep(t *testing.T) {
 			if tt.variables == "init" {
 				space, err := Create(t.Context(), store, lease.Config{New: true, Check: secret.CheckValue()})
 				err = errors.Join(err, local.WriteSecret(dir+"/secret", secret), os.WriteFile(dir+"/store", []byte(store+"\n"), 0o600))
-				must(t, err)
+				require.NoError(t, err)
 				space.Close()
 				return
 			}
