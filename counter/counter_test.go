@@ -269,9 +269,8 @@ func TestCreatedAtOnce(t *testing.T) {
 		"same":  {25, nil},
 		"other": {26, ErrMismatch},
 	} {
-		if _, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end})); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
+		_, err := counters.OpenStrict(t.Context(), name, OrCreate(Config{End: c.end}))
+		require.ErrorIs(t, err, c.want, "%s", name)
 	}
 }
 

@@ -277,9 +277,7 @@ func TestFinal(t *testing.T) {
 			s.set(nil)
 			require.Refuses(t, want, "the call that asks")(c.Next())
 			synctest.Wait()
-			if n, err := c.Next(); n != 5 || err != nil {
-				t.Errorf("%d, %v, after the call that asked", n, err)
-			}
+			require.Gives(t, int64(5), "after the call that asked")(c.Next())
 		})
 	}
 }
@@ -332,9 +330,7 @@ func TestRetries(t *testing.T) {
 		}
 		synctest.Wait()
 		for what, want := range map[string]int{"gets no more numbers": 2, "gets numbers again": 2, "counter=orders": 4} {
-			if got := strings.Count(text.String(), what); got != want {
-				t.Errorf("logged %q %d times, want %d: %s", what, got, want, &text.Buffer)
-			}
+			require.Equal(t, strings.Count(text.String(), what), want, "logged %q times", what)
 		}
 	})
 }

@@ -30,9 +30,7 @@ func makeAtOnce(t *testing.T, g *Generator, rounds int, goOn func() bool) {
 		return goOn()
 	}, idtest.Ways(t.Context(), g)...)
 	g.Close()
-	if n := g.handedOut.Load(); n != uint64(l.Count()) {
-		t.Errorf("%d claimed, want %d", n, l.Count())
-	}
+	require.Equal(t, g.handedOut.Load(), uint64(l.Count()), "claimed")
 }
 
 func TestConcurrent(t *testing.T) {

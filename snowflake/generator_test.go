@@ -143,9 +143,7 @@ func (b *bench) refuses(want error) {
 func TestFill(t *testing.T) {
 	b := newBench(t)
 	ids := make([]ID, 20)
-	if n, err := b.Fill(ids[:3]); n != 3 || err != nil {
-		t.Fatalf("Fill = %d, %v, want 3", n, err)
-	}
+	require.Gives(t, 3, "Fill")(b.Fill(ids[:3]))
 	if n, err := b.Fill(ids[3:]); n != 5 || err != errExhausted {
 		t.Fatalf("Fill = %d, %v, want the 5 that are left", n, err)
 	}
@@ -283,9 +281,7 @@ func TestLeasesAndClock(t *testing.T) {
 		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil {
 			t.Errorf("%s: Close = %v, %v", policy, last, err)
 		}
-		if n := b.handedOut.Load(); n != uint64(len(b.made)) {
-			t.Errorf("%s: %d counted, want %d", policy, n, len(b.made))
-		}
+		require.Equal(t, b.handedOut.Load(), uint64(len(b.made)), "%s: counted", policy)
 	}
 }
 
@@ -314,9 +310,7 @@ func TestExhaustedKeepsItsLease(t *testing.T) {
 	b.add(testLease(2, 0, 60))
 	b.want(8, 0)
 	b.refuses(errExhausted)
-	if got := b.Lease(); got != testLease(1, 0, 60) {
-		t.Errorf("%+v is in force, want the lease of worker 1", got)
-	}
+	require.Equal(t, b.Lease(), testLease(1, 0, 60), "the lease in force")
 }
 
 // IDs of a lease begin above the newest of all leases before. One that was not used changes nothing,
@@ -644,9 +638,7 @@ func copyDuring(t *testing.T, call func(b *bench) (n int, err error), reading, u
 	}))
 	begin := b.clock.ms.Load()
 	clock.ms.Store(begin)
-	if n, err := b.Fill(make([]ID, used)); n != used || err != nil {
-		t.Fatal(n, err)
-	}
+	require.Gives(t, used, "Fill")(b.Fill(make([]ID, used)))
 
 	reads = 0
 	clock.ms.Store(begin)

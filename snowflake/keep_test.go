@@ -179,9 +179,7 @@ func TestKeepHasOneClock(t *testing.T) {
 	k, err := snowflake.Keep(ctx, space, layoutOf(t, "worker 17, sequence 4"), leasing)
 	require.NoError(t, err)
 	defer k.Close()
-	if _, err := k.Generator().Generate(); err != nil {
-		t.Error(err)
-	}
+	require.Done(t)(k.Generator().Generate())
 }
 
 // Three keepers on one space, with a clock that steps and keepers that end at random, never make the same ID.

@@ -298,9 +298,8 @@ func TestWaitEnds(t *testing.T) {
 			var waiters sync.WaitGroup
 			for range 3 {
 				waiters.Go(func() {
-					if _, err := w.Wait(t.Context()); !errors.Is(err, tt.want) {
-						t.Errorf("%s: %v, want %v", name, err, tt.want)
-					}
+					_, err := w.Wait(t.Context())
+					require.ErrorIs(t, err, tt.want, "%s", name)
 				})
 			}
 			waiters.Wait()

@@ -200,8 +200,6 @@ func TestList(t *testing.T) {
 func TestNames(t *testing.T) {
 	tx := Tx{&answering{made: true}}
 	for _, name := range []string{"a", "0", "a/b", "9_9", "z.-z", strings.Repeat("z", 50)} {
-		if err := tx.Create(t.Context(), name, 0, 0); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, tx.Create(t.Context(), name, 0, 0))
 	}
 }

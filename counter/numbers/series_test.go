@@ -77,9 +77,7 @@ func (b *testbed) next(t testing.TB, s *Series) Number {
 	t.Helper()
 	n, err := s.Next(t.Context())
 	require.NoError(t, err)
-	if read, err := s.Parse(n.String()); read != n || err != nil {
-		t.Fatalf("%#v is read as %#v, %v", n, read, err)
-	}
+	require.Gives(t, n, "%#v is read as", n)(s.Parse(n.String()))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.issued[n.String()] {
@@ -128,9 +126,7 @@ func TestSeries(t *testing.T) {
 		}
 		w.issued[n.String()] = err == nil
 	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, a.Close())
 	require.Refuses(t, counter.ErrClosed, "closed")(a.Next(t.Context()))
 }
 
@@ -300,9 +296,7 @@ func TestEnd(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if n, err := s.Next(t.Context()); !errors.Is(err, lease.ErrEnd) {
-				t.Fatalf("after the last one: %v, %v", n, err)
-			}
+			require.Refuses(t, lease.ErrEnd, "after the last one")(s.Next(t.Context()))
 		}
 		w.set(w.now().Add(2 * time.Hour))
 	}
@@ -346,9 +340,7 @@ func TestAfterLoss(t *testing.T) {
 	backup.Lineage = "restored"
 	w.Restore(backup)
 	w.set(w.now().Add(10 * time.Minute))
-	if s, err := again(); !errors.Is(err, lease.ErrCounter) {
-		t.Fatalf("today: %v, %v", s, err)
-	}
+	require.Refuses(t, lease.ErrCounter, "today")(again())
 	require.NoError(t, w.counters(t).SetCounter(t.Context(), "orders", 136))
 	set, err := again()
 	require.NoError(t, err)
@@ -358,9 +350,7 @@ func TestAfterLoss(t *testing.T) {
 	}
 	backup.Lineage = "restored again"
 	w.Restore(backup)
-	if s, err := again(); !errors.Is(err, lease.ErrCounter) {
-		t.Fatalf("after another loss: %v, %v", s, err)
-	}
+	require.Refuses(t, lease.ErrCounter, "after another loss")(again())
 	w.set(midnight.Add(time.Hour))
 	tomorrow, err := again()
 	require.NoError(t, err)
@@ -423,17 +413,13 @@ func TestOpenRefuses(t *testing.T) {
 		{"{date:2006-01-02}#{n:7}", counter.Config{Start: 3, Step: 5}, counter.ErrMismatch},
 	} {
 		s, err := Open(t.Context(), counters, "orders", c.pattern, WithClock(w.now), WithCounter(c.config, quiet))
-		if !errors.Is(err, c.err) {
-			t.Errorf("%s, %+v: %v, want %v", c.pattern, c.config, err, c.err)
-		}
+		require.ErrorIs(t, err, c.err, "%s, %+v", c.pattern, c.config)
 		if err == nil && (w.next(t, s).N != 3 || w.next(t, s).N != 8) {
 			t.Error("does not begin at 3 and go on at 8")
 		}
 	}
 	long := strings.Repeat("o", 57) // which a counter's name may have, at most
-	if _, err := Open(t.Context(), counters, long, dated, WithClock(w.now)); err != nil {
-		t.Error(err)
-	}
+	require.Done(t)(Open(t.Context(), counters, long, dated, WithClock(w.now)))
 }
 
 // TestMustNotChange: what could make texts repeat if it changed is noticed, and what could not may change.
@@ -487,9 +473,7 @@ func TestMustNotChange(t *testing.T) {
 		w.next(t, first)
 		w.set(midnight.AddDate(0, 0, 40)) // when no clock is wrong
 		s, err := Open(t.Context(), w.counters(t), "orders", c.pattern, append([]Option{WithClock(w.now), oneByOne}, c.options...)...)
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", what, err, c.want)
-		}
+		require.ErrorIs(t, err, c.want, "%s", what)
 		if err == nil {
 			s.Close()
 		}

@@ -43,9 +43,7 @@ func TestClockStopsWhenIdle(t *testing.T) {
 		c.Now()
 		time.Sleep(unit * 5 / 2)
 		synctest.Wait()
-		if got := c.now.Load(); got != 0 {
-			t.Fatalf("idle for two units, it still publishes %d", got)
-		}
+		require.Equal(t, c.now.Load(), 0, "idle for two units, it still publishes")
 		// No timer runs any more; the next call starts one.
 		time.Sleep(time.Hour)
 		if got, want := c.Now(), now(); got != want {
