@@ -16,8 +16,7 @@ import (
 func TestCounter(t *testing.T) {
 	now := time.Unix(1800000000, 0)
 	data := newMemory()
-	s, err := Create(t.Context(), conn{memory: data}, Config{Clock: func() time.Time { return now }, New: true})
-	require.NoError(t, err)
+	s := createAs(t, conn{memory: data}, Config{Clock: at(&now), New: true})
 	day := func(n int) Period {
 		begin := now.AddDate(0, 0, n)
 		return Period{"day", begin.UTC().Format(time.DateOnly), begin}
@@ -107,7 +106,8 @@ func TestCounter(t *testing.T) {
 		{do: take(Period{"day", day(2).Key, now.Add(24*time.Hour + time.Minute)}, 1), err: ErrCounter}, // which may have begun before the loss
 		{do: set(5)},
 		{do: take(day(1), 1), want: Run{5, 1, 2}},
-		{do: take(Period{"day", day(1).Key + "b", now.Add(24*time.Hour + time.Minute)}, 1), want: Run{7, 1, 2}}, // which may have begun before the loss
+		// One that may have begun before the loss:
+		{do: take(Period{"day", day(1).Key + "b", now.Add(24*time.Hour + time.Minute)}, 1), want: Run{7, 1, 2}},
 		{do: lose},
 		{do: pass(24 * time.Hour)},
 		{do: take(day(2), 1), want: Run{1, 1, 2}}, // which begins after the floor
@@ -217,7 +217,7 @@ func TestNewPeriod(t *testing.T) {
 		time.Minute:               nil,
 	} {
 		now, data := noon, newMemory()
-		s := create(t, conn{memory: data}, Limits{Window: time.Second, Ahead: 1}, func() time.Time { return now })
+		s := create(t, conn{memory: data}, Limits{Window: time.Second, Ahead: 1}, at(&now))
 		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Start: 7, Periods: "shift"}))
 		require.NoError(t, s.ReportLoss(t.Context(), "test"))
 		begin := s.knownMeta().start(s.knownMeta().Floor).Add(after)
@@ -246,9 +246,9 @@ func TestMatch(t *testing.T) {
 		other := same
 		change(&other)
 		err := is.Match(other)
-		if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), `orders: it is from 1 by 2 to 9 in each "day in UTC" of check value "aa"`) {
-			t.Errorf("%s: %v", text, err)
-		}
+		require.ErrorIs(t, err, ErrMismatch, "%s", text)
+		require.Contains(t, fmt.Sprint(err), text, "error")
+		require.Contains(t, fmt.Sprint(err), `orders: it is from 1 by 2 to 9 in each "day in UTC" of check value "aa"`, "error")
 	}
 }
 
@@ -256,7 +256,7 @@ func TestMatch(t *testing.T) {
 func TestClockOfCounter(t *testing.T) {
 	for _, period := range []Period{{}, {"shift", "now", noon}} {
 		now, data := noon, newMemory()
-		s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
+		s := create(t, conn{memory: data}, Limits{}, at(&now))
 		require.NoError(t, s.CreateCounter(t.Context(), Counter{Name: "c", Periods: period.Of}))
 		for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
 			now = noon.Add(off)

@@ -323,7 +323,8 @@ func (w *world) rollBack() {
 		w.hidden = w.metaIn(backup).ID
 		return
 	}
-	space, err := Open(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: func() time.Time { return time.Unix(w.now+w.anyOff(), 0) }})
+	clock := func() time.Time { return time.Unix(w.now+w.anyOff(), 0) }
+	space, err := Open(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: clock})
 	if err == nil {
 		space.pause = noPause
 		err = space.ReportLoss(context.Background(), "an old backup")

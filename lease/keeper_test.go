@@ -3,11 +3,9 @@ package lease
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -71,7 +69,12 @@ func (q *queue) has(t time.Time) bool {
 
 func create(t *testing.T, engine Engine, limits Limits, now func() time.Time) *Space {
 	t.Helper()
-	s, err := Create(t.Context(), engine, Config{Name: "s", Limits: limits, New: true, Clock: now})
+	return createAs(t, engine, Config{Name: "s", Limits: limits, New: true, Clock: now})
+}
+
+func createAs(t testing.TB, engine Engine, config Config) *Space {
+	t.Helper()
+	s, err := Create(t.Context(), engine, config)
 	require.NoError(t, err)
 	return s
 }
@@ -85,6 +88,16 @@ func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 
 // noPause is for Space.pause, where nothing but the test's own calls is waited for.
 func noPause(context.Context, time.Duration) error { return nil }
+
+// at is a clock that a test sets.
+func at(now *time.Time) func() time.Time {
+	return func() time.Time { return *now }
+}
+
+// A shifted clock is off by a duration, which a test may change while others read it.
+type shifted struct{ atomic.Int64 }
+
+func (s *shifted) now() time.Time { return time.Now().Add(time.Duration(s.Load())) }
 
 // In a bubble time begins in the year 2000, before the epoch.
 func bubble(t *testing.T, f func(t *testing.T)) {
@@ -101,16 +114,15 @@ func TestKeeperRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		data := newMemory()
 		var q queue
-		var offset atomic.Int64
-		now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
-		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, now), WithClock(now))
+		var clock shifted
+		keeper, err := q.keep(t, create(t, conn{memory: data}, Limits{}, clock.now), WithClock(clock.now))
 		require.NoError(t, err)
 		defer keeper.Close()
 		time.Sleep(10 * time.Second)
-		offset.Store(int64(time.Hour)) // the clock jumps
+		clock.Store(int64(time.Hour))
 		keeper.refused(randflake.ErrLeaseEnded, false)
 		synctest.Wait()
-		if !q.has(now()) {
+		if !q.has(clock.now()) {
 			t.Error("no lease at once")
 		}
 		calls := data.calls
@@ -142,9 +154,9 @@ func TestKeeperWhy(t *testing.T) {
 			require.NoError(t, err)
 			pause.Store(int64(slow))
 			time.Sleep(time.Minute + 5*slow + time.Second)
-			if got := keeper.Status().Err; !errors.Is(got, why) || !strings.Contains(log.String(), why.Error()) || strings.Contains(log.String(), "<nil>") {
-				t.Errorf("want %v: status: %v, log:\n%s", why, got, &log)
-			}
+			require.ErrorIs(t, keeper.Status().Err, why, "the status")
+			require.Contains(t, log.String(), why.Error(), "the log")
+			require.Omits(t, log.String(), "<nil>", "the log")
 			keeper.Close()
 		})
 	}
@@ -218,7 +230,8 @@ func TestRollingRestart(t *testing.T) {
 			if longest > c.most {
 				t.Errorf("a process waited %v", longest)
 			}
-			t.Logf("%d processes in 1,024 nodes, restarted %d times, each within %v: %d waited, %v at most; %d starts failed", c.processes, c.rounds, c.within, waited, longest, failed)
+			t.Logf("%d processes in 1,024 nodes, restarted %d times, each within %v: %d waited, %v at most; %d starts failed",
+				c.processes, c.rounds, c.within, waited, longest, failed)
 		})
 	}
 }
@@ -272,7 +285,7 @@ func TestYear(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	data := newMemory()
 	c := &crew{now: time.Unix(1800000000, 0)}
-	create(t, conn{memory: data}, Limits{Nodes: 32, Window: 4 * time.Hour}, func() time.Time { return c.now })
+	create(t, conn{memory: data}, Limits{Nodes: 32, Window: 4 * time.Hour}, at(&c.now))
 	for range 12 {
 		m := &member{due: c.now}
 		c.start(t, data, m)
@@ -311,7 +324,7 @@ func TestYear(t *testing.T) {
 func TestStep(t *testing.T) {
 	data := newMemory()
 	c := &crew{now: noon}
-	create(t, conn{memory: data}, Limits{}, func() time.Time { return c.now })
+	create(t, conn{memory: data}, Limits{}, at(&c.now))
 	m := new(member)
 	c.start(t, data, m)
 	c.now = noon.Add(5 * time.Minute) // it has lived a window

@@ -49,8 +49,9 @@ func newTrial(t *testing.T, blind bool) *trial {
 			w.arrives(c)
 		}
 		return answer, nil
-	}}, func() time.Time { return w.now })
-	w.b = open(t, conn{w.data, func(_ context.Context, c call) (Answer, error) { return answer(c), nil }}, func() time.Time { return w.now.Add(-w.slow) })
+	}}, at(&w.now))
+	other := conn{w.data, func(_ context.Context, c call) (Answer, error) { return answer(c), nil }}
+	w.b = open(t, other, func() time.Time { return w.now.Add(-w.slow) })
 	w.present = w.a.Limits().WindowOf(noon)
 	return w
 }
@@ -75,8 +76,7 @@ func (w *trial) must(err error) {
 // take takes n nodes of a window that is so many after the present one.
 func (w *trial) take(s *Space, window int64, n uint32) {
 	w.Helper()
-	_, err := takeWindow(w.Context(), s, w.present+window, n)
-	w.must(err)
+	require.Done(w)(takeWindow(w.Context(), s, w.present+window, n))
 }
 
 // count takes n numbers of a counter, which it makes if there is none.
@@ -85,8 +85,7 @@ func (w *trial) count(s *Space, period string, n int64) {
 	if err := s.CreateCounter(w.Context(), Counter{Name: "c", Periods: day(period).Of}); !errors.Is(err, ErrExists) {
 		w.must(err)
 	}
-	_, err := s.TakeNumbers(w.Context(), "c", day(period), n)
-	w.must(err)
+	require.Done(w)(s.TakeNumbers(w.Context(), "c", day(period), n))
 }
 
 // day returns the period of a date, or all of time for "".
@@ -384,8 +383,7 @@ func TestSetTrust(t *testing.T) {
 	w.data.doubt = ""
 	w.must(w.a.SetTrust(t.Context(), true))
 	w.must(w.b.SetTrust(t.Context(), true))
-	s, err := Create(t.Context(), conn{memory: w.data}, config)
-	w.must(err)
+	s := createAs(t, conn{memory: w.data}, config)
 	for _, s := range []*Space{w.a, s} {
 		require.Equal(t, infoOf(t, s).Trust, true, "trust of %s", s)
 	}
@@ -445,9 +443,9 @@ func TestCounterSetDuringLoss(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	w.must(w.a.CreateCounter(t.Context(), Counter{Name: "new"}))
-	if _, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1); !errors.Is(err, ErrCounter) || !strings.Contains(err.Error(), ": no number is known") {
-		t.Errorf("a counter that may have been lost: %v, want ErrCounter", err)
-	}
+	_, err := w.a.TakeNumbers(t.Context(), "new", Period{}, 1)
+	require.ErrorIs(t, err, ErrCounter, "a counter that may have been lost")
+	require.Contains(t, fmt.Sprint(err), ": no number is known", "a counter that may have been lost")
 }
 
 // TestLossRemembered: where only the answer to a swap shows a loss, and it can't be noted at once, the next
@@ -657,7 +655,7 @@ func TestLateFloor(t *testing.T) {
 				w.data.restore(backup)
 				w.now = began.Add(time.Hour)
 				if marked {
-					other := open(t, failing(w.data, second(putsMeta)), func() time.Time { return w.now })
+					other := open(t, failing(w.data, second(putsMeta)), at(&w.now))
 					require.Refuses(t, errAway, "take")(takeWindow(t.Context(), other, w.present, 1))
 				}
 			})
@@ -731,8 +729,7 @@ func TestFloorExcess(t *testing.T) {
 		}
 
 		w.must(w.a.Retire(t.Context()))
-		again, err := Create(t.Context(), conn{memory: w.data}, Config{Name: "again", Limits: w.a.Limits(), Clock: atNoon})
-		w.must(err)
+		again := createAs(t, conn{memory: w.data}, Config{Name: "again", Limits: w.a.Limits(), Clock: atNoon})
 		info, err = again.Info(t.Context())
 		if err != nil || info.FloorExcess != 0 || !info.Floor.Equal(noon.Add(7*time.Minute)) {
 			t.Errorf("made again: %+v, %v", info, err)

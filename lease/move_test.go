@@ -69,8 +69,7 @@ func newRemoval(t *testing.T, limits Limits) *removal {
 	w.old = w.init(w.from, Config{Limits: limits, Check: [8]byte{1}})
 	for _, name := range []string{"a", "b"} {
 		w.must(w.old.CreateCounter(t.Context(), Counter{Name: name, Start: 1}))
-		_, err := w.old.TakeNumbers(t.Context(), name, Period{}, 9)
-		w.must(err)
+		require.Done(t)(w.old.TakeNumbers(t.Context(), name, Period{}, 9))
 	}
 	return w
 }
@@ -122,11 +121,10 @@ func TestMoveKilled(t *testing.T) {
 		killed := 0
 		for done := false; !done; killed++ {
 			w := newRemoval(t, Limits{First: 1 << 15, Nodes: 1 << 15})
-			_, err := takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5)
-			w.must(err)
+			require.Done(t)(takeWindow(t.Context(), w.old, w.old.Limits().WindowOf(noon), 5))
 			f.calls = 0
 			f.last = killed + 1
-			_, err = w.move(&f, "s")
+			_, err := w.move(&f, "s")
 			done = err == nil
 			if done && f.calls >= f.last {
 				t.Errorf("call %d fails, %+v, and the move says that it is done", f.last, f)
@@ -277,26 +275,25 @@ func TestMoveOverlap(t *testing.T) {
 				w.to.data[fmt.Sprintf("a/c/%d", i)] = "x"
 			}
 		}, ErrExists},
-		{"one that can't be read", secret, Config{Limits: Limits{First: 200}, Check: secret}, func(w *removal, _ *Space) { w.to.data["a/meta"] = "x" }, nil},
+		{"one that can't be read", secret, Config{Limits: Limits{First: 200}, Check: secret}, func(w *removal, _ *Space) {
+			w.to.data["a/meta"] = "x"
+		}, nil},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			w := &removal{T: t, from: newMemory(), to: newMemory(), now: noon}
-			old, err := Create(t.Context(), conn{memory: w.from}, Config{Name: "s", Limits: Limits{First: 100, Nodes: 100}, Check: tt.check, New: true, Clock: w.clock})
-			w.must(err)
+			old := w.init(w.from, Config{Limits: Limits{First: 100, Nodes: 100}, Check: tt.check})
 			tt.other.Name, tt.other.New, tt.other.Clock = "other", true, w.clock
-			other, err := Create(t.Context(), conn{memory: w.to}, tt.other)
-			w.must(err)
+			other := createAs(t, conn{memory: w.to}, tt.other)
 			if tt.before != nil {
 				tt.before(w, other)
 			}
-			_, err = Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+			_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
 			require.ErrorIs(t, err, tt.err, "Move")
 			w.wantMark(tt.err == nil)
 		})
 	}
 	w := newRemoval(t, Limits{})
-	old, err := Create(t.Context(), conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
-	w.must(err)
+	old := createAs(t, conn{memory: w.to}, Config{Name: "old", Check: secret, New: true, Clock: w.clock})
 	if _, err := Move(t.Context(), old, unlisted{conn{memory: newMemory()}}, Config{Clock: w.clock}); !errors.Is(err, errAway) {
 		t.Errorf("to a store that does not list its spaces: %v", err)
 	}
@@ -321,8 +318,7 @@ func TestMoveByTwo(t *testing.T) {
 		"moves": func(w *removal) {
 			s, err := w.move(never(), "s")
 			w.must(err)
-			_, err = s.TakeNumbers(t.Context(), "b", Period{}, 5)
-			w.must(err)
+			require.Done(t)(s.TakeNumbers(t.Context(), "b", Period{}, 5))
 		},
 		"makes": (*removal).obstruct,
 	} {
@@ -423,8 +419,7 @@ func TestMoveCounters(t *testing.T) {
 	w.must(w.old.ReportLoss(t.Context(), "restored"))
 	w.must(w.old.SetCounter(t.Context(), "b", 50))
 	w.must(w.old.SetCounter(t.Context(), "c", 8))
-	_, err := w.old.TakeNumbers(t.Context(), "c", shift, 2)
-	w.must(err)
+	require.Done(t)(w.old.TakeNumbers(t.Context(), "c", shift, 2))
 	s, err := w.move(never(), "s")
 	w.must(err)
 	was, err := w.old.Counter(t.Context(), "c")
@@ -459,8 +454,7 @@ func TestMoveBack(t *testing.T) {
 		w.from.restore(backup)
 		w.must(w.old.ReportLoss(t.Context(), "restored"))
 		w.must(w.old.SetCounter(t.Context(), "a", 10))
-		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 5)
-		w.must(err)
+		require.Done(t)(w.old.TakeNumbers(t.Context(), "a", Period{}, 5))
 		s, err := w.move(never(), "s")
 		w.must(err)
 		run, err := s.TakeNumbers(t.Context(), "a", Period{}, 1)
@@ -506,8 +500,7 @@ func TestMoveStalled(t *testing.T) {
 			lost.lineage = "restored"
 			s, err := w.move(never(), "s")
 			w.must(err)
-			_, err = s.TakeNumbers(t.Context(), "a", Period{}, 5)
-			w.must(err)
+			require.Done(t)(s.TakeNumbers(t.Context(), "a", Period{}, 5))
 			w.to.restore(lost)
 		}), w.clock)
 		s, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
@@ -577,8 +570,7 @@ func TestMoveAddress(t *testing.T) {
 		w := newRemoval(t, Limits{})
 		p := open(t, conn{memory: w.from}, w.clock)
 		present := p.Limits().WindowOf(noon)
-		_, err := p.Take(t.Context(), present, present+5, 1)
-		w.must(err)
+		require.Done(t)(p.Take(t.Context(), present, present+5, 1))
 		w.must(errorOf(w.move(never(), "s")))
 		if saw {
 			wantRetired(t, p)
@@ -749,8 +741,7 @@ func TestMoveLoss(t *testing.T) {
 		backup := w.from.snapshot()
 		backup.lineage = lineage
 		backup.position += 100
-		_, err := w.old.TakeNumbers(t.Context(), "a", Period{}, 1)
-		w.must(err)
+		require.Done(t)(w.old.TakeNumbers(t.Context(), "a", Period{}, 1))
 		copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
 		old := open(t, before(w.from, copies, func() {
 			if lineage != "old" {
@@ -786,7 +777,8 @@ func TestMoveOpens(t *testing.T) {
 		if m.Reserve > 0 {
 			wait = info.Opens
 		}
-		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && (info.Opens.Before(late.Add(m.MaxSkew)) || info.Opens.After(late.Add(68*time.Second))) {
+		opensInTime := !info.Opens.Before(late.Add(m.MaxSkew)) && !info.Opens.After(late.Add(68*time.Second))
+		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && !opensInTime {
 			t.Errorf("the reserve opens at %v", info.Opens)
 		}
 		if !info.Floor.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew)) + m.Ahead + 1)) {
@@ -845,8 +837,7 @@ func TestSplit(t *testing.T) {
 	var parts []*Space
 	for _, first := range []uint32{0, 1 << 16} {
 		part := Config{Limits: Limits{First: first, Nodes: 1 << 16}, Part: true, Clock: w.clock}
-		s, err := Create(t.Context(), conn{memory: newMemory()}, part)
-		w.must(err)
+		s := createAs(t, conn{memory: newMemory()}, part)
 		w.must(s.ReportLoss(t.Context(), "by hand"))
 		parts = append(parts, s)
 	}

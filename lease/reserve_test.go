@@ -179,8 +179,7 @@ func TestOpens(t *testing.T) {
 		{"a floor that is far away, for IDs in use", false, time.Hour, 21 * time.Second, 7 * time.Minute},
 	} {
 		now := noon
-		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{New: tt.isNew, Clock: func() time.Time { return now }})
-		require.NoError(t, err)
+		s := createAs(t, conn{memory: newMemory()}, Config{New: tt.isNew, Clock: at(&now)})
 		for _, at := range []time.Duration{tt.fast, tt.lost} {
 			now = noon.Add(at)
 			require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
@@ -233,7 +232,7 @@ func TestUntilOpen(t *testing.T) {
 			now := noon.Add(time.Duration(second) * time.Second)
 			lost := now
 			data := newMemory()
-			s := create(t, conn{memory: data}, Limits{MaxSkew: skew}, func() time.Time { return now })
+			s := create(t, conn{memory: data}, Limits{MaxSkew: skew}, at(&now))
 			slow := open(t, conn{memory: data}, func() time.Time { return now.Add(-3 * time.Second) })
 			require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 			untilLease := func(s *Space) time.Duration {
@@ -288,7 +287,7 @@ func TestLossesTooOften(t *testing.T) {
 func TestSlice(t *testing.T) {
 	now := noon.Add(time.Hour) // a clock that is fast sets a floor that is far away
 	data := newMemory()
-	s := create(t, conn{memory: data}, Limits{}, func() time.Time { return now })
+	s := create(t, conn{memory: data}, Limits{}, at(&now))
 	report := func() {
 		require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
 	}
@@ -335,9 +334,8 @@ func TestSlice(t *testing.T) {
 	now = opens // in the window after that of noon
 	require.Equal(t, infoOf(t, s).Taken, 3, "nodes taken of the slice")
 	data.data["s/leases"] = "1 0 0 0"
-	if l, err := takeWindow(t.Context(), open(t, conn{memory: data}, func() time.Time { return now }), present+1, 1); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("a main node is next before the floor: %+v, %v, want ErrCorrupt", l, err)
-	}
+	again := open(t, conn{memory: data}, at(&now))
+	require.Refuses(t, ErrCorrupt, "a main node is next before the floor")(takeWindow(t.Context(), again, present+1, 1))
 }
 
 // TestSliceInUse: a space that was made for IDs in use grants nothing before its first floor, not even from
@@ -354,8 +352,7 @@ func TestSliceInUse(t *testing.T) {
 	} {
 		now := noon
 		data := newMemory()
-		s, err := Create(t.Context(), conn{memory: data}, Config{Clock: func() time.Time { return now }})
-		require.NoError(t, err)
+		s := createAs(t, conn{memory: data}, Config{Clock: at(&now)})
 		now = noon.Add(5 * time.Minute)
 		lose(data)
 		require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
@@ -427,8 +424,7 @@ func mainNodesOf(t *testing.T, part Limits, reserve uint32) (nodes uint32) {
 	t.Helper()
 	now := noon
 	data := newMemory()
-	s, err := Create(t.Context(), conn{memory: data}, Config{Name: "s", Limits: part, Part: true, New: true, Clock: func() time.Time { return now }})
-	require.NoError(t, err)
+	s := createAs(t, conn{memory: data}, Config{Name: "s", Limits: part, Part: true, New: true, Clock: at(&now)})
 	window := s.Limits().WindowOf(noon)
 	nodes = takeAll(t, s, window)
 	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))

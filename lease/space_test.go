@@ -83,7 +83,7 @@ func TestTake(t *testing.T) {
 	now, server := noon, noon
 	data := newMemory()
 	const begin = 1000 // of the part
-	s := create(t, conn{memory: data}, Limits{First: begin, Nodes: 16}, func() time.Time { return now })
+	s := create(t, conn{memory: data}, Limits{First: begin, Nodes: 16}, at(&now))
 	present := s.Limits().WindowOf(noon)
 	for _, step := range []struct {
 		name          string
@@ -125,9 +125,13 @@ func TestTake(t *testing.T) {
 		if step.err == ErrClock && !strings.Contains(fmt.Sprint(err), step.name) {
 			t.Errorf("%v, want that it says %s", err, step.name)
 		}
-		if err == nil && (l.FirstNode != begin+step.first || l.LastNode != begin+step.first+step.n-1 || s.Limits().WindowOf(l.Start) != present+step.window || l.End.Sub(l.Start) != time.Minute) {
-			t.Errorf("%s: %+v", step.name, l)
+		if err != nil {
+			continue
 		}
+		start := s.Limits().start(present + step.window)
+		node := begin + step.first
+		want := randflake.Lease{FirstNode: node, LastNode: node + step.n - 1, Start: start, End: start.Add(time.Minute)}
+		require.Equal(t, l, want, "%s", step.name)
 	}
 	now, data.clock = noon, nil
 	for _, c := range []struct {
@@ -250,7 +254,8 @@ func TestDefaultReserve(t *testing.T) {
 		{Limits{First: 1 << 16, Reserve: 7}, false, false, 7, nil},
 		{Limits{First: 1 << 16}, false, true, 0, nil},
 	} {
-		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, New: true})
+		config := Config{Limits: c.limits, Part: c.part, NoReserve: c.no, Clock: atNoon, New: true}
+		s, err := Create(t.Context(), conn{memory: newMemory()}, config)
 		if !errors.Is(err, c.err) || err == nil && s.Limits().Reserve != c.want {
 			t.Errorf("%+v: %v, %v", c, s, err)
 		}
@@ -376,8 +381,7 @@ func TestOutcome(t *testing.T) {
 // TestCreateInUse: no lease begins before all have ended that an earlier space can have granted.
 func TestCreateInUse(t *testing.T) {
 	now := noon
-	s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Limits: Limits{Nodes: 1024}, Clock: func() time.Time { return now }})
-	require.NoError(t, err)
+	s := createAs(t, conn{memory: newMemory()}, Config{Limits: Limits{Nodes: 1024}, Clock: at(&now)})
 	for window := range int64(6) {
 		if _, err := takeWindow(t.Context(), s, s.Limits().WindowOf(noon)+window, 1); !errors.Is(err, ErrLoss) {
 			t.Errorf("window %d: %v, want ErrLoss", window, err)
@@ -420,8 +424,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	wantOpen(ErrNoSpace)
-	s, err := Create(t.Context(), conn{memory: data}, config)
-	require.NoError(t, err)
+	s := createAs(t, conn{memory: data}, config)
 	wantOpen(nil)
 	good := data.snapshot()
 	for _, change := range []struct {
@@ -474,9 +477,10 @@ func TestOpen(t *testing.T) {
 
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
+	const rest = `"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`
 	for _, meta := range []string{
-		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
-		`{"format":1,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,"check":"0100000000000000","name":"N","id":"A","losses":0,"low":0,"lineage":"first"}`,
+		`{"format":1,"Nodes":1024,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":0,` + rest,
+		`{"format":1,"Nodes":131072,"Window":60000000000,"Ahead":5,"MaxSkew":60000000000,"Reserve":1024,` + rest,
 	} {
 		data := newMemory()
 		data.data = map[string]string{
@@ -511,8 +515,7 @@ func TestCheckSecret(t *testing.T) {
 		{}:  {nil, nil}, // a space for any IDs
 		{1}: {nil, ErrSecret},
 	} {
-		s, err := Create(t.Context(), conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, New: true})
-		require.NoError(t, err)
+		s := createAs(t, conn{memory: newMemory()}, Config{Check: check, Clock: atNoon, New: true})
 		for i, want := range errs {
 			require.ErrorIs(t, s.CheckSecret([8]byte{byte(i + 1)}), want, "space of %v, secret %d", check, i+1)
 		}
@@ -525,9 +528,8 @@ func TestInfo(t *testing.T) {
 	data.clock = func() time.Time { return noon.Add(time.Second) }
 	away := false
 	engine := failing(data, func(call) bool { return away })
-	config := Config{Name: "s", Check: [8]byte{1, 2}, Limits: Limits{First: 512, Nodes: 1024}, Clock: func() time.Time { return now }, New: true}
-	s, err := Create(t.Context(), engine, config)
-	require.NoError(t, err)
+	part := Limits{First: 512, Nodes: 1024}
+	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), New: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
 	want := Info{Limits: limits, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
@@ -538,10 +540,8 @@ func TestInfo(t *testing.T) {
 	}
 	check("at first", nil)
 	present := s.Limits().WindowOf(noon)
-	_, err = takeWindow(t.Context(), s, present, 3)
-	if _, next := takeWindow(t.Context(), s, present+1, 9); err != nil || next != nil {
-		t.Fatal(err, next)
-	}
+	require.Done(t)(takeWindow(t.Context(), s, present, 3))
+	require.Done(t)(takeWindow(t.Context(), s, present+1, 9))
 	want.Taken = 3
 	check("after a take", nil)
 	now = noon.Add(time.Minute)
