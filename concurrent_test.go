@@ -182,7 +182,8 @@ func TestPlan(t *testing.T) {
 	} {
 		start, left, err := b.plan(test.next, test.now)
 		if start != test.start || left != test.left || err != test.err {
-			t.Errorf("%s: plan(%d, %d) = %d, %d, %v, want %d, %d, %v", test.name, test.next, test.now, start, left, err, test.start, test.left, test.err)
+			t.Errorf("%s: plan(%d, %d) = %d, %d, %v, want %d, %d, %v",
+				test.name, test.next, test.now, start, left, err, test.start, test.left, test.err)
 		}
 	}
 }

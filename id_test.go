@@ -81,8 +81,11 @@ func kindOf[T ~int64](prefix string, parse func(string) (T, error), ids ...ID) i
 			"g000000000010_ord",
 			strings.Repeat("ord_", 1000),
 		},
-		BadJSON:    []string{`1.0`, `1e3`, `true`, `{}`, `[1]`, "01", "+1", "", "-", `"`, `"\r"`, "9007199254740992", "-9007199254740992", "-9223372036854775808", "18446744073709551616", "10", "-1", "7", "12345", "90210", "-0"},
-		BadColumns: []any{"jvgoe12ccb8gh", []byte("jvgoe12ccb8gh"), []byte("v"), "", " 1", "1.0", "1e3", "0x1", "ord_1", "18446744073709551616", "-9223372036854775809", 1.5, true, nil},
+		BadJSON: []string{`1.0`, `1e3`, `true`, `{}`, `[1]`, "01", "+1", "", "-", `"`, `"\r"`,
+			"9007199254740992", "-9007199254740992", "-9223372036854775808", "18446744073709551616",
+			"10", "-1", "7", "12345", "90210", "-0"},
+		BadColumns: []any{"jvgoe12ccb8gh", []byte("jvgoe12ccb8gh"), []byte("v"), "", " 1", "1.0", "1e3", "0x1", "ord_1",
+			"18446744073709551616", "-9223372036854775809", 1.5, true, nil},
 	}
 	for _, id := range ids {
 		k.IDs[prefix+textOf(id)] = T(id)
@@ -147,7 +150,8 @@ func TestKinds(t *testing.T) {
 	text := kindOf("", func(text string) (TextID, error) { id, err := Parse(text); return TextID(id), err }, ids...)
 	text.Column = func(id TextID) driver.Value { return id.String() }
 	text.Sources = func(id TextID) []any { return []any{[]byte(id.String())} }
-	text.BadColumns = []any{"", "g000000000010 ", []byte(" g000000000010"), "10", []byte("10"), int64(1), uint64(1), "-1", []byte("18446744073709551615"), 1.5, true, nil}
+	text.BadColumns = []any{"", "g000000000010 ", []byte(" g000000000010"), "10", []byte("10"), int64(1), uint64(1), "-1",
+		[]byte("18446744073709551615"), 1.5, true, nil}
 	text.Test(t)
 	typedKind[kindOrder]("ord_", ids...).Test(t)
 	typedKind[kindLine]("ord_line2_", ids...).Test(t)
@@ -172,9 +176,8 @@ func TestKinds(t *testing.T) {
 	if err := id.Scan("jvgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
 		t.Errorf("%q does not name the type for text columns", err)
 	}
-	if err := json.Unmarshal([]byte("12345"), &id); !strings.Contains(err.Error(), `want a JSON string, as "g000000000000", and no ",string"`) {
-		t.Errorf("a number: %v", err)
-	}
+	err := json.Unmarshal([]byte("12345"), &id)
+	require.Contains(t, fmt.Sprint(err), `want a JSON string, as "g000000000000", and no ",string"`, "a number in JSON")
 }
 
 // TestLooks: the error of a text says what it looks like, in every form that is read.
@@ -256,7 +259,8 @@ func TestGob(t *testing.T) {
 func TestPrefixes(t *testing.T) {
 	for prefix, valid := range map[string]bool{
 		"": true, "a": true, "z9": true, "a0": true, "sk_live": true, "a__b": true, strings.Repeat("a", 63): true,
-		strings.Repeat("a", 64): false, "_": false, "_a": false, "a_": false, "9a": false, "A": false, "aB": false, "a-b": false, "a b": false, "é": false, "a/": false, "a\x00": false,
+		strings.Repeat("a", 64): false, "_": false, "_a": false, "a_": false, "9a": false, "A": false, "aB": false,
+		"a-b": false, "a b": false, "é": false, "a/": false, "a\x00": false,
 		"`a": false, "{a": false, "a`": false, "a{": false, "a/a": false, "a:a": false,
 	} {
 		badPrefix = prefix
@@ -290,7 +294,9 @@ func TestCompose(t *testing.T) {
 	if got := c.Inspect(id); got != want || err != nil {
 		t.Errorf("Inspect = %v, %v, want %v, rounded down", got, err, want)
 	}
-	if end := at(MaxTimestamp).UTC().Format(time.DateTime); end != "2058-11-05 17:10:23" || timestampBits+nodeBits+sequenceBits != 64 || MaxNode != 131071 || MaxSequence != 131071 {
+	end := at(MaxTimestamp).UTC().Format(time.DateTime)
+	bits := timestampBits + nodeBits + sequenceBits
+	if end != "2058-11-05 17:10:23" || bits != 64 || MaxNode != 131071 || MaxSequence != 131071 {
 		t.Errorf("the layout is not 30 + 17 + 17 bits, or does not end at %s", end)
 	}
 }

@@ -198,7 +198,12 @@ func TestOfPeriod(t *testing.T) {
 	require.Gives(t, int64(3), "today")(today.Next())
 	require.Gives(t, int64(13), "after a run of two")(strict.Next(t.Context()))
 	other := OfPeriod(lease.Period{Of: "week", Key: "zz", Begin: time.Now()})
-	for what, options := range map[string][]Option{"none": {quiet}, "others": {other}, "to create": {config, other}, "none to create": {config}} {
+	for what, options := range map[string][]Option{
+		"none":           {quiet},
+		"others":         {other},
+		"to create":      {config, other},
+		"none to create": {config},
+	} {
 		if c, err := counters.Open(t.Context(), "orders", options...); !errors.Is(err, ErrMismatch) || c != nil {
 			t.Errorf("periods, %s: %v", what, err)
 		}

@@ -145,9 +145,8 @@ func TestUUIDForms(t *testing.T) {
 		require.ErrorIs(t, new(sessionID).UnmarshalBinary([]byte(text)), ErrInvalidID, "%q from gob", text)
 	}
 	_, urn := ParseUUID[sessions]("urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8")
-	if null := new(sessionID).Scan(nil); !strings.Contains(fmt.Sprint(null), "scan into a pointer") || !strings.Contains(fmt.Sprint(urn), "36 characters") {
-		t.Errorf("%v, %v: want errors that say what to do", null, urn)
-	}
+	require.Contains(t, fmt.Sprint(new(sessionID).Scan(nil)), "scan into a pointer", "NULL")
+	require.Contains(t, fmt.Sprint(urn), "36 characters", "a URN")
 }
 
 func FuzzUUID(f *testing.F) { uuidForms(f).Fuzz(f) }
@@ -199,9 +198,9 @@ func TestUUIDFailures(t *testing.T) {
 	if _, err := ParseUUID[uncovered](text); err != ErrNoCipher {
 		t.Errorf("without a masker: %v", err)
 	}
-	if _, err := ParseUUID[uncovered]("text"); !errors.Is(err, ErrInvalidID) || !strings.Contains(err.Error(), "want the 36 characters of a UUID, got 4 bytes") {
-		t.Errorf("without a masker another text is: %v", err)
-	}
+	_, err := ParseUUID[uncovered]("text")
+	require.ErrorIs(t, err, ErrInvalidID, "another text without a masker")
+	require.Contains(t, fmt.Sprint(err), "want the 36 characters of a UUID, got 4 bytes", "another text without a masker")
 	if _, err := new(UUIDMasker[uuid]).Mask(inner); err != ErrNoCipher {
 		t.Errorf("the zero masker: error %v", err)
 	}
@@ -226,7 +225,8 @@ func TestUUIDFailures(t *testing.T) {
 			t.Errorf("%s: the column has %v, %v, which is read as %v", name, column, err, back)
 		}
 	}
-	if id := OfUUID[sessions](uuid{1}); id == OfUUID[sessions](uuid{}) || (sessionID{}) != OfUUID[sessions](uuid{}) || id.IsZero() || !(sessionID{}).IsZero() {
+	one, none := OfUUID[sessions](uuid{1}), OfUUID[sessions](uuid{})
+	if one == none || none != (sessionID{}) || one.IsZero() || !none.IsZero() {
 		t.Error("UUIDs are not equal, or zero, where their inner ones are")
 	}
 }

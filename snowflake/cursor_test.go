@@ -17,7 +17,8 @@ func smallBounds(yield func(b bounds) bool) {
 				for lag := int64(1); lag <= 2; lag++ {
 					for hold := range int64(3) {
 						for _, steps := range []uint64{0, 3} {
-							b := bounds{sequence: 2, time: 2, base: uint64(from) << 2, first: lease[0], end: lease[1], life: 4, ahead: ahead, lag: lag, hold: hold, steps: steps}
+							b := bounds{sequence: 2, time: 2, base: uint64(from) << 2, first: lease[0], end: lease[1], life: 4}
+							b.ahead, b.lag, b.hold, b.steps = ahead, lag, hold, steps
 							if !yield(b) {
 								return
 							}

@@ -21,7 +21,9 @@ func kind() idtest.Forms[ID] {
 			return int64(id)
 		},
 		Sources: func(id ID) []any {
-			return []any{uint64(id), strconv.FormatUint(uint64(id), 10), []byte(strconv.FormatUint(uint64(id), 10)), fmt.Sprintf("%-20d", uint64(id)), fmt.Appendf(nil, "%-20d", uint64(id))}
+			text := strconv.FormatUint(uint64(id), 10)
+			padded := fmt.Sprintf("%-20s", text)
+			return []any{uint64(id), text, []byte(text), padded, []byte(padded)}
 		},
 		JSON: map[string]ID{
 			"0":                    0,
@@ -36,8 +38,9 @@ func kind() idtest.Forms[ID] {
 			"", " ", "1 ", " 1", "1\n", "-1", "-0", "+1", "00", "01", "0x1", "1_0", "1e3", "1.0", "a", "/", ":", "1:", "é", "١", "\x00",
 			"18446744073709551616", "99999999999999999999", "184467440737095516160", "0000000000000000000001",
 		},
-		BadJSON:    []string{"-1", "-0", "1.0", "1e3", "18446744073709551616", `"`, `"\u00"`, "true", "[1]", `{"a":1}`, ""},
-		BadColumns: []any{nil, 1.0, true, int64(-1), int64(math.MinInt64), "", " ", " 1", "1\n", "-1", "01", "1.0", []byte("18446744073709551616")},
+		BadJSON: []string{"-1", "-0", "1.0", "1e3", "18446744073709551616", `"`, `"\u00"`, "true", "[1]", `{"a":1}`, ""},
+		BadColumns: []any{nil, 1.0, true, int64(-1), int64(math.MinInt64), "", " ", " 1", "1\n", "-1", "01", "1.0",
+			[]byte("18446744073709551616")},
 	}
 	ids := []ID{0, math.MaxInt64, 1 << 63, math.MaxUint64}
 	for shift := range 64 { // around powers of two and ten, and random ones of all lengths

@@ -238,7 +238,8 @@ func TestLoss(t *testing.T) {
 	before := put(t, e, "a", "1")
 	require.NoError(t, server.Stop())
 	require.NoError(t, server.Start())
-	if _, after := read(t, open(t, where), "a"); after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position != before.Position {
+	_, after := read(t, open(t, where), "a")
+	if after.Lineage != before.Lineage || after.Incarnation != before.Incarnation || after.Position != before.Position {
 		t.Errorf("after a restart: %+v, before: %+v", after, before)
 	}
 
