@@ -154,7 +154,7 @@ func TestMoveKilled(t *testing.T) {
 			}
 			wantRetired(t, w.old)
 			before := []state{w.from.snapshot(), w.to.snapshot()}
-			w.must(errorOf(w.move(never(), "s")))
+			require.Done(w)(w.move(never(), "s"))
 			if !reflect.DeepEqual(before, []state{w.from.snapshot(), w.to.snapshot()}) {
 				t.Errorf("killed at call %d: to run it once more changes something", killed+1)
 			}
@@ -183,7 +183,7 @@ func wantRetired(t *testing.T, s *Space) {
 
 // TestMoveRefused has moves that must not be, and whether they retire the space all the same.
 func TestMoveRefused(t *testing.T) {
-	again := func(w *removal) { w.must(errorOf(w.move(never(), "s"))) }
+	again := func(w *removal) { require.Done(w)(w.move(never(), "s")) }
 	for _, tt := range []struct {
 		what    string
 		before  func(w *removal)
@@ -198,7 +198,7 @@ func TestMoveRefused(t *testing.T) {
 		{"another space moved to the name", func(w *removal) {
 			w.must(w.old.Retire(w.Context()))
 			other := create(w.T, conn{memory: newMemory()}, Limits{}, w.clock)
-			w.must(errorOf(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})))
+			require.Done(w)(Move(w.Context(), other, conn{memory: w.to}, Config{Name: "s", Clock: w.clock}))
 		}, "s", ErrExists, true},
 		{"there is no space", func(w *removal) { w.from.restore(state{}) }, "s", ErrNoSpace, false},
 		{"the old clock is wrong", func(w *removal) { w.from.clock = func() time.Time { return noon.Add(time.Hour) } }, "s", ErrClock, false},
@@ -224,7 +224,7 @@ func TestMoveRefused(t *testing.T) {
 		{"its successor was moved on", func(w *removal) {
 			again(w)
 			next := open(w.T, conn{memory: w.to}, w.clock)
-			w.must(errorOf(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock})))
+			require.Done(w)(Move(w.Context(), next, conn{memory: newMemory()}, Config{Name: "s", Clock: w.clock}))
 		}, "s", ErrRetired, true},
 		{"the new store goes back to the middle of the move", func(w *removal) {
 			w.move(&fuse{last: afterMark}, "s")
@@ -307,8 +307,6 @@ func (w *removal) wantMark(want bool) {
 	w.Helper()
 	require.Equal(w, strings.Contains(w.from.data["s/meta"], `"retired"`), want, "retired")
 }
-
-func errorOf[T any](_ T, err error) error { return err }
 
 // TestMoveByTwo: before any call of a move another process moves the space to the same place, and uses it, or
 // makes another space there.
@@ -547,7 +545,7 @@ func TestMoveTrust(t *testing.T) {
 func TestMoveVanished(t *testing.T) {
 	w := newRemoval(t, Limits{})
 	empty := w.to.snapshot()
-	w.must(errorOf(w.move(never(), "s")))
+	require.Done(w)(w.move(never(), "s"))
 	opened := false
 	reads := 0
 	old := open(t, before(w.from, func(call) bool {
@@ -571,7 +569,7 @@ func TestMoveAddress(t *testing.T) {
 		p := open(t, conn{memory: w.from}, w.clock)
 		present := p.Limits().WindowOf(noon)
 		require.Done(t)(p.Take(t.Context(), present, present+5, 1))
-		w.must(errorOf(w.move(never(), "s")))
+		require.Done(w)(w.move(never(), "s"))
 		if saw {
 			wantRetired(t, p)
 		}
@@ -579,7 +577,7 @@ func TestMoveAddress(t *testing.T) {
 		w.now = noon.Add(2 * time.Minute)
 		if saw {
 			_, err := takeWindow(t.Context(), p, present+2, 1)
-			number := errorOf(p.TakeNumbers(t.Context(), "a", Period{}, 1))
+			_, number := p.TakeNumbers(t.Context(), "a", Period{}, 1)
 			report := p.ReportLoss(t.Context(), "a mistake")
 			retire := p.Retire(t.Context())
 			for _, err := range []error{err, number, report, retire} {
@@ -611,12 +609,12 @@ func TestMoveReplaced(t *testing.T) {
 	}
 
 	w := newRemoval(t, Limits{})
-	w.must(errorOf(w.move(never(), "s")))
+	require.Done(w)(w.move(never(), "s"))
 	mistake := newMemory()
 	if _, err := moveTo(w, w.old, mistake); !errors.Is(err, ErrRetired) || len(mistake.data) > 0 {
 		t.Errorf("moved twice: %v, and %v in the store", err, mistake.data)
 	}
-	w.must(errorOf(moveTo(w, another(w), mistake)))
+	require.Done(w)(moveTo(w, another(w), mistake))
 
 	for _, made := range []bool{false, true} {
 		w := newRemoval(t, Limits{})
