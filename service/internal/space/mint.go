@@ -73,7 +73,8 @@ type fill[ID any] func(ctx context.Context, ids []ID) (n int, err error)
 const lookTime = 100 * time.Millisecond
 
 // leased returns what fills as wait does, which is the FillWait of a keeper's generator. But it does not
-// go on waiting if there is no lease as a clock is wrong: other replicas may have right ones.
+// go on waiting if there is no lease as a clock is wrong: other replicas may have right ones. If a lease
+// has ended before the keeper knows why, as where the clock has just jumped, it waits for the keeper.
 func leased[ID any](keeper Keeper, wait fill[ID]) fill[ID] {
 	return func(ctx context.Context, ids []ID) (n int, err error) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -92,6 +93,15 @@ func leased[ID any](keeper Keeper, wait fill[ID]) fill[ID] {
 		first := time.AfterFunc(lookTime, look)
 		defer first.Stop()
 		n, err = wait(ctx, ids)
+		for errors.Is(err, randflake.ErrLeaseEnded) && keeper.Status().Err == nil && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(lookTime):
+			}
+			var more int
+			more, err = wait(ctx, ids[n:])
+			n += more
+		}
 		return n, explain(err, keeper)
 	}
 }

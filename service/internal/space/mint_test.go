@@ -172,6 +172,17 @@ func TestClockBack(t *testing.T) {
 	})
 }
 
+// TestClockJumps: a call whose lease has ended, as the clock has jumped ahead, learns that the clock is wrong.
+func TestClockJumps(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ended := func(context.Context, []int) (int, error) { return 0, randflake.ErrLeaseEnded }
+		fill := leased(wrong{from: time.Now().Add(time.Second)}, ended)
+		if _, err := fill(t.Context(), make([]int, 2)); !errors.Is(err, lease.ErrClock) {
+			t.Errorf("%v, want ErrClock", err)
+		}
+	})
+}
+
 // TestClockAhead: without a lease, as the server's clock is not that of this machine, the error says so.
 func TestClockAhead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
