@@ -569,7 +569,7 @@ func testKeys[P, M any](t *testing.T, plain keyType[P], masked keyType[M]) {
 				}
 				same := got.text == want.text && got.rows == want.rows
 				if want.name == "Delete, by a slice" {
-					same = same && got.text == "2 <nil>\n"
+					same = same && strings.HasPrefix(got.text, "2 <nil>\n")
 				}
 				if want.refused() {
 					same = got.failed && got.rows == wants[0].rows
