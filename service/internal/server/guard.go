@@ -28,7 +28,7 @@ func (s *Server) guarded(next http.Handler, admit func(*http.Request, *call) err
 			s.writeRefusal(w, r, err)
 			return
 		}
-		defer func() { s.usage.free(c.principal, c.room) }() // reserveRoom sets room while next runs
+		defer s.freeRoom(c)
 		next.ServeHTTP(w, r)
 	})
 }

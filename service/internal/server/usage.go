@@ -203,7 +203,7 @@ func (u *usage) free(principal string, n int64) {
 }
 
 // reserveRoom returns how many IDs or numbers a call asks for, once there is room for them in answers.
-// guarded frees the room.
+// freeRoom gives that back.
 func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, error) {
 	count := uint64(max(asked, 1))
 	if count > maxBatch {
@@ -224,6 +224,9 @@ func (s *Server) reserveRoom(ctx context.Context, c *call, asked uint32) (int, e
 	c.room = int64(count)
 	return int(count), nil
 }
+
+// freeRoom gives back what reserveRoom has reserved for a call, once that is answered.
+func (s *Server) freeRoom(c *call) { s.usage.free(c.principal, c.room) }
 
 // over returns the error of a call that asks for more than its limits allow.
 func (s *Server) over(c *call, what string, asked, most uint64) error {
