@@ -332,7 +332,7 @@ func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Optio
 	if uint64(l.Count()) != asked.Load() {
 		t.Errorf("%d IDs, want %d", l.Count(), asked.Load())
 	}
-	if n := g.leases.HandedOut.Load(); n > asked.Load() || n == 0 {
+	if n := g.leases.Made.Load(); n > asked.Load() || n == 0 {
 		t.Errorf("%d counted, want %d at most", n, asked.Load())
 	}
 }

@@ -266,7 +266,7 @@ func (g *Generator) fillMany(dst []ID) (n int, err error) {
 		}
 		encryptRun(g.cipher.keys(), asUint64(dst[n:n+int(taken)]), first)
 		n += int(taken)
-		g.leases.HandedOut.Add(taken)
+		g.leases.Made.Add(taken)
 	}
 	return n, err
 }

@@ -301,7 +301,7 @@ func TestLeasesAndClock(t *testing.T) {
 				clock.second.Store(testStart + step.now)
 				add(t, g, step.before...)
 				l.allow(step.before...)
-				handedOut := g.leases.HandedOut.Load()
+				handedOut := g.leases.Made.Load()
 				require.Equal(t, leasesOf(g).Ready(), step.err, "%s, step %d, at %d s: Ready", how, i, step.now)
 				if step.node == readyOnly {
 					continue
@@ -317,7 +317,7 @@ func TestLeasesAndClock(t *testing.T) {
 					handedOut++
 					newest = max(newest, step.made)
 				}
-				require.Equal(t, g.leases.HandedOut.Load(), handedOut, "%s, step %d: handed out", how, i)
+				require.Equal(t, g.leases.Made.Load(), handedOut, "%s, step %d: handed out", how, i)
 			}
 			if last, err := g.Close(); last.Unix() != testStart+newest || err != nil {
 				t.Errorf("%s: Close = %v, %v, want second %d", how, last, err, newest)
@@ -564,7 +564,7 @@ func TestHandedOut(t *testing.T) {
 	}
 	counted := func(want uint64) {
 		t.Helper()
-		require.Equal(t, g.leases.HandedOut.Load(), want, "counted of %d IDs", made)
+		require.Equal(t, g.leases.Made.Load(), want, "counted of %d IDs", made)
 	}
 	for i := range uint64(60) {
 		generate()
@@ -608,7 +608,7 @@ func TestGrowComesTooLate(t *testing.T) {
 		if replaced == st || g.leases.InForce.Load() != replaced {
 			t.Errorf("%s was undone", name)
 		}
-		require.Equal(t, g.leases.HandedOut.Load(), 1, "%s: counted", name)
+		require.Equal(t, g.leases.Made.Load(), 1, "%s: counted", name)
 	}
 }
 
@@ -758,7 +758,7 @@ func TestMemory(t *testing.T) {
 	if after := unsafe.Sizeof(s) - used; after < cacheLine {
 		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
 	}
-	if gap := unsafe.Offsetof(g.leases.HandedOut) - unsafe.Offsetof(g.leases.InForce); gap < cacheLine {
+	if gap := unsafe.Offsetof(g.leases.Made) - unsafe.Offsetof(g.leases.InForce); gap < cacheLine {
 		t.Errorf("the count is %d bytes from what Generate reads, want %d", gap, cacheLine)
 	}
 }

@@ -89,8 +89,8 @@ func (s *shard) newRun(g *Generator, st *state, now int64) error {
 	if err != nil {
 		return err
 	}
-	used := s.runSize - s.runLeft - s.idsLeft    // of the old run; 0 in a new shard
-	g.leases.HandedOut.Add(used - s.counted + 1) // 1 is the first ID of the new run
+	used := s.runSize - s.runLeft - s.idsLeft // of the old run; 0 in a new shard
+	g.leases.Made.Add(used - s.counted + 1)   // 1 is the first ID of the new run
 	s.counted = 1
 	s.idsLeft = 0
 	s.claimedAt = now

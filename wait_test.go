@@ -175,7 +175,7 @@ func TestCopiedBeforeWake(t *testing.T) {
 		})
 		made := uint64(0)
 		ctx := idtest.LateContext{Context: t.Context(), Asked: func() {
-			made = g.leases.HandedOut.Load()
+			made = g.leases.Made.Load()
 			machine.Add(1)
 		}}
 		done := make(chan error)

@@ -349,7 +349,7 @@ func (p *process) Ready() error {
 }
 
 // Counts implements Queue.
-func (p *process) Counts() (claimed, waited uint64) { return 0, 0 }
+func (p *process) Counts() (made, waited uint64) { return 0, 0 }
 
 // OnRefusal implements Queue.
 func (p *process) OnRefusal(func(error, bool)) {}

@@ -216,19 +216,19 @@ func TestCounts(t *testing.T) {
 		for range 3 {
 			require.Refuses(t, randflake.ErrExhausted, "Generate")(g.Generate())
 		}
-		want["ids_claimed_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
+		want["ids_made_total"], want["ids_exhausted_total"], want["ids_refused_total"] = float64(len(ids)), 3, 3
 		want["lease_healthy"] = 0 // for the rest of the second
 		check("exhausted")
 
 		const many = 100 // which count at once
 		require.Done(t)(g.FillWait(t.Context(), ids[:many]))
-		want["ids_claimed_total"] += many
+		want["ids_made_total"] += many
 		want["ids_waits_total"]++
 		want["lease_healthy"] = 1
 		check("a call that waited, and was served")
 
 		g.Fill(ids)
-		want["ids_claimed_total"] += float64(len(ids) - many)
+		want["ids_made_total"] += float64(len(ids) - many)
 		want["ids_exhausted_total"]++
 		want["ids_refused_total"]++
 		canceled, cancel := context.WithCancel(t.Context())
@@ -243,7 +243,7 @@ func TestCounts(t *testing.T) {
 		machine.Add(1)
 		g.Generate()
 		time.Sleep(time.Second)
-		want["ids_claimed_total"]++ // by the call that was refused then
+		want["ids_made_total"]++ // by the call that was refused then
 		want["ids_refused_total"]++
 		want["machine_copies_total"]++
 		want["leases_taken_total"] += 2

@@ -43,8 +43,8 @@ func (q *queue) OnRefusal(func(error, bool)) {}
 func (q *queue) Ready() error                { return nil }
 
 // It is a generator, too.
-func (q *queue) Lease() randflake.Lease           { return randflake.Lease{} }
-func (q *queue) Counts() (claimed, waited uint64) { return 0, 0 }
+func (q *queue) Lease() randflake.Lease        { return randflake.Lease{} }
+func (q *queue) Counts() (made, waited uint64) { return 0, 0 }
 func (q *queue) Close() (time.Time, error) {
 	q.closes++
 	return time.Time{}, nil

@@ -28,7 +28,7 @@ type Status struct {
 	Taken     uint64 // leases
 	Failed    uint64 // attempts to take leases that failed
 	Copies    uint64 // times that this machine turned out to be a copy, with the original's leases
-	Claimed   uint64 // IDs made, but late, and without most of each processor's last run under a lease
+	Made      uint64 // IDs made, but late, and without most of each processor's last run under a lease
 	Refusals  uint64 // calls that returned an error because there was no ID, unless they were canceled
 	Exhausted uint64 // refusals with randflake.ErrExhausted: too few nodes
 	Waits     uint64 // calls that had to wait for an ID, whatever came of it
@@ -47,7 +47,7 @@ func (k *Keeper[G]) Status() Status {
 
 	s.Exhausted = k.exhausted.Load() // before Refusals, as refused adds to it last: so it is never the larger
 	s.Refusals = k.refusals.Load()
-	s.Claimed, s.Waits = queue.Counts()
+	s.Made, s.Waits = queue.Counts()
 	return s
 }
 
@@ -65,13 +65,13 @@ func (k *Keeper[G]) Metrics() []metrics.Metric {
 		metrics.Counter("randflake_lease_failures_total",
 			"Failed attempts to take a lease.", s.Failed),
 		metrics.Counter("randflake_machine_copies_total",
-			"Times that the machine turned out to be a copy of another one, so that its leases were left to the original.", s.Copies),
-		metrics.Counter("randflake_ids_claimed_total",
-			"IDs claimed by callers, but late: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins. Most of a processor's last run under a lease is never added.", s.Claimed),
+			"Times that the machine was found to be a copy of another one, and left its leases to that.", s.Copies),
+		metrics.Counter("randflake_ids_made_total",
+			"IDs made. Each processor adds up to 4,096 late, and most of its last ones under a lease never.", s.Made),
 		metrics.Counter("randflake_ids_refused_total",
-			"Calls that returned an error because there was no ID for them; not those that waited and were served, or were canceled.", s.Refusals),
+			"Calls that returned an error because there was no ID for them, except those that were canceled.", s.Refusals),
 		metrics.Counter("randflake_ids_exhausted_total",
-			"Calls that returned an error because the leased nodes had no ID left in that second: more nodes help.", s.Exhausted),
+			"Calls that returned an error because the nodes had no ID left in that second: lease more.", s.Exhausted),
 		metrics.Counter("randflake_ids_waits_total",
 			"Calls that had to wait for an ID, whether they got one or not.", s.Waits),
 		metrics.Gauge("randflake_lease_end_timestamp_seconds",
@@ -98,7 +98,8 @@ var _ metrics.Reporter = (*Space)(nil)
 func (s *Space) Metrics() []metrics.Metric {
 	return []metrics.Metric{
 		metrics.Gauge("randflake_space_losses",
-			"Losses of data that the space has noted, and its moves to another store, as far as this process has seen.", s.knownMeta().Losses),
+			"Losses of data and moves to another store that the space has noted, as far as this process has seen.",
+			s.knownMeta().Losses),
 		metrics.Gauge("randflake_space_first_node", "The first node that the space has.", int(s.Limits().First)),
 		metrics.Gauge("randflake_space_last_node", "The last node that the space has.", int(s.Limits().Last())),
 	}

@@ -31,7 +31,7 @@ func makeAtOnce(t *testing.T, g *Generator, rounds int, goOn func() bool) {
 		return goOn()
 	}, idtest.Ways(t.Context(), g)...)
 	g.Close()
-	require.Equal(t, g.leases.HandedOut.Load(), uint64(l.Count()), "claimed")
+	require.Equal(t, g.leases.Made.Load(), uint64(l.Count()), "claimed")
 }
 
 func TestConcurrent(t *testing.T) {
@@ -92,7 +92,7 @@ func TestConcurrentUnderAMadClock(t *testing.T) {
 				return true
 			}, b.Fill)
 			b.Close()
-			if n := b.leases.HandedOut.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
+			if n := b.leases.Made.Load(); l.Count() < 1000 || n != uint64(l.Count()) {
 				t.Errorf("%d IDs, %d claimed", l.Count(), n)
 			}
 		})

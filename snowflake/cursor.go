@@ -41,10 +41,10 @@ type cursor struct {
 
 	bounds bounds // of the lease: see bounds.go; its methods, the rules, are in plan.go
 
-	// handedOut is the generator's count. The first ID of a unit is added at once, so that a
+	// made is the generator's count. The first ID of a unit is added at once, so that a
 	// generator that makes a few does not look idle. The others are added when the next unit is
 	// opened, or the lease ends.
-	handedOut *atomic.Uint64
+	made *atomic.Uint64
 }
 
 // frozen is the next of a cursor that hands out nothing more. Values have at most 63 bits, so
@@ -55,9 +55,9 @@ const frozen = ^uint64(0)
 var errFrozen = errors.New("snowflake: cursor is frozen")
 
 // newCursor returns a cursor that begins with unit from.
-func newCursor(b bounds, from int64, handedOut *atomic.Uint64) *cursor {
+func newCursor(b bounds, from int64, made *atomic.Uint64) *cursor {
 	b.base = uint64(from) << b.sequence
-	c := &cursor{bounds: b, handedOut: handedOut}
+	c := &cursor{bounds: b, made: made}
 	c.next.Store(b.base)
 	return c
 }
@@ -92,7 +92,7 @@ func (c *cursor) take(next uint64, p plan, n uint64) (taken uint64) {
 		return 0
 	}
 	if p.count > 0 {
-		c.handedOut.Add(p.count)
+		c.made.Add(p.count)
 	}
 	return taken
 }
@@ -126,6 +126,6 @@ func (c *cursor) latest(next uint64) (unit int64) {
 // called only once.
 func (c *cursor) freeze() (next uint64) {
 	next = c.next.Swap(frozen)
-	c.handedOut.Add(c.bounds.uncounted(next))
+	c.made.Add(c.bounds.uncounted(next))
 	return next
 }

@@ -48,7 +48,7 @@ func (m *maker) Begin(t term, now int64) *cursor {
 	if now+t.bounds.ahead < m.newestUnit { // the clock stepped back: the first claim moves on to now
 		from = t.bounds.first
 	}
-	return newCursor(t.bounds, from, &m.leases.HandedOut)
+	return newCursor(t.bounds, from, &m.leases.Made)
 }
 
 func (m *maker) End(c *cursor) (over *cursor, used bool) {

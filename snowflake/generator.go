@@ -97,7 +97,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	first := newCursor(t.bounds, t.bounds.first, &g.leases.HandedOut)
+	first := newCursor(t.bounds, t.bounds.first, &g.leases.Made)
 	errs := handover.Errors{Closed: errClosed, Copied: errCopied}
 	g.leases.Start((*maker)(g), errs, queue.New("snowflake"), t, first)
 	return g, nil

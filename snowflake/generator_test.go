@@ -88,9 +88,9 @@ func (b *bench) count() uint64 {
 	st := b.load()
 	next := st.Work.next.Load()
 	if next == frozen {
-		return b.leases.HandedOut.Load()
+		return b.leases.Made.Load()
 	}
-	return b.leases.HandedOut.Load() + st.Work.bounds.uncounted(next)
+	return b.leases.Made.Load() + st.Work.bounds.uncounted(next)
 }
 
 func (b *bench) ready() error { return b.Leases(handover.Key{}).Ready() }
@@ -281,7 +281,7 @@ func TestLeasesAndClock(t *testing.T) {
 		if last, err := b.Close(); last.Unix() != testStart+newest/1000 || err != nil {
 			t.Errorf("%s: Close = %v, %v", policy, last, err)
 		}
-		require.Equal(t, b.leases.HandedOut.Load(), uint64(len(b.made)), "%s: counted", policy)
+		require.Equal(t, b.leases.Made.Load(), uint64(len(b.made)), "%s: counted", policy)
 	}
 }
 

@@ -71,7 +71,7 @@ func (b *bounds) candidate(next uint64) candidate {
 	return candidate{rollback: rollback, unit: unit, opened: true}
 }
 
-// uncounted returns how many of the values claimed cursor.handedOut lacks: those of the newest unit
+// uncounted returns how many of the values claimed cursor.made lacks: those of the newest unit
 // used, but for its first one.
 func (b *bounds) uncounted(next uint64) uint64 {
 	if next == b.base {

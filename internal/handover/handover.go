@@ -21,7 +21,7 @@ type Queue[Lease any] interface {
 
 	// Counts returns how many IDs were handed out, late and not quite all, and how many calls had
 	// to wait for one.
-	Counts() (handedOut, waited uint64)
+	Counts() (made, waited uint64)
 
 	// OnRefusal sets a function that is called with each error that a caller gets in place of an ID, and with
 	// why a caller goes on waiting. OnRefusal must come before the first ID.

@@ -35,9 +35,9 @@ type Leases[L, W any] struct {
 	// It is nil without a keeper.
 	refused func(err error, waiting bool)
 
-	_         [64]byte      // keeps the counts off the cache line that each call reads
-	HandedOut atomic.Uint64 // IDs handed out, late and not quite all
-	Waited    atomic.Uint64 // calls that had to wait
+	_      [64]byte      // keeps the counts off the cache line that each call reads
+	Made   atomic.Uint64 // IDs handed out, late and not quite all
+	Waited atomic.Uint64 // calls that had to wait
 }
 
 // A State is replaced as a whole when another lease comes into force. It is never changed itself.
@@ -181,8 +181,8 @@ func (l *Leases[L, W]) Rework(st *State[L, W], work W) {
 }
 
 // Counts returns how many IDs were handed out, and how many calls had to wait.
-func (l *Leases[L, W]) Counts() (handedOut, waited uint64) {
-	return l.HandedOut.Load(), l.Waited.Load()
+func (l *Leases[L, W]) Counts() (made, waited uint64) {
+	return l.Made.Load(), l.Waited.Load()
 }
 
 // OnRefusal sets what Refused calls.

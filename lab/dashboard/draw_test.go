@@ -140,7 +140,7 @@ func picture(both [2]*process) string {
   <rect width="860" height="640" fill="#fff"/>
 `)
 	for i, p := range []panel{
-		{"IDs made", "", instances, rate("ids_claimed_total")},
+		{"IDs made", "", instances, rate("ids_made_total")},
 		{"IDs refused, and calls that waited", "", [2]string{"refused", "waited"}, func(line, i int) float64 {
 			name := []string{"ids_refused_total", "ids_waits_total"}[line]
 			return rate(name)(0, i) + rate(name)(1, i)

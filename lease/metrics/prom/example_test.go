@@ -50,7 +50,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// # HELP randflake_ids_claimed_total IDs claimed by callers, but late: those of a processor's run of up to 4,096, or of a Snowflake's unit of time, are added when the next one begins. Most of a processor's last run under a lease is never added.
-	// # TYPE randflake_ids_claimed_total counter
-	// randflake_ids_claimed_total{ids="orders"} 1000
+	// # HELP randflake_ids_made_total IDs made. Each processor adds up to 4,096 late, and most of its last ones under a lease never.
+	// # TYPE randflake_ids_made_total counter
+	// randflake_ids_made_total{ids="orders"} 1000
 }

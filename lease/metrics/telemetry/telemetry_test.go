@@ -55,7 +55,7 @@ func TestTelemetry(t *testing.T) {
 		}
 		return values
 	}
-	for name, want := range map[string]float64{"randflake_ids_claimed_total counterorders": 1000, "randflake_lease_healthy gaugeorders": 1} {
+	for name, want := range map[string]float64{"randflake_ids_made_total counterorders": 1000, "randflake_lease_healthy gaugeorders": 1} {
 		if got, ok := seen()[name]; !ok || got != want {
 			t.Errorf("%s is %v, %v, want %v, in %q", name, got, ok, want, slices.Sorted(maps.Keys(seen())))
 		}
