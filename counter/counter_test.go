@@ -63,7 +63,7 @@ func TestEverybody(t *testing.T) {
 	space := newSpace(t, data, nil)
 	var all sync.WaitGroup
 	for h := range 4 {
-		counters := On(newSpace(t, data, nil))
+		counters := From(newSpace(t, data, nil))
 		c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(1, 100), quiet)
 		require.NoError(t, err)
 		strict, err := counters.OpenStrict(t.Context(), "orders")
@@ -108,7 +108,7 @@ func TestEverybody(t *testing.T) {
 
 // TestEnd: the last numbers are given, and then there are none.
 func TestEnd(t *testing.T) {
-	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	counters := From(newSpace(t, leasetest.NewMemory(), nil))
 	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{Start: 3, Step: 5, End: 25}), WithRunLength(4, 4), quiet)
 	require.NoError(t, err)
 	var got []int64
@@ -132,7 +132,7 @@ func TestEnd(t *testing.T) {
 
 // TestOpen has counters that are there or not, and options that do not fit.
 func TestOpen(t *testing.T) {
-	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	counters := From(newSpace(t, leasetest.NewMemory(), nil))
 	require.NoError(t, counters.Create(t.Context(), "orders", Config{Start: 3, Step: 5, End: 25}))
 	for _, c := range []struct {
 		name    string
@@ -185,7 +185,7 @@ func TestOpen(t *testing.T) {
 // TestOfPeriod: the numbers of a handle begin at the start of its period, and end when another handle is in a
 // later one.
 func TestOfPeriod(t *testing.T) {
-	counters := On(newSpace(t, leasetest.NewMemory(), nil))
+	counters := From(newSpace(t, leasetest.NewMemory(), nil))
 	of := func(key string, begins time.Duration) Option {
 		return OfPeriod(lease.Period{Of: "shift", Key: key, Begin: time.Now().Add(begins)})
 	}
@@ -284,7 +284,7 @@ var errAway = errors.New("no connection")
 // TestLoss: a counter refuses after a loss, says what it knows, and goes on where it is set.
 func TestLoss(t *testing.T) {
 	data := leasetest.NewMemory()
-	counters := On(newSpace(t, data, nil))
+	counters := From(newSpace(t, data, nil))
 	c, err := counters.Open(t.Context(), "orders", OrCreate(Config{}), WithRunLength(10, 10), quiet)
 	require.NoError(t, err)
 	old := data.Snapshot()
@@ -325,7 +325,7 @@ func TestPace(t *testing.T) {
 
 // BenchmarkNext is to cost a few nanoseconds.
 func BenchmarkNext(b *testing.B) {
-	c, err := On(newSpace(b, leasetest.NewMemory(), nil)).Open(b.Context(), "orders", OrCreate(Config{}), quiet)
+	c, err := From(newSpace(b, leasetest.NewMemory(), nil)).Open(b.Context(), "orders", OrCreate(Config{}), quiet)
 	require.NoError(b, err)
 	for b.Loop() {
 		c.Next()
@@ -337,7 +337,7 @@ func TestRegions(t *testing.T) {
 	var l ledger
 	for start := range int64(2) {
 		space := newSpace(t, leasetest.NewMemory(), nil)
-		c, err := On(space).Open(t.Context(), "orders", OrCreate(Config{Start: 1 + start, Step: 2}), quiet)
+		c, err := From(space).Open(t.Context(), "orders", OrCreate(Config{Start: 1 + start, Step: 2}), quiet)
 		require.NoError(t, err)
 		for range 100 {
 			n, err := c.Wait(t.Context())

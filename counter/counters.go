@@ -15,7 +15,7 @@
 //	engine, err := file.New("store") // on several machines another engine
 //	space, err := lease.Open(ctx, engine, lease.Config{})
 //	defer space.Close()
-//	orders, err := counter.On(space).Open(ctx, "orders", counter.OrCreate(counter.Config{}))
+//	orders, err := counter.From(space).Open(ctx, "orders", counter.OrCreate(counter.Config{}))
 //	defer orders.Close()
 //	n, err := orders.Wait(ctx) // 1, 2, 3
 //
@@ -106,16 +106,13 @@ type Counters struct {
 	Source
 }
 
-// On returns the counters of a space.
-func On(space *lease.Space) *Counters { return From(space) }
-
-// From returns the counters of a source.
+// From returns the counters of a source, such as a *lease.Space.
 func From(source Source) *Counters { return &Counters{Source: source} }
 
-// check panics unless On or From made cs.
+// check panics unless From made cs.
 func (cs *Counters) check() {
 	if cs == nil || cs.Source == nil {
-		panic("counter: no Counters, or zero ones: make some with On or From")
+		panic("counter: no Counters, or zero ones: make some with From")
 	}
 }
 

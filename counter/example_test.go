@@ -32,7 +32,7 @@ func Example() {
 	}
 	defer space.Close()
 
-	counters := counter.On(space)
+	counters := counter.From(space)
 	for _, process := range []string{"a", "b"} {
 		orders, err := counters.Open(ctx, "orders", counter.OrCreate(counter.Config{Start: 1000}))
 		if err != nil {
@@ -59,7 +59,7 @@ func exampleCounters(ctx context.Context) *counter.Counters {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return counter.On(space)
+	return counter.From(space)
 }
 
 // Tickets are numbered in the order in which people come, whichever process they come to.

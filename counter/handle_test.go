@@ -432,7 +432,7 @@ func TestNobodyMade(t *testing.T) {
 		)
 	}
 	for _, cs := range []*Counters{nil, new(Counters)} {
-		const want = "counter: no Counters, or zero ones: make some with On or From"
+		const want = "counter: no Counters, or zero ones: make some with From"
 		tests[want] = append(tests[want],
 			func() { cs.Open(ctx, "orders") },
 			func() { cs.OpenStrict(ctx, "orders") },

@@ -2,7 +2,7 @@
 // fixed width and a check digit, in any number of processes. It can encrypt the numbers, to hide
 // how many there are.
 //
-//	counters := counter.On(space)
+//	counters := counter.From(space)
 //	pattern := "ORD-{date:20060102}-{n:6}{check:mod97-10}"
 //	orders, err := numbers.Open(ctx, counters, "orders", pattern, numbers.WithLocation(berlin))
 //	number, err := orders.Next(ctx) // ORD-20261122-00000170

@@ -23,7 +23,7 @@ func exampleCounters() *counter.Counters {
 	if err != nil {
 		panic(err)
 	}
-	return counter.On(space)
+	return counter.From(space)
 }
 
 // exampleSecret is a Secret that a program has from where it is kept.

@@ -63,7 +63,7 @@ func Open(
 		return nil, err
 	}
 	if counters == nil {
-		return nil, fmt.Errorf("%w: counters are nil: want counter.On(space)", ErrInvalidOption)
+		return nil, fmt.Errorf("%w: counters are nil: want counter.From(space)", ErrInvalidOption)
 	}
 	if c := f.settings.config; c.End != 0 || c.Check != "" || c.Start > f.pattern.last {
 		return nil, fmt.Errorf("%w: counter from %d to %d of check value %.80q: "+

@@ -61,7 +61,7 @@ func (b *testbed) counters(t testing.TB) *counter.Counters {
 		s, err = lease.Open(t.Context(), engine, lease.Config{Clock: b.now})
 	}
 	require.NoError(t, err)
-	return counter.On(s)
+	return counter.From(s)
 }
 
 func (b *testbed) series(t testing.TB, pattern string, options ...Option) *Series {

@@ -224,5 +224,5 @@ func (w *world) counters(do func(*counter.Counters) error) {
 	space, err := url.Open(w.ctx, w.URL, lease.Config{})
 	must(err)
 	defer space.Close()
-	must(do(counter.On(space)))
+	must(do(counter.From(space)))
 }

@@ -21,7 +21,7 @@ const (
 func (w *worker) count(ctx context.Context, space *lease.Space) (err error) {
 	var counters *counter.Counters
 	if space != nil {
-		counters = counter.On(space)
+		counters = counter.From(space)
 	} else if counters, err = client.NewCounters(spaceName, w.Replicas, client.WithToken(token), client.WithPlaintext()); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ type process struct {
 func newProcess(t *testing.T, space *lease.Space, secret randflake.Secret, of string, pace float64) *process {
 	keeper, err := lease.Keep(t.Context(), space, secret)
 	require.NoError(t, err)
-	numbers, err := counter.On(space).Open(t.Context(), of, counter.OrCreate(counter.Config{}))
+	numbers, err := counter.From(space).Open(t.Context(), of, counter.OrCreate(counter.Config{}))
 	require.NoError(t, err)
 	return &process{keeper: keeper, counter: numbers, pace: pace}
 }

@@ -66,7 +66,7 @@ func TestNames(t *testing.T) {
 	keeper, err := lease.Keep(t.Context(), space, randflake.NewSecret())
 	require.NoError(t, err)
 	defer keeper.Close()
-	orders, err := counter.On(space).Open(t.Context(), "orders", counter.OrCreate(counter.Config{}))
+	orders, err := counter.From(space).Open(t.Context(), "orders", counter.OrCreate(counter.Config{}))
 	require.NoError(t, err)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(prom.NewCollector(keeper, metrics.Build(""), orders))

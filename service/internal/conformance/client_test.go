@@ -80,7 +80,7 @@ func checkOf(t *testing.T, pattern string) string {
 	t.Helper()
 	space, err := lease.Create(t.Context(), leasetest.NewMemory().Connect(), lease.Config{New: true})
 	require.NoError(t, err)
-	series, err := numbers.Open(t.Context(), counter.On(space), "invoices", pattern)
+	series, err := numbers.Open(t.Context(), counter.From(space), "invoices", pattern)
 	require.NoError(t, err)
 	defer series.Close()
 	c, err := space.Counter(t.Context(), "invoices")

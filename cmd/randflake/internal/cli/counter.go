@@ -134,7 +134,7 @@ func (t *tool) counterCreateCommand() *cobra.Command {
 		Short: "make a counter",
 		RunE: h.run(func(ctx context.Context, space *lease.Space, args []string) error {
 			made := "made"
-			err := counter.On(space).Create(ctx, args[0], config)
+			err := counter.From(space).Create(ctx, args[0], config)
 			switch {
 			case errors.Is(err, lease.ErrExists) && ifMissing:
 				made = "there is"
@@ -170,7 +170,7 @@ func (t *tool) counterSetCommand() *cobra.Command {
 				return wrong(cmd, "NEXT is %q: %v", args[1], err)
 			}
 			return h.run(func(ctx context.Context, space *lease.Space, _ []string) error {
-				if err := counter.On(space).SetCounter(ctx, args[0], next); err != nil {
+				if err := counter.From(space).SetCounter(ctx, args[0], next); err != nil {
 					return h.counterError(args[0], err)
 				}
 				return t.print("%s: its next number is %d\n", args[0], next)

@@ -59,7 +59,7 @@ func (t *tool) printNext(ctx context.Context, space *lease.Space, name string, n
 			options = append(options, counter.OrCreate(counter.Config{}))
 		}
 	}
-	numbers, err := counter.On(space).OpenStrict(ctx, name, options...)
+	numbers, err := counter.From(space).OpenStrict(ctx, name, options...)
 	if err != nil {
 		return err
 	}
