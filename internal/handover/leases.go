@@ -118,8 +118,8 @@ func (l *Leases[L, W]) change(f func(st *State[L, W]) error) error {
 }
 
 // Follow puts a pending lease of unit now in force, in place of that of st, and forgets those that
-// are over. If there is none it returns false and keeps all, as the clock may be wrong. It also
-// returns true if another call has replaced st: so it is once an end has been noticed by a claim.
+// are over. If there is none it returns false and keeps all, as the clock may be wrong. It returns
+// true, too, if another call has replaced st: always so when a claim found that its work had ended.
 func (l *Leases[L, W]) Follow(st *State[L, W], now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
