@@ -348,11 +348,16 @@ func TestCallsOfKeeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer keeper.Close()
-		time.Sleep(time.Hour)
-		calls, position := data.calls, data.position
-		time.Sleep(10 * time.Hour)
-		if calls, swaps := data.calls-calls, data.position-position; calls != 600 || swaps != 300 {
-			t.Errorf("%d calls, of which %d swaps, in ten hours: want 600 and 300", calls, swaps)
+		after := func(pause time.Duration) (calls, swaps int) {
+			time.Sleep(pause)
+			synctest.Wait()
+			data.mu.Lock()
+			defer data.mu.Unlock()
+			return data.calls, int(data.position)
 		}
+		calls, swaps := after(time.Hour)
+		moreCalls, moreSwaps := after(10 * time.Hour)
+		require.Equal(t, moreCalls-calls, 600, "calls in ten hours")
+		require.Equal(t, moreSwaps-swaps, 300, "swaps among them")
 	})
 }
