@@ -34,8 +34,12 @@ func (r *rows) cut(line []byte) string {
 	if r.separator != '\t' { // where it is a tab, the first column may be empty
 		line = bytes.TrimLeft(line, " \t")
 	}
-	if isGrouped(line) {
-		return string(line)
+	framed, isFramed := bytes.CutPrefix(line, []byte("|"))
+	if isFramed && bytes.HasSuffix(framed, []byte("|")) { // as mysql draws tables
+		line = bytes.TrimLeft(framed, " ")
+	}
+	if number := beforeSeparator(line); hasCommas(number) {
+		return string(number)
 	}
 	column, rest, isQuoted := cutQuoted(line)
 	if !isQuoted {
@@ -53,11 +57,23 @@ func (r *rows) cut(line []byte) string {
 	return string(column)
 }
 
-// isGrouped reports whether a whole line is one number as 1,541,815,603,606,036,480, and not columns of small ones.
-func isGrouped(line []byte) bool {
-	const shortest, longest = len("1,000,000,000,000,000"), len("-18,446,744,073,709,551,615")
-	text := bytes.TrimSpace(line)
-	return len(text) >= shortest && len(text) <= longest && writtenNumber.Match(text) && bytes.IndexByte(text, ',') > 0
+// beforeSeparator returns the first column of a line whose separator is no comma.
+func beforeSeparator(line []byte) []byte {
+	if at := bytes.IndexAny(line, ";\t|"); at >= 0 {
+		line = line[:at]
+	}
+	return bytes.TrimSpace(line)
+}
+
+// hasCommas reports whether text is one number with commas in it, as 1,541,815,603,606,036,480 or 1,54E+18, and not
+// columns of small ones.
+func hasCommas(text []byte) bool {
+	const shortest, longest = len("1,0E+16"), len("-18,446,744,073,709,551,615")
+	if len(text) < shortest || len(text) > longest || bytes.IndexByte(text, ',') < 0 {
+		return false
+	}
+	isGrouped := len(text) >= len("1,000,000,000,000,000") && writtenNumber.Match(text)
+	return isGrouped || isFloat(string(text))
 }
 
 // cutQuoted returns the column in quotes with which a line begins, and what comes after it.
