@@ -236,6 +236,17 @@ func writtenBy(format string, precision int, ids ...int64) (texts []string) {
 	return texts
 }
 
+// grouped are numbers with commas.
+func grouped(numbers []string) (texts []string) {
+	for _, digits := range numbers {
+		for at := len(digits) - 3; at > 0; at -= 3 {
+			digits = digits[:at] + "," + digits[at:]
+		}
+		texts = append(texts, digits)
+	}
+	return texts
+}
+
 // TestAuditRounded: IDs that a program has rounded are called so, and their repeats are not those of two processes.
 func TestAuditRounded(t *testing.T) {
 	isolate(t)
@@ -259,6 +270,7 @@ func TestAuditRounded(t *testing.T) {
 		"pandas, a burst":         {writtenBy("exact", -1, burst(1000, 300)...), all, "repeat"},
 		"JavaScript, a burst":     {writtenBy("shortest", -1, burst(1000, 300)...), all, "repeat"},
 		"Excel, a burst":          {writtenBy("shortest", 15, burst(1000, 300)...), all, "doubled"},
+		"Excel, in groups":        {grouped(writtenBy("shortest", 15, burst(1000, 300)...)), all, "doubled"},
 		"JavaScript, few at once": {writtenBy("shortest", -1, burst(1000, 3)...), all, "doubled"},
 		"pandas, few at once":     {writtenBy("exact", -1, burst(1000, 3)...), perhaps, "rounded  all"},
 		"float32, Randflakes":     {writtenBy("single", -1, randflakes...), all, "repeat"},

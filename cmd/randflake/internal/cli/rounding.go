@@ -51,10 +51,11 @@ func (s *entries) rounding() rounding {
 	mostDigits := 0   // as many before zeros
 	for i := range s.narrow.n {
 		e := s.at(i)
-		if e.at.writing() == other || writings[e.at.writing()&^typed].form != formInt {
+		writing := e.at.writing() &^ typed
+		if writing != other && writings[writing].form != formInt {
 			continue
 		}
-		digits := strings.TrimPrefix(s.text(e), "-")
+		digits := strings.TrimPrefix(plainNumber(s.text(e)), "-") // other may be 1,541,815,603,606,036,480
 		value, err := strconv.ParseUint(digits, 10, 64)
 		if err != nil || value <= 1<<exactBits {
 			continue
