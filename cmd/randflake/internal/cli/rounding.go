@@ -23,10 +23,7 @@ const (
 const fewestRounded = 10
 
 // The bits of a floating-point number and of one of 32 bits. All smaller integers are exact.
-const (
-	exactBits  = 53
-	singleBits = 24
-)
+const exactBits, singleBits = 53, 24
 
 // floatingPoint is a number as 1.5418156036060365e+18 and 1541815603606036480.0, or 1,54182E+18 of a German Excel.
 var floatingPoint = regexp.MustCompile(`^-?([0-9]+(\.[0-9]+)?([eE]\+?[0-9]+)?|[0-9],[0-9]+[eE]\+[0-9]+)$`)

@@ -38,7 +38,7 @@ func (r *rows) cut(line []byte) string {
 	if isFramed && bytes.HasSuffix(framed, []byte("|")) { // as mysql draws tables
 		line = bytes.TrimLeft(framed, " ")
 	}
-	if number := beforeSeparator(line); hasCommas(number) {
+	if number, ok := withCommas(line); ok {
 		return string(number)
 	}
 	column, rest, isQuoted := cutQuoted(line)
@@ -57,23 +57,18 @@ func (r *rows) cut(line []byte) string {
 	return string(column)
 }
 
-// beforeSeparator returns the first column of a line whose separator is no comma.
-func beforeSeparator(line []byte) []byte {
+// withCommas returns the first column of a line if it is one number with commas in it, as 1,541,815,603,606,036,480 or
+// 1,54E+18, and not columns of small ones.
+func withCommas(line []byte) (number []byte, ok bool) {
 	if at := bytes.IndexAny(line, ";\t|"); at >= 0 {
 		line = line[:at]
 	}
-	return bytes.TrimSpace(line)
-}
-
-// hasCommas reports whether text is one number with commas in it, as 1,541,815,603,606,036,480 or 1,54E+18, and not
-// columns of small ones.
-func hasCommas(text []byte) bool {
-	const shortest, longest = len("1,0E+16"), len("-18,446,744,073,709,551,615")
-	if len(text) < shortest || len(text) > longest || bytes.IndexByte(text, ',') < 0 {
-		return false
+	number = bytes.TrimSpace(line)
+	if len(number) > len("-18,446,744,073,709,551,615") || bytes.IndexByte(number, ',') < 0 {
+		return nil, false
 	}
-	isGrouped := len(text) >= len("1,000,000,000,000,000") && writtenNumber.Match(text)
-	return isGrouped || isFloat(string(text))
+	isGrouped := len(number) >= len("1,000,000,000,000,000") && writtenNumber.Match(number)
+	return number, isGrouped || isFloat(string(number))
 }
 
 // cutQuoted returns the column in quotes with which a line begins, and what comes after it.
