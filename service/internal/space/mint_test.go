@@ -192,6 +192,14 @@ func TestClockAhead(t *testing.T) {
 		time.Sleep(time.Hour)
 		_, _, err := state.Minter(t.Context(), 3, true)
 		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
+
+		f = makeFake(t, snowflakes) // a service that starts with a wrong clock
+		f.fail(fmt.Errorf("%w: that of memory", lease.ErrClock))
+		f.begin(t)
+		time.Sleep(time.Minute)
+		_, err = f.State()
+		require.That(t, errors.Is(err, lease.ErrClock), "%v, want ErrClock", err)
+		require.Omits(t, err.Error(), "memory", "it shows where the data is")
 	})
 }
 

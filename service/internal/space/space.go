@@ -218,7 +218,8 @@ func (s *Space) verify(ctx context.Context, store *lease.Space) (check string, e
 }
 
 // State returns the state of an open space, or an error that wraps ErrNotOpen, and a
-// lease.WaitError if it is known until when to wait. The error has no location: clients see it.
+// lease.WaitError if it is known until when to wait, or lease.ErrClock if another replica may have a
+// right clock. The error has no location: clients see it.
 func (s *Space) State() (*State, error) {
 	state := s.state.Load()
 	if state.err == nil {
@@ -228,6 +229,9 @@ func (s *Space) State() (*State, error) {
 	if errors.As(state.err, &wait) {
 		public := &lease.WaitError{Err: wait.Err, Until: wait.Until, Why: "space " + s.Name}
 		return nil, fmt.Errorf("%w: %w", ErrNotOpen, public)
+	}
+	if errors.Is(state.err, lease.ErrClock) {
+		return nil, fmt.Errorf("%w: space %s: %w", ErrNotOpen, s.Name, lease.ErrClock)
 	}
 	return nil, fmt.Errorf("%w: space %s: try again", ErrNotOpen, s.Name)
 }

@@ -225,11 +225,24 @@ func writtenBy(format string, precision int, ids ...int64) (texts []string) {
 		switch format {
 		case "exact":
 			texts = append(texts, fmt.Sprint(int64(rounded)))
+		case "single":
+			texts = append(texts, fmt.Sprint(int64(float32(rounded))))
 		case "shortest":
 			texts = append(texts, strconv.FormatFloat(rounded, 'f', -1, 64))
 		default:
 			texts = append(texts, fmt.Sprintf(format, rounded))
 		}
+	}
+	return texts
+}
+
+// grouped are numbers with commas.
+func grouped(numbers []string) (texts []string) {
+	for _, digits := range numbers {
+		for at := len(digits) - 3; at > 0; at -= 3 {
+			digits = digits[:at] + "," + digits[at:]
+		}
+		texts = append(texts, digits)
 	}
 	return texts
 }
@@ -257,8 +270,11 @@ func TestAuditRounded(t *testing.T) {
 		"pandas, a burst":         {writtenBy("exact", -1, burst(1000, 300)...), all, "repeat"},
 		"JavaScript, a burst":     {writtenBy("shortest", -1, burst(1000, 300)...), all, "repeat"},
 		"Excel, a burst":          {writtenBy("shortest", 15, burst(1000, 300)...), all, "doubled"},
+		"Excel, in groups":        {grouped(writtenBy("shortest", 15, burst(1000, 300)...)), all, "doubled"},
 		"JavaScript, few at once": {writtenBy("shortest", -1, burst(1000, 3)...), all, "doubled"},
 		"pandas, few at once":     {writtenBy("exact", -1, burst(1000, 3)...), perhaps, "rounded  all"},
+		"float32, Randflakes":     {writtenBy("single", -1, randflakes...), all, "repeat"},
+		"float32, a burst":        {writtenBy("single", -1, burst(1000, 300)...), all, "repeat"},
 		"pandas, Randflakes":      {writtenBy("exact", -1, randflakes...), all, "repeat"},
 		"JavaScript, Randflakes":  {writtenBy("shortest", -1, randflakes...), all, "repeat"},
 		"pandas, as floats":       {append(writtenBy("%v", -1, burst(1000, 3)...), "5"), "\nrounded  1000 lines as 2.0", ""},
@@ -278,8 +294,10 @@ func TestAuditRounded(t *testing.T) {
 			t.Errorf("%s: exit status %d, want %q and not %q in:\n%s%s", name, got.code, tt.says, tt.not, got.out, got.err)
 		}
 	}
-	onlyFloats := call(t, "id\n1.8496880640000001e+18\n1.8496880640000003e+18\n", "audit")
-	wantFailure(t, onlyFloats, exitFailed, "2 lines are as 1.8496880640000001e+18, where the last digits are lost: export the IDs as texts")
+	for _, float := range []string{"1.8496880640000001e+18", "1,54182E+18", "-1.5E+18"} {
+		onlyFloats := call(t, "id\n"+float+"\n"+float+";a\n", "audit")
+		wantFailure(t, onlyFloats, exitFailed, "2 lines are as "+float+", where the last digits are lost: export the IDs as texts")
+	}
 }
 
 // Columns, titles, quotes and other kinds of text. What is no ID is counted.
@@ -299,13 +317,15 @@ func TestAuditReads(t *testing.T) {
 			[]string{"IDs      3, and 0 lines"}},
 		"quotes around groups": {"id,name\n\"1,541,815,603,606,036,480\",a\n1541815603606036480,b\n\"1,541,815\",c\n\"1,541,815\",d\n",
 			[]string{"IDs      4, and 0 lines", "in lines 2 and 3\n", "repeat   1,541,815 in lines 4 and 5\n"}},
-		"groups alone":      {"1,541,815,603,606,036,480\n1541815603606036480\n", []string{"IDs      2, and 0 lines", "repeats  1\n"}},
-		"columns of digits": {"1,541,815\n2,541,815\n1,000,000\n", []string{"IDs      3, and 0 lines", "repeat   1 in lines 1 and 3\n"}},
+		"groups alone":       {"1,541,815,603,606,036,480\n1541815603606036480\n", []string{"IDs      2, and 0 lines", "repeats  1\n"}},
+		"groups before tabs": {"1,541,815,603,606,036,480\ta\n1541815603606036480\tb\n", []string{"IDs      2, and 0 lines", "repeats  1\n"}},
+		"columns of digits":  {"1,541,815\n2,541,815\n1,000,000\n", []string{"IDs      3, and 0 lines", "repeat   1 in lines 1 and 3\n"}},
 		"tabs": {"id\tname\n" + texts[0] + "\ta,b\n\tno ID\n" + texts[1] + "\t\"say\n5\"\n" + texts[0] + "\tc;d\n",
 			[]string{"IDs      3, and 1 lines", "in lines 2 and 6\n"}},
 		"semicolons": {"\ufeff\"id\";\"name\"\n\"" + texts[0] + "\";\"a;\nb\"\n" + texts[1] + ";c,\"d\n" + texts[0] + ";27\"\n",
 			[]string{"IDs      3, and 1 lines", "in lines 2 and 5\n"}},
 		"bars":                 {" id | name\n" + texts[0] + "|a\n" + texts[0] + " | b\n", []string{"IDs      2, and 0 lines", "in lines 2 and 3\n"}},
+		"mysql's":              {"+--+\n| id | n |\n| " + texts[0] + " | 5 |\n| " + texts[0] + " | 6 |\n+--+\n", []string{"IDs      2, and 1 lines", "in lines 3 and 4\n"}},
 		"JSON":                 {"[\n\t\"" + texts[0] + "\",\n\t\"" + texts[1] + "\"\n]\n", []string{"IDs      2, and 1 lines", "repeats  0\n"}},
 		"doubled quotes":       {"\"\"\"x\"\"\",1\n" + texts[0] + ",2\n", []string{"IDs      1, and 0 lines"}},
 		"other lines":          {texts[0] + "\nnull!\n-\n" + texts[1] + "\n-\n", []string{"IDs      2, and 3 lines"}},

@@ -34,8 +34,12 @@ func (r *rows) cut(line []byte) string {
 	if r.separator != '\t' { // where it is a tab, the first column may be empty
 		line = bytes.TrimLeft(line, " \t")
 	}
-	if isGrouped(line) {
-		return string(line)
+	framed, isFramed := bytes.CutPrefix(line, []byte("|"))
+	if isFramed && bytes.HasSuffix(framed, []byte("|")) { // as mysql draws tables
+		line = bytes.TrimLeft(framed, " ")
+	}
+	if number, ok := withCommas(line); ok {
+		return string(number)
 	}
 	column, rest, isQuoted := cutQuoted(line)
 	if !isQuoted {
@@ -53,11 +57,18 @@ func (r *rows) cut(line []byte) string {
 	return string(column)
 }
 
-// isGrouped reports whether a whole line is one number as 1,541,815,603,606,036,480, and not columns of small ones.
-func isGrouped(line []byte) bool {
-	const shortest, longest = len("1,000,000,000,000,000"), len("-18,446,744,073,709,551,615")
-	text := bytes.TrimSpace(line)
-	return len(text) >= shortest && len(text) <= longest && writtenNumber.Match(text) && bytes.IndexByte(text, ',') > 0
+// withCommas returns the first column of a line if it is one number with commas in it, as 1,541,815,603,606,036,480 or
+// 1,54E+18, and not columns of small ones.
+func withCommas(line []byte) (number []byte, ok bool) {
+	if at := bytes.IndexAny(line, ";\t|"); at >= 0 {
+		line = line[:at]
+	}
+	number = bytes.TrimSpace(line)
+	if len(number) > len("-18,446,744,073,709,551,615") || bytes.IndexByte(number, ',') < 0 {
+		return nil, false
+	}
+	isGrouped := len(number) >= len("1,000,000,000,000,000") && writtenNumber.Match(number)
+	return number, isGrouped || isFloat(string(number))
 }
 
 // cutQuoted returns the column in quotes with which a line begins, and what comes after it.

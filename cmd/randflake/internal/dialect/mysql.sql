@@ -105,7 +105,7 @@ END //
 -- looks like.
 CREATE FUNCTION randflake_id(digits TEXT CHARACTER SET utf8mb4) RETURNS BIGINT DETERMINISTIC NO SQL
 BEGIN
-  DECLARE rest TEXT CHARACTER SET utf8mb4 DEFAULT REGEXP_REPLACE(digits, '(?-i)^[a-z]([a-z0-9_]*[a-z0-9])?_', '');
+  DECLARE rest TEXT CHARACTER SET utf8mb4 DEFAULT REGEXP_REPLACE(digits, '(?-i)^[a-z]([a-z0-9_]{0,61}[a-z0-9])?_', '');
   DECLARE id BIGINT UNSIGNED DEFAULT CONV(LEFT(rest, 1), 32, 10) << 60 | CONV(SUBSTR(rest, 2), 32, 10); -- the first bit is shifted out
   DECLARE why VARCHAR(128) CHARACTER SET utf8mb4;
   IF NOT (CAST(rest AS BINARY) <=> CAST(randflake_text(id) AS BINARY)) THEN

@@ -115,7 +115,7 @@ RETURN substr('ghijklmnopqrstuv', ((id >> 60) & 15::bigint)::int + 1, 1) || (
 CREATE OR REPLACE FUNCTION randflake_id(digits text) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 BEGIN
-  digits := regexp_replace(digits COLLATE "C", '^[a-z]([a-z0-9_]*[a-z0-9])?_', '');
+  digits := regexp_replace(digits COLLATE "C", '^[a-z]([a-z0-9_]{0,61}[a-z0-9])?_', '');
   IF digits COLLATE "C" !~ '^[g-v][0-9a-v]{12}$' THEN
     RAISE 'no randflake ID: %: %', quote_literal(left(digits, 40)), CASE
       WHEN digits COLLATE "C" ~ '^-?[0-9]+$' THEN 'a decimal number: cast it to bigint'

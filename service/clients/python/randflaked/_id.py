@@ -114,8 +114,8 @@ class Secret(Uncopied):
         return hmac.new(self._key, b"randflake key check value", hashlib.sha256).hexdigest()[:16]
 
     def inspect(self, id: SupportsIndex) -> Fields:
-        """Opens an ID. Every 64-bit value opens to some fields, whether it is an ID or not."""
-        unsigned = check_range("ID", id, -1 << 63, (1 << 63) - 1) % (1 << 64)
+        """Opens an ID, signed or unsigned. Every 64-bit value opens to some fields, whether it is an ID or not."""
+        unsigned = check_range("ID", id, -1 << 63, (1 << 64) - 1) % (1 << 64)
         [raw] = self._crypt(_decrypt, [unsigned], "Q")
         return Fields((raw >> 34) + EPOCH, raw >> 17 & MAX_NODE, raw & MAX_SEQUENCE)
 

@@ -112,9 +112,11 @@ class Client(unittest.TestCase):
             (12694918095490295742, "r0bb8nt7619tu"),
         ):
             self.assertEqual(to_text(unsigned), text)
+            self.assertEqual(self.secret.inspect(unsigned), self.secret.inspect(unsigned - (1 << 64)))
             self.assertEqual(parse(text), unsigned - (1 << 64))
         for outside in (1 << 64, (-1 << 63) - 1, 5.0, "5"):
             self.assertRaises(ValueError, to_text, outside)
+            self.assertRaises(ValueError, self.secret.inspect, outside)
         for bad in ("_", "a_", "9", "A", "a-b", "a" * 64, "a\n"):
             self.assertRaises(ValueError, to_text, 1, bad)
             self.assertRaises(ValueError, parse, bad + "_jvgoe12ccb8gh", bad)
