@@ -48,6 +48,7 @@ func (t *tool) auditCommand() *cobra.Command {
 type audit struct {
 	*inspector
 	entries  entries
+	hasTexts bool     // of Randflake IDs, which no other kind has
 	odd      int      // how many lines are no IDs
 	floats   int      // of these, how many are floating-point numbers
 	float    string   // the first of them
@@ -118,5 +119,6 @@ func (a *audit) add(text string, line int) {
 	if p.layout != "" && a.layout == nil && a.kind != kindRandflake {
 		a.layout, _ = snowflake.ParseLayout(p.layout)
 	}
+	a.hasTexts = a.hasTexts || p.form == formText
 	a.entries.add(p, line, text)
 }

@@ -343,7 +343,7 @@ func TestAuditReads(t *testing.T) {
 		"texts that lost digits": {"jvgoe12ccb8gh\n12ccb8gh\njvgoe\n",
 			[]string{"IDs      2, and 1 lines", "form     1 of 2 IDs read as gosuda/randflake prints them, 12ccb8gh first"}},
 		"typed": {"ord_jvgoe12ccb8gh\nord_jvgoe12ccb8gg\nord_jvgoe12ccb8gh\n",
-			[]string{"repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
+			[]string{"kind     none that tells its time; Randflake IDs need their secret", "repeat   ord_jvgoe12ccb8gh in lines 1 and 3"}},
 		"UUIDs": {"019aa91c-8e00-7abc-9def-0123456789ab\n019AA91C-8E00-7ABC-9DEF-0123456789AB\n",
 			[]string{"kind     ULIDs", "in lines 1 and 2", "2025-11-22T"}},
 		"TSIDs": {"0SBZ7KY014XYN\n0SBZ7KY02D2FH\n0sbz7ky014xyn\n",

@@ -28,7 +28,7 @@ func (a *audit) choose() {
 		a.tryLayout(a.layout)
 	case a.cipher != nil && a.try(kindRandflake, time.Unix(randflake.Epoch, 0), asRandflake):
 		// The secret fits.
-	case a.kind == kindRandflake:
+	case a.kind == kindRandflake, a.hasTexts:
 		// The secret doesn't fit, and no layout is wanted.
 	default:
 		for _, l := range snowflake.Presets() {
