@@ -44,7 +44,7 @@ func plainNumber(text string) string {
 	if text == "" || text[0] > '9' {
 		return text // most texts: the expression is slow
 	}
-	if isDecimal(text) || !writtenNumber.MatchString(text) {
+	if isDecimal(strings.TrimPrefix(text, "-")) || !writtenNumber.MatchString(text) {
 		return text
 	}
 	text = strings.TrimRight(text, "nL")
