@@ -162,7 +162,7 @@ var faults = []fault{
 		does: "the space is moved to another store, by a process that is killed at each of its calls " +
 			"and run again. Workers notice nothing, and those on the new store begin before the leases " +
 			"of the others end",
-		script: moved, may: forgiven, window: longer,
+		script: moved, may: forgiven, window: 2 * longer,
 	},
 	{
 		name: "trusted", engines: "postgres redis",
