@@ -45,7 +45,7 @@ func Example() {
 	}
 	defer page.Body.Close()
 	for lines := bufio.NewScanner(page.Body); lines.Scan(); {
-		if strings.Contains(lines.Text(), "claimed") {
+		if strings.Contains(lines.Text(), "ids_made") {
 			fmt.Println(lines.Text())
 		}
 	}
