@@ -33,7 +33,8 @@ awk -v targets="$targets" -v required="$*" -v idle="$idle" '
 		package = field("Package")
 		test = package "." field("Test")
 		sub(/.*randflake\/randflake[\/.]/, "", test)
-		target = substr(FILENAME, 1, length(FILENAME) - length("-XXXXXX.json"))
+		target = FILENAME
+		sub(/-[^-]*$/, "", target)
 	}
 	/"Action":"output"/ && /\.go:[0-9]+: / { reason[test] = field("Output"); gsub(/\\[nt]|^ +/, " ", reason[test]) }
 	/"Action":"pass"/ { ran[test] = 1 }

@@ -170,7 +170,7 @@ func TestSecrets(t *testing.T) {
 	raw := cipher.Decrypt(id)
 	require.That(t, raw == 1, "the first masked order is %v, want 1", raw)
 
-	// The page as one script, in which the functions' comments have statements of their owner.
+	// The page runs as one script. The statements of the functions' owner stand in their comments.
 	file := filepath.Join(mariaDB.Data(), "secret") // where the client may read, as the server
 	must(t, os.WriteFile(file, []byte(secret.Hex()), 0o644))
 	text := functions("mysql")

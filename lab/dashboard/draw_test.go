@@ -101,11 +101,11 @@ func TestDraw(t *testing.T) {
 		require.NoError(t, err)
 		secret := randflake.NewSecret()
 		both = [2]*process{newProcess(t, space, secret, "invoices", 1), newProcess(t, space, secret, "tickets", .7)}
-		for now := time.Now(); now.Before(begin.Add(samples * step)); now = now.Add(time.Second) {
-			time.Sleep(time.Until(now))
+		for at := time.Now(); at.Before(begin.Add(samples * step)); at = at.Add(time.Second) {
+			time.Sleep(time.Until(at))
 			for _, p := range both {
 				go p.work()
-				if i := int(now.Sub(begin) / step); now.Sub(begin)%step == 0 && i >= 0 {
+				if i := int(at.Sub(begin) / step); at.Sub(begin)%step == 0 && i >= 0 {
 					p.scrape(i)
 				}
 			}

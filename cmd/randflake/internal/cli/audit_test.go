@@ -403,7 +403,7 @@ func TestAuditProgress(t *testing.T) {
 	})
 	const line = "1024 lines, 4096 a second"
 	terminal.WriteString("\n\n\n")      // for as many lines, also where none was shown
-	shown := bufio.NewScanner(terminal) // its echo, in which a return ends a line
+	shown := bufio.NewScanner(terminal) // it echoes what is written, and each return ends a line
 	for _, want := range []string{"", line, strings.Repeat(" ", len(line))} {
 		shown.Scan()
 		require.Equal(t, shown.Text(), want, "the terminal shows")
