@@ -136,7 +136,7 @@ var faults = []fault{
 		does: "the data are replaced by an older copy, which only a process that saw the newer data " +
 			"can tell, and later by a second one. Until all lost leases have ended there are leases of " +
 			"the reserve alone",
-		script: loses(witness), may: forgiven, shows: lost, window: longer,
+		script: loses(witness), may: forgiven, shows: lost, window: 2 * longer,
 	},
 	{
 		name: "restored", engines: "file sqlite redis mariadb",
@@ -149,7 +149,7 @@ var faults = []fault{
 		name: "failed-over", engines: "redis postgres",
 		does: "a replica that lacks acknowledged changes is promoted. Until all lost leases have " +
 			"ended there are leases of the reserve alone",
-		script: loses(anybody), may: forgiven, shows: lost, window: longer, setup: setup{copies: standbys},
+		script: loses(anybody), may: forgiven, shows: lost, window: 2 * longer, setup: setup{copies: standbys},
 	},
 	{
 		name: "wiped", engines: "file redis s3",
