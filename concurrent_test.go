@@ -130,9 +130,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 			if e.problem != "" {
 				t.Fatal(e.problem)
 			}
-			if e.runs < 100_000 {
-				t.Errorf("only %d interleavings", e.runs)
-			}
+			require.That(t, e.runs >= 100_000, "only %d interleavings", e.runs)
 		})
 	}
 }
@@ -142,9 +140,7 @@ func TestExplorerFindsALostUpdate(t *testing.T) {
 	b := testLease(7, 7, testStart, 3).bounds()
 	e := explorer{bounds: b, clocks: []int64{testStart, testStart + 1}, n: 2, atomic: false}
 	e.explore(b.base, make([]claimant, 3))
-	if e.problem == "" {
-		t.Error("a cursor without compare-and-swap passed")
-	}
+	require.That(t, e.problem != "", "a cursor without compare-and-swap passed")
 }
 
 func TestPlan(t *testing.T) {
@@ -197,18 +193,14 @@ func TestClaimTakesAShare(t *testing.T) {
 	for left > 0 {
 		_, taken, err := c.claim(testStart, 1024, 8)
 		require.NoError(t, err)
-		if taken > max(left/8, 1) || taken > 1024 {
-			t.Fatalf("claimed %d with %d left", taken, left)
-		}
+		require.Must(t, taken <= max(left/8, 1) && taken <= 1024, "claimed %d with %d left", taken, left)
 		left -= taken
 		claims++
 	}
 	if _, _, err := c.claim(testStart, 1024, 8); err != ErrExhausted {
 		t.Errorf("a second that is used up: %v", err)
 	}
-	if claims > 300 {
-		t.Errorf("it took %d claims", claims)
-	}
+	require.That(t, claims <= 300, "it took %d claims", claims)
 }
 
 // Under a lease of all 2^64 values the cursor could come back to its start: it leaves out two.
@@ -216,9 +208,8 @@ func TestWholeSpace(t *testing.T) {
 	lease := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}
 	c := newCursor(lease.bounds())
 	start, taken, err := c.claim(MaxTimestamp, 1<<40, 1)
-	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-2 || err != nil {
-		t.Errorf("claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
-	}
+	require.That(t, start == pack(MaxTimestamp, 0, 0) && taken == 1<<34-2 && err == nil,
+		"claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
 	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
 		if _, _, err := c.claim(now, 1, 1); err == nil {
 			t.Errorf("a claim at %d after all was used", now)
@@ -315,9 +306,7 @@ func everythingAtOnce(t *testing.T, strict bool, leases []Lease, options []Optio
 					fill = func(dst []ID) (int, error) { return g.FillWait(t.Context(), dst) }
 				}
 				n, err := fill(ids)
-				if n != len(ids) || err != nil {
-					t.Errorf("%d of %d IDs, %v", n, len(ids), err)
-				}
+				require.That(t, n == len(ids) && err == nil, "%d of %d IDs, %v", n, len(ids), err)
 				l.addIDs(g, ids)
 			}
 		})
@@ -529,9 +518,7 @@ func goOnAsCopy(t *testing.T, twin *Generator, machine *atomic.Uint64, own Lease
 		}
 	}
 	machine.Add(1)
-	if leasesOf(twin).Ready() == nil {
-		t.Fatal("the copy of the copy is ready")
-	}
+	require.Must(t, leasesOf(twin).Ready() != nil, "the copy of the copy is ready")
 	_, err := twin.Close()
 	require.ErrorIs(t, err, ErrLeaseEnded, "Close of the copy of the copy")
 }
@@ -550,9 +537,8 @@ func TestNextSecond(t *testing.T) {
 			raw, err := generate()
 			made := raw.Fields().Time.Unix()
 			// The published second is late at times, by less than this.
-			if err != nil || made < before-10 || made > time.Now().Unix() {
-				t.Fatalf("%s: %v, made for %d, at %d", how, err, made, before)
-			}
+			require.Must(t, err == nil && made >= before-10 && made <= time.Now().Unix(),
+				"%s: %v, made for %d, at %d", how, err, made, before)
 		}
 	}
 	for how, generate := range ways { // the batch in hand, which has IDs left, is of a second that is over

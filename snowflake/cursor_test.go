@@ -62,9 +62,7 @@ func TestPlanExhaustively(t *testing.T) {
 			}
 		}
 	}
-	if plans < 1_000_000 {
-		t.Errorf("only %d plans", plans)
-	}
+	require.That(t, plans >= 1_000_000, "only %d plans", plans)
 }
 
 func planProblem(b *bounds, next, awaited uint64, now int64) string {
@@ -165,15 +163,12 @@ func TestStepBackExhaustively(t *testing.T) {
 			for now := int64(-2); now < b.end; now++ {
 				p, err := b.planStepBack(next, now)
 				if now < b.first || rollback >= b.steps {
-					if err != errClockBackward {
-						t.Fatalf("%+v: planStepBack(%d, %d): %v", b, next, now, err)
-					}
+					require.Must(t, err == errClockBackward, "%+v: planStepBack(%d, %d): %v", b, next, now, err)
 					continue
 				}
 				want := plan{start: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
-				if p != want || err != nil || p.start < next {
-					t.Fatalf("%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
-				}
+				require.Must(t, p == want && err == nil && p.start >= next,
+					"%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 			}
 		}
 	}

@@ -364,9 +364,7 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	defer keeper.Close()
 	l := keeper.Generator().Lease()
 	require.That(t, l.LastNode-l.FirstNode+1 == 4, "lease %+v, want 4 nodes", l)
-	if _, err := keep(0); !errors.Is(err, lease.ErrFull) {
-		t.Errorf("no node at all: %v", err)
-	}
+	require.Refuses(t, lease.ErrFull, "no node at all")(keep(0))
 }
 
 func TestTerminal(t *testing.T) {
