@@ -47,7 +47,7 @@ check: servers tools
 test check: gotestsum
 	@rm -rf $(LOGS) && mkdir -p $(LOGS)
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 HIDDEN=all $(IN_$@:%=shown-%) && failed=0 || failed=1; \
-		internal/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
+		internal/tools/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
 # What a target prints, each line at once and after its name, as two run at a time.
 shown-%:
 	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; test ! -e $(LOGS)/$*.failed
@@ -55,7 +55,7 @@ shown-%:
 gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0
 servers tools languages:
-	@internal/install.sh $@
+	@internal/tools/install.sh $@
 node: languages
 	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
 helm:
@@ -125,7 +125,7 @@ deploy: tools helm
 	@mkdir -p $(LOGS) && echo "deploy: unit, alerts, dashboards and chart are right" >$(LOGS)/$@.note
 # A release of HEAD, as its users will meet it.
 rehearsal: servers node helm
-	HELM=$(CURDIR)/bin/helm internal/rehearsal.sh
+	HELM=$(CURDIR)/bin/helm internal/tools/rehearsal.sh
 	@mkdir -p $(LOGS) && echo "rehearsal: what the pages say works from empty caches" >$(LOGS)/$@.note
 browser: gotestsum tools
 	$(LAB) $(TEST) ./browser
@@ -156,7 +156,7 @@ words:
 workflows:
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 budget:
-	@internal/count.sh -check
+	@internal/tools/count.sh -check
 # The opcodes that Go's assembler does not know must be those of the instructions beside them.
 generate: tools
 	$(GO) generate ./...
@@ -168,7 +168,7 @@ protocol:
 
 # Writes a version into all modules, and says which tags are left to make: make release VERSION=v0.1.0
 release:
-	internal/release.sh $(VERSION)
+	internal/tools/release.sh $(VERSION)
 bench:
 	cd bench && $(GO) run .
 fuzz:

@@ -14,7 +14,7 @@ import (
 
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 

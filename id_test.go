@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // wellKnown are IDs whose text can be told by looking.

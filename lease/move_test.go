@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // fuse counts the calls of the engines that share it. From its last call on all fail, that one before or

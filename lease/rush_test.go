@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // A rush is keepers that start at the same moment, on a store that takes its time for each call.

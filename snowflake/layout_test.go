@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/randflake/randflake"
 	snowflake "github.com/randflake/randflake/compat/bwmarrin"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	origin "github.com/randflake/randflake/snowflake"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake/counter/gapless"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // An invoice and its number, or neither.

@@ -8,7 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // the same zones wherever tests run
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 func zoneOf(t testing.TB, name string) *time.Location {

@@ -17,7 +17,7 @@ import (
 	_ "github.com/sony/sonyflake/mock" // for the tests that are run
 
 	ours "github.com/randflake/randflake/compat/sonyflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 const sonyflake = "github.com/sony/sonyflake"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/internal/localfile/localfiletest"
 	"golang.org/x/sys/unix"
 )

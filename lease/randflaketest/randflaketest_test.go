@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // take makes n IDs, each in a goroutine of its own, one after the other, so that all Ps get to make some.

@@ -15,7 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/client"
 	api "github.com/randflake/randflake/service/client/api/randflake/v1"

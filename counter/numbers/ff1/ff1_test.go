@@ -19,8 +19,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/leaktest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/leaktest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 func aesOf(t testing.TB, key []byte) cipher.Block {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 )
