@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
@@ -118,7 +119,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 		{"first second of the format", testLease(0, 0, Epoch, 3), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := tt.lease.bounds()
+			b := boundsOf(tt.lease)
 			next := tt.next
 			if next == 0 {
 				next = b.base
@@ -139,7 +140,7 @@ func TestEveryInterleavingOfClaims(t *testing.T) {
 
 // The explorer must find a swap that is made unconditional.
 func TestExplorerFindsALostUpdate(t *testing.T) {
-	b := testLease(7, 7, testStart, 3).bounds()
+	b := boundsOf(testLease(7, 7, testStart, 3))
 	e := explorer{bounds: b, clocks: []int64{testStart, testStart + 1}, n: 2, atomic: false}
 	e.explore(b.base, make([]claimant, 3))
 	if e.problem == "" {
@@ -149,7 +150,7 @@ func TestExplorerFindsALostUpdate(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	lease := testLease(10, 11, testStart, 100)
-	b := lease.bounds()
+	b := boundsOf(lease)
 	const perSecond = 2 << sequenceBits
 	first := func(second int64) uint64 { return pack(second, 10, 0) }
 	end := func(second int64) uint64 { return pack(second, 11, MaxSequence) + 1 }
@@ -191,7 +192,7 @@ func TestPlan(t *testing.T) {
 
 // A claim takes an eighth of what is left at most, and all claims together take the whole second.
 func TestClaimTakesAShare(t *testing.T) {
-	c := newCursor(testLease(7, 7, testStart, 3).bounds())
+	c := newCursor(boundsOf(testLease(7, 7, testStart, 3)))
 	left := uint64(perNode)
 	claims := 0
 	for left > 0 {
@@ -214,7 +215,7 @@ func TestClaimTakesAShare(t *testing.T) {
 // Under a lease of all 2^64 values the cursor could come back to its start: it leaves out two.
 func TestWholeSpace(t *testing.T) {
 	lease := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}
-	c := newCursor(lease.bounds())
+	c := newCursor(boundsOf(lease))
 	start, taken, err := c.claim(MaxTimestamp, 1<<40, 1)
 	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-2 || err != nil {
 		t.Errorf("claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
@@ -427,10 +428,9 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	c.next.Store(original.Work.cursor.next.Load())
 	w := work{shards: newShards(len(original.Work.shards.list)), cursor: c, runLength: original.Work.runLength}
 	for i := range w.shards.list {
+		type fields [unsafe.Offsetof(shard{}.lock)]byte // all but the lock, which is the last one
 		from, to := &original.Work.shards.list[i], &w.shards.list[i]
-		to.claimedAt, to.idsLeft, to.ids = from.claimedAt, from.idsLeft, from.ids
-		to.runNext, to.runLeft, to.runSize = from.runNext, from.runLeft, from.runSize
-		to.counted = from.counted
+		*(*fields)(unsafe.Pointer(to)) = *(*fields)(unsafe.Pointer(from))
 	}
 	if original.Work.quick.list != nil {
 		w.quick = w.shards

@@ -196,7 +196,7 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 	if how == "Generate" {
 		fill = idtest.One(g.Generate)
 	}
-	bounds := leases[0].bounds()
+	bounds := boundsOf(leases[0])
 	capacity := int(bounds.nodes()) * perNode
 	ids := make([]ID, capacity+1)
 	for second := begin; second < begin+3; second++ {
@@ -754,7 +754,7 @@ func TestMemory(t *testing.T) {
 	if perP := unsafe.Sizeof(s); fixed > 1024 || perP > 712 {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
-	used := unsafe.Offsetof(s.counted) + unsafe.Sizeof(s.counted)
+	used := unsafe.Offsetof(s.lock) + unsafe.Sizeof(s.lock)
 	if after := unsafe.Sizeof(s) - used; after < cacheLine {
 		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
 	}
