@@ -391,6 +391,41 @@ func TestClockIsAsked(t *testing.T) {
 	}
 }
 
+// By the system clock, IDs follow the published second.
+func TestNextSecond(t *testing.T) {
+	onOneProcessor(t)
+	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
+	for how := range ways { // each by a generator of its own: one may refill the batch of another
+		ways[how] = makers(newGenerator(t, systemLease(0, MaxNode)))[how]
+	}
+	begin := time.Now().Unix()
+	for ; time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
+		for how, generate := range ways {
+			before := time.Now().Unix()
+			raw, err := generate()
+			made := raw.Fields().Time.Unix()
+			// The published second is late at times, by less than this.
+			if err != nil || made < before-10 || made > time.Now().Unix() {
+				t.Fatalf("%s: %v, made for %d, at %d", how, err, made, before)
+			}
+		}
+	}
+	for how, generate := range ways { // the batch in hand, which has IDs left, is of a second that is over
+		made := begin
+		for range 10 {
+			raw, _ := generate()
+			made = raw.Fields().Time.Unix()
+			if made != begin {
+				break
+			}
+			time.Sleep(time.Second / 2)
+		}
+		if made <= begin {
+			t.Errorf("%s: made for %d, at %d", how, made, time.Now().Unix())
+		}
+	}
+}
+
 // Close returns the last second used, each time, and no call makes anything after it.
 func TestClose(t *testing.T) {
 	clock := newFakeClock(testStart)
