@@ -196,7 +196,7 @@ func useUp(t *testing.T, leases []Lease, begin int64, how string) {
 	if how == "Generate" {
 		fill = idtest.One(g.Generate)
 	}
-	bounds := leases[0].bounds()
+	bounds := boundsOf(leases[0])
 	capacity := int(bounds.nodes()) * perNode
 	ids := make([]ID, capacity+1)
 	for second := begin; second < begin+3; second++ {
@@ -382,6 +382,40 @@ func TestClockIsAsked(t *testing.T) {
 			require.Done(t)(generate())
 		}
 		require.That(t, reads >= 100, "%s: %d reads for 100 IDs", how, reads)
+	}
+}
+
+// By the system clock, IDs follow the published second.
+func TestNextSecond(t *testing.T) {
+	onOneProcessor(t)
+	ways := makers(newGenerator(t, systemLease(0, MaxNode)))
+	for how := range ways { // each by a generator of its own: one may refill the batch of another
+		ways[how] = makers(newGenerator(t, systemLease(0, MaxNode)))[how]
+	}
+	begin := time.Now().Unix()
+	for ; time.Now().Unix() < begin+2; time.Sleep(100 * time.Millisecond) {
+		for how, generate := range ways {
+			before := time.Now().Unix()
+			raw, err := generate()
+			made := raw.Fields().Time.Unix()
+			// The published second is late at times, by less than this.
+			require.Must(t, err == nil && made >= before-10 && made <= time.Now().Unix(),
+				"%s: %v, made for %d, at %d", how, err, made, before)
+		}
+	}
+	for how, generate := range ways { // the batch in hand, which has IDs left, is of a second that is over
+		made := begin
+		for range 10 {
+			raw, _ := generate()
+			made = raw.Fields().Time.Unix()
+			if made != begin {
+				break
+			}
+			time.Sleep(time.Second / 2)
+		}
+		if made <= begin {
+			t.Errorf("%s: made for %d, at %d", how, made, time.Now().Unix())
+		}
 	}
 }
 
@@ -734,7 +768,7 @@ func TestMemory(t *testing.T) {
 	if perP := unsafe.Sizeof(s); fixed > 1024 || perP > 712 {
 		t.Errorf("a generator takes %d bytes and %d for each shard, want at most 1024 and 712", fixed, perP)
 	}
-	used := unsafe.Offsetof(s.counted) + unsafe.Sizeof(s.counted)
+	used := unsafe.Offsetof(s.lock) + unsafe.Sizeof(s.lock)
 	if after := unsafe.Sizeof(s) - used; after < cacheLine {
 		t.Errorf("%d bytes after what a shard uses, want %d", after, cacheLine)
 	}

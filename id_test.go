@@ -174,6 +174,10 @@ func TestKinds(t *testing.T) {
 	if err := id.Scan("jvgoe12ccb8gh"); !strings.Contains(err.Error(), "TextID") {
 		t.Errorf("%q does not name the type for text columns", err)
 	}
+	var raw Raw
+	if err := raw.Scan("jvgoe12ccb8gh"); strings.Contains(err.Error(), "TextID") {
+		t.Errorf("Raw.Scan: %q, but no TextID holds a raw value", err)
+	}
 	err := json.Unmarshal([]byte("12345"), &id)
 	require.Contains(t, fmt.Sprint(err), `want a JSON string, as "g000000000000", and no ",string"`, "a number in JSON")
 }

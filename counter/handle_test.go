@@ -235,9 +235,9 @@ func TestInTurn(t *testing.T) {
 	})
 }
 
-// TestFinal: errors against which waiting does not help end a wait at once, and the store is asked again only
+// TestLasting: errors against which waiting does not help end a wait at once, and the store is asked again only
 // for a caller.
-func TestFinal(t *testing.T) {
+func TestLasting(t *testing.T) {
 	for _, want := range []error{
 		lease.ErrEnd,
 		lease.ErrCounter,
@@ -401,6 +401,34 @@ func TestStuck(t *testing.T) {
 			t.Errorf("%d calls at a time", len(calls))
 		}
 	})
+}
+
+// TestWrongNumber: a source that gives no number without an error, or too many, has broken its promise. Callers
+// learn that, and the source is not asked without a pause.
+func TestWrongNumber(t *testing.T) {
+	for _, given := range []int64{-1, 0, 11} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &store{}
+			c := s.open(t, WithRunLength(10, 10))
+			defer c.Close()
+			strict := s.openStrict(t)
+			s.set(func(context.Context, int64) (int64, error) { return given, nil })
+			want := fmt.Sprintf("counter: orders: the source gave %d numbers: want 1 to", given)
+			_, err := From(s).Open(t.Context(), "orders", WithRunLength(10, 10))
+			require.Contains(t, fmt.Sprint(err), want, "Open")
+			_, err = strict.Next(t.Context())
+			require.Contains(t, fmt.Sprint(err), want, "Strict")
+			s.calls()
+			take(t, c, 10)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err = c.Wait(ctx)
+			require.Contains(t, fmt.Sprint(err), want, "Wait")
+			if calls := len(s.calls()); calls > 20 {
+				t.Errorf("%d calls in a minute", calls)
+			}
+		})
+	}
 }
 
 // What nobody made says so.

@@ -270,6 +270,7 @@ func TestParseLayout(t *testing.T) {
 	}
 	l.Parts()[1].Bits = 7 // which changes no layout
 	require.Equal(t, l.String(), text, "String")
+	require.Done(t)(ParseLayout(example))
 	for _, l := range append(Presets(), l) {
 		read, err := ParseLayout(l.String())
 		require.That(t, err == nil && reflect.DeepEqual(read, l), "%s read as %s, %v", l, read, err)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	snowflake "github.com/randflake/randflake/compat/bwmarrin"
+	"github.com/randflake/randflake/compat/bwmarrin"
 	"github.com/randflake/randflake/internal/test/idtest"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
