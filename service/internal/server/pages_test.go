@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -210,6 +212,11 @@ func TestMetrics(t *testing.T) {
 		`process_start_time_seconds`,
 	} {
 		require.Contains(t, a.text, "\n"+want, "the beginnings of lines")
+	}
+	page, err := os.ReadFile("../../../docs/operations.md")
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile("# TYPE (randflake[a-z_]+)").FindAllStringSubmatch(a.text, -1) {
+		require.That(t, strings.Contains(string(page), "`"+found[1]+"`"), "docs/operations.md lacks %s", found[1])
 	}
 }
 
