@@ -68,7 +68,7 @@ func TestPages(t *testing.T) {
 		var a answer
 		var asked int64
 		for try := 0; try < 100 && a.status != http.StatusTooManyRequests; try++ { // a slow machine earns calls again
-			for w.usage.may(who, othersUsually) { // as after many calls
+			for w.rates.allow(who, othersUsually) { // as after many calls
 			}
 			before := w.asked.Load()
 			a = w.send(http.MethodGet, path, "", as(who))
