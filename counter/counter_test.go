@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -217,8 +218,10 @@ func TestOfPeriod(t *testing.T) {
 	}
 }
 
-// TestMetrics: both kinds of handles report what their status says, under the name of the counter.
+// TestMetrics: both kinds of handles report what their status says, under the name of the counter. The page has all.
 func TestMetrics(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
 	c := &Counter{name: "orders", taken: 30, issuedBefore: 20, fetching: fetchState{why: errAway}}
 	c.current.Store(new(run))
 	for _, tt := range []struct {
@@ -240,6 +243,7 @@ func TestMetrics(t *testing.T) {
 			value, known := want[m.Name]
 			require.That(t, known && m.Value == value && m.Labels["counter"] == "orders" && m.Counter == strings.HasSuffix(m.Name, "_total"),
 				"%T: %+v, want %v", tt.of, m, value)
+			require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 		}
 	}
 	for _, m := range (Status{}).Metrics("orders") {

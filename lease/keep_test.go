@@ -180,8 +180,10 @@ func TestKeeperListens(t *testing.T) {
 	})
 }
 
-// TestCounts: each thing that happens is counted once, in the status and in the metric.
+// TestCounts: each thing that happens is counted once, in the status and in the metric, which the page has.
 func TestCounts(t *testing.T) {
+	page, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
 	bubble(t, func(t *testing.T) {
 		var machine atomic.Uint64
 		defer vmgen.Pretend(&machine)()
@@ -203,6 +205,7 @@ func TestCounts(t *testing.T) {
 				if m.Value != want[name] || m.Counter != strings.HasSuffix(name, "_total") || m.Help == "" {
 					t.Errorf("%s: %+v, want %v", what, m, want[name])
 				}
+				require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 			}
 		}
 		check("Keep")

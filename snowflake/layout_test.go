@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -105,18 +106,30 @@ func TestLastMillisecond(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
+	page, err := os.ReadFile("../docs/layouts.md")
+	require.NoError(t, err)
 	bits := map[string]int{"discord": 64, "tsid": 64, "javascript53": 53, "yitter": 53}
 	for _, l := range Presets() {
 		require.Gives(t, l, "ParseLayout(%q)", l.Name())(ParseLayout(l.Name()))
 		if want := cmp.Or(bits[l.Name()], 63); l.bits() != want {
 			t.Errorf("%v: %d bits, want %d", l, l.bits(), want)
 		}
+		require.That(t, strings.Contains(string(page), rowOf(l)), "docs/layouts.md has no row that begins with%s", rowOf(l))
 	}
 	for _, name := range []string{"", "Twitter", "twitter ", "worker15"} {
 		refusesLayout(t, name, "discord") // and the other presets
 	}
 	Presets()[0] = nil
 	require.That(t, !slices.Contains(Presets(), nil), "a caller can change the presets")
+}
+
+// rowOf returns the row of a preset in docs/layouts.md, but for the last column: IDs a second, or why they can't be told.
+func rowOf(l *Layout) string {
+	text := strings.TrimPrefix(l.String(), l.Name()+": ") // PARTS; 1ms since EPOCH
+	parts, _, _ := strings.Cut(text, "; 1ms since ")
+	parts, _, _ = strings.Cut(strings.Replace(parts, "; ", "; unit ", 1), " since ")
+	epoch := strings.TrimSuffix(l.Epoch().Format("2006-01-02 15:04:05.999"), " 00:00:00")
+	return fmt.Sprintf("\n| %s | %s | %s | %s | ", l.Name(), parts, epoch, l.Expires().Format(time.DateOnly))
 }
 
 func TestFieldsRefused(t *testing.T) {

@@ -431,7 +431,7 @@ func TestStoreFails(t *testing.T) {
 	require.Contains(t, w.written.String(), "db-7", "the log after the store failed")
 	wantFailure(w.call("CounterService/List", `{"space":"none"}`))
 	wantFailure(w.call("CounterService/Get", `{"space":"none","counter":"orders"}`))
-	for w.usage.may(config.Anyone, failureLines) { // as after many calls that failed
+	for w.rates.allow(config.Anyone, failuresOfStores) { // as after many calls that failed
 	}
 	before := strings.Count(w.written.String(), "store failed")
 	w.take("none", "")

@@ -140,7 +140,7 @@ func TestCallsGoOn(t *testing.T) {
 		w.broken.Store(false)
 		a := <-underWay
 		require.That(t, a.status == http.StatusOK, "a call that is under way: %d %s", a.status, a.text)
-		time.Sleep(lastCalls)
+		time.Sleep(longestCall)
 		synctest.Wait()
 		require.Refuses(t, counter.ErrClosed, "after the last call")(before.Next())
 		if _, err := kept.Next(); err != nil {

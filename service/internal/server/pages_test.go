@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -65,7 +67,7 @@ func TestPages(t *testing.T) {
 		var a answer
 		var asked int64
 		for try := 0; try < 100 && a.status != http.StatusTooManyRequests; try++ { // a slow machine earns calls again
-			for w.usage.may(who, othersUsually) { // as after many calls
+			for w.rates.allow(who, othersUsually) { // as after many calls
 			}
 			before := w.asked.Load()
 			a = w.send(http.MethodGet, path, "", as(who))
@@ -208,6 +210,11 @@ func TestMetrics(t *testing.T) {
 		`process_start_time_seconds`,
 	} {
 		require.Contains(t, a.text, "\n"+want, "the beginnings of lines")
+	}
+	page, err := os.ReadFile("../../../docs/operations.md")
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile("# TYPE (randflake[a-z_]+)").FindAllStringSubmatch(a.text, -1) {
+		require.That(t, strings.Contains(string(page), "`"+found[1]+"`"), "docs/operations.md lacks %s", found[1])
 	}
 }
 

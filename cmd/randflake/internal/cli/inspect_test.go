@@ -280,7 +280,7 @@ func TestConvertBoundsLines(t *testing.T) {
 
 // at returns an inspector at some time.
 func at(now time.Time) *inspector {
-	return &inspector{tool: &tool{}, parser: parser{from: "auto"}, json: new(bool), now: func() time.Time { return now }}
+	return &inspector{tool: &tool{}, parser: parser{from: "auto"}, now: func() time.Time { return now }}
 }
 
 func labels(readings []reading) (all []string) {
@@ -471,7 +471,7 @@ func TestImplausible(t *testing.T) {
 		now := time.Now()
 		in := at(now)
 		for ahead, implausible := range map[time.Duration]bool{0: false, clockSkew: false, clockSkew + 1: true} {
-			readings, err := in.single(reading{kind: kind, id: "x", time: now.Add(ahead), timeForm: milliseconds}, nil)
+			readings, err := in.single(reading{kind: kind, id: "x", time: now.Add(ahead)})
 			if len(readings) != 1 || (err != nil) != implausible || implausible && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %v ahead: %v, %v", kind, ahead, readings, err)
 			}
@@ -491,7 +491,7 @@ func FuzzInspect(f *testing.F) {
 	froms := []string{"auto", "text", "int", "hex", "base32", "base58", "base62", "gosuda"}
 	f.Fuzz(func(t *testing.T, text string, kind, from uint8) {
 		in := at(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
-		*in.json, in.cipher = true, fixedCipher()
+		in.json, in.cipher = true, fixedCipher()
 		in.from = froms[int(from)%len(froms)]
 		if i := int(kind) % 4; i > 0 {
 			in.kind = kindNames[i-1]
@@ -649,11 +649,16 @@ func TestLikeliest(t *testing.T) {
 	}
 }
 
-// TestLayouts: each preset has a place in the help.
+// TestLayouts: each preset has a place in the help, and guesses know those whose sequence is random, as the page does.
 func TestLayouts(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/layouts.md")
+	require.NoError(t, err)
 	named := regexp.MustCompile(`[a-z0-9]+`).FindAllString(succeed(t, "", "help", "kinds"), -1)
 	for _, layout := range snowflake.Presets() {
 		require.That(t, slices.Contains(named, layout.Name()), "randflake help kinds has no %s", layout.Name())
+		_, row, _ := strings.Cut(string(page), "\n| "+layout.Name()+" |")
+		row, _, _ = strings.Cut(row, "\n")
+		require.Equal(t, randomSequences[layout.Name()], strings.Contains(row, "random"), "random numbers of %s:%s", layout.Name(), row)
 	}
 }
 
