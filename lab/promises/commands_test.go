@@ -178,6 +178,29 @@ func exitCodes(t *testing.T) (lines []string) {
 	return lines
 }
 
+// printedJSON has the keys of what randflake prints with --json.
+func printedJSON(t *testing.T) (lines []string) {
+	tool, dir := tool(t), t.TempDir()
+	secret, leases := filepath.Join(dir, "secret"), filepath.Join(dir, "leases")
+	must(t, tool, "store", "init", "--new", leases, "--secret-file", secret)
+	must(t, tool, "next", "--create", "--store", leases, "orders")
+	id := strings.TrimSpace(must(t, tool, "new", "--store", leases, "--secret-file", secret))
+	masked := strings.TrimSpace(must(t, tool, "mask", "5", "--secret-file", secret))
+	for _, c := range []struct{ what, args string }{
+		{"inspect, a Randflake ID", "inspect " + id + " --store " + leases + " --secret-file " + secret},
+		{"inspect, a Snowflake ID", "inspect --layout twitter 2127018473321136161"},
+		{"inspect, a ULID", "inspect 01M8KMT94NE418600000000004"},
+		{"inspect, a UUID", "inspect 01a2274d-2495-7102-8300-000000000004"},
+		{"counter list", "counter list --store " + leases},
+		{"mask", "mask 5 --secret-file " + secret},
+		{"unmask", "unmask " + masked + " --secret-file " + secret},
+	} {
+		out := must(t, tool, strings.Fields(c.args+" --json")...)
+		lines = append(lines, fmt.Sprintf("randflake %s: %s", c.what, keysIn(out)))
+	}
+	return lines
+}
+
 // sqlNames has what the commands print for databases: functions, tables and rights.
 func sqlNames(t *testing.T) (lines []string) {
 	function := regexp.MustCompile(`CREATE (?:OR REPLACE )?(FUNCTION|PROCEDURE) (\w+)\((.*)\) (?:RETURNS (.+?) )?(?:LANGUAGE|DETERMINISTIC|NOT DETERMINISTIC|MODIFIES)\b(.*)`)

@@ -27,6 +27,7 @@ var lists = map[string]func(t *testing.T) []string{
 	"config":    configKeys,
 	"entries":   entries,
 	"flags":     flags,
+	"json":      printedJSON,
 	"logs":      logs,
 	"metrics":   scraped,
 	"protocol":  protocol,
