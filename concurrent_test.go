@@ -425,7 +425,11 @@ func copiedMachine(g *Generator, machine *atomic.Uint64) *Generator {
 	original := g.leases.InForce.Load()
 	c := newCursor(original.Work.cursor.bounds)
 	c.next.Store(original.Work.cursor.next.Load())
-	w := work{shards: newShards(len(original.Work.shards.list)), cursor: c, runLength: original.Work.runLength}
+	w := original.Work
+	w.quick = shards{}
+	w.shards = newShards(len(original.Work.shards.list))
+	w.cursor = c
+	w.made = &twin.leases.Made
 	for i := range w.shards.list {
 		from, to := &original.Work.shards.list[i], &w.shards.list[i]
 		to.claimedAt, to.idsLeft, to.ids = from.claimedAt, from.idsLeft, from.ids
