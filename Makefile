@@ -36,7 +36,7 @@ EMULATED   = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # test is what a contributor runs, check the same code elsewhere and under faults. REQUIRED names tests that must not be skipped.
 IN_test  = ordinary explore race clients
 IN_check = prove planted chaos-short race-all deploy rehearsal $(EMULATED) $(CPUS) browser elsewise i386
-IN_lint  = fmt vet staticcheck imports tidy generate words workflows budget
+IN_lint  = fmt vet staticcheck imports tidy generate words workflows promises budget
 
 .PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages node helm gotestsum built
 
@@ -155,6 +155,9 @@ words:
 	@git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.java' ':!*.json' ':!*.svg' ':!*.sum'; test $$? -eq 1
 workflows:
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+# What the first tag freezes, as lists; CONTRIBUTING.md says how to update them.
+promises:
+	$(LAB) $(GO) test -count=1 ./promises
 budget:
 	@internal/tools/count.sh -check
 # The opcodes that Go's assembler does not know must be those of the instructions beside them.

@@ -44,8 +44,8 @@ const (
 )
 
 // A kernel works on a fixed number of blocks, its width. The functions below cut slices of any length
-// to the widths of the active backend. What remains is padded to the narrowest width, or if it is only
-// a few blocks, left to plain Go. So is everything if the backend has no kernel.
+// to the widths of the active backend, from most to least. What remains is padded to the narrowest
+// width. A few blocks are left to plain Go, and so are all where the backend has no kernel.
 //
 // Kernels are called by their names, in the switches of callKernel and callRunKernel, and not from a
 // table of functions: what is passed to a function value escapes to the heap.
@@ -53,8 +53,7 @@ const (
 // leastPadded is about how many blocks it takes for a padded kernel to be faster than plain Go.
 const leastPadded = 4
 
-// widestPadded is the most that is padded to: the widest of the backends' narrowest widths, which is
-// that of avx512.
+// widestPadded is the longest padded call: the narrower width of avx512.
 const widestPadded = 64
 
 // encryptBlocks encrypts src into dst, of the same length. If they overlap they are the same slice.
@@ -104,7 +103,8 @@ func encryptRun(keys *roundKeys, dst []uint64, first uint64) {
 	encryptRest(keys, dst, first)
 }
 
-// encryptRest encrypts fewer values than the narrowest kernel does: by that one, or in plain Go.
+// encryptRest encrypts fewer values than the narrowest kernel does: padded for that one, or as other
+// blocks are.
 func encryptRest(keys *roundKeys, dst []uint64, first uint64) {
 	widths := active.widths()
 	if len(widths) > 0 && len(dst) >= leastPadded {

@@ -69,9 +69,7 @@ func TestConcurrentAcrossLeases(t *testing.T) {
 			require.NoError(t, g.Leases(handover.Key{}).Add(following))
 		}
 		makeAtOnce(t, g, math.MaxInt, func() bool { return time.Since(begin) < 1200*time.Millisecond })
-		if g.Lease() == lease {
-			t.Errorf("%s: no lease followed", name)
-		}
+		require.That(t, g.Lease() != lease, "%s: no lease followed", name)
 	}
 }
 

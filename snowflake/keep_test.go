@@ -217,7 +217,5 @@ func TestKeepIsUnique(t *testing.T) {
 			total += len(made)
 		})
 	}
-	if total < 10_000 || taken < 100 {
-		t.Errorf("%d IDs, %d leases, want more", total, taken)
-	}
+	require.That(t, total >= 10_000 && taken >= 100, "%d IDs, %d leases, want more", total, taken)
 }

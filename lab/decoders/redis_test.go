@@ -48,9 +48,8 @@ func TestRedis(t *testing.T) {
 		}
 		parsed, err := randflake.Parse(client.Get(ctx, "text").Val())
 		integer, integerErr := client.Get(ctx, "integer").Int64()
-		if parsed != id || err != nil || randflake.ID(integer) != id || integerErr != nil || back.ID != text {
-			t.Errorf("%s came back as %v, %d and %s", text, parsed, integer, back.ID)
-		}
+		require.That(t, parsed == id && err == nil && randflake.ID(integer) == id && integerErr == nil && back.ID == text,
+			"%s came back as %v, %d and %s", text, parsed, integer, back.ID)
 		require.That(t, client.SIsMember(ctx, "set", text).Val(), "%s is not in the set", text)
 	}
 

@@ -86,9 +86,7 @@ func TestSonyflakeProgram(t *testing.T) {
 func TestSonyflakeExports(t *testing.T) {
 	here := exports(t, "../../compat/sonyflake/sonyflake.go")
 	for name := range exports(t, filepath.Join(source(t, sonyflake), "sonyflake.go")) {
-		if !here[name] {
-			t.Errorf("%s is missing", name)
-		}
+		require.That(t, here[name], "%s is missing", name)
 	}
 }
 

@@ -71,7 +71,5 @@ func TestTelemetry(t *testing.T) {
 			t.Errorf("span %s: %v", s.Name(), s.Status())
 		}
 	}
-	if names["randflake.store.read"] == 0 || names["randflake.store.swap"] == 0 {
-		t.Errorf("spans %v", names)
-	}
+	require.That(t, names["randflake.store.read"] != 0 && names["randflake.store.swap"] != 0, "spans %v", names)
 }
