@@ -8,7 +8,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
 	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
@@ -33,8 +32,7 @@ func twinOf(g *Generator, machine *atomic.Uint64) *Generator {
 	if original.Work.quick.list != nil {
 		w.quick = w.shards
 	}
-	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
-	twin.leases.Start((*maker)(twin), errs, queue.New("randflake"), original.Lease, w)
+	twin.leases.Start((*maker)(twin), leaseErrors, queue.New("randflake"), original.Lease, w)
 	twin.leases.InForce.Load().Machine = vmgen.Of(machine)
 	return twin
 }

@@ -57,8 +57,7 @@ func New(secret Secret, lease Lease, options ...Option) (*Generator, error) {
 		}
 	}
 	first := g.newWork(newCursor(boundsOf(lease)), runtime.GOMAXPROCS(0))
-	errs := handover.Errors{Closed: ErrClosed, Copied: errCopied}
-	g.leases.Start((*maker)(g), errs, queue.New("randflake"), lease, first) // maker: see follow.go
+	g.leases.Start((*maker)(g), leaseErrors, queue.New("randflake"), lease, first) // maker: see follow.go
 	return g, nil
 }
 
