@@ -47,6 +47,13 @@ func (v keeperView) Ready() error {
 	}
 }
 
+var leaseErrors = handover.Errors{
+	Closed:     ErrClosed,
+	Copied:     errCopied,
+	Ended:      ErrLeaseEnded,
+	NotStarted: ErrLeaseNotStarted,
+}
+
 // A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
@@ -82,14 +89,5 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == ErrClockBackward && g.clock.Read() > now:
 		return nil // it need not have gone back: others may have used a second that began after now was read
 	}
-	if g.leases.Follow(st, now) {
-		return nil
-	}
-	if err == ErrLeaseEnded {
-		_, later := g.leases.Next(now)
-		if later {
-			return ErrLeaseNotStarted
-		}
-	}
-	return err
+	return g.leases.Follow(st, now, err)
 }

@@ -37,6 +37,13 @@ func (v keeperView) Ready() error {
 	return err
 }
 
+var leaseErrors = handover.Errors{
+	Closed:     errClosed,
+	Copied:     errCopied,
+	Ended:      errLeaseEnded,
+	NotStarted: errLeaseNotStarted,
+}
+
 // A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
@@ -75,16 +82,7 @@ func (g *Generator) follow(st *state, now int64, err error) error {
 	case err == errExhausted && g.load() == st:
 		return err // the next unit brings new IDs, under the same lease
 	}
-	if g.leases.Follow(st, now) {
-		return nil
-	}
-	if err == errLeaseEnded {
-		_, later := g.leases.Next(now)
-		if later {
-			return errLeaseNotStarted
-		}
-	}
-	return err
+	return g.leases.Follow(st, now, err)
 }
 
 // begins returns the next unit at which a lease begins: the one in force, or a pending one. The unit

@@ -96,8 +96,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 		return nil, err
 	}
 	first := newCursor(t.bounds, &g.leases.Made)
-	errs := handover.Errors{Closed: errClosed, Copied: errCopied}
-	g.leases.Start((*maker)(g), errs, queue.New("snowflake"), t, first)
+	g.leases.Start((*maker)(g), leaseErrors, queue.New("snowflake"), t, first)
 	return g, nil
 }
 
