@@ -60,7 +60,7 @@ func steppingClock() func() time.Time {
 func makeAtOnce(t *testing.T, g *Generator) {
 	t.Helper()
 	l := &idtest.Ledger[ID]{TB: t}
-	if g.strict != nil {
+	if g.strict {
 		l.Compare = ID.Compare
 	}
 	if g.version7 {
@@ -150,13 +150,13 @@ func TestNoAllocation(t *testing.T) {
 func TestFillHoldsUpNobody(t *testing.T) {
 	g := mustNew()
 	s := g.take() // as another call
-	ids := make([]ID, part+1)
+	ids := make([]ID, strictPart+1)
 	n, err := g.Fill(ids)
 	if g.put(s); n != len(ids) || err != nil || !slices.IsSortedFunc(ids, ID.Compare) {
 		t.Errorf("%d, %v: %v", n, err, ids)
 	}
 
-	ids = make([]ID, 3*part+1)
+	ids = make([]ID, 3*strictPart+1)
 	for want, options := range map[int][]Option{1: nil, 4: {Strict()}} {
 		readings := 0 // of a clock that goes on with each
 		g := mustNew(append(options, WithClock(func() time.Time {
@@ -185,7 +185,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, g := range []*Generator{{}, nil} {
 		idtest.Unmade(t, "make one with New", map[string]func(){
 			"Generate": func() { g.Generate() },
-			"Fill":     func() { g.Fill(make([]ID, part+1)) },
+			"Fill":     func() { g.Fill(make([]ID, strictPart+1)) },
 		})
 	}
 }
@@ -351,10 +351,7 @@ func copyOf(g *Generator, machine *atomic.Uint64) *Generator {
 	}
 	twin := *s
 	twin.machine = vmgen.Of(machine)
-	c := &Generator{now: g.now}
-	if g.strict != nil {
-		c.strict = &twin
-	}
+	c := &Generator{now: g.now, strict: g.strict, shared: &twin}
 	c.states.New = func() any { return &twin }
 	return c
 }
