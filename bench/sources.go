@@ -48,7 +48,7 @@ func ends[T ~[16]byte](f func() (T, error)) next {
 	}
 }
 
-// infallible is f for what also returns an error.
+// infallible adds to what f returns an error, which is nil.
 func infallible[T any](f func() T) func() (T, error) {
 	return func() (T, error) { return f(), nil }
 }
