@@ -17,8 +17,8 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // forEachBackend runs f as a subtest or a sub-benchmark for each backend of this machine, with that

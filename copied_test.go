@@ -10,7 +10,7 @@ import (
 
 	"github.com/randflake/randflake/internal/handover"
 	"github.com/randflake/randflake/internal/queue"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -64,9 +64,7 @@ func TestCopiedMachine(t *testing.T) {
 		undo()
 		for i := range copies {
 			call(g, random, random.IntN(4), func(_ Raw, err error) {
-				if err != nil {
-					t.Fatalf("the original: %v", err)
-				}
+				require.Must(t, err == nil, "the original: %v", err)
 			})
 			reading := 0
 			if injected {
@@ -132,9 +130,7 @@ func goOnAsCopy(t *testing.T, twin *Generator, machine *atomic.Uint64, own Lease
 		}
 	}
 	machine.Add(1)
-	if leasesOf(twin).Ready() == nil {
-		t.Fatal("the copy of the copy is ready")
-	}
+	require.Must(t, leasesOf(twin).Ready() != nil, "the copy of the copy is ready")
 	_, err := twin.Close()
 	require.ErrorIs(t, err, ErrLeaseEnded, "Close of the copy of the copy")
 }

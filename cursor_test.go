@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // An interleaver runs a few claimants against one cursor in every order in which their steps can
@@ -135,9 +135,7 @@ func TestInterleaverFindsALostUpdate(t *testing.T) {
 	b := boundsOf(testLease(7, 7, testStart, 3))
 	v := interleaver{bounds: b, clocks: []int64{testStart, testStart + 1}, n: 2, overwrites: true}
 	v.run(b.base, make([]claimant, 3))
-	if v.problem == "" {
-		t.Error("a cursor without compare-and-swap passed")
-	}
+	require.That(t, v.problem != "", "a cursor without compare-and-swap passed")
 }
 
 func TestPlan(t *testing.T) {
@@ -190,18 +188,14 @@ func TestClaimTakesAShare(t *testing.T) {
 	for left > 0 {
 		_, taken, err := c.claim(testStart, 1024, 8)
 		require.NoError(t, err)
-		if taken > max(left/8, 1) || taken > 1024 {
-			t.Fatalf("claimed %d with %d left", taken, left)
-		}
+		require.Must(t, taken <= max(left/8, 1) && taken <= 1024, "claimed %d with %d left", taken, left)
 		left -= taken
 		claims++
 	}
 	if _, _, err := c.claim(testStart, 1024, 8); err != ErrExhausted {
 		t.Errorf("a second that is used up: %v", err)
 	}
-	if claims > 300 {
-		t.Errorf("it took %d claims", claims)
-	}
+	require.That(t, claims <= 300, "it took %d claims", claims)
 }
 
 // Under a lease of all 2^64 values the cursor could come back to its start: it leaves out two.
@@ -209,9 +203,8 @@ func TestWholeSpace(t *testing.T) {
 	lease := Lease{0, MaxNode, time.Unix(Epoch, 0), time.Unix(MaxTimestamp+1, 0)}
 	c := newCursor(boundsOf(lease))
 	start, taken, err := c.claim(MaxTimestamp, 1<<40, 1)
-	if start != pack(MaxTimestamp, 0, 0) || taken != 1<<34-2 || err != nil {
-		t.Errorf("claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
-	}
+	require.That(t, start == pack(MaxTimestamp, 0, 0) && taken == 1<<34-2 && err == nil,
+		"claim = %d, %d, %v, want all values of the last second but two", start, taken, err)
 	for _, now := range []int64{Epoch, MaxTimestamp - 1, MaxTimestamp} {
 		if _, _, err := c.claim(now, 1, 1); err == nil {
 			t.Errorf("a claim at %d after all was used", now)

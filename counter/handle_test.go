@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 )
 
@@ -184,9 +184,7 @@ func TestPending(t *testing.T) {
 		defer c.Close()
 		dst := make([]int64, 12)
 		n, err := c.Fill(dst)
-		if n != 10 || err != ErrPending || dst[9] != 10 {
-			t.Errorf("%d, %d, %v", n, dst, err)
-		}
+		require.That(t, n == 10 && err == ErrPending && dst[9] == 10, "%d, %d, %v", n, dst, err)
 		for i, want := range []uint64{
 			9 + 10, // the run after is fetched at once
 			8 + 10, 7 + 10, 6 + 10, 5 + 10, 4 + 10, 3 + 10, 2 + 10, 1 + 10, 0 + 10,
@@ -261,9 +259,8 @@ func TestLasting(t *testing.T) {
 			defer cancel()
 			dst := make([]int64, 9)
 			n, err := c.FillWait(ctx, dst)
-			if n != 4 || !errors.Is(err, want) || errors.Is(err, ErrPending) {
-				t.Errorf("%d, %v, want %v", n, err, want)
-			}
+			require.That(t, n == 4 && errors.Is(err, want) && !errors.Is(err, ErrPending),
+				"%d, %v, want %v", n, err, want)
 			if got := c.Status().Err; !errors.Is(got, want) {
 				t.Errorf("the status shows %v", got)
 			}

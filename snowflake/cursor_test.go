@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // smallBounds are bounds with values of 6 bits: 2 each of rollback, unit and sequence. The lease
@@ -62,9 +62,7 @@ func TestPlanExhaustively(t *testing.T) {
 			}
 		}
 	}
-	if plans < 1_000_000 {
-		t.Errorf("only %d plans", plans)
-	}
+	require.That(t, plans >= 1_000_000, "only %d plans", plans)
 }
 
 func planProblem(b *bounds, next, awaited uint64, now int64) string {
@@ -165,15 +163,12 @@ func TestStepBackExhaustively(t *testing.T) {
 			for now := int64(-2); now < b.endUnit; now++ {
 				p, err := b.planStepBack(next, now)
 				if now < b.firstUnit || rollback >= b.maxRollback {
-					if err != errClockBackward {
-						t.Fatalf("%+v: planStepBack(%d, %d): %v", b, next, now, err)
-					}
+					require.Must(t, err == errClockBackward, "%+v: planStepBack(%d, %d): %v", b, next, now, err)
 					continue
 				}
 				want := plan{first: (rollback+1)<<4 | uint64(now)<<2, left: 4, count: b.uncounted(next) + 1}
-				if p != want || err != nil || p.first < next {
-					t.Fatalf("%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
-				}
+				require.Must(t, p == want && err == nil && p.first >= next,
+					"%+v: planStepBack(%d, %d) = %+v, %v, want %+v", b, next, now, p, err, want)
 			}
 		}
 	}
