@@ -122,7 +122,7 @@ func (g *Generator) termOf(lease randflake.Lease) (term, error) {
 func (g *Generator) Generate() (ID, error) {
 	id, _, err := g.claim(1, notInLine)
 	if err != nil {
-		return 0, g.leases.Refused(err, false)
+		return 0, g.leases.Tell(err)
 	}
 	return id, nil
 }
@@ -225,7 +225,7 @@ func (g *Generator) planAnew() (offer, error) {
 // is one of Generate's errors and says why n < len(dst). Fill never waits.
 func (g *Generator) Fill(dst []ID) (n int, err error) {
 	n, err = g.fill(dst, notInLine)
-	return n, g.leases.Refused(err, false)
+	return n, g.leases.Tell(err)
 }
 
 // fill is Fill for a caller in any place, but does not report a refusal.
