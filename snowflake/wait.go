@@ -77,7 +77,7 @@ func (g *Generator) fillInTurn(ctx context.Context, machine vmgen.Generation, ds
 		if !helps(err) {
 			return 0, err
 		}
-		pause = g.untilDue(err)
+		pause = g.beginWait(err)
 		if pause > shortWait {
 			g.leases.TellWaiting(err)
 		}
@@ -99,9 +99,9 @@ func helps(err error) bool {
 	return err == errExhausted || err == errClockBackward || err == errLeaseNotStarted
 }
 
-// untilDue returns how long to wait before claiming again, after a claim failed with cause. After
+// beginWait returns how long to wait before claiming again, after a claim failed with cause. After
 // errExhausted it makes the next unit awaited, so that late timers cost no ID.
-func (g *Generator) untilDue(cause error) time.Duration {
+func (g *Generator) beginWait(cause error) time.Duration {
 	st := g.load()
 	now := g.layout.unitAt(g.settings.clock.Read())
 	next := st.Work.next.Load()
