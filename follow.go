@@ -33,7 +33,7 @@ func (v keeperView) Ready() error {
 	a := v.g.freshAttempt()
 	for {
 		cursor := a.st.Work.cursor
-		_, _, err := cursor.plan(cursor.next.Load(), a.now)
+		_, _, err := cursor.claimable(cursor.next.Load(), a.now)
 		if a.st.Machine.Stale() {
 			return errCopied
 		}
