@@ -127,12 +127,12 @@ func (g *Generator) Generate() (ID, error) {
 	return id, nil
 }
 
-// A place says where the caller of claim stands.
+// A place says whether the caller of claim waits in line.
 type place int
 
 const (
-	notInLine   place = iota // gets nothing while others wait in line
-	firstInLine              // others wait behind it, if at all
+	notInLine   place = iota // it gets nothing while others wait
+	firstInLine              // it is this caller's turn
 )
 
 // mustQueue reports whether a caller gets nothing now, as others wait in line.
@@ -150,7 +150,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 		return g.claimSlowly(n, caller)
 	}
 	ms, _ := g.settings.clock.Now()
-	now := g.layout.unitAt(ms) // not read anew below: it may be late anyway
+	now := g.layout.unitAt(ms) // for each round of the loop: it may be late anyway
 	for {
 		next := st.Work.next.Load()
 		p, err := st.Work.bounds.planAt(next, st.Work.awaitedEnd.Load(), now)
