@@ -367,63 +367,66 @@ func copyWithin(c *Generator, machine *atomic.Uint64) {
 // A copy of the machine makes no ID that the original or another copy makes, be it copied before a
 // call or within it.
 func TestCopiedMachine(t *testing.T) {
-	ids := make([]ID, bufferSize)
-	calls := map[string]func(g *Generator) ([]ID, error){
-		"Fill": func(g *Generator) ([]ID, error) {
-			n, err := g.Fill(ids)
-			return ids[:n], err
-		},
-		"Generate": func(g *Generator) ([]ID, error) {
-			n, err := idtest.One(g.Generate)(ids)
-			return ids[:n], err
-		},
-	}
 	for name, options := range map[string][]Option{"default": nil, "strict": {Strict()}} {
-		for how, call := range calls {
+		for how, fill := range map[string]func(g *Generator) func([]ID) (int, error){
+			"Fill":     func(g *Generator) func([]ID) (int, error) { return g.Fill },
+			"Generate": func(g *Generator) func([]ID) (int, error) { return idtest.One(g.Generate) },
+		} {
 			for _, within := range []bool{false, true} {
-				where := fmt.Sprintf("%s, %s, copied within a call %v", name, how, within)
-				g := mustNew(append(options, WithClock(frozen(1000)))...)
-				var machines [3]atomic.Uint64
-				var copies [3]*Generator
-				for i := range copies {
-					copies[i] = copyOf(g, &machines[i])
-				}
-				l := &idtest.Ledger[ID]{TB: t}
-				l.Take(ids, g.Fill)
-				made := ids[0]
-				id, _ := copies[0].Generate()
-				require.That(t, id == made, "%s: not copied yet, and %v is another ID than %v", where, id, made)
-
-				starts := map[[4]byte]bool{[4]byte(made[6:]): true}
-				for i, c := range copies[1:] {
-					undo := vmgen.Pretend(&machines[i+1])
-					if within {
-						copyWithin(c, &machines[i+1])
-						made, _ := call(c)
-						if how == "Fill" { // which makes all IDs anew; of other calls the first IDs are the original's
-							l.Add(made...)
-						}
-					}
-					machines[i+1].Store(1)
-
-					own := &idtest.Ledger[ID]{TB: t}
-					if name == "strict" {
-						own.Compare = ID.Compare
-					}
-					for range 3 {
-						made, err := call(c)
-						require.That(t, err == nil, "%s: %v", where, err)
-						l.Add(made...)
-						own.Take(made, func([]ID) (int, error) { return len(made), nil })
-						starts[[4]byte(made[0][6:])] = true
-					}
-					undo()
-				}
-				if len(starts) < len(copies) { // by 32 bits, which steps don't reach
-					t.Errorf("%s: copies go on where the original was", where)
-				}
+				t.Run(fmt.Sprintf("%s, %s, copied within a call %v", name, how, within), func(t *testing.T) {
+					g := mustNew(append(options, WithClock(frozen(1000)))...)
+					copyTwice(t, g, func(c *Generator, ids []ID) []ID {
+						n, err := fill(c)(ids)
+						require.NoError(t, err)
+						return ids[:n]
+					}, within, how == "Fill")
+				})
 			}
 		}
+	}
+}
+
+// copyTwice copies the machine of g twice, before a call or within one. makesAnew says that a call in
+// which the machine is copied makes all its IDs anew; of other calls the first IDs are the original's.
+func copyTwice(t *testing.T, g *Generator, call func(g *Generator, ids []ID) []ID, within, makesAnew bool) {
+	ids := make([]ID, bufferSize)
+	var machines [3]atomic.Uint64
+	var copies [3]*Generator
+	for i := range copies {
+		copies[i] = copyOf(g, &machines[i])
+	}
+	l := &idtest.Ledger[ID]{TB: t}
+	l.Take(ids, g.Fill)
+	made := ids[0]
+	id, _ := copies[0].Generate()
+	require.That(t, id == made, "not copied yet, and %v is another ID than %v", id, made)
+
+	starts := map[[4]byte]bool{[4]byte(made[6:]): true}
+	for i, c := range copies[1:] {
+		machine := &machines[i+1]
+		undo := vmgen.Pretend(machine)
+		if within {
+			copyWithin(c, machine)
+			made := call(c, ids)
+			if makesAnew {
+				l.Add(made...)
+			}
+		}
+		machine.Store(1)
+		own := &idtest.Ledger[ID]{TB: t}
+		if g.strict {
+			own.Compare = ID.Compare
+		}
+		for range 3 {
+			made := call(c, ids)
+			l.Add(made...)
+			own.Take(made, func([]ID) (int, error) { return len(made), nil })
+			starts[[4]byte(made[0][6:])] = true
+		}
+		undo()
+	}
+	if len(starts) < len(copies) { // by 32 bits, which steps don't reach
+		t.Error("copies go on where the original was")
 	}
 }
 
