@@ -107,7 +107,7 @@ func (b *bounds) planAt(next, awaitedEnd uint64, now int64) (plan, error) {
 	switch {
 	case next == frozen:
 		return plan{}, errFrozen
-	case now >= b.endUnit, now < b.firstUnit && next == b.base: // in a used cursor that clock stepped back: see planEarly
+	case now >= b.endUnit, now < b.firstUnit && next == b.base: // of a used cursor such a clock stepped back
 		return plan{}, b.outside(now)
 	}
 	c := b.candidate(next)

@@ -34,7 +34,7 @@ var (
 	mu         sync.Mutex                       // guards what follows
 	generators = map[key]*snowflake.Generator{} // those of Own
 	spaces     = map[*space]bool{}              // those of Keep, until Close
-	lastUsed   = map[string]time.Time{}         // by layout, the last second of all IDs of Keep's Workers that are closed
+	lastUsed   = map[string]time.Time{}         // by layout, the last second in any ID of Keep's closed Workers
 )
 
 var began = time.Now()

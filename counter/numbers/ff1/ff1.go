@@ -200,7 +200,8 @@ func (c *Cipher) checkHalves(high, low uint64) {
 func (c *Cipher) round(r *[16]byte, i byte, number, modulus uint64) uint64 {
 	*r = c.mac
 	r[15-c.numberBytes] ^= i
-	binary.BigEndian.PutUint64(r[8:], binary.BigEndian.Uint64(r[8:])^number) // number has no more than numberBytes bytes
+	// number has at most numberBytes bytes, so this leaves the round in its place.
+	binary.BigEndian.PutUint64(r[8:], binary.BigEndian.Uint64(r[8:])^number)
 	c.encryptAES(r[:], r[:])
 	high, low := uint64(0), binary.BigEndian.Uint64(r[:])
 	if c.wide {
