@@ -94,8 +94,8 @@ func (cs *Counters) Create(ctx context.Context, name string, config Config) erro
 // callTimeout bounds a call of the source.
 const callTimeout = 10 * time.Second
 
-// take takes 1 to n numbers. A source that broke this promise without an error would be asked again
-// and again, without a pause.
+// take takes 1 to n numbers. It checks that the source keeps this promise: if there were none and no
+// error, the source would be asked again and again, without a pause.
 func (cs *Counters) take(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
 	got, err := cs.TakeNumbers(ctx, name, period, n)
 	if err == nil && (got.N < 1 || got.N > n) {
