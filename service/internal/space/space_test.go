@@ -224,7 +224,7 @@ func TestBegun(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		state := f.open(t)
 		f.fail(errAway)
-		ids, _, err := state.Minter(t.Context(), 3, true)
+		ids, err := state.Minter.Texts(t.Context(), 3)
 		if err != nil || len(ids) != 3 || !f.Begun() || f.Ready() != nil {
 			t.Errorf("once its store is away again: %d IDs, error %v, begun %v, ready %v: want IDs by the lease that is there",
 				len(ids), err, f.Begun(), f.Ready())
@@ -245,7 +245,7 @@ func TestStopped(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ids, _, err := state.Minter(ctx, 3, true)
+		ids, err := state.Minter.Texts(ctx, 3)
 		saysWhy := strings.Contains(fmt.Sprint(err), "the service gets no lease from its store")
 		require.That(t, len(ids) == 0 && saysWhy, "without a lease: %d IDs, error %v", len(ids), err)
 		for _, l := range f.leases() {
@@ -253,7 +253,7 @@ func TestStopped(t *testing.T) {
 		}
 		f.fail(nil)
 		time.Sleep(2 * time.Minute)
-		if ids, _, err := state.Minter(t.Context(), 3, true); len(ids) != 3 || err != nil || f.Ready() != nil {
+		if ids, err := state.Minter.Texts(t.Context(), 3); len(ids) != 3 || err != nil || f.Ready() != nil {
 			t.Errorf("with its store again: %d IDs, error %v, ready %v", len(ids), err, f.Ready())
 		}
 	})
