@@ -1,5 +1,5 @@
 // Package access knows who may do what. [Policy.Identify] finds the principal that sends a request:
-// by a bearer token, of the configuration or of an issuer (issuer.go), or by a client certificate
+// by a bearer token, of the configuration or of an issuer (token.go), or by a client certificate
 // (certificates.go). [Policy.Allow] finds the rule that lets the principal call. What no rule
 // allows is denied.
 package access
