@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 	"github.com/randflake/randflake/lease/metrics"
@@ -88,9 +88,7 @@ func TestEverybody(t *testing.T) {
 					}
 					if i%50 == 0 {
 						n, err := strict.Next(t.Context())
-						if err != nil || n <= before {
-							t.Errorf("strict: %d after %d, %v", n, before, err)
-						}
+						require.That(t, err == nil && n > before, "strict: %d after %d, %v", n, before, err)
 						before = n
 						everybody.add(t, n)
 					}
@@ -160,9 +158,8 @@ func TestOpen(t *testing.T) {
 		{"orders", []Option{WithLogger(nil)}, lease.ErrInvalid},
 	} {
 		strict, err := counters.OpenStrict(t.Context(), c.name, c.options...)
-		if !errors.Is(err, c.want) || (strict == nil) != (c.want != nil) {
-			t.Errorf("%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
-		}
+		require.That(t, errors.Is(err, c.want) && (strict == nil) == (c.want != nil),
+			"%s, %d options: %v, want %v", c.name, len(c.options), err, c.want)
 		if c.want == nil {
 			continue
 		}
@@ -177,9 +174,8 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	found, err := counters.Counter(t.Context(), "seats")
-	if err != nil || found.Start != 1 || found.Step != 1 || found.End != math.MaxInt64 || found.Next != 11 {
-		t.Errorf("by default: %+v, %v", found, err)
-	}
+	require.That(t, err == nil && found.Start == 1 && found.Step == 1 && found.End == math.MaxInt64 && found.Next == 11,
+		"by default: %+v, %v", found, err)
 	require.Equal(t, c.runLength(1e12, 1e9), 1e9, "numbers of the longest run, by default")
 }
 
@@ -245,9 +241,8 @@ func TestMetrics(t *testing.T) {
 		require.Equal(t, len(all), len(want), "%T: metrics", tt.of)
 		for _, m := range all {
 			value, known := want[m.Name]
-			if !known || m.Value != value || m.Labels["counter"] != "orders" || m.Counter != strings.HasSuffix(m.Name, "_total") {
-				t.Errorf("%T: %+v, want %v", tt.of, m, value)
-			}
+			require.That(t, known && m.Value == value && m.Labels["counter"] == "orders" && m.Counter == strings.HasSuffix(m.Name, "_total"),
+				"%T: %+v, want %v", tt.of, m, value)
 			require.That(t, strings.Contains(string(page), "`"+m.Name+"`"), "docs/operations.md lacks %s", m.Name)
 		}
 	}
@@ -351,8 +346,6 @@ func TestRegions(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	for n := range int64(200) {
-		if !l.given[1+n] {
-			t.Errorf("%d was not given", 1+n)
-		}
+		require.That(t, l.given[1+n], "%d was not given", 1+n)
 	}
 }

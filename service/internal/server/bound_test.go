@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -161,9 +161,8 @@ func TestStrangers(t *testing.T) {
 			if strings.HasPrefix(procedure, "/") {
 				continue // not by JSON
 			}
-			if a.body.Code != "unauthenticated" || strings.Contains(a.text, "issuer") || a.header.Get("Connection") != "close" {
-				t.Errorf("%s, token %s: %s", procedure, what, a.text)
-			}
+			require.That(t, a.body.Code == "unauthenticated" && !strings.Contains(a.text, "issuer") && a.header.Get("Connection") == "close",
+				"%s, token %s: %s", procedure, what, a.text)
 		}
 	}
 }
@@ -260,9 +259,8 @@ func TestTurns(t *testing.T) {
 		}
 		for who, waits := range map[string]bool{"busy": true, "web": false} {
 			page := w.send(http.MethodGet, "/", "", as(who)).text
-			if strings.Contains(page, "too many calls use the store") != waits || !strings.Contains(page, "ulid") {
-				t.Errorf("the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
-			}
+			require.That(t, strings.Contains(page, "too many calls use the store") == waits && strings.Contains(page, "ulid"),
+				"the page of %s, want it to say that the store is busy: %v\n%s", who, waits, page)
 		}
 		turns.Release(maxTurns)
 		w.wants("", w.call("CounterService/Take", known, as("busy")), "the turns are free again")

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 	"github.com/randflake/randflake/service/internal/space"
@@ -44,9 +44,8 @@ func TestPages(t *testing.T) {
 	} {
 		before := w.asked.Load()
 		a := w.send(http.MethodGet, tt.path, "", func(r *http.Request) { r.SetBasicAuth("x", "token-of-"+tt.who) })
-		if a.status != tt.status || !strings.Contains(a.text, tt.has) || strings.Contains(a.text, tt.not) {
-			t.Errorf("%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
-		}
+		require.That(t, a.status == tt.status && strings.Contains(a.text, tt.has) && !strings.Contains(a.text, tt.not),
+			"%s for %s: %d %s", tt.path, tt.who, a.status, a.text)
 		if asks := strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic "); asks != (a.status == http.StatusUnauthorized) {
 			t.Errorf("%s for %s: %d, and the browser asks for a password: %v",
 				tt.path, tt.who, a.status, asks)
@@ -77,9 +76,8 @@ func TestPages(t *testing.T) {
 		require.That(t, a.status == http.StatusTooManyRequests && asked == 0,
 			"%s for %s after many calls: %d %s", path, who, a.status, a.text)
 	}
-	if !strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`) {
-		t.Errorf("no line tells of a page that was denied:\n%s", w.written)
-	}
+	require.That(t, strings.Contains(w.written.String(), `"msg":"denial","principal":"web","space":"","procedure":"page"`),
+		"no line tells of a page that was denied:\n%s", w.written)
 }
 
 // A stuck client reads nothing until it is released.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/randflake/randflake"
 	gosuda "github.com/randflake/randflake/compat/v2"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/local"
 	"github.com/randflake/randflake/snowflake"
 )
@@ -79,9 +79,8 @@ func TestInspectForms(t *testing.T) {
 		require.Equal(t, succeed(t, "", "inspect", "--secret-file", file, "--from", from, other), want, "--from %s %s", from, other)
 	}
 	got = succeed(t, "", "inspect", "--secret-file", file, "--json", other)
-	if !strings.Contains(got, `"id":"`+text+`"`) || !strings.Contains(got, `"form":"gosuda"`) {
-		t.Errorf("%s: %s, want %s and its form", other, got, text)
-	}
+	require.That(t, strings.Contains(got, `"id":"`+text+`"`) && strings.Contains(got, `"form":"gosuda"`),
+		"%s: %s, want %s and its form", other, got, text)
 }
 
 func TestInspectRefuses(t *testing.T) {
@@ -146,9 +145,8 @@ func TestInspectImplausible(t *testing.T) {
 	check(t, err)
 	args := []string{"inspect", "--secret-file", file, "--from", "text", "--json", good.String(), bad.String(), "x!", good.String()}
 	r := call(t, "", args...)
-	if r.code != exitFailed || strings.Count(r.out, `"plausible":true`) != 2 || strings.Count(r.out, `"plausible":false`) != 1 {
-		t.Errorf("%+v: want two plausible and one implausible ID", r)
-	}
+	require.That(t, r.code == exitFailed && strings.Count(r.out, `"plausible":true`) == 2 && strings.Count(r.out, `"plausible":false`) == 1,
+		"%+v: want two plausible and one implausible ID", r)
 	if strings.Count(r.err, "\n") != 2 || !strings.Contains(r.err, bad.String()+" contains a time in the future") ||
 		!strings.Contains(r.err, `"x!": want 13 digits`) {
 		t.Errorf("%q: want a word on both that are bad", r.err)
@@ -215,9 +213,8 @@ func TestInspectReportsFailedInput(t *testing.T) {
 	var out, errs bytes.Buffer
 	in := io.MultiReader(strings.NewReader("jvgoe12ccb8gh\nv"), iotest.ErrReader(errors.New("torn cable")))
 	code := (&tool{stdin: in, stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", "--secret-file", file})
-	if code != exitFailed || strings.Count(out.String(), "\n") != 1 || !strings.Contains(errs.String(), "standard input: torn cable") {
-		t.Errorf("exit status %d, output %q, %q", code, &out, &errs)
-	}
+	require.That(t, code == exitFailed && strings.Count(out.String(), "\n") == 1 && strings.Contains(errs.String(), "standard input: torn cable"),
+		"exit status %d, output %q, %q", code, &out, &errs)
 }
 
 // TestConvert has each form of an ID become each other.
@@ -331,9 +328,8 @@ func TestReadingAsRandflake(t *testing.T) {
 	in := at(now)
 	in.cipher = cipher
 	readings, err := in.readingsOf(in.parse(text))
-	if err != nil || len(readings) == 0 || readings[0].kind != kindRandflake || !readings[0].time.Equal(fields.Time) {
-		t.Errorf("%+v, %v, want the Randflake ID first", readings, err)
-	}
+	require.That(t, err == nil && len(readings) != 0 && readings[0].kind == kindRandflake && readings[0].time.Equal(fields.Time),
+		"%+v, %v, want the Randflake ID first", readings, err)
 	in.now = func() time.Time { return fields.Time.Add(-2 * clockSkew) }
 	if readings, _ := in.readingsOf(in.parse(text)); slices.Contains(labels(readings), kindRandflake) {
 		t.Errorf("in the future: %q", labels(readings))

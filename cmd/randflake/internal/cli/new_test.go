@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/file"
 	"github.com/randflake/randflake/lease/leasetest"
@@ -356,9 +356,7 @@ func TestKeepTakesWhatIsThere(t *testing.T) {
 	defer keeper.Close()
 	l := keeper.Generator().Lease()
 	require.That(t, l.LastNode-l.FirstNode+1 == 4, "lease %+v, want 4 nodes", l)
-	if _, err := keep(0); !errors.Is(err, lease.ErrFull) {
-		t.Errorf("no node at all: %v", err)
-	}
+	require.Refuses(t, lease.ErrFull, "no node at all")(keep(0))
 }
 
 func TestTerminal(t *testing.T) {
