@@ -29,8 +29,8 @@ func (t *tool) convertCommand() *cobra.Command {
 			err := t.answerAll(ids, func(b []byte, text string) ([]byte, error) {
 				return p.parse(text).appendConverted(b, to)
 			})
-			if guessed := p.guessed(); guessed != "" {
-				t.note(errors.New(guessed))
+			if note := p.gosudaNote(); note != "" {
+				t.note(errors.New(note))
 			}
 			return err
 		},
