@@ -37,8 +37,8 @@ func TestMinters(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			f := newFake(t, tt.space)
 			state := f.open(t)
-			require.That(t, state.Check == tt.check && f.Ready() == nil && f.Begun(),
-				"%+v: check value %q, ready %v, begun %v", tt.space, state.Check, f.Ready(), f.Begun())
+			require.That(t, state.Check == tt.check && f.Ready() == nil && !f.IsOpening(),
+				"%+v: check value %q, ready %v, opening %v", tt.space, state.Check, f.Ready(), f.IsOpening())
 			if tt.nodes == 0 {
 				require.That(t, state.Minter == nil && state.Own == nil, "%+v: it makes IDs", tt.space)
 				return
