@@ -23,11 +23,11 @@ type limits struct {
 	write  time.Duration // to read the answer
 	idle   time.Duration // to send another request
 
-	age     time.Duration // after which, or up to a tenth later, a connection ends with its next call
-	leave   time.Duration // after SIGTERM, for clients to learn of it and connect elsewhere
-	wait    func(leave time.Duration)
-	drain   time.Duration // then, for calls that are under way
-	renewal time.Duration // between two readings of the configured files
+	age     time.Duration             // after which, or up to a tenth later, a connection ends with its next call
+	leave   time.Duration             // after SIGTERM, for clients to learn of it and connect elsewhere
+	wait    func(leave time.Duration) // sleeps for leave
+	drain   time.Duration             // then, for calls that are under way
+	renewal time.Duration             // between two readings of the configured files
 }
 
 var usual = limits{

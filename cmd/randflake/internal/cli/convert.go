@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -30,7 +29,7 @@ func (t *tool) convertCommand() *cobra.Command {
 				return p.parse(text).appendConverted(b, to)
 			})
 			if note := p.gosudaNote(); note != "" {
-				t.note(errors.New(note))
+				t.note(note)
 			}
 			return err
 		},
