@@ -52,8 +52,8 @@ var (
 	denials          = quota{of: denialLines, perSecond: 10. / 60, burst: 100}
 )
 
-// Rates are what principals have used of their quotas. They are safe for concurrent use. A quota that a
-// new configuration changes is another one: the few limiters of earlier ones stay.
+// Rates are what principals have used of their quotas. They are safe for concurrent use. If a new
+// configuration changes a quota, it starts from zero; the few limiters of earlier quotas stay.
 type rates struct {
 	mu       sync.Mutex
 	limiters map[principalQuota]*rate.Limiter
