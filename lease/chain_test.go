@@ -446,7 +446,7 @@ func (c *chain) keepsMarks(store int, older state) bool {
 	for _, name := range c.names {
 		is := c.meta(spot{store, name})
 		was := older.metaOf(name)
-		if is != nil && (was == nil || was.Name != is.Name || was.Retired != is.Retired || was.Successor != is.Successor) {
+		if is != nil && (was == nil || was.UID != is.UID || was.Retired != is.Retired || was.Successor != is.Successor) {
 			return false
 		}
 	}

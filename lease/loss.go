@@ -12,11 +12,11 @@ import (
 	"github.com/randflake/randflake/lease/internal/taken"
 )
 
-// How a handle notices a loss of data is in known.go. Here is what it does then: it sets the floor
+// How a handle notices a loss of data is in detect.go. Here is what it does then: it sets the floor
 // after the windows of all leases that the space may have forgotten, and opens the reserve.
 // reserve.go says what is leased before the floor.
 //
-// That takes two swaps. The first one marks the space as pending, under a new ID. The second one
+// That takes two swaps. The first one marks the space as pending, in a new term. The second one
 // sets the floor by clocks that were read after it, and expects that mark. So a process that stops
 // between deciding and swapping does no harm: if a backup comes back meanwhile, the late floor does
 // not fit there, and a late mark only has the loss noted once more.
@@ -101,9 +101,9 @@ func (s *Space) markPending(ctx context.Context, seen *snapshot, why string) (ma
 	return s.putMark(ctx, seen, m)
 }
 
-// putMark puts meta under a new ID. It is not done if another process was faster.
+// putMark puts meta, in a new term. It is not done if another process was faster.
 func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool, err error) {
-	m.ID = cryptorand.Text()
+	m.Term = cryptorand.Text()
 	value, err := m.encode()
 	if err != nil {
 		return false, err
@@ -117,17 +117,6 @@ func (s *Space) putMark(ctx context.Context, seen *snapshot, m *meta) (done bool
 
 func (seen *snapshot) isPending() bool { return seen.meta != nil && seen.meta.isPending() }
 
-// rememberLoss remembers a loss until the floor is set. Later answers may not show it, as swaps
-// raise the position.
-func (s *Space) rememberLoss(seen *snapshot, why string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	notedMeanwhile := s.known.meta.ID != seen.known.meta.ID
-	if !notedMeanwhile {
-		s.known.lost = why
-	}
-}
-
 // setFloor sets the floor, and opens a slice of the reserve, if meta and leases are still those of
 // seen, which has the mark. It is not done if another process was faster: see putMeta.
 func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done bool, err error) {
@@ -137,7 +126,7 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 	if err := seen.unfit(m); err != nil {
 		return false, fmt.Errorf("%w: %s: %s", err, s, why)
 	}
-	m.ID = cryptorand.Text()
+	m.Term = cryptorand.Text()
 	m.Lineage = seen.Lineage
 	m.Incarnation = seen.Incarnation
 	m.Losses++
@@ -160,13 +149,11 @@ func (s *Space) setFloor(ctx context.Context, seen *snapshot, why string) (done 
 func (seen *snapshot) mergedMeta() *meta {
 	before := seen.known.meta
 	m := *cmp.Or(seen.meta, before)
-	m.Replaced = slices.Concat(m.Replaced, seen.replacedNames())
+	m.Abandoned = slices.Concat(m.Abandoned, seen.abandoned())
 	if !m.Retired {
-		m.Retired = before.Retired
-		m.Successor = before.Successor
-		m.MovedTo = before.MovedTo
+		m.retirement = before.retirement
 	}
-	older := m.Name == before.Name && m.Losses <= before.Losses && m.Lineage != retrusted
+	older := m.UID == before.UID && m.Losses <= before.Losses && m.Lineage != retrusted
 	if older && !before.Trust {
 		m.Trust = false
 	}

@@ -17,8 +17,8 @@ type meta struct {
 	Kept   limitsEntry `json:"limits"`
 	Check  string      `json:"check,omitempty"` // of the secret
 
-	Name   string `json:"name"`            // random, and the space's for life
-	ID     string `json:"id"`              // random, new with each loss: within one ID the records only grow
+	UID    string `json:"uid"`             // random, and the space's for life
+	Term   string `json:"term"`            // at first the UID, then random, new with each loss: within one term records only grow
 	Losses int    `json:"losses"`          // how often a loss was noted, trust changed, or the space moved
 	Begin  int64  `json:"begin,omitempty"` // a window: none before it is ever leased, as an earlier space may have
 	Floor  int64  `json:"floor"`           // a window: those before it are leased from the reserve alone
@@ -29,13 +29,11 @@ type meta struct {
 	Incarnation string `json:"incarnation,omitempty"` // of the data when the last loss was noted
 	Trust       bool   `json:"trust,omitempty"`       // another incarnation is no loss: see trust.go
 
-	Retired     bool   `json:"retired,omitempty"`     // nothing is granted any more
-	Successor   string `json:"successor,omitempty"`   // the name of the space that takes its place
-	MovedTo     string `json:"movedTo,omitempty"`     // where that is, for people
-	Predecessor string `json:"predecessor,omitempty"` // the name of the space whose place this one takes
+	retirement
+	Predecessor string `json:"predecessor,omitempty"` // the UID of the space whose place this one takes
 
 	Announced bool     `json:"announced,omitempty"` // a move is to make the space, and until then there is none
-	Replaced  []string `json:"replaced,omitempty"`  // the names of spaces that were announced here, and never made
+	Abandoned []string `json:"abandoned,omitempty"` // the UIDs of spaces that were announced here, and are never made
 }
 
 // A limitsEntry is how a space keeps its limits: times are in seconds.
@@ -75,14 +73,15 @@ const metaFormat = 1
 
 // newMeta returns the meta of a new space. seen shows that there is none.
 func newMeta(seen *snapshot, limits Limits, config Config) *meta {
+	uid := cryptorand.Text()
 	m := &meta{
 		Limits:      limits,
-		Name:        cryptorand.Text(),
-		ID:          cryptorand.Text(),
+		UID:         uid,
+		Term:        uid,
 		Lineage:     seen.Lineage,
 		Incarnation: seen.Incarnation,
 		Trust:       config.Trust,
-		Replaced:    seen.replacedNames(),
+		Abandoned:   seen.abandoned(),
 	}
 	if config.Check != [8]byte{} {
 		m.Check = hex.EncodeToString(config.Check[:])
@@ -104,12 +103,12 @@ func (m *meta) mayShareIDs(other *meta) bool {
 	return m.Check == "" || other.Check == "" || m.Check == other.Check
 }
 
-// encode also sets the format and the kept limits, and forgets the oldest of many names.
+// encode also sets the format and the kept limits, and forgets the oldest of many abandoned spaces.
 func (m *meta) encode() ([]byte, error) {
-	const mostReplaced = 20 // keeps the entry small
+	const mostAbandoned = 20 // keeps the entry small
 	m.Format = metaFormat
 	m.Kept = m.Limits.entry()
-	m.Replaced = m.Replaced[max(len(m.Replaced)-mostReplaced, 0):]
+	m.Abandoned = m.Abandoned[max(len(m.Abandoned)-mostAbandoned, 0):]
 	return json.Marshal(m)
 }
 
@@ -128,8 +127,8 @@ func decodeMeta(value []byte) (*meta, error) {
 	if err := m.Limits.check(); err != nil {
 		return nil, errors.New("a limit is missing or wrong")
 	}
-	if m.Name == "" {
-		return nil, errors.New("the space has no name")
+	if m.UID == "" {
+		return nil, errors.New("the space has no UID")
 	}
 	if m.Floor < 0 || m.Begin < 0 || m.Tick < 0 || m.Tick > m.tickOf(farthest) {
 		return nil, errors.New("a window or a tick is out of range")

@@ -215,9 +215,9 @@ func TestMoveRefused(t *testing.T) {
 		{"a counter can't be read", func(w *removal) { w.from.data["s/c/b"] = "x" }, "s", ErrCorrupt, false},
 		{"a counter has no room", func(w *removal) { w.to.full = "s/c/b" }, "s", ErrStore, false},
 		{"the move that has begun can't be read", func(w *removal) { w.to.data["s/meta"] = "x" }, "s", ErrCorrupt, false},
-		{"the move that has begun has no name", func(w *removal) {
+		{"the move that has begun has no UID", func(w *removal) {
 			w.move(&fuse{last: afterAnnouncement}, "s")
-			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"name"`, `"noname"`)
+			w.to.data["s/meta"] = strings.ReplaceAll(w.to.data["s/meta"], `"uid"`, `"nouid"`)
 		}, "s", ErrCorrupt, false},
 		{"moved elsewhere", again, "other", ErrRetired, true},
 		{"moved to a store of the same name", func(w *removal) { again(w); w.to = newMemory() }, "s", ErrRetired, true},
@@ -423,7 +423,7 @@ func TestMoveCounters(t *testing.T) {
 	was, err := w.old.Counter(t.Context(), "c")
 	w.must(err)
 	is, err := s.Counter(t.Context(), "c")
-	was.ID = is.ID
+	was.Term = is.Term
 	if is != was || err != nil {
 		t.Errorf("%+v, %v, want %+v", is, err, was)
 	}
@@ -757,6 +757,22 @@ func TestMoveLoss(t *testing.T) {
 		if c, err := s.Counter(t.Context(), "a"); err != nil || !c.Lost {
 			t.Errorf("%+v, %v, want one that waits", c, err)
 		}
+	}
+}
+
+// TestMoveOvertaken: another move of the old space, with other trust, begins and ends while its counters are copied.
+// Nothing was lost, and the error does not say so.
+func TestMoveOvertaken(t *testing.T) {
+	w := newRemoval(t, Limits{})
+	w.to.incarnation = "first"
+	copies := func(c call) bool { return c.expect[1].Name == "s/c/a" }
+	old := open(t, before(w.from, copies, func() {
+		config := Config{Name: "s", Clock: w.clock, Trust: true}
+		require.Done(t)(Move(t.Context(), open(t, conn{memory: w.from}, w.clock), conn{memory: w.to}, config))
+	}), w.clock)
+	_, err := Move(t.Context(), old, conn{memory: w.to}, Config{Name: "s", Clock: w.clock})
+	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "another move of it has begun") {
+		t.Errorf("%v, want ErrUnknown and that another move has begun", err)
 	}
 }
 

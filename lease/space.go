@@ -23,11 +23,7 @@ type Space struct {
 	mostSteps int                                        // that the taken nodes may have: taken.MaxSteps
 
 	mu    sync.Mutex
-	known known // what this handle has seen made durable
-
-	// knownValues is the same of the leases and of counters, mostKnown in all, by the names of their
-	// records. It is not in known, as each snapshot copies that.
-	knownValues map[string][]byte
+	known known // with mu held
 }
 
 // openTimeout bounds Open, Create and the first step of Move, as some engines wait for their server
@@ -53,7 +49,7 @@ func Open(ctx context.Context, engine Engine, config Config) (*Space, error) {
 	// Even if this meta is not durable, nothing is leased twice: each swap compares the meta that
 	// its take goes by. If an older meta comes back, the handle notes a loss, which at worst raises
 	// the floor in vain.
-	s.known.meta = seen.meta
+	s.startFrom(seen.meta)
 	return s, nil
 }
 
@@ -124,12 +120,12 @@ func Create(ctx context.Context, engine Engine, config Config) (*Space, error) {
 
 func newSpace(engine Engine, config Config) (*Space, error) {
 	s := &Space{
-		engine:      engine,
-		name:        cmp.Or(config.Name, "default"),
-		now:         config.Clock,
-		pause:       sleep,
-		mostSteps:   taken.MaxSteps,
-		knownValues: map[string][]byte{},
+		engine:    engine,
+		name:      cmp.Or(config.Name, "default"),
+		now:       config.Clock,
+		pause:     sleep,
+		mostSteps: taken.MaxSteps,
+		known:     known{values: map[string][]byte{}},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -214,13 +210,6 @@ func (s *Space) Limits() Limits { return s.knownMeta().Limits }
 
 // String says where the space is.
 func (s *Space) String() string { return fmt.Sprintf("space %q in %s", s.name, s.engine) }
-
-// knownMeta returns the newest meta that this handle knows.
-func (s *Space) knownMeta() *meta {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known.meta
-}
 
 // entryName returns the name that an entry of the space has in the engine.
 func (s *Space) entryName(name string) string { return s.name + "/" + name }

@@ -479,7 +479,7 @@ func TestOpen(t *testing.T) {
 
 // TestEntriesOfFirstRelease: what v0.1.0 wrote goes on, and is written back as such.
 func TestEntriesOfFirstRelease(t *testing.T) {
-	const rest = `"check":"0100000000000000","name":"N","id":"A","losses":0,"floor":0,"lineage":"first"}`
+	const rest = `"check":"0100000000000000","uid":"N","term":"A","losses":0,"floor":0,"lineage":"first"}`
 	for _, meta := range []string{
 		`{"format":1,"limits":{"nodes":1024,"window":60,"ahead":5,"maxSkew":60,"reserve":0},` + rest,
 		`{"format":1,"limits":{"nodes":131072,"window":60,"ahead":5,"maxSkew":60,"reserve":1024},` + rest,
@@ -488,7 +488,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		data.data = map[string]string{
 			"s/meta":   meta,
 			"s/leases": "1 0 0 0 30000000 3 1 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":7,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
 		}
 		s, err := Open(t.Context(), conn{memory: data}, Config{Name: "s", Clock: atNoon})
 		require.NoError(t, err)
@@ -504,7 +504,7 @@ func TestEntriesOfFirstRelease(t *testing.T) {
 		want := map[string]string{
 			"s/meta":   meta,
 			"s/leases": "2 0 0 0 30000000 5 2 30000001 0 0",
-			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"id":"A"}}`,
+			"s/c/c":    `{"format":1,"counter":{"next":9,"start":0,"step":1,"end":9223372036854775807,"term":"A"}}`,
 		}
 		if !maps.Equal(data.data, want) {
 			t.Errorf("%q, want %q", data.data, want)

@@ -44,15 +44,15 @@ func (s *Space) update(ctx context.Context, r record, decide func(*snapshot) ([]
 		if after.Swapped {
 			return s.swapped(ctx, after)
 		}
-		attempts.lost(after)
+		attempts.overtaken(after)
 	}
 }
 
 // checkGrants returns why the space grants nothing, or nil.
 func (s *Space) checkGrants(seen *snapshot) error {
 	if seen.meta.Retired {
-		s.rememberRetired(seen.meta)
-		return s.useRetired(seen.meta)
+		s.rememberRetired(seen.meta.retirement)
+		return s.retiredError(seen.meta)
 	}
 	if err := seen.doubtError(seen.meta.Trust); err != nil {
 		return fmt.Errorf("%w: %s", err, s)
@@ -68,8 +68,8 @@ type attempts struct {
 	record record
 	begun  int
 	pauses int       // that were made between them
-	losses int       // swaps in which others were faster
-	latest *snapshot // what the last attempt's swap has shown, if others were faster
+	beaten int       // swaps in which others were faster
+	latest *snapshot // what the last of these has shown, until the next attempt goes by it
 }
 
 func (s *Space) attempts(r record) *attempts { return &attempts{space: s, record: r} }
@@ -81,7 +81,7 @@ func (a *attempts) next(ctx context.Context) (*snapshot, error) {
 	latest := a.latest
 	a.latest = nil
 	a.begun++
-	if latest != nil && a.losses == 1 {
+	if latest != nil && a.beaten <= 1 {
 		return latest, nil
 	}
 	if a.begun > 1 {
@@ -96,9 +96,9 @@ func (a *attempts) next(ctx context.Context) (*snapshot, error) {
 	return seen, nil
 }
 
-// lost notes that others were faster than a swap, which has shown what is there now.
-func (a *attempts) lost(after *snapshot) {
-	a.losses++
+// overtaken notes that others were faster than a swap, which has shown what is there now.
+func (a *attempts) overtaken(after *snapshot) {
+	a.beaten++
 	a.latest = after
 }
 
