@@ -273,7 +273,7 @@ func (c *chain) open() {
 	if err != nil {
 		return
 	}
-	s.pause = noPause
+	s.sleep = noSleep
 	c.note("open %v", at)
 	c.handles = append(c.handles, &handle{s, s.knownMeta().Check, at})
 }
@@ -337,7 +337,7 @@ func (c *chain) moveBy(f *fuse, from, to spot) error {
 	ctx := context.Background()
 	old, err := Open(ctx, c.engine(from.store, f), c.config(from, Config{}))
 	if err == nil {
-		old.pause = noPause
+		old.sleep = noSleep
 		c.note("move %v to %v, killed at %d", from, to, f.last)
 		_, err = Move(ctx, old, c.engine(to.store, f), c.config(to, Config{}))
 		c.note("moved: %v", err)
@@ -359,7 +359,7 @@ func (c *chain) command(what string, run func(context.Context, *Space) error) {
 	if err != nil {
 		return
 	}
-	s.pause = noPause
+	s.sleep = noSleep
 	c.note("%s %v, killed at %d", what, at, f.last)
 	c.note("%s: %v", what, run(context.Background(), s))
 }

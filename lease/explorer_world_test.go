@@ -326,7 +326,7 @@ func (w *world) rollBack() {
 	clock := func() time.Time { return time.Unix(w.now+w.anyOff(), 0) }
 	space, err := Open(context.Background(), conn{memory: w.data}, Config{Name: "s", Clock: clock})
 	if err == nil {
-		space.pause = noPause
+		space.sleep = noSleep
 		err = space.ReportLoss(context.Background(), "an old backup")
 	}
 	if err != nil {

@@ -86,8 +86,8 @@ func open(t *testing.T, engine Engine, now func() time.Time) *Space {
 	return s
 }
 
-// noPause is for Space.pause, where nothing but the test's own calls is waited for.
-func noPause(context.Context, time.Duration) error { return nil }
+// noSleep is for Space.sleep, where nothing but the test's own calls is waited for.
+func noSleep(context.Context, time.Duration) error { return nil }
 
 // at is a clock that a test sets.
 func at(now *time.Time) func() time.Time {

@@ -333,3 +333,13 @@ func (l *loop) drop() {
 	l.queue.Drop()
 	l.reportCopy()
 }
+
+// sleep returns the error of ctx if that ends before d is over.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -101,7 +101,7 @@ func (w *removal) move(f *fuse, name string) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	old.pause = noPause
+	old.sleep = noSleep
 	return Move(w.Context(), old, fused{conn{memory: w.to}, f}, Config{Name: name, Clock: w.clock})
 }
 

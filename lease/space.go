@@ -18,9 +18,9 @@ type Space struct {
 	name   string
 	now    func() time.Time
 
-	// Only the explorer's test changes these: it never pauses and has fewer steps.
-	pause     func(context.Context, time.Duration) error // sleep
-	mostSteps int                                        // that the taken nodes may have: taken.MaxSteps
+	// Only the explorer's test changes these: it never sleeps and has fewer steps.
+	sleep     func(context.Context, time.Duration) error
+	mostSteps int // that the taken nodes may have: taken.MaxSteps
 
 	mu    sync.Mutex
 	known known // with mu held
@@ -123,7 +123,7 @@ func newSpace(engine Engine, config Config) (*Space, error) {
 		engine:    engine,
 		name:      cmp.Or(config.Name, "default"),
 		now:       config.Clock,
-		pause:     sleep,
+		sleep:     sleep,
 		mostSteps: taken.MaxSteps,
 		known:     known{values: map[string][]byte{}},
 	}
