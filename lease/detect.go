@@ -15,7 +15,7 @@ func (seen *snapshot) loss() string {
 	switch {
 	case m == nil:
 		return "the space is gone"
-	case m.isPending():
+	case m.isMarked():
 		return m.Why
 	case m.Lineage != seen.Lineage:
 		return fmt.Sprintf("the data is another copy, %q in place of %q", seen.Lineage, m.Lineage)
@@ -62,7 +62,7 @@ func (seen *snapshot) floorCovers() bool {
 	if err != nil {
 		return false // so a loss is noted once more, which only raises the floor
 	}
-	newFloor := seen.newFloor(m) // only a fast clock can have taken windows from there on
+	newFloor := m.newFloor(seen.later()) // only a fast clock can have taken windows from there on
 	return m.Floor > nodes.Newest(newFloor)
 }
 

@@ -305,7 +305,7 @@ func (w *world) rollBack() {
 		backup = *w.again
 	}
 	m := w.metaIn(backup)
-	if w.unnoticed() || m == nil || m.isPending() || w.metaIn(w.data.state) == nil {
+	if w.unnoticed() || m == nil || m.isMarked() || w.metaIn(w.data.state) == nil {
 		return
 	}
 	w.again = &backup

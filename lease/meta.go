@@ -25,7 +25,7 @@ type meta struct {
 	Tick   int64  `json:"tick,omitempty"`  // of the slice for windows before the floor: see reserve.go; 0 for none
 	Why    string `json:"why,omitempty"`   // why there is a floor
 
-	Lineage     string `json:"lineage"`               // of the data
+	Lineage     string `json:"lineage"`               // of the data, or a mark: see below
 	Incarnation string `json:"incarnation,omitempty"` // of the data when the last loss was noted
 	Trust       bool   `json:"trust,omitempty"`       // another incarnation is no loss: see trust.go
 
@@ -90,7 +90,7 @@ func newMeta(seen *snapshot, limits Limits, config Config) *meta {
 		// As after a loss: leases of an earlier space may be in use in all windows before the
 		// floor. It may have leased from a reserve as well, so no window before Begin is leased
 		// from that either.
-		m.Floor = seen.newFloor(m)
+		m.Floor = m.newFloor(seen.later())
 		m.Begin = m.Floor
 		m.Why = "created for IDs that were in use"
 	}
@@ -136,14 +136,14 @@ func decodeMeta(value []byte) (*meta, error) {
 	return m, nil
 }
 
-// Lineages of a space where a process has seen a loss, and the floor is not set yet. They are no
-// engine's, so that every process sees a loss.
+// Marks of a space in which a process has seen a loss, and the floor is not set yet. They stand in
+// the place of the lineage, and are no engine's: so every process sees a loss.
 const (
-	pending   = "lost"
-	retrusted = "lost, as trust changed" // by a person, just now
+	lossMark  = "lost"
+	trustMark = "lost, as trust changed" // by a person, just now
 )
 
-func (m *meta) isPending() bool { return m.Lineage == pending || m.Lineage == retrusted }
+func (m *meta) isMarked() bool { return m.Lineage == lossMark || m.Lineage == trustMark }
 
 // isOf reports whether the answer comes from the data of this meta.
 func (m *meta) isOf(a Answer) bool {

@@ -69,7 +69,7 @@ func (mv *move) run(ctx context.Context) error {
 	return mv.makeNew(ctx, last, announced)
 }
 
-// retirement returns the mark of the old space. uid is that of the new one.
+// retirement returns that of the old space. uid is the new one's.
 func (mv *move) retirement(uid string) retirement {
 	return retirement{Retired: true, Successor: uid, MovedTo: mv.to.String()}
 }
@@ -163,7 +163,7 @@ func (mv *move) makeNew(ctx context.Context, last *snapshot, announced *meta) er
 		return err
 	}
 	if m.Reserve > 0 {
-		seen.openReserve(m, nodes)
+		m.chooseSlice(seen.later(), nodes)
 	}
 	if err := mv.copyCounters(ctx, seen); err != nil {
 		return err
@@ -192,6 +192,6 @@ func (mv *move) newMeta(retired *meta, seen *snapshot) *meta {
 	m.Trust = seen.announced.Trust
 	m.Abandoned = seen.announced.Abandoned
 	m.Why = "moved from " + mv.old.String()
-	m.Floor = max(m.Floor, seen.newFloor(&m))
+	m.Floor = max(m.Floor, m.newFloor(seen.later()))
 	return &m
 }

@@ -40,7 +40,7 @@ func (mv *move) copyCounters(ctx context.Context, seen *snapshot) error {
 }
 
 // copyCounter puts a counter of the retired space into the announced one, in place of what an earlier
-// attempt has put: since then the old space may have lost its mark, and given numbers. If another
+// attempt has put: since then the old space may have lost its retirement, and given numbers. If another
 // process has just made the new space, copyCounter changes nothing, and makeNew finds that out.
 func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) error {
 	waiting, err := c.encode() // is there unless the counter was changed since announceCounters
@@ -79,7 +79,7 @@ func (mv *move) copyCounter(ctx context.Context, c Counter, seen *snapshot) erro
 }
 
 // retiredCounter returns the value of a counter of the old space for the new one, which has that UID.
-// It reads the counter together with the mark, as a counter of a retired space does not grow. If the
+// It reads the counter together with the retirement, as a counter of a retired space does not grow. If the
 // counter waits for a person after a loss of data, it waits in the new space too.
 func (mv *move) retiredCounter(ctx context.Context, name, uid string) ([]byte, error) {
 	seen, err := mv.old.read(ctx, counterRecord(name))

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// A retirement is the mark of a retired space. The zero retirement is that of a space in use.
+// A retirement says that a space is retired, and for which one. The zero retirement is that of a
+// space in use.
 type retirement struct {
 	Retired   bool   `json:"retired,omitempty"`   // nothing is granted any more
 	Successor string `json:"successor,omitempty"` // the UID of the space that takes its place, or ""
@@ -20,9 +21,9 @@ func (s *Space) Retire(ctx context.Context) error {
 	return err
 }
 
-// retire puts a mark, and returns a snapshot in which it is there. A mark for another successor is
-// replaced if that successor is one of the abandoned UIDs.
-func (s *Space) retire(ctx context.Context, mark retirement, abandoned []string) (*snapshot, error) {
+// retire puts a retirement, and returns a snapshot in which it is there. One for another successor is
+// replaced if that was abandoned.
+func (s *Space) retire(ctx context.Context, as retirement, abandoned []string) (*snapshot, error) {
 	attempts := s.attempts(leasesRecord)
 	for {
 		seen, err := attempts.next(ctx)
@@ -37,13 +38,13 @@ func (s *Space) retire(ctx context.Context, mark retirement, abandoned []string)
 		switch {
 		case loss != "":
 			err = s.noteLoss(ctx, seen, loss)
-		case m.Retired && (mark.Successor == "" || mark.Successor == m.Successor):
+		case m.Retired && (as.Successor == "" || as.Successor == m.Successor):
 			s.rememberRetired(m.retirement)
 			return seen, nil
 		case m.Successor != "" && !slices.Contains(abandoned, m.Successor):
 			return nil, s.moveError(&m)
 		default:
-			m.retirement = mark
+			m.retirement = as
 			err = s.putRetired(ctx, seen, &m) // the next attempt sees that
 		}
 		if err != nil {
@@ -60,7 +61,8 @@ func (s *Space) putRetired(ctx context.Context, seen *snapshot, m *meta) error {
 	return err
 }
 
-// forgetSuccessor takes a successor that was abandoned out of the mark of a retired space.
+// forgetSuccessor makes a space that is retired for one that was abandoned a retired one without a
+// successor.
 func (s *Space) forgetSuccessor(ctx context.Context, uid string) error {
 	attempts := s.attempts(leasesRecord)
 	for {

@@ -195,7 +195,7 @@ func (s *Space) Info(ctx context.Context) (Info, error) {
 		Retired:   m.Retired,
 		Successor: m.MovedTo,
 
-		FloorExcess: seen.floorExcess(m),
+		FloorExcess: m.floorExcess(seen.later()),
 	}
 	nodes, err := seen.takenNodes(s)
 	if err != nil {

@@ -122,7 +122,7 @@ func (t *take) firstFree(window int64) (uint32, error) {
 func (t *take) checkBeforeFloor(window int64) error {
 	m := t.seen.meta
 	wait := func(until time.Time, why string) error {
-		if excess := t.seen.floorExcess(m); excess > 0 {
+		if excess := m.floorExcess(t.seen.later()); excess > 0 {
 			why += fmt.Sprintf("; the clock of who noted that was ahead, or this one is behind, by %v or more", excess)
 		}
 		return &WaitError{ErrLoss, until, fmt.Sprintf("%s: %s: %s", t.space, m.Why, why)}
