@@ -329,7 +329,7 @@ func TestStep(t *testing.T) {
 	c.start(t, data, m)
 	c.now = noon.Add(5 * time.Minute) // it has lived a window
 	present := m.loop.limits.WindowOf(c.now)
-	m.loop.plan.Leased(present + 1)
+	m.loop.plan.NoteLeased(present + 1)
 	m.loop.step(t.Context())
 	for window := present; window <= m.loop.plan.LastWanted(c.now); window++ {
 		if !m.loop.plan.IsLeased(window) {

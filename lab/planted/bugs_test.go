@@ -279,31 +279,31 @@ var bugs = []bug{
 	},
 
 	// The keeper, in the explorer and by its own tests.
-	{"a copied machine ignored", "lease/loop.go", copies, 1000,
+	{"a copied machine ignored", "lease/takes.go", copies, 1000,
 		"	if l.noticeCopy() {\n		l.drop()\n	}\n",
 		"	l.noticeCopy()\n",
 	},
-	{"a copy looked for before the take", "lease/loop.go", copies, 2000,
+	{"a copy looked for before the take", "lease/takes.go", copies, 2000,
 		`		leases, err := l.take(ctx, first, last)
 		if l.noticeCopy() { //`,
 		`		copied := l.noticeCopy()
 		leases, err := l.take(ctx, first, last)
 		if copied { //`,
 	},
-	{"windows of the original taken for own ones", "lease/loop.go", copies, 1000,
-		"	l.plan.ForgetAll()\n",
+	{"windows of the original taken for own ones", "lease/takes.go", copies, 1000,
+		"	l.plan.AskAllAgain()\n",
 		"",
 	},
 	{"a refused caller does not wake the keeper", "lease/loop.go", "^TestKeeperRefused$", 0,
 		"	case <-l.wake:\n",
 		"",
 	},
-	{"a call that hangs for as long as it likes", "lease/loop.go", "^TestKeeperOutlives$", 0,
+	{"a call that hangs for as long as it likes", "lease/takes.go", "^TestKeeperOutlives$", 0,
 		"		limit = urgentTake\n",
 		"		limit = time.Hour\n",
 	},
 	{"no window further ahead", "lease/internal/plan/plan.go", "^TestKeeperOutlives$", 0,
-		"min(windows, mostAhead)",
+		"min(withPairs, mostAhead)",
 		"1",
 	},
 
