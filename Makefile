@@ -36,7 +36,7 @@ EMULATED   = emulated-s390x emulated-arm emulated-riscv64 emulated-arm64
 # test is what a contributor runs, check the same code elsewhere and under faults. REQUIRED names tests that must not be skipped.
 IN_test  = ordinary explore race clients
 IN_check = prove planted chaos-short race-all deploy rehearsal $(EMULATED) $(CPUS) browser elsewise i386
-IN_lint  = fmt vet staticcheck imports tidy generate words workflows budget
+IN_lint  = fmt vet staticcheck imports tidy generate words workflows promises budget
 
 .PHONY: all test check lint $(IN_test) $(IN_check) $(IN_lint) chaos protocol release bench fuzz soak servers tools languages node helm gotestsum built
 
@@ -47,7 +47,7 @@ check: servers tools
 test check: gotestsum
 	@rm -rf $(LOGS) && mkdir -p $(LOGS)
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 HIDDEN=all $(IN_$@:%=shown-%) && failed=0 || failed=1; \
-		internal/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
+		internal/tools/summary.sh $(LOGS) "$(IN_$@)" $(REQUIRED) && exit $$failed
 # What a target prints, each line at once and after its name, as two run at a time.
 shown-%:
 	@{ $(MAKE) --no-print-directory $* 2>&1 || echo $$? >$(LOGS)/$*.failed; } | tee $(LOGS)/$*.out | sed -u 's/^/$*: /'; test ! -e $(LOGS)/$*.failed
@@ -55,7 +55,7 @@ shown-%:
 gotestsum:
 	@mkdir -p $(LOGS) && GOBIN=$(CURDIR)/bin $(GO) install gotest.tools/gotestsum@v1.13.0
 servers tools languages:
-	@internal/install.sh $@
+	@internal/tools/install.sh $@
 node: languages
 	node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || (cd internal/tools/node && $(NPM_CI))
 helm:
@@ -125,7 +125,7 @@ deploy: tools helm
 	@mkdir -p $(LOGS) && echo "deploy: unit, alerts, dashboards and chart are right" >$(LOGS)/$@.note
 # A release of HEAD, as its users will meet it.
 rehearsal: servers node helm
-	HELM=$(CURDIR)/bin/helm internal/rehearsal.sh
+	HELM=$(CURDIR)/bin/helm internal/tools/rehearsal.sh
 	@mkdir -p $(LOGS) && echo "rehearsal: what the pages say works from empty caches" >$(LOGS)/$@.note
 browser: gotestsum tools
 	$(LAB) $(TEST) ./browser
@@ -155,8 +155,11 @@ words:
 	@git grep -nE -f internal/tools/words -- ':!CHANGELOG.md' ':!internal/tools/words' ':!*.java' ':!*.json' ':!*.svg' ':!*.sum'; test $$? -eq 1
 workflows:
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+# What the first tag freezes, as lists; CONTRIBUTING.md says how to update them.
+promises:
+	$(LAB) $(GO) test -count=1 ./promises
 budget:
-	@internal/count.sh -check
+	@internal/tools/count.sh -check
 # The opcodes that Go's assembler does not know must be those of the instructions beside them.
 generate: tools
 	$(GO) generate ./...
@@ -168,7 +171,7 @@ protocol:
 
 # Writes a version into all modules, and says which tags are left to make: make release VERSION=v0.1.0
 release:
-	internal/release.sh $(VERSION)
+	internal/tools/release.sh $(VERSION)
 bench:
 	cd bench && $(GO) run .
 fuzz:

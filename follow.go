@@ -7,10 +7,6 @@ import (
 )
 
 // How leases follow one another in a generator is told in package handover.
-//
-// A call that loaded a state before it was replaced may still hand out an ID of the old
-// state's batches. That is safe: its raw value was claimed before End froze the old cursor, no
-// other call gets it, and its second is not after lastUsed, which Close returns.
 
 // Leases is for package lease, whose keepers hand over the leases that follow the first one. Other
 // modules can't make its argument.
@@ -19,7 +15,7 @@ func (g *Generator) Leases(handover.Key) handover.Queue[Lease] {
 	return keeperView{&g.leases, g}
 }
 
-// A keeperView is a generator as its keeper sees it.
+// A keeperView implements handover.Queue for a generator.
 type keeperView struct {
 	*handover.Leases[Lease, work]
 	g *Generator
@@ -32,6 +28,7 @@ func (v keeperView) Add(lease Lease) error {
 	return v.Leases.Add(lease)
 }
 
+// Ready may put a pending lease in force, as a call for an ID would.
 func (v keeperView) Ready() error {
 	a := v.g.freshAttempt()
 	for {
@@ -43,22 +40,25 @@ func (v keeperView) Ready() error {
 		if err == nil {
 			return nil
 		}
-		a, err = v.g.nextAttempt(a, err)
+		a, err = v.g.afterRefusal(a, err)
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// A maker is a generator as its leases see it.
+// A maker implements handover.Maker for a generator, whose methods these are not.
 type maker Generator
 
 func (m *maker) Span(lease Lease) (first, end int64) { return lease.Start.Unix(), lease.End.Unix() }
 
 func (m *maker) Begin(lease Lease, _ int64) work {
-	return (*Generator)(m).newWork(newCursor(lease.bounds()), runtime.GOMAXPROCS(0))
+	return (*Generator)(m).newWork(newCursor(boundsOf(lease)), runtime.GOMAXPROCS(0))
 }
 
+// End freezes the cursor. A call that loaded the state before that may still hand out an ID of its
+// batches. That is safe: the raw value was claimed before, no other call gets it, and its second is
+// not after lastUsed, which Close returns.
 func (m *maker) End(w work) (over work, used bool) {
 	second, used := w.cursor.freeze()
 	if used {
@@ -67,9 +67,10 @@ func (m *maker) End(w work) (over work, used bool) {
 	return work{cursor: w.cursor}, used
 }
 
-// follow switches to a pending lease, as that of st refused with err at second now. now was read
-// from the clock after st was loaded: an earlier reading could lie before the lease's start. nil
-// means: try again. Otherwise follow returns what callers get.
+// follow is called when st refused with err at second now, which was read from the clock after st
+// was loaded: an earlier reading could lie before the lease's start. follow puts a pending lease in
+// force if there is one for now. It returns nil if another attempt may succeed, and otherwise the
+// error that callers get.
 func (g *Generator) follow(st *state, now int64, err error) error {
 	switch {
 	case st.Dropped:

@@ -108,7 +108,7 @@ func (id *ID) Scan(src any) error {
 		*id = *own
 		return nil
 	}
-	value, err := scanInteger(src)
+	value, err := scanInteger(src, "an integer column, or for a text column a randflake.TextID")
 	if err != nil {
 		return err
 	}
@@ -116,9 +116,9 @@ func (id *ID) Scan(src any) error {
 	return nil
 }
 
-// scanInteger returns the 64 bits of an integer column's value. Errors do not quote the value,
-// which may be a Raw.
-func scanInteger(src any) (uint64, error) {
+// scanInteger returns the 64 bits of an integer column's value. Errors say what is wanted, and do not
+// quote the value, which may be a Raw.
+func scanInteger(src any, want string) (uint64, error) {
 	var value uint64
 	var err error
 	switch v := src.(type) {
@@ -131,11 +131,10 @@ func scanInteger(src any) (uint64, error) {
 	case []byte:
 		value, err = parseDecimal(v)
 	default:
-		return 0, scanError(src, "an integer column")
+		return 0, scanError(src, want)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: not a 64-bit decimal number: for a text column use randflake.TextID",
-			ErrInvalidID)
+		return 0, fmt.Errorf("%w: not a 64-bit decimal number: want %s", ErrInvalidID, want)
 	}
 	return value, nil
 }

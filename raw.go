@@ -55,7 +55,7 @@ func (r Raw) Value() (driver.Value, error) { return int64(r), nil }
 // Scan reads an integer column, in the forms that ID.Scan describes. For a column that may be NULL
 // use a pointer.
 func (r *Raw) Scan(src any) error {
-	value, err := scanInteger(src)
+	value, err := scanInteger(src, "an integer column")
 	if err != nil {
 		return err
 	}

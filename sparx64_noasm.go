@@ -2,7 +2,7 @@
 
 package randflake
 
-// Without assembly the generic backend is the only one. bulk.go has these functions for all others.
+// Without assembly the generic backend is the only one. kernels.go has these functions for all others.
 
 const hasAssembly = false
 

@@ -36,8 +36,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
+	"time"
 
 	"github.com/randflake/randflake/lease"
 )
@@ -48,7 +48,7 @@ type Source interface {
 	// CreateCounter makes a counter, whose Start, Step, End, Periods and Check are given.
 	CreateCounter(ctx context.Context, c lease.Counter) error
 
-	// TakeNumbers takes up to n numbers.
+	// TakeNumbers takes 1 to n numbers, or returns an error.
 	TakeNumbers(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error)
 
 	// SetCounter says where a counter goes on.
@@ -122,11 +122,24 @@ func (cs *Counters) Create(ctx context.Context, name string, config Config) erro
 	return cs.CreateCounter(ctx, config.counter(name, ""))
 }
 
-// open applies options, and finds the counter. With OrCreate it creates a missing one. If another
-// process creates the counter at the same time, open uses that, unless it is another one.
-func (cs *Counters) open(ctx context.Context, name string, options []Option) (settings, error) {
+// callTimeout bounds a call of the source.
+const callTimeout = 10 * time.Second
+
+// take takes 1 to n numbers. A source that broke this promise without an error would be asked again
+// and again, without a pause.
+func (cs *Counters) take(ctx context.Context, name string, period lease.Period, n int64) (lease.Run, error) {
+	got, err := cs.TakeNumbers(ctx, name, period, n)
+	if err == nil && (got.N < 1 || got.N > n) {
+		return lease.Run{}, fmt.Errorf("counter: %s: the source gave %d numbers: want 1 to %d", name, got.N, n)
+	}
+	return got, err
+}
+
+// resolve applies options, and finds the counter. With OrCreate it creates a missing one. If another
+// process creates one at the same time, resolve takes that, and checks that it is as wanted.
+func (cs *Counters) resolve(ctx context.Context, name string, options []Option) (settings, error) {
 	cs.check()
-	set := settings{least: 10, most: 1e9, logger: slog.Default()}
+	set := defaults()
 	for i, option := range options {
 		if option.set == nil {
 			return set, fmt.Errorf("%w: option %d is the zero Option: leave it out", lease.ErrInvalid, i+1)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease/internal/entry"
 	"github.com/randflake/randflake/lease/internal/taken"
 )
@@ -45,9 +45,7 @@ func TestLargest(t *testing.T) {
 		{"meta where many moves met", len(metMeta), entry.MaxMeta + 600}, // 160 KB of 200 spaces, which a ConfigMap has
 		{"a counter's growth", len(old) - len(young), entry.Growth},
 	} {
-		if tt.size > tt.most {
-			t.Errorf("%s: %d bytes, want at most %d", tt.name, tt.size, tt.most)
-		}
+		require.That(t, tt.size <= tt.most, "%s: %d bytes, want at most %d", tt.name, tt.size, tt.most)
 	}
 }
 

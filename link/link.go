@@ -41,7 +41,6 @@ import (
 	"sync"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/derived"
 	"github.com/randflake/randflake/internal/hidden"
 	"github.com/randflake/randflake/internal/idtext"
 )
@@ -80,7 +79,7 @@ func (m *mac) of(id randflake.ID) []byte {
 // New returns a Signer with the given secret. The purpose is any text; a link for one is invalid
 // for another. New panics on the zero Secret, as randflake.NewCipher does.
 func New(secret randflake.Secret, purpose string) *Signer {
-	key := derived.Key(secret, "link\x00"+purpose)
+	key := hidden.Key(secret.Derive("link\x00"+purpose, 1)).Bytes()[:]
 	return &Signer{hidden.To(&sync.Pool{New: func() any { return &mac{hash: hmac.New(sha256.New, key)} }})}
 }
 

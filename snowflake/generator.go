@@ -29,10 +29,9 @@ type Generator struct {
 	layout   *Layout
 	settings settings
 
-	// Of the leases that are over: the newest unit used since the clock was last seen to step back, or
-	// noUnit, and the newest second, or 0.
-	newestUnit int64
-	lastSecond int64
+	// Of the leases that are over:
+	newestUnit int64 // the newest one used since the clock was last seen to step back, or noUnit
+	lastSecond int64 // the newest one in any ID, or 0
 
 	leases handover.Leases[term, *cursor]
 }
@@ -43,8 +42,7 @@ type state = handover.State[term, *cursor]
 // noUnit is before all units: none was used.
 const noUnit = math.MinInt64
 
-// A term is a lease in the generator's terms. The base of its bounds has no meaning: newCursor sets
-// it.
+// A term is a lease in the generator's terms.
 type term struct {
 	static uint64 // the bits that all IDs have in common
 	bounds bounds
@@ -97,7 +95,7 @@ func newGenerator(layout *Layout, lease randflake.Lease, settings settings) (*Ge
 	if err != nil {
 		return nil, err
 	}
-	first := newCursor(t.bounds, t.bounds.first, &g.leases.Made)
+	first := newCursor(t.bounds, &g.leases.Made)
 	errs := handover.Errors{Closed: errClosed, Copied: errCopied}
 	g.leases.Start((*maker)(g), errs, queue.New("snowflake"), t, first)
 	return g, nil
@@ -164,7 +162,7 @@ func (g *Generator) claim(n uint64, caller place) (ID, uint64, error) {
 			if st.Machine.Stale() { // asked last: a copy that was made meanwhile may have the same IDs
 				return 0, 0, errCopied
 			}
-			return g.layout.id(st.Lease.static, p.start), taken, nil
+			return g.layout.id(st.Lease.static, p.first), taken, nil
 		}
 		st = g.load() // another claim was faster, or another lease is in force
 	}
@@ -186,7 +184,7 @@ func (g *Generator) claimSlowly(n uint64, caller place) (ID, uint64, error) {
 			if o.st.Machine.Stale() {
 				return 0, 0, errCopied
 			}
-			return g.layout.id(o.st.Lease.static, o.plan.start), taken, nil
+			return g.layout.id(o.st.Lease.static, o.plan.first), taken, nil
 		}
 	}
 }

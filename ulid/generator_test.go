@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/idtest"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/idtest"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/internal/vmgen"
 )
 
@@ -164,9 +164,8 @@ func TestFillHoldsUpNobody(t *testing.T) {
 			return time.UnixMilli(int64(readings))
 		}))...)
 		n, err := g.Fill(ids)
-		if n != len(ids) || err != nil || readings != want || !slices.IsSortedFunc(ids, ID.Compare) {
-			t.Errorf("%d, %v, %d parts, want %d", n, err, readings, want)
-		}
+		require.That(t, n == len(ids) && err == nil && readings == want && slices.IsSortedFunc(ids, ID.Compare),
+			"%d, %v, %d parts, want %d", n, err, readings, want)
 		require.Equal(t, ids[len(ids)-1].milliseconds(), int64(want), "%d parts, and the millisecond of the last ID", want)
 	}
 }
@@ -301,9 +300,8 @@ func TestStateOverflows(t *testing.T) {
 				if hold && i == c.over {
 					want++
 				}
-				if id.milliseconds() != want || (id.Compare(last) <= 0) != (!hold && i == c.over) {
-					t.Errorf("%s, hold %v: step %d: %v after %v", c.name, hold, i, id, last)
-				}
+				require.That(t, id.milliseconds() == want && (id.Compare(last) <= 0) == (!hold && i == c.over),
+					"%s, hold %v: step %d: %v after %v", c.name, hold, i, id, last)
 				if version7 && isVersion7(id) != nil {
 					t.Errorf("%s, hold %v: step %d: %v", c.name, hold, i, isVersion7(id))
 				}
@@ -436,9 +434,8 @@ func TestCopiedMachine(t *testing.T) {
 func TestStateErasesWhatItUsed(t *testing.T) {
 	reads := 0
 	s := newState(func(p []byte) {
-		if len(p) != bufferSize || bytes.ContainsFunc(p, func(r rune) bool { return r != 0 }) {
-			t.Errorf("read %d into %d bytes, not all of them erased", reads, len(p))
-		}
+		require.That(t, len(p) == bufferSize && !bytes.ContainsFunc(p, func(r rune) bool { return r != 0 }),
+			"read %d into %d bytes, not all of them erased", reads, len(p))
 		reads++
 		for i := range p {
 			p[i] = 0xa5

@@ -9,7 +9,7 @@ import (
 	"github.com/randflake/randflake"
 	"github.com/randflake/randflake/counter"
 	"github.com/randflake/randflake/internal/alike"
-	"github.com/randflake/randflake/internal/derived"
+	"github.com/randflake/randflake/internal/hidden"
 )
 
 // An Option changes a Format or a Series.
@@ -64,7 +64,7 @@ func Encrypted(secret randflake.Secret) Option {
 		if secret.IsZero() {
 			return fmt.Errorf("%w: secret is not set", ErrInvalidOption)
 		}
-		s.block = derived.AES(secret, "numbers FF1-AES-128")
+		s.block = hidden.AES(hidden.Key(secret.Derive("numbers FF1-AES-128", 1)))
 		return nil
 	}}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lab/overlay"
 )
 
@@ -47,13 +47,7 @@ func TestFound(t *testing.T) {
 
 // goTest returns the arguments of the go command that run the test on the package with the bug.
 func (b bug) goTest(t *testing.T) []string {
-	file := filepath.Join(root, b.file)
-	source, err := os.ReadFile(file)
-	require.NoError(t, err)
-	n := strings.Count(string(source), b.right)
-	require.Must(t, n == 1, "%s has this text %d times, want 1:\n%s", b.file, n, b.right)
-	replaced := overlay.Write(t, map[string]string{file: strings.Replace(string(source), b.right, b.wrong, 1)})
-
+	replaced := plant(t, b.file, b.right, b.wrong)
 	tested := filepath.Dir(b.file)
 	if strings.HasPrefix(tested, "lease/internal/") {
 		tested = "lease"
@@ -63,6 +57,16 @@ func (b bug) goTest(t *testing.T) []string {
 		args = append(args, "-seed", "1", "-schedules", fmt.Sprint(b.schedules))
 	}
 	return args
+}
+
+// plant returns a file for the go command's flag -overlay, by which another one has the wrong text in place of the right one.
+func plant(t *testing.T, file, right, wrong string) string {
+	path := filepath.Join(root, file)
+	source, err := os.ReadFile(path)
+	require.NoError(t, err)
+	n := strings.Count(string(source), right)
+	require.Must(t, n == 1, "%s has this text %d times, want 1:\n%s", file, n, right)
+	return overlay.Write(t, map[string]string{path: strings.Replace(string(source), right, wrong, 1)})
 }
 
 func command(args ...string) *exec.Cmd {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/lease/leasetest"
 )
@@ -142,9 +142,8 @@ func TestRequests(t *testing.T) {
 			tt.before()
 			m.gets, m.puts = 0, 0
 			a, err := e.Swap(t.Context(), tt.expect, leasetest.Entry("a", "1"))
-			if err != nil || a.Swapped != tt.swapped || m.gets != tt.gets || m.puts != tt.puts {
-				t.Errorf("a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
-			}
+			require.That(t, err == nil && a.Swapped == tt.swapped && m.gets == tt.gets && m.puts == tt.puts,
+				"a Swap %s: %+v, %v: %d reads and %d writes, want %d and %d", tt.name, a, err, m.gets, m.puts, tt.gets, tt.puts)
 			if !a.Time.Equal(time.Now().Add(time.Second)) {
 				t.Errorf("a Swap %s: %v by the server's clock at %v, want the end of that second", tt.name, a.Time, time.Now())
 			}
@@ -173,9 +172,8 @@ func TestChangedEachTime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := do(ctx, m, e)
-			if !errors.Is(err, ErrChanged) || !errors.Is(err, context.DeadlineExceeded) || m.puts < 50 || m.puts > 200 {
-				t.Errorf("%s: %v after %d tries", name, err, m.puts)
-			}
+			require.That(t, errors.Is(err, ErrChanged) && errors.Is(err, context.DeadlineExceeded) && m.puts >= 50 && m.puts <= 200,
+				"%s: %v after %d tries", name, err, m.puts)
 		})
 	}
 }
@@ -192,15 +190,12 @@ func TestRush(t *testing.T) {
 		for i := range processes {
 			all.Go(func() {
 				a, err := New(m, much).Swap(ctx, nil, leasetest.Entry(fmt.Sprint(i), "1"))
-				if err != nil || !a.Swapped {
-					t.Errorf("process %d: %+v, %v", i, a, err)
-				}
+				require.That(t, err == nil && a.Swapped, "process %d: %+v, %v", i, a, err)
 			})
 		}
 		all.Wait()
-		if m.gets+m.puts > processes*calls {
-			t.Errorf("%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
-		}
+		require.That(t, m.gets+m.puts <= processes*calls,
+			"%d reads and %d writes, want %d for each process at most", m.gets, m.puts, calls)
 	})
 }
 
@@ -366,9 +361,8 @@ func TestContent(t *testing.T) {
 		m.document.Content = []byte(content)
 		_, readErr := e.Read(t.Context(), "a")
 		_, listErr := e.List(t.Context(), "", "", 9)
-		if !errors.Is(readErr, want) || !errors.Is(listErr, want) {
-			t.Errorf("%s: %v, %v, want %v", content, readErr, listErr, want)
-		}
+		require.That(t, errors.Is(readErr, want) && errors.Is(listErr, want),
+			"%s: %v, %v, want %v", content, readErr, listErr, want)
 	}
 	m, e := prepared(t)
 	m.document.Version = ""
@@ -433,12 +427,10 @@ func TestDeadline(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := e.Read(late{ctx, time.Now().Add(tt.deadline)}, "a")
-			if !errors.Is(err, m.fails) || strings.Contains(err.Error(), "%!") {
-				t.Errorf("%v before the deadline: %v", tt.deadline, err)
-			}
-			if errors.Is(err, context.DeadlineExceeded) != tt.ended {
-				t.Errorf("%v before the deadline: %v, want the end of the context: %t", tt.deadline, err, tt.ended)
-			}
+			require.That(t, errors.Is(err, m.fails) && !strings.Contains(err.Error(), "%!"),
+				"%v before the deadline: %v", tt.deadline, err)
+			require.That(t, errors.Is(err, context.DeadlineExceeded) == tt.ended,
+				"%v before the deadline: %v, want the end of the context: %t", tt.deadline, err, tt.ended)
 		}
 	})
 }

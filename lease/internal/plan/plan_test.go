@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // at returns the first second of a window of a minute.

@@ -29,8 +29,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/randflake/randflake/internal/servers"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/internal/test/servers"
 	"github.com/randflake/randflake/service/internal/config"
 )
 
@@ -271,9 +271,7 @@ func TestServiceAccounts(t *testing.T) {
 			"a good one":                       good,
 			"over for less than clocks differ": as(func(c *jwt.Claims) { c.Expiry = later(-20 * time.Second) }),
 		} {
-			if who, err := s.identify(t.Context(), header); err != nil || who != "web" {
-				t.Errorf("%s: %q, %v", what, who, err)
-			}
+			require.Gives(t, "web", "%s", what)(s.identify(t.Context(), header))
 		}
 		n := s.fetches()
 		require.That(t, n == 1, "the keys were asked for %d times, want once a minute at most", n)

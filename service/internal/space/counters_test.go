@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/randflake/randflake/counter"
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 	"github.com/randflake/randflake/lease"
 	"github.com/randflake/randflake/service/internal/config"
 )
@@ -64,9 +64,7 @@ func TestCounters(t *testing.T) {
 			"plain": {Name: "plain", Next: 1, Start: 1, Step: 1, End: math.MaxInt64},
 			"dear":  {Name: "dear", Next: 1000, Start: 1000, Step: 5, End: 2000},
 		} {
-			if got, err := all.Get(t.Context(), name); err != nil || got != want {
-				t.Errorf("%s: %+v, error %v, want %+v", name, got, err, want)
-			}
+			require.Gives(t, want, "%s", name)(all.Get(t.Context(), name))
 			run, _, err := all.Take(t.Context(), name, 2)
 			if first := (lease.Run{First: want.Start, N: 2, Step: want.Step}); err != nil || run != first {
 				t.Errorf("the first numbers of %s: %+v, error %v, want %+v", name, run, err, first)

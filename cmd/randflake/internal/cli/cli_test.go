@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/randflake/randflake/internal/testing/require"
+	"github.com/randflake/randflake/internal/test/require"
 )
 
 // check ends a test on an error.
@@ -88,9 +88,8 @@ func wantFailure(t *testing.T, r result, code int, wanted ...string) {
 	t.Helper()
 	require.Equal(t, r.code, code, "exit status")
 	require.Equal(t, r.out, "", "standard output")
-	if !strings.HasPrefix(r.err, "randflake: ") || strings.Count(r.err, "\n") != 1 || !strings.HasSuffix(r.err, "\n") {
-		t.Errorf("standard error %q, want one line of randflake", r.err)
-	}
+	require.That(t, strings.HasPrefix(r.err, "randflake: ") && strings.Count(r.err, "\n") == 1 && strings.HasSuffix(r.err, "\n"),
+		"standard error %q, want one line of randflake", r.err)
 	require.Omits(t, r.err[min(len("randflake: "), len(r.err)):], ": randflake: ", "standard error stutters")
 	for _, w := range wanted {
 		require.Contains(t, r.err, w, "standard error")

@@ -56,7 +56,7 @@ func (t *tool) compareParts(cmd *cobra.Command, stores []string) error {
 		}
 		info := infos[i]
 		check := cmp.Or(info.Check, "none, so whether another space has these nodes is unknown")
-		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", &h, info.First, info.Last(), check); err != nil {
+		if err := t.print("%s has nodes %d to %d; check value of its secret: %s\n", h.operand(), info.First, info.Last(), check); err != nil {
 			return err
 		}
 		for j, other := range infos[:i] {
@@ -140,14 +140,14 @@ func (f *findings) addBeginning() {
 	if info.Lost != "" {
 		f.add(false, "data was lost, which is not noted yet: %s: "+
 			"the next program that takes a lease notes it: or run randflake store report-loss %s",
-			info.Lost, f.home)
+			info.Lost, f.operand())
 	}
 	most := info.Main // how many nodes are leased at present
 	now := time.Now()
 	switch {
 	case info.Retired && info.Successor == "":
 		f.add(false, "it is retired, and grants nothing any more: "+
-			"move it with randflake store move %s NEW", f.home)
+			"move it with randflake store move %s NEW", f.operand())
 	case info.Retired:
 		f.add(false, "it is retired, and grants nothing any more: use %s: "+
 			"if that is not there, run the same randflake store move again", info.Successor)
@@ -164,7 +164,7 @@ func (f *findings) addBeginning() {
 	if info.FloorExcess > 0 && !info.Retired {
 		f.add(false, "that is %v later than right clocks can have set it: this machine's clock is behind, or the one of who noted it was ahead: "+
 			"if the latter, set it right, end the programs that ran under it, run randflake store retire %s, and make another space without --new, for another secret if they made IDs",
-			info.FloorExcess, f.home)
+			info.FloorExcess, f.operand())
 	}
 	isNearlyFull := 10*uint64(info.Taken) > 9*uint64(most)
 	if isNearlyFull {

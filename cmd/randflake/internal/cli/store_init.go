@@ -74,7 +74,7 @@ func (m *making) run(cmd *cobra.Command) error {
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), storeTimeout)
 	defer cancel()
-	space, err := url.Open(ctx, m.name(), lease.Config{})
+	space, err := url.Open(ctx, m.storeName(), lease.Config{})
 	switch {
 	case errors.Is(err, lease.ErrNoSpace):
 		return asUsage(cmd, m.makeSpace(ctx))
@@ -127,9 +127,9 @@ func (m *making) makeSpace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	space, err := url.Create(ctx, m.name(), m.config)
+	space, err := url.Create(ctx, m.storeName(), m.config)
 	if errors.Is(err, lease.ErrExists) && m.ifMissing { // another process was faster
-		if space, err = url.Open(ctx, m.name(), lease.Config{}); err == nil {
+		if space, err = url.Open(ctx, m.storeName(), lease.Config{}); err == nil {
 			return m.printExisting(space)
 		}
 	}

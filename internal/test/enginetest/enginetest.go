@@ -1,0 +1,289 @@
+// Package enginetest has the suites of engines whose server, or whose process, the test kills.
+// Package leasetest has the suite that every engine must pass, and is for engines of others too;
+// this package starts programs.
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/randflake/randflake/internal/test/servers"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/leasetest"
+)
+
+// A Server keeps the data of an engine under test, in a process that the test may stop.
+type Server interface {
+	Addr() string
+	Kill() error
+	Start() error
+	Pause() error
+	Resume() error
+}
+
+// wantErr fails the test unless err is target.
+func wantErr(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: error %v, want %v", what, err, target)
+	}
+}
+
+// RunServer tests an engine while its server crashes, stalls, and loses replies. connect opens a
+// handle on the same data, which it prepares, through any address. kept says whether a restart
+// leaves the incarnation as it is.
+func RunServer(t *testing.T, server Server, kept bool, connect func(t *testing.T, addr string) lease.Engine) {
+	t.Run("LostReply", func(t *testing.T) { testLostReply(t, server, connect) })
+	t.Run("Stall", func(t *testing.T) { testStall(t, server, connect(t, server.Addr())) })
+	t.Run("Crash", func(t *testing.T) {
+		e := connect(t, server.Addr())
+		for round := range 2 {
+			testCrash(t, server, e, round, kept)
+		}
+	})
+}
+
+// testLostReply: the request arrives and the reply does not. That is an error, and the swap is not
+// repeated.
+func testLostReply(t *testing.T, server Server, connect func(t *testing.T, addr string) lease.Engine) {
+	proxy, err := servers.StartProxy(server.Addr())
+	wantErr(t, "proxy", err, nil)
+	defer proxy.Close()
+	direct, e := connect(t, server.Addr()), connect(t, proxy.Addr())
+	leasetest.Put(t, e, "a", "1")
+	proxy.Mute(true)
+	done := make(chan error)
+	go func() {
+		_, err := e.Swap(t.Context(), nil, leasetest.Entry("a", "2"))
+		done <- err
+	}()
+	for value := ""; value != "2"; value, _ = leasetest.Get(t, direct, "a") {
+		time.Sleep(time.Millisecond)
+	}
+	leasetest.Put(t, direct, "a", "later")
+	proxy.Mute(false)
+	proxy.Cut()
+	if err := <-done; err == nil || errors.Is(err, lease.ErrStore) {
+		t.Errorf("Swap without a reply: error %v, want one that leaves open whether it was made", err)
+	}
+	if value, _ := leasetest.Get(t, direct, "a"); value != "later" {
+		t.Errorf("found %q: the swap was repeated", value)
+	}
+	UntilRead(t, e, "a")
+	leasetest.Put(t, e, "a", "3")
+}
+
+// UntilRead reads an entry as soon as the server can be reached.
+func UntilRead(t testing.TB, e lease.Engine, name string) (string, lease.Answer) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		a, err := e.Read(ctx, name)
+		cancel()
+		if err == nil {
+			return string(a.Entries[0].Value), a
+		}
+	}
+	t.Fatal("no answer for a minute")
+	panic("unreachable")
+}
+
+// untilUnsent swaps without a server: once the handle has noticed that its connections are gone, it
+// says that nothing was changed.
+func untilUnsent(t *testing.T, e lease.Engine) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err = e.Swap(ctx, leasetest.Entry("meta", "m"), leasetest.Entry("meta", "m"))
+		cancel()
+		if errors.Is(err, lease.ErrStore) {
+			return
+		}
+	}
+	t.Errorf("Swap without a server: error %v, want ErrStore", err)
+}
+
+// testStall: calls end with their context while the server does not answer, and work again after.
+func testStall(t *testing.T, server Server, e lease.Engine) {
+	leasetest.Put(t, e, "a", "1")
+	wantErr(t, "Pause", server.Pause(), nil)
+	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	cancelled, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	for _, ctx := range []context.Context{soon, cancelled} {
+		_, swapErr := e.Swap(ctx, nil, leasetest.Entry("a", "2"))
+		_, readErr := e.Read(ctx, "a")
+		wantErr(t, "Swap", swapErr, ctx.Err())
+		wantErr(t, "Read", readErr, ctx.Err())
+	}
+	wantErr(t, "Resume", server.Resume(), nil)
+	leasetest.Put(t, e, "a", "3")
+}
+
+// testCrash kills the server under swaps: nothing is lost that was acknowledged, the position does
+// not fall, nor does the lineage change, nor the incarnation where it is kept, and handles go on by themselves.
+func testCrash(t *testing.T, server Server, e lease.Engine, round int, kept bool) {
+	const players, least = 8, 20
+	leasetest.Put(t, e, "meta", "m")
+	_, before := leasetest.Get(t, e, "meta")
+	var acknowledged [players]int
+	var positions [players]uint64
+	var ending, running sync.WaitGroup
+	running.Add(players)
+	for i := range players {
+		ending.Go(func() {
+			for n := 1; ; n++ {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a client may wait for its server
+				a, err := e.Swap(ctx, leasetest.Entry("meta", "m"), leasetest.Entry(fmt.Sprint(round, "/", i), fmt.Sprint(n)))
+				cancel()
+				if err == nil && !a.Swapped {
+					err = errors.New("not swapped")
+				}
+				if err != nil {
+					if n <= least {
+						t.Errorf("before the crash: %v", err)
+						running.Done()
+					}
+					return
+				}
+				if acknowledged[i], positions[i] = n, a.Position; n == least {
+					running.Done()
+				}
+			}
+		})
+	}
+	running.Wait()
+	wantErr(t, "Kill", server.Kill(), nil)
+	ending.Wait()
+	soon, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := e.Read(soon, "a"); err == nil {
+		t.Error("Read without a server works")
+	}
+	untilUnsent(t, e)
+	wantErr(t, "Start", server.Start(), nil)
+	for i, n := range acknowledged {
+		value, after := UntilRead(t, e, fmt.Sprint(round, "/", i))
+		found := 0
+		fmt.Sscan(value, &found)
+		same := after.Lineage == before.Lineage && kept == (after.Incarnation == before.Incarnation)
+		if found < n || found > n+1 || !same || after.Position < positions[i] {
+			t.Errorf("after the crash: %s and %+v; %d was acknowledged at position %d, before it was %+v", value, after, n, positions[i], before)
+		}
+	}
+	if swapped := leasetest.Put(t, e, "meta", "m"); swapped.Position <= positions[0] {
+		t.Errorf("position %d after the crash, %d before", swapped.Position, positions[0])
+	}
+}
+
+const killedEnv = "RANDFLAKE_ENGINETEST_KILLED"
+
+// Main is the TestMain of an engine without a server. A process that [RunKilled] started raises a
+// counter until it is killed, and prints what was acknowledged.
+func Main[E lease.Engine](m *testing.M, connect func(where string) (E, error)) {
+	if where := os.Getenv(killedEnv); where != "" {
+		e, err := connect(where)
+		for number := 0; err == nil; {
+			expect := leasetest.Entry("counter", "")
+			if number > 0 {
+				expect = leasetest.Entry("counter", fmt.Sprint(number))
+			}
+			time.Sleep(time.Millisecond) // who waits for a lock seldom looks, and must find it free
+			var a lease.Answer
+			if a, err = e.Swap(context.Background(), expect, leasetest.Entry("counter", fmt.Sprint(number+1))); a.Swapped {
+				number++
+				fmt.Println(number)
+			} else if err == nil {
+				fmt.Sscan(string(a.Entries[0].Value), &number)
+			}
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// RunKilled has two processes on one store at any time, each killed at some moment. e is a handle
+// on it that has put one entry.
+func RunKilled(t *testing.T, e lease.Engine, where string) {
+	const processes = 16
+	var outputs []string
+	end := func() {}
+	for i := range processes {
+		name := filepath.Join(t.TempDir(), "output")
+		output, err := os.Create(name)
+		wantErr(t, "Create", err, nil)
+		defer output.Close()
+		outputs = append(outputs, name)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), killedEnv+"="+where), output, os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Skip("tests can't start themselves here: ", err)
+		}
+		for text := []byte(nil); len(text) == 0; time.Sleep(time.Millisecond) { // until it has made a number
+			text, _ = os.ReadFile(name)
+		}
+		time.Sleep(time.Duration(5*i) * time.Millisecond)
+		end()
+		end = func() { cmd.Process.Kill(); cmd.Wait() }
+	}
+	end()
+	seen := map[string]bool{}
+	for _, name := range outputs {
+		text, err := os.ReadFile(name)
+		wantErr(t, "ReadFile", err, nil)
+		for number := range strings.Lines(string(text)) {
+			if seen[number] {
+				t.Errorf("%s was acknowledged twice", number)
+			}
+			seen[number] = true
+		}
+	}
+	value, found := leasetest.Get(t, e, "counter")
+	number := 0
+	if fmt.Sscan(value, &number); number < len(seen) || number > len(seen)+processes || found.Position != uint64(number+1) {
+		t.Errorf("the counter is at %d, position %d, after %d numbers", number, found.Position, len(seen))
+	}
+}
+
+// RunThousand has a thousand handles, with an engine of their own each, take a node of the same
+// window of a new space at once, and logs how long that takes.
+func RunThousand(t *testing.T, connect func() lease.Engine) {
+	first, err := lease.Create(t.Context(), connect(), lease.Config{New: true})
+	Must(t, err)
+	spaces := []*lease.Space{first}
+	for len(spaces) < 1000 {
+		space, err := lease.Open(t.Context(), connect(), lease.Config{})
+		Must(t, err)
+		spaces = append(spaces, space)
+	}
+	began := time.Now()
+	window := first.Limits().WindowOf(began) + 1
+	var nodes sync.Map
+	var wg sync.WaitGroup
+	for _, space := range spaces {
+		wg.Go(func() {
+			defer space.Close()
+			leases, err := space.Take(t.Context(), window, window, 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, twice := nodes.LoadOrStore(leases[0].FirstNode, true); twice {
+				t.Errorf("%+v twice", leases[0])
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%v for %d leases", time.Since(began), len(spaces))
+}

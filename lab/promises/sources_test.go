@@ -1,0 +1,257 @@
+package promises
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"gopkg.in/yaml.v3"
+
+	"github.com/randflake/randflake"
+	"github.com/randflake/randflake/internal/test/require"
+	"github.com/randflake/randflake/lease"
+	"github.com/randflake/randflake/lease/url"
+	_ "github.com/randflake/randflake/service/client/api/randflake/v1"
+	"github.com/randflake/randflake/service/client/wire"
+)
+
+// source reads a file of the project, or what the go command's flag -overlay has in its place, as lab/planted says.
+func source(t *testing.T, file string) []byte {
+	path, err := filepath.Abs(filepath.Join(root, file))
+	require.NoError(t, err)
+	for flag := range strings.FieldsSeq(os.Getenv("GOFLAGS")) {
+		list, found := strings.CutPrefix(flag, "-overlay=")
+		if !found {
+			continue
+		}
+		var overlay struct{ Replace map[string]string }
+		data, err := os.ReadFile(list)
+		require.NoError(t, errors.Join(err, json.Unmarshal(data, &overlay)))
+		if other := overlay.Replace[path]; other != "" {
+			path = other
+		}
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return text
+}
+
+// sources are the Go files of libraries and programs.
+func sources(t *testing.T) []string {
+	files, err := command("git", "ls-files", "*.go", ":!*_test.go", ":!lab/*", ":!internal/*").Output()
+	require.NoError(t, err)
+	return strings.Fields(string(files))
+}
+
+func parse(t *testing.T, file string) *ast.File {
+	syntax, err := parser.ParseFile(token.NewFileSet(), file, source(t, file), parser.SkipObjectResolution)
+	require.NoError(t, err)
+	return syntax
+}
+
+// literals returns the strings in a Go file.
+func literals(t *testing.T, file string) (all []string) {
+	ast.Inspect(parse(t, file), func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, err := strconv.Unquote(literal.Value)
+			require.NoError(t, err)
+			all = append(all, text)
+		}
+		return true
+	})
+	return all
+}
+
+// variables are the strings of the programs and libraries that are nothing but the name of one.
+func variables(t *testing.T) (lines []string) {
+	name := regexp.MustCompile(`^RANDFLAKED?(_[A-Z]+)+$`)
+	for _, file := range sources(t) {
+		for _, text := range literals(t, file) {
+			if name.MatchString(text) {
+				lines = append(lines, text+": variable")
+			}
+		}
+	}
+	return lines
+}
+
+// configKeys has the keys of randflaked.yaml, by the struct into which it is decoded.
+func configKeys(t *testing.T) []string {
+	all, err := loaded()
+	require.NoError(t, err)
+	p := all[module+"/service/internal/config"]
+	require.Must(t, p != nil, "there is no package config")
+	lines := keysOf("", p.Scope().Lookup("Config").Type())
+	return append(lines, fmt.Sprintf("rules[].verbs, words: %s", strings.Join(verbs(t), ", ")))
+}
+
+func keysOf(path string, t types.Type) (lines []string) {
+	switch of := t.Underlying().(type) {
+	case *types.Pointer:
+		return keysOf(path, of.Elem())
+	case *types.Slice:
+		return keysOf(path+"[]", of.Elem())
+	case *types.Struct:
+		for i := range of.NumFields() {
+			key := reflect.StructTag(of.Tag(i)).Get("yaml")
+			if key != "-" {
+				lines = append(lines, keysOf(strings.TrimPrefix(path+"."+key, "."), of.Field(i).Type())...)
+			}
+		}
+		return lines
+	default:
+		return []string{path + ": " + of.String()}
+	}
+}
+
+// verbs are the words of rules, which stand in one list.
+func verbs(t *testing.T) []string {
+	all := literals(t, "service/internal/config/config.go")
+	first, last := slices.Index(all, "lease"), slices.Index(all, "observe")
+	require.Must(t, first >= 0 && last > first, "config.go has no verbs")
+	return all[first : last+1]
+}
+
+// chartValues has the values of the chart, with their defaults.
+func chartValues(t *testing.T) []string {
+	var values yaml.Node
+	require.NoError(t, yaml.Unmarshal(source(t, "service/deploy/chart/values.yaml"), &values))
+	return valuesOf(t, "", values.Content[0])
+}
+
+func valuesOf(t *testing.T, path string, node *yaml.Node) (lines []string) {
+	if node.Kind != yaml.MappingNode || len(node.Content) == 0 {
+		var value any
+		require.NoError(t, node.Decode(&value))
+		text, err := json.Marshal(value)
+		require.NoError(t, err)
+		return []string{path + ": " + string(text)}
+	}
+	for pair := range slices.Chunk(node.Content, 2) {
+		lines = append(lines, valuesOf(t, strings.TrimPrefix(path+"."+pair[0].Value, "."), pair[1])...)
+	}
+	return lines
+}
+
+// parameters are those that engines take out of a URL. What is left is for their drivers, which promise it.
+func parameters(t *testing.T) (lines []string) {
+	const value = "=/word/"
+	for scheme, where := range map[string]string{
+		"file":       "file:DIR?",
+		"sqlite":     "sqlite:FILE?",
+		"etcd":       "etcd://HOST?",
+		"etcds":      "etcds://HOST?",
+		"redis":      "redis://HOST?",
+		"rediss":     "rediss://HOST?",
+		"postgres":   "postgres://HOST/DATABASE?",
+		"postgresql": "postgresql://HOST/DATABASE?",
+		"mysql":      "mysql://HOST/DATABASE?",
+		"mariadb":    "mariadb://HOST/DATABASE?",
+		"s3":         "s3://BUCKET/PREFIX?region=REGION&",
+		"kubernetes": "kubernetes:namespace/name?",
+	} {
+		require.Must(t, slices.Contains(url.Schemes(), scheme), "there is no %s", scheme)
+		lines = append(lines, scheme+": scheme")
+		_, _, refused := url.Parse(where + "nosuch" + value)
+		for _, name := range append(takenParameters(t), "space") {
+			_, _, err := url.Parse(where + name + value)
+			isUnknown := err != nil && refused != nil && strings.ReplaceAll(refused.Error(), "nosuch", name) == err.Error()
+			if !isUnknown {
+				lines = append(lines, scheme+" "+name+": parameter")
+			}
+		}
+	}
+	return lines
+}
+
+// takenParameters are the names with which engines call storeurl.Take and storeurl.TakeWord.
+func takenParameters(t *testing.T) (names []string) {
+	for _, file := range sources(t) {
+		if !strings.HasPrefix(file, "lease/") {
+			continue
+		}
+		ast.Inspect(parse(t, file), func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 2 {
+				return true
+			}
+			function, ok := call.Fun.(*ast.SelectorExpr)
+			name, isText := call.Args[1].(*ast.BasicLit)
+			if ok && isText && (function.Sel.Name == "Take" || function.Sel.Name == "TakeWord") {
+				names = append(names, strings.Trim(name.Value, `"`))
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// protocol has each field, procedure and word of an enum, and how errors are sent.
+func protocol(t *testing.T) (lines []string) {
+	protoregistry.GlobalFiles.RangeFilesByPackage("randflake.v1", func(file protoreflect.FileDescriptor) bool {
+		lines = append(lines, fieldsOf(file.Messages())...)
+		for i := range file.Enums().Len() {
+			words := file.Enums().Get(i).Values()
+			for k := range words.Len() {
+				lines = append(lines, fmt.Sprintf("%s: %d", words.Get(k).FullName(), words.Get(k).Number()))
+			}
+		}
+		for i := range file.Services().Len() {
+			methods := file.Services().Get(i).Methods()
+			for k := range methods.Len() {
+				m := methods.Get(k)
+				lines = append(lines, fmt.Sprintf("%s: %s to %s", m.FullName(), m.Input().Name(), m.Output().Name()))
+			}
+		}
+		return true
+	})
+	return append(lines, reasons(t)...)
+}
+
+func fieldsOf(messages protoreflect.MessageDescriptors) (lines []string) {
+	for i := range messages.Len() {
+		message := messages.Get(i)
+		for k := range message.Fields().Len() {
+			f := message.Fields().Get(k)
+			lines = append(lines, fmt.Sprintf("%s: %d, %s %s", f.FullName(), f.Number(), f.Cardinality(), f.Kind()))
+		}
+		lines = append(lines, fieldsOf(message.Messages())...)
+	}
+	return lines
+}
+
+func reasons(t *testing.T) (lines []string) {
+	for _, err := range []error{
+		lease.ErrFull, lease.ErrLoss, lease.ErrAhead, lease.ErrInvalid, lease.ErrSecret, lease.ErrNoCounter, lease.ErrCounter,
+		lease.ErrEnd, lease.ErrExists, lease.ErrMismatch, lease.ErrCorrupt, lease.ErrNoSpace, lease.ErrRetired, lease.ErrUnsafe,
+		lease.ErrClock, lease.ErrUnknown, lease.ErrStore, randflake.ErrEndOfLife, randflake.ErrExhausted,
+		connect.NewError(connect.CodePermissionDenied, errors.New("no rule allows it")),
+		&wire.LimitError{What: "count", Asked: 2, Limit: 1},
+	} {
+		sent, _ := wire.Error(err, "PROCEDURE", "")
+		for _, detail := range sent.Details() {
+			value, err := detail.Value()
+			require.NoError(t, err)
+			if info, ok := value.(*errdetails.ErrorInfo); ok {
+				lines = append(lines, fmt.Sprintf("reason %s: %s of %s, metadata %v", info.Reason, sent.Code(), info.Domain, info.Metadata))
+			}
+		}
+	}
+	return lines
+}
