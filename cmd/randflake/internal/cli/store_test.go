@@ -68,7 +68,7 @@ func TestStores(t *testing.T) {
 		{"counter list last --store ids", 0, "ready"},
 		{"counter list --store ids", 0,
 			"a/b     -     5      2     9    -       ended\nlast    9     9      1     9    -       ready\norders  3     1      1     -    -       ready\n"},
-		{"counter list --json or --store ids", 0, `{"name":"orders","next":3,"start":1,"step":1,"end":9223372036854775807,"term":"`},
+		{"counter list --json or --store ids", 0, `{"name":"orders","next":3,"start":1,"step":1,"end":9223372036854775807,"state":"ready"}`},
 		{"counter set orders 2 --store ids", 2, "want 3 or more"},
 		{"counter set orders 10 --store ids", 0, "its next number is 10"},
 		{"store info ids", 0, "ok     65536 nodes are leased while no data was lost, and 64 times 1024 are a reserve"},
