@@ -36,38 +36,6 @@ type meta struct {
 	Abandoned []string `json:"abandoned,omitempty"` // the UIDs of spaces that were announced here, and are never made
 }
 
-// A limitsEntry is how a space keeps its limits: times are in seconds.
-type limitsEntry struct {
-	First   uint32 `json:"first,omitempty"`
-	Nodes   uint32 `json:"nodes"`
-	Window  uint32 `json:"window"`
-	Ahead   int64  `json:"ahead"`
-	MaxSkew uint32 `json:"maxSkew"`
-	Reserve uint32 `json:"reserve"`
-}
-
-func (l Limits) entry() limitsEntry {
-	return limitsEntry{
-		First:   l.First,
-		Nodes:   l.Nodes,
-		Window:  uint32(l.Window / time.Second),
-		Ahead:   l.Ahead,
-		MaxSkew: uint32(l.MaxSkew / time.Second),
-		Reserve: l.Reserve,
-	}
-}
-
-func (e limitsEntry) limits() Limits {
-	return Limits{
-		First:   e.First,
-		Nodes:   e.Nodes,
-		Window:  time.Duration(e.Window) * time.Second,
-		Ahead:   e.Ahead,
-		MaxSkew: time.Duration(e.MaxSkew) * time.Second,
-		Reserve: e.Reserve,
-	}
-}
-
 // A program that knows another format would drop fields of this one, or grant what they forbid.
 const metaFormat = 1
 

@@ -142,9 +142,9 @@ func TestMoveKilled(t *testing.T) {
 				wantNext(t, s, name, want, "killed at call %d", killed+1)
 			}
 			info := infoOf(t, s)
-			require.That(t, info.Limits == w.old.Limits() && info.Floor.Equal(noon.Add(7*time.Minute)) && !info.Opens.IsZero(),
+			require.That(t, info.Limits == w.old.Limits() && info.Floor.Equal(noon.Add(7*time.Minute)) && !info.ReserveOpens.IsZero(),
 				"killed at call %d: %+v", killed+1, info)
-			if info.Why != "moved from "+w.old.String() || info.Retired || info.Successor != "" {
+			if info.Why != "moved from "+w.old.String() || info.Retired || info.MovedTo != "" {
 				t.Errorf("killed at call %d: %+v", killed+1, info)
 			}
 			wantRetired(t, w.old)
@@ -366,12 +366,12 @@ func TestRetire(t *testing.T) {
 	}
 	s, err := w.move(never(), "s")
 	w.must(err)
-	require.Equal(t, infoOf(t, w.old).Successor, s.String(), "successor")
+	require.Equal(t, infoOf(t, w.old).MovedTo, s.String(), "successor")
 	wantRetired(t, other) // which sees the successor
 	w.from.restore(state{data: map[string]string{}, lineage: "restored"})
 	require.ErrorIs(t, w.old.Retire(t.Context()), ErrNoSpace, "Retire")
 	wantRetired(t, other) // which finds nothing, and makes the space anew
-	require.Equal(t, infoOf(t, w.old).Successor, s.String(), "successor of the space that is made anew")
+	require.Equal(t, infoOf(t, w.old).MovedTo, s.String(), "successor of the space that is made anew")
 }
 
 // TestRetireRemembered: the handle that retires a space knows that, whatever becomes of the data: right after
@@ -761,11 +761,11 @@ func TestMoveOpens(t *testing.T) {
 		m := s.knownMeta()
 		wait := info.Floor
 		if m.Reserve > 0 {
-			wait = info.Opens
+			wait = info.ReserveOpens
 		}
-		opensInTime := !info.Opens.Before(late.Add(m.MaxSkew)) && !info.Opens.After(late.Add(68*time.Second))
-		if m.Reserve == 0 && !info.Opens.IsZero() || m.Reserve > 0 && !opensInTime {
-			t.Errorf("the reserve opens at %v", info.Opens)
+		opensInTime := !info.ReserveOpens.Before(late.Add(m.MaxSkew)) && !info.ReserveOpens.After(late.Add(68*time.Second))
+		if m.Reserve == 0 && !info.ReserveOpens.IsZero() || m.Reserve > 0 && !opensInTime {
+			t.Errorf("the reserve opens at %v", info.ReserveOpens)
 		}
 		require.That(t, info.Floor.Equal(m.start(m.WindowOf(late.Add(m.MaxSkew))+m.Ahead+1)),
 			"floor at %v", info.Floor)

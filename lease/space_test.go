@@ -515,7 +515,7 @@ func TestInfo(t *testing.T) {
 	part := Limits{First: 512, Nodes: 1024}
 	s := createAs(t, engine, Config{Name: "s", Check: [8]byte{1, 2}, Limits: part, Clock: at(&now), New: true})
 	limits := Limits{First: 512, Nodes: 1024, Window: time.Minute, Ahead: 5, MaxSkew: time.Minute}
-	want := Info{Limits: limits, Main: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), Time: noon.Add(time.Second)}
+	want := Info{Limits: limits, MainNodes: 1024, Check: "0102000000000000", Floor: time.Unix(0, 0).UTC(), ServerTime: noon.Add(time.Second)}
 	check := func(when string, wantErr error) {
 		t.Helper()
 		if info, err := s.Info(t.Context()); info != want || !errors.Is(err, wantErr) {
@@ -526,17 +526,17 @@ func TestInfo(t *testing.T) {
 	present := s.Limits().WindowOf(noon)
 	require.Done(t)(takeWindow(t.Context(), s, present, 3))
 	require.Done(t)(takeWindow(t.Context(), s, present+1, 9))
-	want.Taken = 3
+	want.TakenNodes = 3
 	check("after a take", nil)
 	now = noon.Add(time.Minute)
-	want.Taken = 9
+	want.TakenNodes = 9
 	check("in the next window", nil)
 	now = noon.Add(time.Hour)
-	want.Taken = 0
+	want.TakenNodes = 0
 	check("with a clock that is wrong", ErrClock)
 	now = noon
 	require.NoError(t, s.ReportLoss(t.Context(), "by hand"))
-	want.Taken, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
+	want.TakenNodes, want.Losses, want.Why, want.Floor = 3, 1, "by hand", noon.Add(7*time.Minute).UTC()
 	check("after a loss", nil)
 	data.restore(state{data: map[string]string{}, lineage: "first"})
 	want = Info{}
